@@ -1,0 +1,3 @@
+from runners.core.cli import main
+
+main()

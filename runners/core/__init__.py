@@ -1,0 +1,1 @@
+"""The runner without any framework: supervisor, zygote, worker, timing, journal."""

@@ -1,0 +1,93 @@
+"""The general case: build the arguments from data, call the function, compare with an independent reference."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Sequence
+
+import numpy as np
+
+from runners.core import compare, properties, references, resolve, tree
+from runners.core.inputs import Builder
+from runners.core.trial import Trial
+
+
+def call(
+    trial: Trial,
+    expect: Mapping[str, Any],
+    args: Sequence[Any] = (),
+    kwargs: Optional[Mapping[str, Any]] = None,
+    tolerance: Optional[Mapping[str, Any]] = None,
+) -> None:
+    """Raises compare.Mismatch where the output differs from what ``expect`` says (see schema/manifest.schema.json).
+
+    Floating inputs reach the reference in float64, complex ones in complex128. Every output tensor must have the
+    dtype that is demanded, or, where the reference gives floating numbers and nothing is demanded, that of the first
+    floating input.
+    """
+    facts = resolve.framework(trial.framework)
+    builder = Builder(trial, facts)
+    built = builder.all(args)
+    named = builder.named(kwargs or {})
+    output = trial.call(*[item.device for item in built], **{key: item.device for key, item in named.items()})
+
+    for step in expect.get("output", []):
+        output = output[step]
+    if "shape" in expect:
+        _check_shape(trial, output, expect["shape"])
+    if "dtype" in expect:
+        for leaf in tree.leaves(output):
+            compare.check_dtype(trial.dtype_name(leaf), expect["dtype"])
+        trial.checks += 1
+    host = [item.host for item in built]
+    if "property" in expect:
+        properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
+        return
+    if "value" in expect:
+        expected = builder.one(expect["value"]).host
+    else:
+        expected = _reference(expect, builder, host)
+    floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), None)
+    _check_output(trial, output, expected, "" if "dtype" in expect else floating or "", tolerance or {})
+
+
+def _reference(expect: Mapping[str, Any], builder: Builder, host: Sequence[Any]) -> Any:
+    library = "numpy" if "numpy" in expect else "scipy"
+    arguments = host
+    if "args" in expect:
+        arguments = [
+            host[item["arg"]] if isinstance(item, dict) and "arg" in item else builder.one(item).host
+            for item in expect["args"]
+        ]
+    named = {key: built.host for key, built in builder.named(expect.get("kwargs", {})).items()}
+    with np.errstate(all="ignore"):
+        return references.find(library, expect[library])(*arguments, **named)
+
+
+def _tensors(built: Sequence[Any]) -> Any:
+    return tree.leaves([item.device for item in built])
+
+
+def _check_shape(trial: Trial, output: Any, shape: Sequence[int]) -> None:
+    trial.checks += 1
+    found = list(np.shape(trial.numpy(output)))
+    if found != list(shape):
+        raise compare.Mismatch(f"shape: expected {list(shape)}, got {found}")
+
+
+def _check_output(trial: Trial, output: Any, expected: Any, floating: str, tolerance: Mapping[str, Any]) -> None:
+    """Compares leaf by leaf where the reference gives several arrays, else the one array."""
+    if isinstance(expected, (tuple, list)) and isinstance(output, (tuple, list)):
+        if len(expected) != len(output):
+            raise compare.Mismatch(f"shape: expected {len(expected)} outputs, got {len(output)}")
+        for part, wanted in zip(output, expected):
+            _check_output(trial, part, wanted, floating, tolerance)
+        return
+    kind = np.asarray(expected).dtype.kind
+    demanded = floating if kind == "f" and floating.startswith(("float", "bfloat")) else ""
+    demanded = floating if kind == "c" and floating.startswith("complex") else demanded
+    trial.close(output, expected, tolerance.get("rtol"), tolerance.get("atol"), demanded)
+    found = trial.dtype_name(output)
+    if kind == "b" and found not in (None, "bool"):
+        raise compare.Mismatch(f"dtype: expected bool, got {found}")
+    if kind in "iu" and found in compare.TOLERANCES:
+        raise compare.Mismatch(f"dtype: expected an integer type, got {found}")

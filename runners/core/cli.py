@@ -1,0 +1,93 @@
+"""``python -m runners``: turns arguments into settings, runs, and reports an error once."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn, Optional, Sequence
+
+from runners.core import manifest, supervisor
+from runners.core.errors import BadInput, Interrupted, RunnerError
+from runners.core.progress import Progress
+
+FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
+DEVICES = ("cpu", "gpu", "tpu", "xla")
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> NoReturn:
+    """Runs a manifest on one device. Exit status: 0 when the run file was written, else that of the error."""
+    options = _parser().parse_args(arguments)
+    progress = Progress(options.progress)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    try:
+        settings = _settings(options)
+        plan = manifest.read(options.manifest, settings.framework, settings.selection)
+        supervisor.run(settings, plan, progress)
+    except RunnerError as error:
+        progress.error(error)
+        sys.exit(error.exit_status)
+    except Interrupted:
+        progress.interrupted()
+        sys.exit(Interrupted.exit_status)
+    except BrokenPipeError:
+        # Whoever read the progress is gone; so is the point of saying anything more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(Interrupted.exit_status)
+    sys.exit(0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m runners",
+        description="Run every test of a manifest on one device, time it, and write one run file.",
+    )
+    add = parser.add_argument
+    add("--framework", choices=FRAMEWORKS, required=True)
+    add("--device", choices=DEVICES, required=True)
+    add("--manifest", type=Path, required=True, metavar="FILE", help="which functions, with which tests")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for the run file and, until then, its journal")
+    add("--version", help="the framework version that must be there")
+    add("--function", action="append", default=[], metavar="GLOB", help="only functions that match; repeatable")
+    add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
+    add("--protocol", choices=("cold", "steady", "both"), default="both", help="what is timed (default: both)")
+    add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
+    add("--steady-budget", type=float, default=0.2, metavar="S", help="for the steady time of a call (default: 0.2)")
+    add("--resume", action="store_true", help="go on with the unfinished run in DIR, if it is the same run")
+    add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
+    add("--progress", choices=("text", "json", "none"), default="text")
+    return parser
+
+
+def _settings(options: argparse.Namespace) -> supervisor.Settings:
+    if options.runs < 1:
+        raise BadInput(f"--runs {options.runs}: at least 1 is needed")
+    for name in ("timeout", "steady_budget"):
+        value = getattr(options, name)
+        if not (math.isfinite(value) and value > 0):
+            raise BadInput(f"--{name.replace('_', '-')} {value:g}: a positive number of seconds is needed")
+    return supervisor.Settings(
+        framework=options.framework,
+        device=options.device,
+        version=options.version,
+        out=options.out,
+        machine=options.machine,
+        protocol=options.protocol,
+        runs=options.runs,
+        timeout_s=options.timeout,
+        steady_budget_s=options.steady_budget,
+        selection=tuple(options.function),
+        resume=options.resume,
+    )
+
+
+def _interrupt(number: int, frame: object) -> None:
+    # One is enough: a second must not break off the cleaning up.
+    for again in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(again, signal.SIG_IGN)
+    raise Interrupted

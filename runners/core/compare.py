@@ -1,0 +1,82 @@
+"""Whether an output is what the reference says. Everything here is NumPy on the host.
+
+The tolerances per dtype are those of ``torch.testing.assert_close`` (PyTorch 1.12 to 2.9), which lie between those of
+JAX's and TensorFlow's own test modules: |actual - expected| <= atol + rtol * |expected|.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Tuple
+
+import numpy as np
+
+TOLERANCES: Mapping[str, Tuple[float, float]] = {
+    # dtype: (rtol, atol)
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
+
+EPSILON: Mapping[str, float] = {
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+    "float32": 2.0**-23,
+    "float64": 2.0**-52,
+    "complex64": 2.0**-23,
+    "complex128": 2.0**-52,
+}
+
+
+class Mismatch(AssertionError):
+    """The output is not what the reference says. The message begins with the kind of difference:
+    ``dtype``, ``shape``, ``imprecise`` (half the digits or more agree) or ``wrong value``."""
+
+
+def check_dtype(actual: Optional[str], expected: str) -> None:
+    """Raises Mismatch unless both names are the same."""
+    if actual != expected:
+        raise Mismatch(f"dtype: expected {expected}, got {actual or 'no tensor'}")
+
+
+def check_values(
+    actual: Any, expected: Any, dtype: str, rtol: Optional[float] = None, atol: Optional[float] = None
+) -> None:
+    """Raises Mismatch unless two arrays have the same shape and are close; NaN equals NaN.
+
+    ``dtype`` is the output's, and decides on the tolerance; integers and booleans must be equal.
+    """
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    if actual.shape != expected.shape:
+        raise Mismatch(f"shape: expected {list(expected.shape)}, got {list(actual.shape)}")
+    default_rtol, default_atol = TOLERANCES.get(dtype, (0.0, 0.0))
+    rtol = default_rtol if rtol is None else rtol
+    atol = default_atol if atol is None else atol
+    if rtol == atol == 0:
+        close = np.asarray((actual == expected) | ((actual != actual) & (expected != expected)))
+    else:
+        wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
+        actual, expected = actual.astype(wide), expected.astype(wide)
+        close = np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+    if close.all():
+        return
+    raise Mismatch(_described(actual, expected, np.atleast_1d(close), dtype, rtol, atol))
+
+
+def _described(actual: Any, expected: Any, close: Any, dtype: str, rtol: float, atol: float) -> str:
+    wrong = int(close.size - close.sum())
+    actual, expected = np.atleast_1d(actual), np.atleast_1d(expected)
+    place = tuple(int(index) for index in np.argwhere(~close)[0])
+    sample = f"first at {list(place)}: expected {expected[place]!r}, got {actual[place]!r}"
+    if dtype not in TOLERANCES:
+        return f"wrong value: {wrong} of {close.size} values differ, {sample}"
+    with np.errstate(all="ignore"):
+        error = float(np.max(np.abs(actual - expected)[~close]))
+        scale = float(np.max(np.abs(expected), initial=0.0))
+    # Half the digits of the dtype agree, measured at the size of the whole output: rounding, not another result.
+    half_agree = error <= EPSILON[dtype] ** 0.5 * max(scale, 1.0)
+    kind = "imprecise" if half_agree else "wrong value"
+    allowed = f"allowed {atol:g} + {rtol:g} of the value"
+    return f"{kind}: {wrong} of {close.size} values differ, the worst by {error:.3g} ({allowed}), {sample}"

@@ -1,0 +1,113 @@
+"""The facts about machine, operating system, Python and packages that a run file records."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional
+
+ROOT = Path(__file__).resolve().parents[2]
+
+VARIABLES = ("OMP_", "MKL_", "KMP_", "OPENBLAS_", "XLA_", "TF_", "JAX_", "PYTORCH_", "TORCH_", "CUDA_", "CUBLAS_")
+VARIABLES += ("CUDNN_", "NVIDIA_", "NCCL_", "HIP_", "ROCR_", "PJRT_", "XRT_", "TPU_", "LIBTPU_", "PYTHONHASHSEED")
+"""Beginnings of the environment variables that change what a framework does."""
+
+
+def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[str, str]) -> Dict[str, Any]:
+    """The ``environment`` object of a run file. ``variables`` are those that the runner sets for the framework."""
+    return {
+        "machine": machine,
+        "os": _operating_system(),
+        "kernel": platform.release(),
+        "cpu_model": _cpu_model(),
+        "cpu_cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "container": _container(),
+        "image_digest": os.environ.get("PORTBENCH_IMAGE_DIGEST") or None,
+        "python": platform.python_version(),
+        "packages": packages(),
+        "runner_commit": os.environ.get("PORTBENCH_RUNNER_COMMIT") or _commit(),
+        "runner_sha256": _own_sha256(),
+        "variables": {**{k: v for k, v in sorted(os.environ.items()) if k.startswith(VARIABLES)}, **variables},
+        "device": dict(device_facts),
+    }
+
+
+def packages() -> Dict[str, str]:
+    """Every installed distribution and its version, by normalised name."""
+    found = {}
+    for distribution in metadata.distributions():
+        name = distribution.metadata["Name"]
+        if name:
+            found[name.lower().replace("_", "-")] = distribution.version
+    return dict(sorted(found.items()))
+
+
+def oom_kills() -> int:
+    """How many processes the kernel has killed for want of memory, in this container or else on this machine."""
+    for path in ("/sys/fs/cgroup/memory.events", "/proc/vmstat"):
+        try:
+            for line in Path(path).read_text().splitlines():
+                key, _, value = line.partition(" ")
+                if key == "oom_kill":
+                    return int(value)
+        except (OSError, ValueError):
+            continue
+    return 0
+
+
+def _operating_system() -> str:
+    try:
+        for line in Path("/etc/os-release").read_text("utf-8").splitlines():
+            if line.startswith("PRETTY_NAME="):
+                return line.split("=", 1)[1].strip('"')
+    except OSError:
+        pass
+    return platform.system()
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _container() -> Optional[str]:
+    if Path("/.dockerenv").exists():
+        return "docker"
+    if Path("/run/.containerenv").exists():
+        return "podman"
+    return os.environ.get("container") or None
+
+
+def _commit() -> Optional[str]:
+    if not (ROOT / ".git").exists():
+        return None
+    try:
+        commit = _git("rev-parse", "HEAD")
+        return commit + ("+" if _git("status", "--porcelain", "--", "runners", "schema") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10).stdout.strip()
+
+
+def _own_sha256() -> str:
+    digest = hashlib.sha256()
+    files = [path for folder in ("runners", "schema") for path in (ROOT / folder).rglob("*")]
+    for path in sorted(path for path in files if path.suffix in (".py", ".json")):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+

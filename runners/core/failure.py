@@ -1,0 +1,107 @@
+"""Turns an exception into facts, and facts into a category.
+
+The facts (type, message, traceback, causes) are stored; the category is only derived from them, by rules that are
+data: ``runners/<framework>/failure_rules.json``, then ``runners/core/failure_rules.json``, the first match wins.
+Each rule carries a real message that it must match.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import traceback
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional
+
+RUNNERS = Path(__file__).resolve().parents[1]
+MESSAGE_LIMIT = 8_000
+TRACEBACK_LIMIT = 16_000
+
+Facts = Dict[str, Any]
+
+
+def facts_of(error: BaseException) -> Facts:
+    """Type, message, traceback and causes of an exception, as text that fits into JSON."""
+    return {
+        "type": _type_name(error),
+        "message": clipped(_message(error), MESSAGE_LIMIT),
+        "traceback": clipped("".join(traceback.format_exception(type(error), error, error.__traceback__)), TRACEBACK_LIMIT),
+        "causes": [
+            {"type": _type_name(cause), "message": clipped(_message(cause), MESSAGE_LIMIT)} for cause in _causes(error)
+        ],
+    }
+
+
+def clipped(text: str, limit: int) -> str:
+    """At most ``limit`` characters of a text: its beginning and its end. Lone surrogates are written as escapes."""
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    if len(text) <= limit:
+        return text
+    mark = f"\n[... {len(text) - limit} characters left out ...]\n"
+    half = (limit - len(mark)) // 2
+    return text[:half] + mark + text[-half:]
+
+
+class Rule(NamedTuple):
+    category: str
+    exception: "re.Pattern[str]"
+    message: "re.Pattern[str]"
+    example: Mapping[str, str]
+
+
+@lru_cache(maxsize=None)
+def rules(framework: str) -> List[Rule]:
+    """The rules that hold for a framework, in the order in which they are tried."""
+    return [
+        Rule(
+            category=entry["category"],
+            exception=re.compile(entry.get("exception", ".*")),
+            message=re.compile(entry.get("message", ""), re.IGNORECASE | re.DOTALL),
+            example=entry["example"],
+        )
+        for home in (framework, "core")
+        for entry in json.loads((RUNNERS / home / "failure_rules.json").read_text("utf-8"))["rules"]
+    ]
+
+
+def category(framework: str, outcome: str, error: Optional[Facts], oom_killed: bool = False) -> Optional[str]:
+    """Why a test did not pass, from its facts; None for passed and skipped ones. Without a matching rule: other.
+
+    An exception that wraps another is judged by the wrapper first and then, if no rule speaks of it, by its causes.
+    """
+    if outcome in ("passed", "skipped"):
+        return None
+    if outcome == "timed_out":
+        return "timeout"
+    if outcome == "crashed":
+        return "memory" if oom_killed else "crash"
+    assert error is not None
+    for fact in [error, *error["causes"]]:
+        for rule in rules(framework):
+            if rule.exception.fullmatch(fact["type"]) and rule.message.search(fact["message"]):
+                return rule.category
+    return "other"
+
+
+def _type_name(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as second:
+        return f"(its message cannot be shown: {_type_name(second)})"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen = {id(error)}
+    while True:
+        cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if cause is None or id(cause) in seen:
+            return
+        seen.add(id(cause))
+        yield cause
+        error = cause

@@ -1,0 +1,228 @@
+"""Keeps every finished result at once, and turns them into the run file at the end.
+
+``STEM.journal.jsonl`` holds a header and then one result a line, each written with one ``write``: what a killed
+process has written stays. ``STEM.json``, the run file, appears whole or not at all. The header's ``identity`` says
+what the results belong to; a journal is only ever continued by a run of the same identity.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+
+from runners.core import documents
+from runners.core.errors import BadInput, RunnerError, StorageFailed
+
+SUFFIX = ".journal.jsonl"
+RESUME_REMEDY = "Run without --resume to start anew in the same folder; nothing there is overwritten."
+
+Document = Dict[str, Any]
+Key = Tuple[str, str, int]
+
+
+class Journal:
+    """An open, locked journal. Made by ``create`` or ``resume``."""
+
+    def __init__(self, path: Path, descriptor: int, header: Document, results: List[Document]) -> None:
+        self.path = path
+        self.header = header
+        self.results = results
+        self.done: Set[Key] = {key_of(result) for result in results}
+        self._descriptor = descriptor
+
+    def append(self, result: Document) -> None:
+        """Stores one result. Raises StorageFailed, after which what was stored before is still whole."""
+        _write(self._descriptor, self.path, _line(result))
+        self.results.append(result)
+        self.done.add(key_of(result))
+
+    def finish(self, ended_at: str) -> Path:
+        """Writes the run file beside the journal, checks it against the schema, removes the journal.
+
+        Raises StorageFailed, or RunnerError if the results do not fit the schema; the journal stays in both cases.
+        """
+        document = dict(self.header["document"], ended_at=ended_at)
+        mistake = documents.first_mistake(documents.validator("run"), dict(document, results=self.results))
+        if mistake:
+            raise RunnerError(
+                f"{self.path}: the run file would not fit its schema: {mistake}",
+                "This is a mistake of portbench or of a case; the journal is kept. Please report it.",
+            )
+        path = run_file_of(self.path)
+        _write_atomically(path, document, self.results)
+        self.close()
+        self.path.unlink()
+        return path
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def create(folder: Path, document: Document, identity: Mapping[str, Any]) -> Journal:
+    """Starts a journal for a run whose file will have the given top level. Raises StorageFailed."""
+    target = document["target"]
+    moment = document["started_at"][:19].replace("-", "").replace(":", "")
+    stem = f"{target['framework']}-{target['version']}-{target['device']}-{moment}Z-{document['run_id'][:8]}"
+    path = folder / (stem + SUFFIX)
+    header = {"journal": 1, "identity": dict(identity), "document": document}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise _storage_failed(path, error) from error
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        _write(descriptor, path, _line(header))
+    except StorageFailed:
+        os.close(descriptor)
+        path.unlink()
+        raise
+    return Journal(path, descriptor, header, [])
+
+
+def resume(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Optional[Journal]:
+    """The newest unfinished journal of this identity, open for more results; None where the folder has none.
+
+    A last line that was cut off is dropped: its test runs again. Raises BadInput where the target's journals belong
+    to something else, naming the first difference, or where another runner is still writing.
+    """
+    difference = ""
+    for path in sorted(folder.glob(f"{framework}-*-{device}-*{SUFFIX}"), key=_modified, reverse=True):
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(descriptor)
+            raise BadInput(f"{path}: another runner is writing to it", "Wait for it to end, or stop it.") from error
+        header, results, length = _read(path)
+        if header is None:
+            # Killed before its header was whole: it holds nothing.
+            os.close(descriptor)
+            continue
+        found = _difference(header["identity"], identity)
+        if not found:
+            os.ftruncate(descriptor, length)
+            return Journal(path, descriptor, header, results)
+        difference = difference or f"{path}: cannot be continued: {found}"
+        os.close(descriptor)
+    if difference:
+        raise BadInput(difference, RESUME_REMEDY)
+    return None
+
+
+def finished(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Optional[Path]:
+    """A run file of this identity that is complete already, the newest; None where there is none."""
+    for path in sorted(folder.glob(f"{framework}-*-{device}-*.json"), key=_modified, reverse=True):
+        try:
+            document = json.loads(path.read_text("utf-8"))
+            if not _difference(identity_of(document), identity):
+                return path
+        except (ValueError, KeyError, TypeError, OSError):
+            continue
+    return None
+
+
+def identity_of(document: Mapping[str, Any]) -> Document:
+    """What results must have in common to stand in one run file, from the top level of that file."""
+    environment = document["environment"]
+    return {
+        "target": document["target"],
+        "manifest": document["manifest"],
+        "protocol": document["protocol"],
+        "environment": {key: environment[key] for key in environment if key != "runner_commit"},
+    }
+
+
+def key_of(result: Mapping[str, Any]) -> Key:
+    return (result["function"], result["test"], result["run"])
+
+
+def new_run_id() -> str:
+    return uuid.uuid4().hex
+
+
+def run_file_of(journal: Path) -> Path:
+    return journal.with_name(journal.name[: -len(SUFFIX)] + ".json")
+
+
+def _read(path: Path) -> Tuple[Optional[Document], List[Document], int]:
+    """Header, results and the length in bytes up to the last whole line."""
+    content = path.read_bytes()
+    lines = content.split(b"\n")[:-1]
+    try:
+        header = json.loads(lines[0])
+        results = [json.loads(line) for line in lines[1:]]
+        if header["journal"] != 1:
+            raise BadInput(f"{path}: written by another version of the runner", RESUME_REMEDY)
+    except IndexError:
+        return None, [], 0
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{path}: is damaged: {error}", RESUME_REMEDY) from error
+    return header, results, content.rfind(b"\n") + 1
+
+
+def _difference(old: Any, new: Any, path: str = "") -> str:
+    """The first difference between two nested mappings, with both values; empty if there is none."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in sorted(set(old) | set(new)):
+            found = _difference(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
+            if found:
+                return found
+        return ""
+    return "" if old == new else f"{path} was {json.dumps(old)}, is now {json.dumps(new)}"
+
+
+def _write_atomically(path: Path, document: Document, results: List[Document]) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.writelines(_text(document, results))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(str(temporary), str(path))
+    except OSError as error:
+        try:
+            temporary.unlink()
+        except OSError:
+            pass
+        raise _storage_failed(path, error) from error
+
+
+def _text(document: Document, results: List[Document]) -> Iterator[str]:
+    """The run file: its top level indented, and one result a line, so that a person can read and compare it."""
+    head = json.dumps(document, indent=1, allow_nan=False)
+    yield head[: head.rindex("\n}")] + ',\n "results": [\n'
+    for index, result in enumerate(results):
+        yield "  " + json.dumps(result, allow_nan=False) + (",\n" if index + 1 < len(results) else "\n")
+    yield " ]\n}\n"
+
+
+def _line(value: Document) -> bytes:
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _write(descriptor: int, path: Path, data: bytes) -> None:
+    """Writes all of it, or restores the file's length: a half-written line must not precede a later whole one."""
+    length = os.fstat(descriptor).st_size
+    try:
+        written = os.write(descriptor, data)
+        while written < len(data):
+            written += os.write(descriptor, data[written:])
+    except OSError as error:
+        os.ftruncate(descriptor, length)
+        raise _storage_failed(path, error) from error
+
+
+def _storage_failed(path: Path, error: OSError) -> StorageFailed:
+    return StorageFailed(
+        f"{path}: cannot be written: {error.strerror}",
+        "Make room or choose another --out, then run again with --resume.",
+    )
+
+
+def _modified(path: Path) -> float:
+    return path.stat().st_mtime

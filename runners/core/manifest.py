@@ -1,0 +1,173 @@
+"""Reads a manifest and expands its grids into single tests with stable ids."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from runners.core import documents
+from runners.core.errors import BadInput
+
+MOST_TESTS_OF_A_GRID = 10_000
+
+
+@dataclass(frozen=True)
+class Test:
+    """One case with its parameters. ``id`` holds the grid's values: ``rows[dtype=float32]``."""
+
+    function: str
+    id: str
+    case: str
+    parameters: Mapping[str, Any]
+
+    # pytest collects classes of this name; this one is none of its tests.
+    __test__ = False
+
+
+@dataclass(frozen=True)
+class Manifest:
+    name: str
+    framework: str
+    written_for: Optional[str]
+    sha256: str
+    tests: Tuple[Test, ...]
+
+
+def read(path: Path, framework: str, selection: Sequence[str] = ()) -> Manifest:
+    """Reads, checks and expands a manifest, in the order of the file.
+
+    ``selection`` holds globs over function names; none means all. Raises BadInput naming the file, the place in it
+    and what was expected.
+    """
+    try:
+        content = path.read_bytes()
+        document = documents.parse(content.decode("utf-8"))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}", "Give the path of a manifest.") from error
+    except ValueError as error:
+        raise BadInput(f"{path}: not valid JSON: {error}", "Mend the file, or make it anew.") from error
+    _check_format(path, document)
+    checker = documents.validator("manifest")
+    mistake = documents.first_mistake(checker, document)
+    if mistake:
+        raise BadInput(f"{path}: {mistake}", "schema/manifest.schema.json says what may stand there.")
+    if document["framework"] != framework:
+        raise BadInput(
+            f"{path}: $.framework: the manifest is for {document['framework']}, the target is {framework}",
+            f"Give a manifest for {framework}.",
+        )
+    tests = list(_expanded(path, document, checker))
+    chosen = [test for test in tests if not selection or any(fnmatch.fnmatchcase(test.function, g) for g in selection)]
+    if not chosen:
+        names = ", ".join(selection)
+        raise BadInput(f"{path}: no function matches {names}", "Globs match whole names: '*linalg*', 'torch.cat'.")
+    return Manifest(
+        name=document["name"],
+        framework=framework,
+        written_for=document.get("written_for"),
+        sha256=hashlib.sha256(content).hexdigest(),
+        tests=tuple(chosen),
+    )
+
+
+def _check_format(path: Path, document: Any) -> None:
+    if not isinstance(document, dict) or document.get("schema") != "portbench/manifest":
+        raise BadInput(f"{path}: not a manifest: $.schema must be 'portbench/manifest'", "Give a manifest.")
+    version = document.get("schema_version")
+    if isinstance(version, int) and version > 1:
+        raise BadInput(
+            f"{path}: $.schema_version: written in version {version}, this runner reads version 1",
+            "Use a newer portbench, or an image built from one.",
+        )
+
+
+def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator[Test]:
+    functions = set()
+    for f, entry in enumerate(document["functions"]):
+        name = entry["function"]
+        if name in functions:
+            raise BadInput(f"{path}: $.functions[{f}]: {name} stands twice", "Put all its tests into one entry.")
+        functions.add(name)
+        ids = set()
+        for t, template in enumerate(entry["tests"]):
+            where = f"$.functions[{f}].tests[{t}]"
+            for test in _grid(path, where, template):
+                if test["id"] in ids:
+                    raise BadInput(f"{path}: {where}: {name} has the test id {test['id']!r} twice", "Rename one.")
+                ids.add(test["id"])
+                if "grid" in template:
+                    _check_filled(path, where, document, entry, test, checker)
+                case = test["case"]
+                if case != "call" and case.split(".")[0] != document["framework"]:
+                    raise BadInput(
+                        f"{path}: {where}.case: {case} is no case of {document['framework']}",
+                        f"Cases of this manifest begin with '{document['framework']}.'.",
+                    )
+                parameters = test.get("params", {}) if case != "call" else _without(test, "id", "case")
+                yield Test(function=name, id=test["id"], case=case, parameters=parameters)
+
+
+def _grid(path: Path, where: str, template: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+    """One test for each combination of the grid's values, the first key varying slowest."""
+    grid: Mapping[str, List[Any]] = template.get("grid", {})
+    size = math.prod(len(values) for values in grid.values())
+    if size > MOST_TESTS_OF_A_GRID:
+        raise BadInput(f"{path}: {where}.grid: makes {size} tests, at most {MOST_TESTS_OF_A_GRID} are allowed", "")
+    body = _without(template, "grid")
+    used = set(_variables(body))
+    for key in used - set(grid):
+        raise BadInput(f"{path}: {where}: '${key}' is used and the grid has no such key", f"Add {key!r} to the grid.")
+    for key in set(grid) - used:
+        raise BadInput(f"{path}: {where}.grid: {key!r} is not used in the test", f"Use '${key}', or remove it.")
+    for values in itertools.product(*grid.values()):
+        chosen = dict(zip(grid, values))
+        test = _filled(body, chosen)
+        if chosen:
+            test["id"] += "[" + ",".join(f"{key}={_label(value)}" for key, value in chosen.items()) + "]"
+        yield test
+
+
+def _check_filled(
+    path: Path, where: str, document: Mapping[str, Any], entry: Mapping[str, Any], test: Mapping[str, Any], checker: Any
+) -> None:
+    """A grid's value must fit the place that it is put into: the filled test must be valid like a written one."""
+    written = dict(test, id="filled")
+    mistake = documents.first_mistake(checker, dict(document, functions=[dict(entry, tests=[written])]))
+    if mistake:
+        mistake = mistake.replace("$.functions[0].tests[0]", where)
+        raise BadInput(f"{path}: {test['id']}: {mistake}", "Mend the grid's value, or the place where it is used.")
+
+
+def _variables(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and value.startswith("$"):
+        yield value[1:]
+    elif isinstance(value, list):
+        for item in value:
+            yield from _variables(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _variables(item)
+
+
+def _filled(value: Any, chosen: Mapping[str, Any]) -> Any:
+    if isinstance(value, str) and value.startswith("$"):
+        return chosen[value[1:]]
+    if isinstance(value, list):
+        return [_filled(item, chosen) for item in value]
+    if isinstance(value, dict):
+        return {key: _filled(item, chosen) for key, item in value.items()}
+    return value
+
+
+def _label(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _without(mapping: Mapping[str, Any], *keys: str) -> Dict[str, Any]:
+    return {key: value for key, value in mapping.items() if key not in keys}

@@ -1,0 +1,95 @@
+"""Tells on stdout how the run goes: text for a person at a terminal or in ``docker compose run``, JSON lines for the
+host, or nothing. Prints what it is told and judges nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional
+
+from runners.core.errors import RunnerError
+
+
+class Progress:
+    """``style`` is text, json or none."""
+
+    def __init__(self, style: str) -> None:
+        self._style = style
+        self._total = 0
+        self._done = 0
+        self._function = ""
+        self._outcomes: "Counter[str]" = Counter()
+        self.journal: Optional[Path] = None
+
+    def start(self, document: Mapping[str, Any], journal: Path, tests: int, runs: int, done: int) -> None:
+        self._total, self._done, self.journal = tests * runs, done, journal
+        target = "{framework}-{version}-{device}".format(**document["target"])
+        name = document["manifest"]["name"]
+        self._event("start", target=target, manifest=name, tests=tests, runs=runs, total=self._total, done=done)
+        again = f", {done} of them done before" if done else ""
+        self._say(f"{target}: {tests} tests of {name}, {runs} runs: {self._total} results{again}")
+
+    def result(self, result: Mapping[str, Any]) -> None:
+        """One line of text for each function that a run is through with, and for each test that did not pass."""
+        self._done += 1
+        keys = ("function", "test", "run", "outcome", "category", "case_ns")
+        self._event("result", **{key: result[key] for key in keys})
+        if result["function"] != self._function:
+            self._flush()
+            self._function = result["function"]
+        self._outcomes[result["outcome"]] += 1
+        if result["outcome"] != "passed":
+            error = result["error"] or {}
+            reason = result["reason"] or "{}: {}".format(error.get("type"), error.get("message", ""))
+            line = reason.splitlines()[0] if reason else ""
+            self._say(f"  {result['outcome']}: {result['function']} {result['test']}: {line[:150]}")
+
+    def end(self, run_file: Path, outcomes: Mapping[str, int]) -> None:
+        self._flush()
+        self._event("end", run_file=str(run_file), outcomes=dict(outcomes))
+        self._say("{}: {}".format(run_file, ", ".join(f"{n} {outcome}" for outcome, n in sorted(outcomes.items()))))
+        self.journal = None
+
+    def unchanged(self, run_file: Path) -> None:
+        self._event("end", run_file=str(run_file), outcomes={}, unchanged=True)
+        self._say(f"{run_file}: is complete already, nothing to do")
+
+    def error(self, error: RunnerError) -> None:
+        self._event("error", message=str(error), remedy=error.remedy, exit_status=error.exit_status)
+        if self._style != "json":
+            print(f"error: {error}", file=sys.stderr)
+            if error.remedy:
+                print(error.remedy, file=sys.stderr)
+            if self.journal is not None:
+                print(f"Finished results are kept in {self.journal}.", file=sys.stderr)
+
+    def interrupted(self) -> None:
+        journal = str(self.journal) if self.journal else None
+        self._event("interrupted", journal=journal, done=self._done, total=self._total)
+        if self._style == "text":
+            kept = f", {self._done} of {self._total} results are kept in {journal}" if journal else ""
+            print(f"interrupted{kept}. The same command with --resume goes on from there.", file=sys.stderr)
+
+    def _flush(self) -> None:
+        if self._function:
+            counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(self._outcomes.items()))
+            self._say(f"[{self._done}/{self._total}] {self._function}: {counts}")
+        self._function = ""
+        self._outcomes.clear()
+
+    def _event(self, event: str, **values: Any) -> None:
+        if self._style == "json":
+            document: Dict[str, Any] = {"event": event}
+            document.update(values)
+            print(json.dumps(document, allow_nan=False), flush=True)
+
+    def _say(self, line: str) -> None:
+        if self._style == "text":
+            print(_printable(line), flush=True)
+
+
+def _printable(text: str) -> str:
+    """Messages come from frameworks and manifests: nothing in them may steer a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in text)

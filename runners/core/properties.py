@@ -1,0 +1,70 @@
+"""Properties that an output must have where no reference computes the same: each a function by its manifest name.
+
+A property is called as ``property(trial, output, inputs, **params)`` with the output on the device and the inputs on
+the host (floating ones in float64), and checks through the trial.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from runners.core.compare import EPSILON
+from runners.core.trial import Trial
+
+Property = Callable[..., None]
+
+
+def find(name: str) -> Property:
+    """The property of a name. Raises LookupError for an unknown one."""
+    found = _PROPERTIES.get(name)
+    if found is None:
+        known = ", ".join(sorted(_PROPERTIES))
+        raise LookupError(f"there is no property {name!r} in runners/core/properties.py; there are: {known}")
+    return found
+
+
+def svd(trial: Trial, output: Any, inputs: Sequence[Any], order: str = "usv", adjoint: bool = True) -> None:
+    """The factors multiply back to the input, U and V have orthonormal columns, S falls and is not negative.
+
+    ``order`` is that of the outputs (TensorFlow gives s, u, v); ``adjoint``: the last factor comes as V^H.
+    """
+    matrix = inputs[0]
+    name = trial.dtype_name(tuple(output)[0]) or "float64"
+    parts = dict(zip(order, (np.asarray(part) for part in trial.numpy(tuple(output)))))
+    u, s, v = (parts[key].astype(np.complex128) for key in "usv")
+    vh = v if adjoint else np.swapaxes(v, -1, -2).conj()
+    rank = s.shape[-1]
+    allowed = 50 * EPSILON[name] * max(matrix.shape[-2:]) * max(1.0, float(np.max(np.abs(s), initial=0.0)))
+    values = s.real
+    trial.check((values >= 0).all() and (np.diff(values, axis=-1) <= allowed).all(), "the singular values do not fall")
+    rebuilt = (u[..., :rank] * s[..., None, :]) @ vh[..., :rank, :]
+    trial.check(rebuilt.shape == matrix.shape, f"the factors multiply to {rebuilt.shape}, not {matrix.shape}")
+    error = float(np.max(np.abs(rebuilt - matrix), initial=0.0))
+    trial.check(error <= allowed, f"the factors do not multiply back: off by {error:.3g}, allowed {allowed:.3g}")
+    for label, factor in (("U", u), ("V", np.swapaxes(vh, -1, -2).conj())):
+        gram = np.swapaxes(factor, -1, -2).conj() @ factor
+        error = float(np.max(np.abs(gram - np.eye(gram.shape[-1])), initial=0.0))
+        trial.check(error <= allowed, f"{label} is not orthonormal: off by {error:.3g}, allowed {allowed:.3g}")
+
+
+def lu(trial: Trial, output: Any, inputs: Sequence[Any]) -> None:
+    """P L U gives the input back; P is a permutation, L unit lower triangular, U upper triangular."""
+    matrix = inputs[0]
+    name = trial.dtype_name(output[0]) or "float64"
+    p, lower, upper = (np.asarray(part).astype(np.complex128) for part in trial.numpy(tuple(output)))
+    allowed = 50 * EPSILON[name] * max(matrix.shape) * max(1.0, float(np.max(np.abs(matrix), initial=0.0)))
+    trial.check(
+        np.isin(p, (0, 1)).all() and (p.sum(0) == 1).all() and (p.sum(1) == 1).all(), "P is not a permutation"
+    )
+    trial.check((np.triu(lower, 1) == 0).all(), "L is not lower triangular")
+    trial.check((np.diagonal(lower) == 1).all(), "the diagonal of L is not 1")
+    trial.check((np.tril(upper, -1) == 0).all(), "U is not upper triangular")
+    rebuilt = p @ lower @ upper
+    trial.check(rebuilt.shape == matrix.shape, f"P L U has shape {rebuilt.shape}, not {matrix.shape}")
+    error = float(np.max(np.abs(rebuilt - matrix), initial=0.0))
+    trial.check(error <= allowed, f"P L U is not the input: off by {error:.3g}, allowed {allowed:.3g}")
+
+
+_PROPERTIES = {found.__name__: found for found in (svd, lu)}

@@ -1,0 +1,252 @@
+"""Runs a manifest's tests, one at a time, each in a worker; turns every way to end into a result.
+
+Imports no framework. A worker serves until a test does something other than pass: what follows a failure may be its
+consequence, so a fresh worker takes over. Each of the ``runs`` passes begins with a fresh worker too.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+
+from runners.core import environment, failure, journal, resolve
+from runners.core.errors import BadInput, FrameworkFailed, NothingRan
+from runners.core.journal import Journal
+from runners.core.manifest import Manifest, Test
+from runners.core.progress import Progress
+from runners.core.workers import Exit, Reply, Worker, Zygote, exit_document
+
+SURVEY_LIMIT_S = 600.0
+
+Result = Dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What one invocation is to do. Times in seconds; ``version`` None accepts any."""
+
+    framework: str
+    device: str
+    version: Optional[str]
+    out: Path
+    machine: str
+    protocol: str = "both"
+    runs: int = 3
+    timeout_s: float = 900.0
+    steady_budget_s: float = 0.2
+    selection: Tuple[str, ...] = ()
+    resume: bool = False
+
+
+def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
+    """Runs everything and returns the path of the run file.
+
+    Raises the errors of runners.core.errors; whatever is raised, finished results are in the journal, and no worker
+    is left behind.
+    """
+    names = list(dict.fromkeys(test.function for test in manifest.tests))
+    zygote = Zygote(settings.framework, settings.device, names)
+    book: Optional[Journal] = None
+    try:
+        worker = zygote.start_worker()
+        _check_version(settings, worker.ready["version"])
+        document = _document(settings, manifest, worker.ready)
+        identity = journal.identity_of(document)
+        missing = _survey(worker, settings, manifest, names)
+        if settings.resume:
+            book = journal.resume(settings.out, settings.framework, settings.device, identity)
+            if book is None:
+                complete = journal.finished(settings.out, settings.framework, settings.device, identity)
+                if complete is not None:
+                    progress.unchanged(complete)
+                    return complete
+        if book is None:
+            book = journal.create(settings.out, document, identity)
+        progress.start(document, book.path, len(manifest.tests), settings.runs, len(book.done))
+        _run_all(settings, manifest, missing, zygote, worker, book, progress)
+        path = book.finish(_now())
+        progress.end(path, Counter(result["outcome"] for result in book.results))
+        return path
+    finally:
+        zygote.close()
+
+
+def _run_all(
+    settings: Settings,
+    manifest: Manifest,
+    missing: Mapping[str, str],
+    zygote: Zygote,
+    first: Worker,
+    book: Journal,
+    progress: Progress,
+) -> None:
+    worker: Optional[Worker] = first
+    for number in range(1, settings.runs + 1):
+        for test in manifest.tests:
+            if (test.function, test.id, number) in book.done:
+                continue
+            if test.function in missing:
+                result = _unavailable(test, number, missing[test.function])
+            else:
+                worker = worker or zygote.start_worker()
+                result = _run_one(settings, test, number, worker)
+                if result["outcome"] != "passed":
+                    worker.dismiss()
+                    worker = None
+            book.append(result)
+            progress.result(result)
+        if worker is not None and number < settings.runs:
+            worker.dismiss()
+            worker = None
+    if worker is not None:
+        worker.dismiss()
+
+
+def _run_one(settings: Settings, test: Test, number: int, worker: Worker) -> Result:
+    """Hands one test to a worker and describes what came of it."""
+    request = {
+        "do": "test",
+        "function": test.function,
+        "case": test.case,
+        "parameters": test.parameters,
+        "protocol": settings.protocol,
+        "steady_budget_s": settings.steady_budget_s,
+    }
+    worker.capture.take()
+    begin = time.perf_counter_ns()
+    reply = worker.ask(request, settings.timeout_s)
+    took = time.perf_counter_ns() - begin
+    if reply.message is not None and "outcome" in reply.message:
+        facts = dict(reply.message, exit=None)
+        del facts["id"]
+    else:
+        facts = _ended(settings, worker, reply, took)
+    oom_killed = bool(facts["exit"] and facts["exit"]["oom_killed"])
+    facts["category"] = failure.category(settings.framework, facts["outcome"], facts["error"], oom_killed)
+    return _result(test, number, worker.number, facts, worker.capture.take())
+
+
+def _ended(settings: Settings, worker: Worker, reply: Reply, took: int) -> Dict[str, Any]:
+    """The facts of a test whose worker died or had to be killed."""
+    phase = worker.phase
+    if reply.exit is None:
+        worker.stack()
+        ended = worker.kill()
+        outcome, reason = "timed_out", f"no result within {settings.timeout_s:g} s"
+    else:
+        ended = reply.exit
+        outcome, reason = "crashed", _how(ended)
+    oom_killed = outcome == "crashed" and ended.signal == "SIGKILL" and environment.oom_kills() > worker.oom_kills_before
+    if oom_killed:
+        reason += ", by the kernel for want of memory"
+    return {
+        "outcome": outcome,
+        "reason": reason,
+        "phase": phase,
+        "error": None,
+        "exit": exit_document(ended, oom_killed),
+        "placement": {"verdict": "unknown", "evidence": []},
+        "calls": [],
+        "case_ns": took,
+    }
+
+
+def _how(ended: Exit) -> str:
+    if ended.signal is not None:
+        return f"the worker was ended by {ended.signal}"
+    if ended.code is not None:
+        return f"the worker ended by itself with exit status {ended.code}"
+    return "the worker ended, nobody could tell how"
+
+
+def _unavailable(test: Test, number: int, reason: str) -> Result:
+    facts = {
+        "outcome": "skipped",
+        "reason": reason,
+        "phase": None,
+        "category": "unavailable",
+        "error": None,
+        "exit": None,
+        "placement": {"verdict": "unknown", "evidence": []},
+        "calls": [],
+        "case_ns": 0,
+    }
+    return _result(test, number, 0, facts, {"text": "", "total_bytes": 0})
+
+
+def _result(test: Test, number: int, worker: int, facts: Mapping[str, Any], output: Mapping[str, Any]) -> Result:
+    return {
+        "function": test.function,
+        "test": test.id,
+        "run": number,
+        "case": test.case,
+        **facts,
+        "output": output,
+        "worker": worker,
+    }
+
+
+def _survey(worker: Worker, settings: Settings, manifest: Manifest, names: Sequence[str]) -> Mapping[str, str]:
+    """Which functions this version lacks, with the reason. Raises BadInput for names that can be nothing but
+    mistakes, NothingRan if there is no function at all to run."""
+    expectations = [test.parameters["expect"] for test in manifest.tests if test.case == "call"]
+    request = {
+        "do": "survey",
+        "functions": names,
+        "cases": sorted({test.case for test in manifest.tests}),
+        "references": sorted({(key, e[key]) for e in expectations for key in ("numpy", "scipy", "property") if key in e}),
+    }
+    reply = worker.ask(request, SURVEY_LIMIT_S)
+    if reply.message is None:
+        said = worker.capture.take()["text"].strip()
+        raise FrameworkFailed("looking up the manifest's functions ended the worker or took too long\n" + said)
+    mistakes: Dict[str, str] = dict(reply.message["forbidden"])
+    missing: Mapping[str, str] = reply.message["missing"]
+    if manifest.written_for is not None and manifest.written_for == worker.ready["version"]:
+        mistakes.update(missing)
+    if mistakes:
+        name, reason = next(iter(mistakes.items()))
+        more = f" (and {len(mistakes) - 1} more of the kind)" if len(mistakes) > 1 else ""
+        raise BadInput(f"manifest {manifest.name}: {name}: {reason}{more}", "Mend the name in the manifest.")
+    if len(missing) == len(names):
+        raise NothingRan(
+            f"manifest {manifest.name}: {settings.framework} {worker.ready['version']} has none of its functions",
+            "Give a manifest that was written for this version.",
+        )
+    return missing
+
+
+def _check_version(settings: Settings, found: str) -> None:
+    if settings.version is not None and settings.version != found:
+        raise FrameworkFailed(
+            f"wanted {settings.framework} {settings.version}, this environment has {found}",
+            "Rebuild the environment or image, or name the version that is there.",
+        )
+
+
+def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> Dict[str, Any]:
+    """The run file's top level, but for its end and its results."""
+    variables = resolve.framework(settings.framework).variables(settings.device)
+    return {
+        "schema": "portbench/run",
+        "schema_version": 1,
+        "run_id": journal.new_run_id(),
+        "target": {"framework": settings.framework, "version": ready["version"], "device": settings.device},
+        "manifest": {"name": manifest.name, "sha256": manifest.sha256, "selection": list(settings.selection)},
+        "protocol": {
+            "name": settings.protocol,
+            "runs": settings.runs,
+            "timeout_s": settings.timeout_s,
+            "steady_budget_s": settings.steady_budget_s,
+        },
+        "environment": environment.collect(settings.machine, ready["device"], variables),
+        "started_at": _now(),
+    }
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,303 @@
+"""The supervisor's side of zygote and worker: start one, ask it, notice its death, describe it, kill it."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+from runners.core import environment
+from runners.core.capture import Capture
+from runners.core.channel import Channel, Message, send_descriptors
+from runners.core.errors import DeviceUnavailable, FrameworkFailed
+from runners.core.failure import RUNNERS, clipped
+from runners.core.trial import PHASES
+
+START_LIMIT_S = 600.0
+"""For importing a framework and opening a device: a cold disk and a TPU take minutes."""
+
+EXIT_LIMIT_S = 10.0
+"""For the kernel to report the end of a killed process."""
+
+FAREWELL_S = 2.0
+"""For a worker to leave by itself, and so to hand its device back in order."""
+
+
+class Exit(NamedTuple):
+    """How a worker ended. Both None: nobody could tell."""
+
+    code: Optional[int]
+    signal: Optional[str]
+    peak_memory_bytes: Optional[int]
+
+
+class Reply(NamedTuple):
+    """What came of a request: a message, or the end of the worker, or neither within the limit."""
+
+    message: Optional[Message]
+    exit: Optional[Exit]
+
+
+class Worker:
+    """A running worker. ``number`` counts the workers of this supervisor, from 1."""
+
+    def __init__(self, number: int, channel: Channel, output: int, phase: "mmap.mmap", zygote: "Zygote") -> None:
+        self.number = number
+        self.ready: Message = {}
+        self.oom_kills_before = environment.oom_kills()
+        self.capture = Capture(output)
+        self._channel = channel
+        self._phase = phase
+        self._zygote = zygote
+        self._requests = 0
+        self._exit: Optional[Exit] = None
+        self.process = 0
+
+    @property
+    def phase(self) -> str:
+        """The phase that the worker last entered; readable after its death too."""
+        return PHASES[self._phase[0]] if self._phase[0] < len(PHASES) else PHASES[0]
+
+    def ask(self, request: Message, limit_s: float) -> Reply:
+        """Sends a request and waits for its answer, the worker's end or the limit."""
+        self._requests += 1
+        self._phase[0] = 0
+        try:
+            self._channel.send(dict(request, id=self._requests))
+        except OSError:
+            return Reply(None, self._ended())
+        return self._await(self._requests, limit_s)
+
+    def greet(self) -> Message:
+        """Waits for the first message. Raises DeviceUnavailable, or FrameworkFailed with the output's tail."""
+        reply = self._await(None, START_LIMIT_S)
+        message = reply.message or {}
+        if "unavailable" in message:
+            self.kill()
+            raise DeviceUnavailable(message["unavailable"], message["remedy"])
+        if "ready" not in message:
+            self.kill()
+            how = f"the worker ended ({_described(reply.exit)})" if reply.exit else f"nothing came in {START_LIMIT_S:g} s"
+            if "broken" in message:
+                how = "{type}: {message}".format(**message["broken"])
+            said = self.capture.take()["text"].strip()
+            raise FrameworkFailed(f"no worker could be started: {how}" + (f"\n{clipped(said, 2000)}" if said else ""))
+        self.ready = message["ready"]
+        return self.ready
+
+    def stack(self) -> None:
+        """Asks a hanging worker for its Python stack, which it writes to its output from a signal handler in C."""
+        _signal(self.process, signal.SIGUSR1)
+        limit = time.monotonic() + 1.0
+        before = self.capture.total_bytes
+        while self.capture.total_bytes == before and time.monotonic() < limit:
+            if not select.select([self.capture], [], [], limit - time.monotonic())[0]:
+                return
+            self.capture.drain()
+
+    def kill(self) -> Exit:
+        """Ends the worker and everything in its session; returns how it ended."""
+        if self._exit is None:
+            _signal_group(self.process, signal.SIGKILL)
+            self._exit = self._zygote.await_exit(EXIT_LIMIT_S)
+        self._release()
+        return self._exit
+
+    def dismiss(self) -> None:
+        """Lets an idle worker go: it is given a moment to hand its device back, then killed."""
+        self._channel.close()
+        if self._exit is None:
+            self._exit = self._zygote.await_exit(FAREWELL_S, certain=False)
+        self.kill()
+
+    def _await(self, request: Optional[int], limit_s: float) -> Reply:
+        deadline = time.monotonic() + limit_s
+        poll = select.poll()
+        for source in (self._channel, self.capture, self._zygote.control):
+            poll.register(source, select.POLLIN)
+        while True:
+            if self._zygote.control.pending:
+                return Reply(None, self._ended())
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return Reply(None, None)
+            ready = {descriptor for descriptor, _ in poll.poll(remaining * 1000)}
+            if self._channel.fileno() in ready:
+                messages = self._channel.received()
+                for message in messages or []:
+                    if request is None or message.get("id") == request:
+                        self.capture.drain()
+                        return Reply(message, None)
+                if messages is None:
+                    # Closed by the test, or the worker is gone; if so the zygote tells in a moment.
+                    poll.unregister(self._channel)
+            elif self.capture.fileno() in ready:
+                if not self.capture.drain():
+                    poll.unregister(self.capture)
+            elif self._zygote.control.fileno() in ready:
+                return Reply(None, self._ended())
+
+    def _ended(self) -> Exit:
+        self._exit = self._zygote.await_exit(EXIT_LIMIT_S)
+        _signal_group(self.process, signal.SIGKILL)
+        self.capture.drain()
+        return self._exit
+
+    def _release(self) -> None:
+        # A worker's descendants stay in its session and die with it.
+        _signal_group(self.process, signal.SIGKILL)
+        self.capture.drain()
+        self._channel.close()
+
+
+class Zygote:
+    """The process that forks the workers, restarted whenever it is found dead."""
+
+    def __init__(self, framework: str, device: str, functions: Sequence[str]) -> None:
+        self._arguments = [framework, device]
+        self._functions = list(functions)
+        self._process: Optional["subprocess.Popen[bytes]"] = None
+        self._output: Optional[Capture] = None
+        self._workers = 0
+        self.control: Channel
+
+    def start_worker(self) -> Worker:
+        """Starts a worker and waits until its device is open. Raises DeviceUnavailable or FrameworkFailed."""
+        if self._process is None:
+            self._start()
+        ours, theirs = socket.socketpair()
+        output_read, output_write = os.pipe()
+        with tempfile.TemporaryFile() as phase_file:
+            phase_file.truncate(1)
+            phase = mmap.mmap(phase_file.fileno(), 1)
+            self._workers += 1
+            worker = Worker(self._workers, Channel(ours), output_read, phase, self)
+            try:
+                send_descriptors(self.control.socket, [theirs.fileno(), output_write, phase_file.fileno()])
+            except OSError as error:
+                self._fail(f"the zygote is gone: {error}")
+            finally:
+                theirs.close()
+                os.close(output_write)
+        answer = self._next(START_LIMIT_S)
+        if answer is None or "forked" not in answer:
+            self._fail("the zygote ended")
+        assert answer is not None
+        worker.process = answer["forked"]
+        worker.greet()
+        return worker
+
+    def await_exit(self, limit_s: float, certain: bool = True) -> Any:
+        """The end of the current worker as the kernel told the zygote. After the limit None, or, if the worker has
+        certainly ended, an Exit that knows nothing, and the zygote is given up."""
+        answer = self._next(limit_s)
+        if answer is None or "exited" not in answer:
+            if not certain and answer is None and self._process is not None and self._process.poll() is None:
+                return None
+            self.close()
+            return Exit(None, None, None)
+        status = answer["status"]
+        name = _signal_name(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else None
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+        return Exit(code, name, answer["peak_memory_bytes"])
+
+    def close(self) -> None:
+        """Ends the zygote, and with it a worker that is still there."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self.control.close()
+            self._process = None
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        output_read, output_write = os.pipe()
+        command = [sys.executable, "-m", "runners.core.zygote", *self._arguments, str(theirs.fileno())]
+        self._process = subprocess.Popen(
+            command + self._functions,
+            stdin=subprocess.DEVNULL,
+            stdout=output_write,
+            stderr=output_write,
+            pass_fds=[theirs.fileno()],
+            cwd=str(RUNNERS.parent),
+            start_new_session=True,
+        )
+        theirs.close()
+        os.close(output_write)
+        self.control = Channel(ours)
+        self._output = Capture(output_read)
+        answer = self._next(START_LIMIT_S) or {}
+        if "ready" not in answer:
+            reason = "{type}: {message}".format(**answer["broken"]) if "broken" in answer else "its import ended the process"
+            self._fail(f"cannot import {self._arguments[0]}: {reason}")
+
+    def _next(self, limit_s: float) -> Optional[Message]:
+        """The zygote's next message; None after the limit or at its end. Drains its output meanwhile."""
+        deadline = time.monotonic() + limit_s
+        sources: List[Any] = [self.control, self._output]
+        while not self.control.pending:
+            ready = select.select(sources, [], [], max(0.0, deadline - time.monotonic()))[0]
+            if self.control in ready:
+                try:
+                    return self.control.receive()
+                except OSError:
+                    return None
+            if not ready:
+                return None
+            assert self._output is not None
+            if self._output in ready and not self._output.drain():
+                sources.remove(self._output)
+        return self.control.receive()
+
+    def _fail(self, reason: str) -> None:
+        assert self._output is not None
+        self._output.drain()
+        said = self._output.take()["text"].strip()
+        self.close()
+        raise FrameworkFailed(reason + (f"\n{clipped(said, 2000)}" if said else ""))
+
+
+def exit_document(ended: Exit, oom_killed: bool) -> Dict[str, Any]:
+    """The ``exit`` object of a result."""
+    return {
+        "code": ended.code,
+        "signal": ended.signal,
+        "oom_killed": oom_killed,
+        "peak_memory_bytes": ended.peak_memory_bytes,
+    }
+
+
+def _described(ended: Exit) -> str:
+    return f"signal {ended.signal}" if ended.signal else f"exit status {ended.code}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
+
+
+def _signal(process: int, number: int) -> None:
+    if process <= 0:
+        return
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        pass
+
+
+def _signal_group(process: int, number: int) -> None:
+    if process <= 0:
+        return
+    try:
+        os.killpg(process, number)
+    except (ProcessLookupError, PermissionError):
+        pass

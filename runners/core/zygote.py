@@ -1,0 +1,112 @@
+"""The parent of all workers: imports the framework once, never computes, and forks one worker at a time on request.
+
+Started by the supervisor as ``python -m runners.core.zygote FRAMEWORK DEVICE DESCRIPTOR [FUNCTION...]`` with a Unix
+socket under that descriptor. Each request is one byte with three descriptors: the new worker's channel, its output
+pipe and its phase file. The answers are JSON lines: ``ready`` once, then ``forked`` and ``exited`` for each worker.
+One worker lives at a time, since an accelerator has one holder; that makes a blocking wait enough.
+
+Where forking after the import is not safe (CUDA), the zygote imports nothing and each worker imports for itself.
+Linux ends the zygote with its supervisor and a worker with its zygote, whatever killed them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import gc
+import importlib
+import mmap
+import os
+import resource
+import signal
+import socket
+import sys
+from typing import Sequence
+
+from runners.core import failure, resolve
+from runners.core.channel import Channel, receive_descriptors
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serves until the supervisor closes the socket."""
+    framework, device, descriptor, *functions = arguments
+    parent = os.getppid()
+    _die_with_parent(parent)
+    control = Channel(socket.socket(fileno=int(descriptor)))
+    facts = resolve.framework(framework)
+    os.environ.update(facts.variables(device))
+    if device in facts.FORKS_AFTER_IMPORT:
+        try:
+            importlib.import_module(f"runners.{framework}.adapter")
+        except Exception as error:
+            control.send({"broken": failure.facts_of(error)})
+            return
+        for name in functions:
+            # Lazily imported parts of the framework are imported here once, not in every worker.
+            try:
+                resolve.function(name, facts)
+            except (resolve.Missing, resolve.Forbidden):
+                pass
+    gc.collect()
+    gc.freeze()
+    control.send({"ready": True})
+    while True:
+        descriptors = receive_descriptors(control.socket, 3)
+        if descriptors is None:
+            return
+        zygote = os.getpid()
+        worker = os.fork()
+        if worker == 0:
+            control.close()
+            _become_worker(zygote, descriptors, framework, device)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.send({"forked": worker})
+        _, status, usage = os.wait4(worker, 0)
+        control.send({"exited": worker, "status": status, "peak_memory_bytes": usage.ru_maxrss * 1024})
+
+
+def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, device: str) -> None:
+    from runners.core import worker
+
+    status = 1
+    try:
+        os.setsid()
+        _die_with_parent(zygote)
+        channel, output, phase_file = descriptors
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.close(output)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _prefer_as_victim()
+        faulthandler.enable()
+        faulthandler.register(signal.SIGUSR1, all_threads=True)
+        phase = mmap.mmap(phase_file, 1)
+        worker.serve(Channel(socket.socket(fileno=channel)), phase, framework, device)
+        status = 0
+    finally:
+        # Not sys.exit: the parent's exit handlers and unflushed buffers are not this process's to run.
+        os._exit(status)
+
+
+def _die_with_parent(parent: int) -> None:
+    if sys.platform == "linux":
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _prefer_as_victim() -> None:
+    """When memory runs out, the kernel shall end the worker, which is a result, and not its supervisor."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,143 @@
+"""Every way in which a test can end, each on request."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from runners.core.trial import Trial
+from runners.fake.library import Tensor
+
+
+def passes(trial: Trial) -> None:
+    trial.check(trial.call(1) == 1, "identity changed its argument")
+
+
+def fails(trial: Trial) -> None:
+    trial.check(trial.call(1) == 2, "expected 2, got 1")
+
+
+def raises(trial: Trial, message: str = "no such luck") -> None:
+    trial.call(1)
+    raise ValueError(message)
+
+
+def refused(trial: Trial) -> None:
+    trial.call(1)
+    trial.check(False, "the function should have refused")
+
+
+def skips(trial: Trial) -> None:
+    trial.skip("needs what this machine has not")
+
+
+def hangs(trial: Trial) -> None:
+    trial.call(1)
+    while True:
+        signal.pause()
+
+
+def hangs_in_call(trial: Trial) -> None:
+    trial.call_inside(lambda function: (function(1), signal.pause()))
+
+
+def hangs_deaf(trial: Trial) -> None:
+    """Hangs in C with every signal blocked that can be."""
+    trial.call(1)
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    ctypes.CDLL(None).pause()
+
+
+def segfaults(trial: Trial) -> None:
+    trial.call_inside(lambda function: (function(1), ctypes.string_at(0)))
+
+
+def aborts(trial: Trial) -> None:
+    trial.call(1)
+    os.abort()
+
+
+def is_killed(trial: Trial) -> None:
+    trial.call(1)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def exits_silently(trial: Trial) -> None:
+    trial.call(1)
+    os._exit(0)
+
+
+def exits(trial: Trial, status: int = 3) -> None:
+    trial.call(1)
+    sys.exit(status)
+
+
+def prints(trial: Trial, megabytes: float = 0.001) -> None:
+    """Writes rubbish to both streams: by Python, past Python, and into C's buffer."""
+    trial.call(1)
+    print('{"id": 1, "outcome": "passed"}')
+    print("caf\udce9 \x1b[31m", file=sys.stderr, flush=False) if sys.stderr.errors != "strict" else None
+    for descriptor in (1, 2):
+        left = int(megabytes * 1e6 / 2)
+        while left > 0:
+            left -= os.write(descriptor, b"\xff\x00\x1b[2J rubbish\n" * 4096)
+    ctypes.CDLL(None).puts(b"buffered in C")
+    trial.check(True, "")
+
+
+def closes_streams(trial: Trial) -> None:
+    trial.call(1)
+    for descriptor in (0, 1, 2):
+        os.close(descriptor)
+    trial.check(True, "")
+
+
+def leaks(trial: Trial, megabytes: int = 100_000) -> None:
+    """Takes memory and touches it, up to an amount or its own end."""
+    trial.call(1)
+    kept = []
+    for _ in range(megabytes):
+        kept.append(bytearray(os.urandom(1024)) * 1024)
+    trial.check(True, "")
+
+
+def leaves_a_child(trial: Trial) -> None:
+    """Starts a process that outlives the worker and holds its streams open; writes its number to the output."""
+    trial.call(1)
+    child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], close_fds=False)
+    print(f"child {child.pid}", flush=True)
+    os._exit(0)
+
+
+def not_finite(trial: Trial) -> None:
+    """Meets NaN and infinities where finite numbers were expected."""
+    output = trial.call(Tensor([1.0, 0.0, -1.0]), 0.0)
+    trial.check(all(map(math.isfinite, output)), f"expected finite numbers, got {output}")
+
+
+def checks_nothing(trial: Trial) -> None:
+    trial.call(1)
+
+
+def times_nothing(trial: Trial) -> None:
+    trial.check(True, "")
+
+
+def times_something_else(trial: Trial) -> None:
+    trial.call_inside(lambda function: time.perf_counter())
+    trial.check(True, "")
+
+
+def scales(trial: Trial, factor: float = 2.0) -> None:
+    output = trial.call(Tensor([1.0, 2.0, 3.0]), factor)
+    trial.check(list(output) == [factor, 2 * factor, 3 * factor], f"wrong products: {output}")
+
+
+def sees_its_number(trial: Trial, number: int) -> None:
+    """Whether each test gets its own parameters."""
+    trial.check(trial.call(number) == number, "another number came back")
