@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
@@ -15,8 +15,8 @@ def call(
     trial: Trial,
     expect: Mapping[str, Any],
     args: Sequence[Any] = (),
-    kwargs: Optional[Mapping[str, Any]] = None,
-    tolerance: Optional[Mapping[str, Any]] = None,
+    kwargs: Mapping[str, Any] | None = None,
+    tolerance: Mapping[str, Any] | None = None,
 ) -> None:
     """Raises compare.Mismatch where the output differs from what ``expect`` says (see schema/manifest.schema.json).
 
@@ -42,10 +42,7 @@ def call(
     if "property" in expect:
         properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
         return
-    if "value" in expect:
-        expected = builder.one(expect["value"]).host
-    else:
-        expected = _reference(expect, builder, host)
+    expected = builder.one(expect["value"]).host if "value" in expect else _reference(expect, builder, host)
     floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), None)
     _check_output(trial, output, expected, "" if "dtype" in expect else floating or "", tolerance or {})
 

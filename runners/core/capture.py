@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict
+from typing import Any
 
 LIMIT_BYTES = 65_536
 """Kept of one test's output; a flood costs time but neither memory nor disk."""
@@ -18,8 +18,9 @@ class Capture:
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
         self._descriptor = descriptor
-        self._open = True
-        self._reset()
+        self.total_bytes = 0
+        self._head = b""
+        self._tail = b""
 
     def __del__(self) -> None:
         os.close(self._descriptor)
@@ -39,14 +40,14 @@ class Capture:
             self._keep(chunk)
         return True
 
-    def take(self) -> Dict[str, Any]:
+    def take(self) -> dict[str, Any]:
         """The ``output`` object of a result."""
         self.drain()
         left_out = self.total_bytes - len(self._head) - len(self._tail)
         mark = _MARK.format(left_out).encode() if left_out else b""
         text = (self._head + mark + self._tail).decode("utf-8", "replace")
         output = {"text": text, "total_bytes": self.total_bytes}
-        self._reset()
+        self.total_bytes, self._head, self._tail = 0, b"", b""
         return output
 
     def _keep(self, chunk: bytes) -> None:
@@ -54,8 +55,3 @@ class Capture:
         room = _HALF - len(self._head)
         self._head += chunk[:room]
         self._tail = (self._tail + chunk[room:])[-_HALF:]
-
-    def _reset(self) -> None:
-        self.total_bytes = 0
-        self._head = b""
-        self._tail = b""

@@ -9,7 +9,7 @@ import array
 import json
 import os
 import socket
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, Sequence
 
 Message = Dict[str, Any]
 _CHUNK = 1 << 16
@@ -34,7 +34,7 @@ class Channel:
         """Raises OSError when the other end is gone."""
         self.socket.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
 
-    def receive(self) -> Optional[Message]:
+    def receive(self) -> Message | None:
         """The next message, or None at the end of the channel."""
         while not self.pending:
             chunk = self._read()
@@ -44,7 +44,7 @@ class Channel:
         line, self._buffer = self._buffer.split(b"\n", 1)
         return _parsed(line)
 
-    def received(self) -> Optional[List[Message]]:
+    def received(self) -> list[Message] | None:
         """The messages completed by one read, to be called when the socket is readable; None at the end."""
         chunk = self._read()
         if not chunk:
@@ -76,7 +76,7 @@ def send_descriptors(end: socket.socket, descriptors: Sequence[int]) -> None:
     end.sendmsg([b"f"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, payload)])
 
 
-def receive_descriptors(end: socket.socket, count: int) -> Optional[List[int]]:
+def receive_descriptors(end: socket.socket, count: int) -> list[int] | None:
     """The counterpart of send_descriptors; None at the end of the socket."""
     descriptors = array.array("i")
     data, ancillary, _, _ = end.recvmsg(1, socket.CMSG_SPACE(count * descriptors.itemsize))

@@ -9,7 +9,7 @@ import platform
 import signal
 import sys
 from pathlib import Path
-from typing import NoReturn, Optional, Sequence
+from typing import NoReturn, Sequence
 
 from runners.core import manifest, supervisor
 from runners.core.errors import BadInput, Interrupted, RunnerError
@@ -19,7 +19,7 @@ FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 
 
-def main(arguments: Optional[Sequence[str]] = None) -> NoReturn:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs a manifest on one device. Exit status: 0 when the run file was written, else that of the error."""
     options = _parser().parse_args(arguments)
     progress = Progress(options.progress)

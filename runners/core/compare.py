@@ -6,11 +6,11 @@ JAX's and TensorFlow's own test modules: |actual - expected| <= atol + rtol * |e
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, Mapping
 
 import numpy as np
 
-TOLERANCES: Mapping[str, Tuple[float, float]] = {
+TOLERANCES: Mapping[str, tuple[float, float]] = {
     # dtype: (rtol, atol)
     "float16": (1e-3, 1e-5),
     "bfloat16": (1.6e-2, 1e-5),
@@ -35,15 +35,13 @@ class Mismatch(AssertionError):
     ``dtype``, ``shape``, ``imprecise`` (half the digits or more agree) or ``wrong value``."""
 
 
-def check_dtype(actual: Optional[str], expected: str) -> None:
+def check_dtype(actual: str | None, expected: str) -> None:
     """Raises Mismatch unless both names are the same."""
     if actual != expected:
         raise Mismatch(f"dtype: expected {expected}, got {actual or 'no tensor'}")
 
 
-def check_values(
-    actual: Any, expected: Any, dtype: str, rtol: Optional[float] = None, atol: Optional[float] = None
-) -> None:
+def check_values(actual: Any, expected: Any, dtype: str, rtol: float | None = None, atol: float | None = None) -> None:
     """Raises Mismatch unless two arrays have the same shape and are close; NaN equals NaN.
 
     ``dtype`` is the output's, and decides on the tolerance; integers and booleans must be equal.

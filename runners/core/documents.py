@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Tuple
+from typing import Any, Iterable
 
 import jsonschema
 from jsonschema.exceptions import ValidationError
@@ -29,7 +29,7 @@ def first_mistake(checker: Any, document: Any) -> str:
     if not errors:
         return ""
     error = min(errors, key=lambda found: [str(part) for part in found.absolute_path])
-    return "{}: {}".format(error.json_path, _shortened(error.message))
+    return f"{error.json_path}: {_shortened(error.message)}"
 
 
 def _deepest(error: ValidationError) -> ValidationError:
@@ -43,8 +43,8 @@ def _shortened(message: str, limit: int = 300) -> str:
     return message if len(message) <= limit else message[: limit // 2] + " ... " + message[-limit // 2 :]
 
 
-def _unique(pairs: Iterable[Tuple[str, Any]]) -> Dict[str, Any]:
-    found: Dict[str, Any] = {}
+def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
             raise ValueError(f"the key {key!r} stands twice in one object")
@@ -52,5 +52,5 @@ def _unique(pairs: Iterable[Tuple[str, Any]]) -> Dict[str, Any]:
     return found
 
 
-def _no_constant(name: str) -> List[Any]:
+def _no_constant(name: str) -> list[Any]:
     raise ValueError(f"{name} is not JSON")

@@ -8,16 +8,28 @@ import platform
 import subprocess
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 
-VARIABLES = ("OMP_", "MKL_", "KMP_", "OPENBLAS_", "XLA_", "TF_", "JAX_", "PYTORCH_", "TORCH_", "CUDA_", "CUBLAS_")
+VARIABLES: tuple[str, ...] = (
+    "OMP_",
+    "MKL_",
+    "KMP_",
+    "OPENBLAS_",
+    "XLA_",
+    "TF_",
+    "JAX_",
+    "PYTORCH_",
+    "TORCH_",
+    "CUDA_",
+    "CUBLAS_",
+)
 VARIABLES += ("CUDNN_", "NVIDIA_", "NCCL_", "HIP_", "ROCR_", "PJRT_", "XRT_", "TPU_", "LIBTPU_", "PYTHONHASHSEED")
 """Beginnings of the environment variables that change what a framework does."""
 
 
-def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[str, str]) -> Dict[str, Any]:
+def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
     """The ``environment`` object of a run file. ``variables`` are those that the runner sets for the framework."""
     return {
         "machine": machine,
@@ -37,7 +49,7 @@ def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[st
     }
 
 
-def packages() -> Dict[str, str]:
+def packages() -> dict[str, str]:
     """Every installed distribution and its version, by normalised name."""
     found = {}
     for distribution in metadata.distributions():
@@ -80,15 +92,15 @@ def _cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def _container() -> Optional[str]:
+def _container() -> str | None:
     if Path("/.dockerenv").exists():
         return "docker"
     if Path("/run/.containerenv").exists():
         return "podman"
-    return os.environ.get("container") or None
+    return os.environ.get("CONTAINER") or None
 
 
-def _commit() -> Optional[str]:
+def _commit() -> str | None:
     if not (ROOT / ".git").exists():
         return None
     try:
@@ -109,5 +121,3 @@ def _own_sha256() -> str:
     for path in sorted(path for path in files if path.suffix in (".py", ".json")):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-

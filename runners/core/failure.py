@@ -12,7 +12,7 @@ import re
 import traceback
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional
+from typing import Any, Dict, Iterator, Mapping, NamedTuple
 
 RUNNERS = Path(__file__).resolve().parents[1]
 MESSAGE_LIMIT = 8_000
@@ -26,7 +26,9 @@ def facts_of(error: BaseException) -> Facts:
     return {
         "type": _type_name(error),
         "message": clipped(_message(error), MESSAGE_LIMIT),
-        "traceback": clipped("".join(traceback.format_exception(type(error), error, error.__traceback__)), TRACEBACK_LIMIT),
+        "traceback": clipped(
+            "".join(traceback.format_exception(type(error), error, error.__traceback__)), TRACEBACK_LIMIT
+        ),
         "causes": [
             {"type": _type_name(cause), "message": clipped(_message(cause), MESSAGE_LIMIT)} for cause in _causes(error)
         ],
@@ -45,13 +47,13 @@ def clipped(text: str, limit: int) -> str:
 
 class Rule(NamedTuple):
     category: str
-    exception: "re.Pattern[str]"
-    message: "re.Pattern[str]"
+    exception: re.Pattern[str]
+    message: re.Pattern[str]
     example: Mapping[str, str]
 
 
 @lru_cache(maxsize=None)
-def rules(framework: str) -> List[Rule]:
+def rules(framework: str) -> list[Rule]:
     """The rules that hold for a framework, in the order in which they are tried."""
     return [
         Rule(
@@ -65,7 +67,7 @@ def rules(framework: str) -> List[Rule]:
     ]
 
 
-def category(framework: str, outcome: str, error: Optional[Facts], oom_killed: bool = False) -> Optional[str]:
+def category(framework: str, outcome: str, error: Facts | None, oom_killed: bool = False) -> str | None:
     """Why a test did not pass, from its facts; None for passed and skipped ones. Without a matching rule: other.
 
     An exception that wraps another is judged by the wrapper first and then, if no rule speaks of it, by its causes.

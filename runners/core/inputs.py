@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
@@ -21,9 +21,7 @@ class Built(NamedTuple):
     host: Any
 
 
-def random(
-    shape: Sequence[int], dtype: str, seed: int, low: Optional[float] = None, high: Optional[float] = None
-) -> Any:
+def random(shape: Sequence[int], dtype: str, seed: int, low: float | None = None, high: float | None = None) -> Any:
     """A random host array of a shape, by numpy.random.RandomState, whose stream is frozen for ever.
 
     Uniform in [low, high) where given; else standard normal for floating and complex dtypes, 0 to 9 for integers, a
@@ -51,10 +49,10 @@ class Builder:
         self._trial = trial
         self._facts = facts
 
-    def all(self, data: Sequence[Any]) -> List[Built]:
+    def all(self, data: Sequence[Any]) -> list[Built]:
         return [self.one(item) for item in data]
 
-    def named(self, data: Mapping[str, Any]) -> Dict[str, Built]:
+    def named(self, data: Mapping[str, Any]) -> dict[str, Built]:
         return {key: self.one(item) for key, item in data.items()}
 
     def one(self, data: Any) -> Built:

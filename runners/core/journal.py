@@ -7,12 +7,13 @@ what the results belong to; a journal is only ever continued by a run of the sam
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import uuid
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, Mapping, Tuple
 
 from runners.core import documents
 from runners.core.errors import BadInput, RunnerError, StorageFailed
@@ -27,11 +28,11 @@ Key = Tuple[str, str, int]
 class Journal:
     """An open, locked journal. Made by ``create`` or ``resume``."""
 
-    def __init__(self, path: Path, descriptor: int, header: Document, results: List[Document]) -> None:
+    def __init__(self, path: Path, descriptor: int, header: Document, results: list[Document]) -> None:
         self.path = path
         self.header = header
         self.results = results
-        self.done: Set[Key] = {key_of(result) for result in results}
+        self.done: set[Key] = {key_of(result) for result in results}
         self._descriptor = descriptor
 
     def append(self, result: Document) -> None:
@@ -84,7 +85,7 @@ def create(folder: Path, document: Document, identity: Mapping[str, Any]) -> Jou
     return Journal(path, descriptor, header, [])
 
 
-def resume(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Optional[Journal]:
+def resume(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Journal | None:
     """The newest unfinished journal of this identity, open for more results; None where the folder has none.
 
     A last line that was cut off is dropped: its test runs again. Raises BadInput where the target's journals belong
@@ -114,7 +115,7 @@ def resume(folder: Path, framework: str, device: str, identity: Mapping[str, Any
     return None
 
 
-def finished(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Optional[Path]:
+def finished(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Path | None:
     """A run file of this identity that is complete already, the newest; None where there is none."""
     for path in sorted(folder.glob(f"{framework}-*-{device}-*.json"), key=_modified, reverse=True):
         try:
@@ -149,7 +150,7 @@ def run_file_of(journal: Path) -> Path:
     return journal.with_name(journal.name[: -len(SUFFIX)] + ".json")
 
 
-def _read(path: Path) -> Tuple[Optional[Document], List[Document], int]:
+def _read(path: Path) -> tuple[Document | None, list[Document], int]:
     """Header, results and the length in bytes up to the last whole line."""
     content = path.read_bytes()
     lines = content.split(b"\n")[:-1]
@@ -176,23 +177,21 @@ def _difference(old: Any, new: Any, path: str = "") -> str:
     return "" if old == new else f"{path} was {json.dumps(old)}, is now {json.dumps(new)}"
 
 
-def _write_atomically(path: Path, document: Document, results: List[Document]) -> None:
+def _write_atomically(path: Path, document: Document, results: list[Document]) -> None:
     temporary = path.with_name(path.name + ".tmp")
     try:
         with temporary.open("w", encoding="utf-8") as file:
             file.writelines(_text(document, results))
             file.flush()
             os.fsync(file.fileno())
-        os.replace(str(temporary), str(path))
+        temporary.replace(path)
     except OSError as error:
-        try:
+        with contextlib.suppress(OSError):
             temporary.unlink()
-        except OSError:
-            pass
         raise _storage_failed(path, error) from error
 
 
-def _text(document: Document, results: List[Document]) -> Iterator[str]:
+def _text(document: Document, results: list[Document]) -> Iterator[str]:
     """The run file: its top level indented, and one result a line, so that a person can read and compare it."""
     head = json.dumps(document, indent=1, allow_nan=False)
     yield head[: head.rindex("\n}")] + ',\n "results": [\n'

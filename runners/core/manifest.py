@@ -9,7 +9,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Iterator, Mapping, Sequence
 
 from runners.core import documents
 from runners.core.errors import BadInput
@@ -34,9 +34,9 @@ class Test:
 class Manifest:
     name: str
     framework: str
-    written_for: Optional[str]
+    written_for: str | None
     sha256: str
-    tests: Tuple[Test, ...]
+    tests: tuple[Test, ...]
 
 
 def read(path: Path, framework: str, selection: Sequence[str] = ()) -> Manifest:
@@ -113,9 +113,9 @@ def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator
                 yield Test(function=name, id=test["id"], case=case, parameters=parameters)
 
 
-def _grid(path: Path, where: str, template: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+def _grid(path: Path, where: str, template: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """One test for each combination of the grid's values, the first key varying slowest."""
-    grid: Mapping[str, List[Any]] = template.get("grid", {})
+    grid: Mapping[str, list[Any]] = template.get("grid", {})
     size = math.prod(len(values) for values in grid.values())
     if size > MOST_TESTS_OF_A_GRID:
         raise BadInput(f"{path}: {where}.grid: makes {size} tests, at most {MOST_TESTS_OF_A_GRID} are allowed", "")
@@ -169,5 +169,5 @@ def _label(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
-def _without(mapping: Mapping[str, Any], *keys: str) -> Dict[str, Any]:
+def _without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in mapping.items() if key not in keys}

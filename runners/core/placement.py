@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any
 
 from runners.core.adapter import Adapter
 
 
-def judged(locations: List[str], adapter: Adapter, device: Any) -> Dict[str, Any]:
+def judged(locations: list[str], adapter: Adapter, device: Any) -> dict[str, Any]:
     """The ``placement`` object of a result: verdict and evidence. Without any tensor in the outputs: unknown."""
     if not locations:
         return {"verdict": "unknown", "evidence": []}

@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Mapping
 
 from runners.core.errors import RunnerError
 
@@ -20,8 +20,8 @@ class Progress:
         self._total = 0
         self._done = 0
         self._function = ""
-        self._outcomes: "Counter[str]" = Counter()
-        self.journal: Optional[Path] = None
+        self._outcomes: Counter[str] = Counter()
+        self.journal: Path | None = None
 
     def start(self, document: Mapping[str, Any], journal: Path, tests: int, runs: int, done: int) -> None:
         self._total, self._done, self.journal = tests * runs, done, journal
@@ -81,7 +81,7 @@ class Progress:
 
     def _event(self, event: str, **values: Any) -> None:
         if self._style == "json":
-            document: Dict[str, Any] = {"event": event}
+            document: dict[str, Any] = {"event": event}
             document.update(values)
             print(json.dumps(document, allow_nan=False), flush=True)
 

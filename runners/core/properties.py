@@ -31,7 +31,7 @@ def svd(trial: Trial, output: Any, inputs: Sequence[Any], order: str = "usv", ad
     ``order`` is that of the outputs (TensorFlow gives s, u, v); ``adjoint``: the last factor comes as V^H.
     """
     matrix = inputs[0]
-    name = trial.dtype_name(tuple(output)[0]) or "float64"
+    name = trial.dtype_name(next(iter(output))) or "float64"
     parts = dict(zip(order, (np.asarray(part) for part in trial.numpy(tuple(output)))))
     u, s, v = (parts[key].astype(np.complex128) for key in "usv")
     vh = v if adjoint else np.swapaxes(v, -1, -2).conj()
@@ -55,9 +55,7 @@ def lu(trial: Trial, output: Any, inputs: Sequence[Any]) -> None:
     name = trial.dtype_name(output[0]) or "float64"
     p, lower, upper = (np.asarray(part).astype(np.complex128) for part in trial.numpy(tuple(output)))
     allowed = 50 * EPSILON[name] * max(matrix.shape) * max(1.0, float(np.max(np.abs(matrix), initial=0.0)))
-    trial.check(
-        np.isin(p, (0, 1)).all() and (p.sum(0) == 1).all() and (p.sum(1) == 1).all(), "P is not a permutation"
-    )
+    trial.check(np.isin(p, (0, 1)).all() and (p.sum(0) == 1).all() and (p.sum(1) == 1).all(), "P is not a permutation")
     trial.check((np.triu(lower, 1) == 0).all(), "L is not lower triangular")
     trial.check((np.diagonal(lower) == 1).all(), "the diagonal of L is not 1")
     trial.check((np.tril(upper, -1) == 0).all(), "U is not upper triangular")

@@ -18,7 +18,7 @@ _NUMPY = frozenset(
     percentile piecewise poly polyfit polyval prod ptp quantile ravel ravel_multi_index real repeat reshape resize roll
     rollaxis rot90 round searchsorted select setdiff1d setxor1d shape sinc size sort split squeeze stack std sum
     swapaxes take take_along_axis tensordot tile trace transpose trapz tri tril tril_indices triu triu_indices
-    trim_zeros unique unravel_index unwrap vander var vdot vsplit vstack where zeros zeros_like""".split()
+    trim_zeros unique unravel_index unwrap vander var vdot vsplit vstack where zeros zeros_like""".split()  # noqa: SIM905 - this many names read best as prose
 )
 _NUMPY_MODULES = ("linalg", "fft")
 _SCIPY_MODULES = ("linalg", "special", "fft", "signal", "ndimage")
@@ -30,7 +30,7 @@ def find(library: str, name: str) -> Callable[..., Any]:
     if library == "numpy" and not path:
         found = getattr(np, last, None)
         if callable(found) and (last in _NUMPY or isinstance(found, np.ufunc)):
-            return found
+            return found  # type: ignore[no-any-return]
     elif len(path) == 1 and path[0] in (_NUMPY_MODULES if library == "numpy" else _SCIPY_MODULES):
         module = importlib.import_module(f"{library}.{path[0]}")
         if last in getattr(module, "__all__", ()):

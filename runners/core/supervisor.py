@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Mapping, Sequence
 
 from runners.core import environment, failure, journal, resolve
 from runners.core.errors import BadInput, FrameworkFailed, NothingRan
@@ -31,14 +31,14 @@ class Settings:
 
     framework: str
     device: str
-    version: Optional[str]
+    version: str | None
     out: Path
     machine: str
     protocol: str = "both"
     runs: int = 3
     timeout_s: float = 900.0
     steady_budget_s: float = 0.2
-    selection: Tuple[str, ...] = ()
+    selection: tuple[str, ...] = ()
     resume: bool = False
 
 
@@ -50,7 +50,7 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
     """
     names = list(dict.fromkeys(test.function for test in manifest.tests))
     zygote = Zygote(settings.framework, settings.device, names)
-    book: Optional[Journal] = None
+    book: Journal | None = None
     try:
         worker = zygote.start_worker()
         _check_version(settings, worker.ready["version"])
@@ -84,7 +84,7 @@ def _run_all(
     book: Journal,
     progress: Progress,
 ) -> None:
-    worker: Optional[Worker] = first
+    worker: Worker | None = first
     for number in range(1, settings.runs + 1):
         for test in manifest.tests:
             if (test.function, test.id, number) in book.done:
@@ -130,7 +130,7 @@ def _run_one(settings: Settings, test: Test, number: int, worker: Worker) -> Res
     return _result(test, number, worker.number, facts, worker.capture.take())
 
 
-def _ended(settings: Settings, worker: Worker, reply: Reply, took: int) -> Dict[str, Any]:
+def _ended(settings: Settings, worker: Worker, reply: Reply, took: int) -> dict[str, Any]:
     """The facts of a test whose worker died or had to be killed."""
     phase = worker.phase
     if reply.exit is None:
@@ -140,7 +140,9 @@ def _ended(settings: Settings, worker: Worker, reply: Reply, took: int) -> Dict[
     else:
         ended = reply.exit
         outcome, reason = "crashed", _how(ended)
-    oom_killed = outcome == "crashed" and ended.signal == "SIGKILL" and environment.oom_kills() > worker.oom_kills_before
+    oom_killed = (
+        outcome == "crashed" and ended.signal == "SIGKILL" and environment.oom_kills() > worker.oom_kills_before
+    )
     if oom_killed:
         reason += ", by the kernel for want of memory"
     return {
@@ -164,7 +166,7 @@ def _how(ended: Exit) -> str:
 
 
 def _unavailable(test: Test, number: int, reason: str) -> Result:
-    facts = {
+    facts: dict[str, Any] = {
         "outcome": "skipped",
         "reason": reason,
         "phase": None,
@@ -198,13 +200,15 @@ def _survey(worker: Worker, settings: Settings, manifest: Manifest, names: Seque
         "do": "survey",
         "functions": names,
         "cases": sorted({test.case for test in manifest.tests}),
-        "references": sorted({(key, e[key]) for e in expectations for key in ("numpy", "scipy", "property") if key in e}),
+        "references": sorted(
+            {(key, e[key]) for e in expectations for key in ("numpy", "scipy", "property") if key in e}
+        ),
     }
     reply = worker.ask(request, SURVEY_LIMIT_S)
     if reply.message is None:
         said = worker.capture.take()["text"].strip()
         raise FrameworkFailed("looking up the manifest's functions ended the worker or took too long\n" + said)
-    mistakes: Dict[str, str] = dict(reply.message["forbidden"])
+    mistakes: dict[str, str] = dict(reply.message["forbidden"])
     missing: Mapping[str, str] = reply.message["missing"]
     if manifest.written_for is not None and manifest.written_for == worker.ready["version"]:
         mistakes.update(missing)
@@ -228,7 +232,7 @@ def _check_version(settings: Settings, found: str) -> None:
         )
 
 
-def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> Dict[str, Any]:
+def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> dict[str, Any]:
     """The run file's top level, but for its end and its results."""
     variables = resolve.framework(settings.framework).variables(settings.device)
     return {

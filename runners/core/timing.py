@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 import math
 from itertools import repeat
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Mapping, Sequence
 
 Clock = Callable[[], int]
 
@@ -32,7 +32,7 @@ NARROW_ENOUGH = 0.02
 
 def cold(
     clock: Clock, call: Callable[..., Any], wait: Callable[[Any], None], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Tuple[Any, int, int]:
+) -> tuple[Any, int, int]:
     """Calls once and waits: the output, the nanoseconds until the call returned, those from then to the end."""
     collecting = gc.isenabled()
     gc.disable()
@@ -55,7 +55,7 @@ def steady(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     budget_ns: int,
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Calls again and again for at most about ``budget_ns``; returns a ``steady`` object of the run schema.
 
     The raw block times are in nanoseconds for ``calls_per_block`` calls each. ``unmet`` names the criteria that were
@@ -83,7 +83,7 @@ def steady(
                 break
             if not long_enough:
                 calls *= 2
-        blocks: List[int] = []
+        blocks: list[int] = []
         while True:
             blocks.append(block(calls))
             fraction = median_interval_fraction(blocks)
@@ -105,7 +105,7 @@ def steady(
     }
 
 
-def median_interval_fraction(samples: Sequence[int]) -> Optional[float]:
+def median_interval_fraction(samples: Sequence[int]) -> float | None:
     """Half the width of the 95 % interval of the median, over the median; None where there is no such interval.
 
     The interval lies between the order statistics whose ranks are n/2 -+ 0.98 sqrt(n), the normal approximation of

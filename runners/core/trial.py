@@ -9,7 +9,7 @@ names a device, and a case that checks nothing fails.
 from __future__ import annotations
 
 import mmap
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Set
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Sequence
 
 from runners.core import placement, timing, tree
 from runners.core.adapter import Adapter
@@ -38,8 +38,8 @@ class _Timed(NamedTuple):
 class Trial:
     """One test in a worker.
 
-    ``framework`` is its name, ``function`` the manifest's function, ``device`` the framework's device object. Set ``repeatable`` to False
-    before a call that cannot be made twice with the same arguments: it then has no steady time.
+    ``framework`` is its name, ``function`` the manifest's function, ``device`` the framework's device object. Set
+    ``repeatable`` to False before a call that cannot be made twice with the same arguments: it has no steady time.
     """
 
     def __init__(
@@ -48,20 +48,20 @@ class Trial:
         function: Any,
         adapter: Adapter,
         device: Any,
-        phase: "mmap.mmap",
+        phase: mmap.mmap,
         clock: timing.Clock,
     ) -> None:
         self.framework = framework
         self.function = function
         self.device = device
         self.repeatable = True
-        self.calls: List[Dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
         self.checks = 0
         self._adapter = adapter
         self._phase = phase
         self._clock = clock
-        self._timed: List[_Timed] = []
-        self._locations: Set[str] = set()
+        self._timed: list[_Timed] = []
+        self._locations: set[str] = set()
         self._enter("inputs")
 
     # Inputs
@@ -71,15 +71,15 @@ class Trial:
         *shape: int,
         dtype: str = "float32",
         seed: int = 0,
-        low: Optional[float] = None,
-        high: Optional[float] = None,
+        low: float | None = None,
+        high: float | None = None,
     ) -> ndarray[Any, Any]:
         """A random host array: the same for the same arguments on every machine and version (see inputs.random)."""
         from runners.core import inputs
 
-        return inputs.random(shape, dtype, seed, low, high)
+        return inputs.random(shape, dtype, seed, low, high)  # type: ignore[no-any-return]
 
-    def tensor(self, values: Any, dtype: Optional[str] = None, layout: str = "contiguous") -> Any:
+    def tensor(self, values: Any, dtype: str | None = None, layout: str = "contiguous") -> Any:
         """A tensor on the target's device with the values of a host array or nested list.
 
         ``dtype`` may be any that the framework has, bfloat16 too; without it the array's own.
@@ -160,12 +160,12 @@ class Trial:
         self._phase[0] = before
         return read
 
-    def dtype_name(self, tensor: Any) -> Optional[str]:
+    def dtype_name(self, tensor: Any) -> str | None:
         """``float32`` and so on; None for what is no tensor."""
         return self._adapter.dtype_name(tensor)
 
     def close(
-        self, actual: Any, expected: Any, rtol: Optional[float] = None, atol: Optional[float] = None, dtype: str = ""
+        self, actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, dtype: str = ""
     ) -> None:
         """Checks a tensor against a host array: same dtype kind, same shape, values close. Raises Mismatch.
 
@@ -211,7 +211,7 @@ class Trial:
                     self._clock, timed.call, self._adapter.wait, timed.args, timed.kwargs, budget_ns
                 )
 
-    def placed(self) -> Dict[str, Any]:
+    def placed(self) -> dict[str, Any]:
         """Where the outputs of the timed calls lie."""
         return placement.judged(sorted(self._locations), self._adapter, self.device)
 

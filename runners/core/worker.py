@@ -7,13 +7,14 @@ describe.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import mmap
 import os
 import sys
 import time
-from typing import Any, Dict, Mapping
+from typing import Any, Mapping
 
 from runners.core import failure, resolve
 from runners.core.adapter import Adapter
@@ -25,10 +26,10 @@ SEED = 20230401
 """Of the framework's global random state, set anew before every test: any order of tests gives the same results."""
 
 
-def serve(channel: Channel, phase: "mmap.mmap", framework: str, device_name: str) -> None:
+def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str) -> None:
     """Answers requests until the channel ends. The first message says that the device is open, or why it is not."""
     try:
-        adapter: Adapter = importlib.import_module(f"runners.{framework}.adapter")  # type: ignore[assignment]
+        adapter: Adapter = importlib.import_module(f"runners.{framework}.adapter")
         device = adapter.open_device(device_name)
         hello = {"ready": {"version": adapter.version(), "device": dict(adapter.device_facts(device))}}
     except DeviceUnavailable as error:
@@ -53,12 +54,10 @@ def serve(channel: Channel, phase: "mmap.mmap", framework: str, device_name: str
         channel.send(dict(reply, id=request["id"]))
 
 
-def _run(
-    request: Mapping[str, Any], framework: str, adapter: Adapter, device: Any, phase: "mmap.mmap"
-) -> Dict[str, Any]:
+def _run(request: Mapping[str, Any], framework: str, adapter: Adapter, device: Any, phase: mmap.mmap) -> dict[str, Any]:
     """Runs one test; returns the part of its result that only the worker knows."""
     begin = time.perf_counter_ns()
-    result: Dict[str, Any] = {"outcome": "passed", "reason": None, "phase": None, "error": None}
+    result: dict[str, Any] = {"outcome": "passed", "reason": None, "phase": None, "error": None}
     phase[0] = 0
     trial = None
     try:
@@ -96,9 +95,7 @@ _libc = ctypes.CDLL(None)
 def _flush() -> None:
     """What the test wrote must be in the pipe before the reply, C's own buffers included."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        # Where the test closed it, what it had written is out.
+        with contextlib.suppress(OSError, ValueError):
             stream.flush()
-        except (OSError, ValueError):
-            # The test closed it; what it had written is out.
-            pass
     _libc.fflush(None)

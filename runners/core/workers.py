@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import select
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple, Sequence
 
 from runners.core import environment
 from runners.core.capture import Capture
@@ -33,22 +34,22 @@ FAREWELL_S = 2.0
 class Exit(NamedTuple):
     """How a worker ended. Both None: nobody could tell."""
 
-    code: Optional[int]
-    signal: Optional[str]
-    peak_memory_bytes: Optional[int]
+    code: int | None
+    signal: str | None
+    peak_memory_bytes: int | None
 
 
 class Reply(NamedTuple):
     """What came of a request: a message, or the end of the worker, or neither within the limit."""
 
-    message: Optional[Message]
-    exit: Optional[Exit]
+    message: Message | None
+    exit: Exit | None
 
 
 class Worker:
     """A running worker. ``number`` counts the workers of this supervisor, from 1."""
 
-    def __init__(self, number: int, channel: Channel, output: int, phase: "mmap.mmap", zygote: "Zygote") -> None:
+    def __init__(self, number: int, channel: Channel, output: int, phase: mmap.mmap, zygote: Zygote) -> None:
         self.number = number
         self.ready: Message = {}
         self.oom_kills_before = environment.oom_kills()
@@ -57,7 +58,7 @@ class Worker:
         self._phase = phase
         self._zygote = zygote
         self._requests = 0
-        self._exit: Optional[Exit] = None
+        self._exit: Exit | None = None
         self.process = 0
 
     @property
@@ -84,7 +85,9 @@ class Worker:
             raise DeviceUnavailable(message["unavailable"], message["remedy"])
         if "ready" not in message:
             self.kill()
-            how = f"the worker ended ({_described(reply.exit)})" if reply.exit else f"nothing came in {START_LIMIT_S:g} s"
+            how = (
+                f"the worker ended ({_described(reply.exit)})" if reply.exit else f"nothing came in {START_LIMIT_S:g} s"
+            )
             if "broken" in message:
                 how = "{type}: {message}".format(**message["broken"])
             said = self.capture.take()["text"].strip()
@@ -106,18 +109,18 @@ class Worker:
         """Ends the worker and everything in its session; returns how it ended."""
         if self._exit is None:
             _signal_group(self.process, signal.SIGKILL)
-            self._exit = self._zygote.await_exit(EXIT_LIMIT_S)
-        self._release()
+            self._exit = self._zygote.await_exit(EXIT_LIMIT_S) or self._zygote.give_up()
+        self._clear()
         return self._exit
 
     def dismiss(self) -> None:
         """Lets an idle worker go: it is given a moment to hand its device back, then killed."""
         self._channel.close()
         if self._exit is None:
-            self._exit = self._zygote.await_exit(FAREWELL_S, certain=False)
+            self._exit = self._zygote.await_exit(FAREWELL_S)
         self.kill()
 
-    def _await(self, request: Optional[int], limit_s: float) -> Reply:
+    def _await(self, request: int | None, limit_s: float) -> Reply:
         deadline = time.monotonic() + limit_s
         poll = select.poll()
         for source in (self._channel, self.capture, self._zygote.control):
@@ -145,13 +148,12 @@ class Worker:
                 return Reply(None, self._ended())
 
     def _ended(self) -> Exit:
-        self._exit = self._zygote.await_exit(EXIT_LIMIT_S)
-        _signal_group(self.process, signal.SIGKILL)
-        self.capture.drain()
+        self._exit = self._zygote.await_exit(EXIT_LIMIT_S) or self._zygote.give_up()
+        self._clear()
         return self._exit
 
-    def _release(self) -> None:
-        # A worker's descendants stay in its session and die with it.
+    def _clear(self) -> None:
+        # A worker's descendants stay in its process group and die with it.
         _signal_group(self.process, signal.SIGKILL)
         self.capture.drain()
         self._channel.close()
@@ -163,8 +165,8 @@ class Zygote:
     def __init__(self, framework: str, device: str, functions: Sequence[str]) -> None:
         self._arguments = [framework, device]
         self._functions = list(functions)
-        self._process: Optional["subprocess.Popen[bytes]"] = None
-        self._output: Optional[Capture] = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._output: Capture | None = None
         self._workers = 0
         self.control: Channel
 
@@ -194,19 +196,20 @@ class Zygote:
         worker.greet()
         return worker
 
-    def await_exit(self, limit_s: float, certain: bool = True) -> Any:
-        """The end of the current worker as the kernel told the zygote. After the limit None, or, if the worker has
-        certainly ended, an Exit that knows nothing, and the zygote is given up."""
+    def await_exit(self, limit_s: float) -> Exit | None:
+        """How the current worker ended, as the kernel told the zygote; None if nothing came within the limit."""
         answer = self._next(limit_s)
         if answer is None or "exited" not in answer:
-            if not certain and answer is None and self._process is not None and self._process.poll() is None:
-                return None
-            self.close()
-            return Exit(None, None, None)
+            return None
         status = answer["status"]
         name = _signal_name(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else None
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         return Exit(code, name, answer["peak_memory_bytes"])
+
+    def give_up(self) -> Exit:
+        """For a worker that has ended while the zygote cannot tell how: the next one comes from a new zygote."""
+        self.close()
+        return Exit(None, None, None)
 
     def close(self) -> None:
         """Ends the zygote, and with it a worker that is still there."""
@@ -235,13 +238,15 @@ class Zygote:
         self._output = Capture(output_read)
         answer = self._next(START_LIMIT_S) or {}
         if "ready" not in answer:
-            reason = "{type}: {message}".format(**answer["broken"]) if "broken" in answer else "its import ended the process"
+            reason = (
+                "{type}: {message}".format(**answer["broken"]) if "broken" in answer else "its import ended the process"
+            )
             self._fail(f"cannot import {self._arguments[0]}: {reason}")
 
-    def _next(self, limit_s: float) -> Optional[Message]:
+    def _next(self, limit_s: float) -> Message | None:
         """The zygote's next message; None after the limit or at its end. Drains its output meanwhile."""
         deadline = time.monotonic() + limit_s
-        sources: List[Any] = [self.control, self._output]
+        sources: list[Any] = [self.control, self._output]
         while not self.control.pending:
             ready = select.select(sources, [], [], max(0.0, deadline - time.monotonic()))[0]
             if self.control in ready:
@@ -264,7 +269,7 @@ class Zygote:
         raise FrameworkFailed(reason + (f"\n{clipped(said, 2000)}" if said else ""))
 
 
-def exit_document(ended: Exit, oom_killed: bool) -> Dict[str, Any]:
+def exit_document(ended: Exit, oom_killed: bool) -> dict[str, Any]:
     """The ``exit`` object of a result."""
     return {
         "code": ended.code,
@@ -288,16 +293,12 @@ def _signal_name(number: int) -> str:
 def _signal(process: int, number: int) -> None:
     if process <= 0:
         return
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(process, number)
-    except ProcessLookupError:
-        pass
 
 
 def _signal_group(process: int, number: int) -> None:
     if process <= 0:
         return
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process, number)
-    except (ProcessLookupError, PermissionError):
-        pass

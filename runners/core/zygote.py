@@ -11,6 +11,7 @@ Linux ends the zygote with its supervisor and a worker with its zygote, whatever
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -21,6 +22,7 @@ import resource
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import Sequence
 
 from runners.core import failure, resolve
@@ -32,10 +34,10 @@ _libc = ctypes.CDLL(None)
 
 def main(arguments: Sequence[str]) -> None:
     """Serves until the supervisor closes the socket."""
-    framework, device, descriptor, *functions = arguments
+    framework, device, socket_number, *functions = arguments
     parent = os.getppid()
     _die_with_parent(parent)
-    control = Channel(socket.socket(fileno=int(descriptor)))
+    control = Channel(socket.socket(fileno=int(socket_number)))
     facts = resolve.framework(framework)
     os.environ.update(facts.variables(device))
     if device in facts.FORKS_AFTER_IMPORT:
@@ -46,10 +48,8 @@ def main(arguments: Sequence[str]) -> None:
             return
         for name in functions:
             # Lazily imported parts of the framework are imported here once, not in every worker.
-            try:
+            with contextlib.suppress(resolve.Missing, resolve.Forbidden):
                 resolve.function(name, facts)
-            except (resolve.Missing, resolve.Forbidden):
-                pass
     gc.collect()
     gc.freeze()
     control.send({"ready": True})
@@ -101,11 +101,8 @@ def _die_with_parent(parent: int) -> None:
 
 def _prefer_as_victim() -> None:
     """When memory runs out, the kernel shall end the worker, which is a result, and not its supervisor."""
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
-    except OSError:
-        pass
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 if __name__ == "__main__":

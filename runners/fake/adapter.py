@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from typing import Any, ContextManager, Dict, Mapping, Optional
+from typing import Any, ContextManager, Mapping
 
 from runners.core.errors import DeviceUnavailable
 from runners.fake import library
@@ -40,7 +40,7 @@ def dtype(name: str) -> str:
     return name
 
 
-def dtype_name(leaf: Any) -> Optional[str]:
+def dtype_name(leaf: Any) -> str | None:
     return leaf.dtype if isinstance(leaf, library.Tensor) else None
 
 
@@ -54,7 +54,7 @@ def wait(output: Any) -> None:
     """Nothing to wait for: everything is done when it returns."""
 
 
-def location(leaf: Any) -> Optional[str]:
+def location(leaf: Any) -> str | None:
     return "cpu"
 
 
@@ -62,5 +62,5 @@ def on_device(location: str, device: str) -> bool:
     return location == device
 
 
-def counters() -> Dict[str, int]:
+def counters() -> dict[str, int]:
     return {}
