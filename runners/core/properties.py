@@ -10,7 +10,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from runners.core.compare import EPSILON
+from runners.core.compare import EPSILON, check_values
 from runners.core.trial import Trial
 
 Property = Callable[..., None]
@@ -65,4 +65,18 @@ def lu(trial: Trial, output: Any, inputs: Sequence[Any]) -> None:
     trial.check(error <= allowed, f"P L U is not the input: off by {error:.3g}, allowed {allowed:.3g}")
 
 
-_PROPERTIES = {found.__name__: found for found in (svd, lu)}
+def argsort(trial: Trial, output: Any, inputs: Sequence[Any], axis: int = -1, descending: bool = False) -> None:
+    """Along the axis the output holds each index once, in an order that sorts the input; NaN counts as the largest."""
+    values, found = inputs[0], np.asarray(trial.numpy(output))
+    trial.check(found.dtype.kind in "iu", f"the indices are {found.dtype}, no integers")
+    trial.check(found.shape == values.shape, f"the indices have shape {found.shape}, the input {values.shape}")
+    if values.ndim == 0:
+        values, found = values[None], found[None]
+    ordered = np.moveaxis(np.sort(found, axis=axis), axis, -1)
+    trial.check((ordered == np.arange(values.shape[axis])).all(), "an index is missing or stands twice")
+    expected = np.sort(values, axis=axis)
+    expected = np.flip(expected, axis) if descending else expected
+    check_values(np.take_along_axis(values, found, axis), expected, "exact")
+
+
+_PROPERTIES = {found.__name__: found for found in (svd, lu, argsort)}

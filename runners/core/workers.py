@@ -27,6 +27,9 @@ START_LIMIT_S = 600.0
 EXIT_LIMIT_S = 10.0
 """For the kernel to report the end of a killed process."""
 
+STACK_LIMIT_S = 1.0
+"""For a hanging worker to begin to write its stack; one with its signals blocked never does."""
+
 FAREWELL_S = 2.0
 """For a worker to leave by itself, and so to hand its device back in order."""
 
@@ -98,12 +101,10 @@ class Worker:
     def stack(self) -> None:
         """Asks a hanging worker for its Python stack, which it writes to its output from a signal handler in C."""
         _signal(self.process, signal.SIGUSR1)
-        limit = time.monotonic() + 1.0
-        before = self.capture.total_bytes
-        while self.capture.total_bytes == before and time.monotonic() < limit:
-            if not select.select([self.capture], [], [], limit - time.monotonic())[0]:
-                return
-            self.capture.drain()
+        patience_s = STACK_LIMIT_S
+        while select.select([self.capture], [], [], patience_s)[0] and self.capture.drain():
+            # It is written line by line: quiet means that it is all there.
+            patience_s = 0.05
 
     def kill(self) -> Exit:
         """Ends the worker and everything in its session; returns how it ended."""
@@ -266,7 +267,8 @@ class Zygote:
         self._output.drain()
         said = self._output.take()["text"].strip()
         self.close()
-        raise FrameworkFailed(reason + (f"\n{clipped(said, 2000)}" if said else ""))
+        remedy = "Install it in this environment, or use the pinned one: portbench run, or an image."
+        raise FrameworkFailed(reason + (f"\n{clipped(said, 2000)}" if said else ""), remedy)
 
 
 def exit_document(ended: Exit, oom_killed: bool) -> dict[str, Any]:

@@ -22,6 +22,7 @@ import resource
 import signal
 import socket
 import sys
+import traceback
 from pathlib import Path
 from typing import Sequence
 
@@ -87,7 +88,10 @@ def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, devi
         phase = mmap.mmap(phase_file, 1)
         worker.serve(Channel(socket.socket(fileno=channel)), phase, framework, device)
         status = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
+        sys.stderr.flush()
         # Not sys.exit: the parent's exit handlers and unflushed buffers are not this process's to run.
         os._exit(status)
 

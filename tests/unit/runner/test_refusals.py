@@ -1,0 +1,152 @@
+"""Wrong input: one clear error that says where and what to do, exit status not 0, no file left behind."""
+
+from __future__ import annotations
+
+import json
+import types
+
+import pytest
+from conftest import cases, numbered, write_manifest
+
+from runners.core import resolve
+
+
+def refused(run, status, *fragments):
+    assert run.status == status
+    message = run.error["message"] + " " + run.error["remedy"]
+    for fragment in fragments:
+        assert fragment in message
+    assert "Traceback" not in message
+    assert not run.out.exists() or not list(run.out.iterdir())
+
+
+def entry(**changes):
+    return {"id": "a", "case": "fake.behaviours:passes", **changes}
+
+
+def function(*tests, name="fake.identity"):
+    return {"function": name, "tests": list(tests)}
+
+
+@pytest.mark.parametrize(
+    ("functions", "fragments"),
+    [
+        ([function(entry(parms={}))], ["$.functions[0].tests[0]", "'parms' was unexpected"]),
+        ([function(entry(), entry())], ["$.functions[0].tests[1]", "test id 'a' twice"]),
+        ([function(entry()), function(entry())], ["$.functions[1]", "fake.identity stands twice"]),
+        ([function(entry(case="os:system"))], ["$.functions[0].tests[0].case", "os:system"]),
+        ([function(entry(case="torch.nn:forward"))], ["$.functions[0].tests[0].case", "no case of fake"]),
+        ([function(entry(case="fake.behaviours:no_such"))], ["fake.behaviours:no_such", "defines no case no_such"]),
+        ([function(entry(case="fake.nowhere:no_such"))], ["no case module runners/fake/cases/nowhere.py"]),
+        ([function(entry(case="fake.behaviours:trial"))], ["defines no case trial"]),
+        ([function(entry(), name="torch.cat")], ["torch.cat does not begin with 'fake.'"]),
+        ([function(entry(params={"a": "$b"}))], ["'$b' is used", "tests[0]"]),
+        ([function(entry(grid={"a": [1]}))], ["'a' is not used"]),
+        ([function(entry(grid={"a": [1, 1]}, params={"x": "$a"}))], ["test id 'a[a=1]' twice"]),
+        ([function(entry(grid={"a": [0] * 101, "b": [0] * 101}, params={"x": "$a", "y": "$b"}))], ["10201 tests"]),
+        ([function({"id": "a", "case": "call", "args": [1]})], ["'expect' is a required property"]),
+        ([], ["$.functions"]),
+    ],
+)  # fmt: skip
+def test_a_wrong_manifest(run, functions, fragments):
+    refused(run(functions), 2, *fragments)
+
+
+def test_a_grid_value_that_does_not_fit_its_place(run):
+    test = {
+        "id": "a", "case": "call", "grid": {"shape": [[2], "two"]},
+        "args": [{"tensor": {"shape": "$shape", "dtype": "float32"}}], "expect": {"value": 1},
+    }  # fmt: skip
+    refused(run([function(test)]), 2, "a[shape=two]", "tests[0].args[0].tensor.shape")
+
+
+def test_a_function_that_is_missing_in_the_version_that_the_manifest_is_written_for(run):
+    functions = [function(entry()), function(entry(), name="fake.idenity")]
+    refused(run(functions, written_for="1.0.0"), 2, "fake.idenity", "fake has no idenity")
+
+
+def test_a_function_that_is_missing_in_another_version_is_a_finding(run):
+    functions = [function(entry()), function(entry(), name="fake.gone")]
+    finished = run(functions, "--runs", "2", written_for="0.9.0")
+    assert finished.status == 0
+    gone = [result for result in finished.document["results"] if result["function"] == "fake.gone"]
+    assert [(r["outcome"], r["category"], r["worker"], r["run"]) for r in gone] == [
+        ("skipped", "unavailable", 0, 1),
+        ("skipped", "unavailable", 0, 2),
+    ]
+    assert "fake has no gone" in gone[0]["reason"]
+
+
+def test_a_manifest_of_which_nothing_runs_is_an_error(run):
+    refused(run([function(entry(), name="fake.gone")]), 4, "has none of its functions")
+
+
+@pytest.mark.parametrize(
+    ("text", "fragments"),
+    [
+        ("{", ["not valid JSON"]),
+        ("[]", ["not a manifest"]),
+        ('{"schema": "portbench/run", "schema_version": 1}', ["not a manifest"]),
+        ('{"schema": "portbench/manifest", "schema_version": 2}', ["version 2", "newer portbench"]),
+        ('{"schema": "portbench/manifest", "schema": 1}', ["'schema' stands twice"]),
+        ('{"schema": NaN}', ["NaN is not JSON"]),
+        ("\x00\xff", ["not valid JSON"]),
+    ],
+)
+def test_a_file_that_is_no_manifest(run, tmp_path, text, fragments):
+    path = tmp_path / "manifest.json"
+    path.write_bytes(text.encode("latin-1"))
+    refused(run(path), 2, "manifest.json", *fragments)
+
+
+def test_a_manifest_of_another_framework(run):
+    refused(run(cases("passes"), framework="torch"), 2, "$.framework", "for torch, the target is fake")
+
+
+def test_a_manifest_that_is_not_there(run, tmp_path):
+    refused(run(tmp_path / "none.json"), 2, "none.json", "No such file")
+
+
+def test_a_glob_that_matches_nothing(run):
+    refused(run(numbered(1), "--function", "fake.x*"), 2, "no function matches fake.x*")
+
+
+def test_a_glob_selects(run):
+    functions = [function(entry()), function(entry(), name="fake.scale")]
+    document = run(functions, "--function", "*.identity", "--runs", "1").document
+    assert {result["function"] for result in document["results"]} == {"fake.identity"}
+    assert document["manifest"]["selection"] == ["*.identity"]
+
+
+@pytest.mark.parametrize(
+    "option", [("--runs", "0"), ("--timeout", "nan"), ("--timeout", "-1"), ("--steady-budget", "0")]
+)
+def test_numbers_out_of_range(run, option):
+    refused(run(numbered(1), *option), 2, option[0])
+
+
+def test_a_device_that_is_absent(run):
+    refused(run(numbered(1), "--device", "gpu"), 3, "no gpu")
+
+
+def test_another_version_than_the_one_asked_for(run):
+    refused(run(numbered(1), "--version", "9.9"), 6, "wanted fake 9.9, this environment has 1.0.0")
+
+
+def test_a_framework_that_is_not_installed(run, tmp_path):
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        pass
+    else:
+        pytest.skip("torch is installed here")
+    path = write_manifest(tmp_path, [function({"id": "a", "case": "torch.x:y"}, name="torch.cat")], framework="torch")
+    refused(run(path, "--framework", "torch"), 6, "cannot import torch", "No module named")
+
+
+@pytest.mark.parametrize("name", ["json.decoder.re.compile", "json.codecs.open", "json.decoder.scanner.re"])
+def test_a_name_that_leads_out_of_the_framework_is_refused(name):
+    facts = types.SimpleNamespace(MODULE="json", NAMESPACE="json", PACKAGES=("json",))
+    with pytest.raises(resolve.Forbidden):
+        resolve.function(name, facts)
+    assert resolve.function("json.decoder.JSONDecoder", facts) is json.JSONDecoder
