@@ -59,3 +59,9 @@ class RunFailed(PortbenchError):
     def __init__(self, message: str, remedy: str = "", exit_status: int = 1) -> None:
         super().__init__(message, remedy)
         self.exit_status = exit_status
+
+
+class Interrupted(PortbenchError):
+    """Ctrl-C or SIGTERM: everything was stopped in order, and what was finished is kept."""
+
+    exit_status = 130

@@ -1,17 +1,33 @@
-"""The command ``portbench``: one module a command; each turns words into values and calls one function."""
+"""The command ``portbench``: one module a command; each turns words into values and calls one function.
+
+A module here is a command of the same name: it is imported when that command is asked for, and adds it to ``cli``.
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
 
 import click
 from rich.console import Console
 
 from portbench import __version__
+from portbench.error_message import show_error
 from portbench.errors import PortbenchError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name in self.list_commands(context):
+            importlib.import_module(f"{__name__}.{name}")
+        return super().get_command(context, name)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="portbench")
 def cli() -> None:
     """Measure how portable machine-learning frameworks are across hardware."""
@@ -25,14 +41,5 @@ def main() -> None:
     try:
         cli(prog_name="portbench")
     except PortbenchError as error:
-        console = Console(stderr=True, highlight=False)
-        console.print(f"[bold red]error:[/] {_escaped(str(error))}", soft_wrap=True)
-        if error.remedy:
-            console.print(_escaped(error.remedy), soft_wrap=True)
+        show_error(error, Console(stderr=True))
         sys.exit(error.exit_status)
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

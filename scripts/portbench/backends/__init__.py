@@ -1,0 +1,64 @@
+"""Where a target's runner runs: in a container, in a pinned virtual environment, or in the user's own Python.
+
+A backend is anything that satisfies the Protocol below. It knows how to start the runner and nothing of what the runner
+says; the arguments and the events are the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from portbench.errors import TargetUnavailable
+from portbench.targets import Target
+
+
+@dataclass(frozen=True)
+class RunnerArguments:
+    """What the runner is asked to do. Paths are the host's, absolute."""
+
+    manifest: Path
+    out: Path
+    functions: tuple[str, ...]
+    runs: int
+    protocol: str
+    timeout_s: float
+    steady_budget_s: float
+    resume: bool
+
+    def words(self, manifest: str, out: str) -> list[str]:
+        """As command line arguments, with the two paths as the runner sees them."""
+        words = ["--manifest", manifest, "--out", out, "--runs", str(self.runs), "--protocol", self.protocol]
+        words += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]
+        for pattern in self.functions:
+            words += ["--function", pattern]
+        return [*words, *(["--resume"] if self.resume else []), "--progress", "json"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """How to start a runner, and what to do, after its processes were killed, to leave nothing behind."""
+
+    argv: list[str]
+    cwd: Path
+    env: Mapping[str, str]
+    cleanup: list[str] | None = None
+
+
+class Backend(Protocol):
+    """One way to run a target."""
+
+    @property
+    def name(self) -> str:
+        """The word behind --backend."""
+
+    def obstacle(self, target: Target) -> TargetUnavailable | None:
+        """Why this backend cannot run the target here, with the remedy, or None. Quick, changes nothing."""
+
+    def prepare(self, target: Target, say: Callable[[str], None]) -> None:
+        """Makes what the target needs; ``say`` gets a line on what takes time. Raises a PortbenchError."""
+
+    def command(self, target: Target, arguments: RunnerArguments) -> Command:
+        """How to start the runner of a prepared target."""

@@ -1,0 +1,119 @@
+"""Runs a target in a container, through the services of compose.yaml: they alone say how one is built and started."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from portbench.backends import Command, RunnerArguments
+from portbench.checkout import Checkout
+from portbench.errors import TargetUnavailable
+from portbench.targets import Target
+
+_ANSWER_LIMIT_S = 20
+
+
+@dataclass(frozen=True)
+class Docker:
+    """The backend ``docker``."""
+
+    checkout: Checkout
+    name: str = "docker"
+
+    def obstacle(self, target: Target) -> TargetUnavailable | None:
+        """No Dockerfile, no engine, no Compose, or no image."""
+        if target.dockerfile is None:
+            return TargetUnavailable(
+                f"{target.name} has no {target.device}.Dockerfile", "Use --backend venv for this target."
+            )
+        return self.engine_obstacle() or self._image_obstacle(target)
+
+    def engine_obstacle(self) -> TargetUnavailable | None:
+        """Why no container can be started here at all, or None."""
+        if shutil.which("docker") is None:
+            return TargetUnavailable("there is no docker command", "Install Docker Engine and its Compose plugin.")
+        answer = self._docker("version", "--format", "{{.Server.Version}}")
+        if answer.returncode:
+            return TargetUnavailable(
+                f"no Docker engine answers: {_last_line(answer)}",
+                "Start it (systemctl start docker), or ask to be let into the group docker.",
+            )
+        if self._docker("compose", "version").returncode:
+            return TargetUnavailable(
+                "Docker has no Compose plugin, version 2", "Install docker-compose-plugin (or docker-compose-v2)."
+            )
+        return None
+
+    def image_name(self, target: Target) -> str | None:
+        """The image of the target's service, or None if compose.yaml has no such service or Compose cannot read it."""
+        answer = self._docker("compose", "config", "--format", "json", env=self._environment(target))
+        if answer.returncode:
+            return None
+        services = json.loads(answer.stdout)["services"]
+        name = services.get(target.service, {}).get("image")
+        return str(name) if name else None
+
+    def image_digest(self, target: Target) -> str | None:
+        """The id of the target's image (sha256:...), or None if it is not built."""
+        name = self.image_name(target)
+        answer = self._docker("image", "inspect", "--format", "{{.Id}}", name) if name else None
+        return answer.stdout.strip() if answer and answer.returncode == 0 else None
+
+    def prepare(self, target: Target, say: Callable[[str], None]) -> None:
+        """Nothing to be made: the image is there, or the obstacle has said so."""
+
+    def command(self, target: Target, arguments: RunnerArguments) -> Command:
+        """The target's service, for one run, under a name by which its container can be removed."""
+        container = f"portbench-{target.name}-{uuid.uuid4().hex[:8]}"
+        argv = ["docker", "compose", "run", "--rm", "--no-TTY", "--name", container]
+        manifests = self.checkout.manifests
+        if arguments.manifest.is_relative_to(manifests):
+            manifest = f"manifests/{arguments.manifest.relative_to(manifests)}"
+        else:
+            manifest = f"/tmp/{arguments.manifest.name}"
+            argv += ["--volume", f"{arguments.manifest}:{manifest}:ro"]
+        argv += [target.service, "--version", target.version, *arguments.words(manifest, "/results")]
+        env = {
+            **self._environment(target),
+            "PORTBENCH_RESULTS": str(arguments.out),
+            "PORTBENCH_USER": f"{os.getuid()}:{os.getgid()}",
+            "PORTBENCH_MACHINE": socket.gethostname(),
+            "PORTBENCH_IMAGE_DIGEST": self.image_digest(target) or "",
+        }
+        return Command(argv, self.checkout.root, env, cleanup=["docker", "rm", "--force", container])
+
+    def _image_obstacle(self, target: Target) -> TargetUnavailable | None:
+        name = self.image_name(target)
+        if name is None:
+            return TargetUnavailable(
+                f"compose.yaml has no service {target.service}, or cannot be read",
+                "'docker compose config' says what is wrong with it.",
+            )
+        if self.image_digest(target) is None:
+            version = f"{target.framework.upper()}_VERSION={target.version}"
+            return TargetUnavailable(
+                f"the image {name} is not built", f"Build it: {version} docker compose build {target.service}"
+            )
+        return None
+
+    def _environment(self, target: Target) -> dict[str, str]:
+        return {**os.environ, f"{target.framework.upper()}_VERSION": target.version}
+
+    def _docker(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        command = ["docker", *arguments]
+        try:
+            return subprocess.run(
+                command, cwd=self.checkout.root, env=env, capture_output=True, text=True, timeout=_ANSWER_LIMIT_S
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return subprocess.CompletedProcess(command, 1, "", str(error))
+
+
+def _last_line(answer: subprocess.CompletedProcess[str]) -> str:
+    return (answer.stderr.strip().splitlines() or [f"exit status {answer.returncode}"])[-1]

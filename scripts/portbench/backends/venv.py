@@ -1,0 +1,49 @@
+"""Runs a target in a virtual environment made from its lock: the same packages as its image, without Docker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from portbench import environments
+from portbench.backends import Command, RunnerArguments
+from portbench.checkout import Checkout
+from portbench.errors import TargetUnavailable
+from portbench.targets import Target
+
+
+@dataclass(frozen=True)
+class Venv:
+    """The backend ``venv``."""
+
+    checkout: Checkout
+    name: str = "venv"
+
+    def obstacle(self, target: Target) -> TargetUnavailable | None:
+        """A target without a lock has only an image."""
+        if target.lock is None:
+            return TargetUnavailable(
+                f"{target.name} has no {target.device}.lock, so it runs in a container only",
+                "Use --backend docker, or write the lock's .in file and call 'portbench lock'.",
+            )
+        return None
+
+    def prepare(self, target: Target, say: Callable[[str], None]) -> None:
+        """Makes the environment, once."""
+        environments.make_environment(target, say)
+
+    def command(self, target: Target, arguments: RunnerArguments) -> Command:
+        """The environment's Python, shielded from the user's other Pythons."""
+        python = environments.python_of(target)
+        argv = [str(python), "-m", "runners", "--framework", target.framework, "--device", target.device]
+        argv += ["--version", target.version, *arguments.words(str(arguments.manifest), str(arguments.out))]
+        kept = {key: value for key, value in os.environ.items() if not _misleads_python(key)}
+        path = f"{python.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
+        return Command(
+            argv, self.checkout.root, {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
+        )
+
+
+def _misleads_python(variable: str) -> bool:
+    return variable.startswith("PYTHON") or variable in ("VIRTUAL_ENV", "CONDA_PREFIX")

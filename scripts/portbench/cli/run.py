@@ -1,0 +1,149 @@
+"""``portbench run``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+from rich.console import Console
+
+from portbench.backends.choice import BACKENDS
+from portbench.checkout import find_checkout
+from portbench.cli import cli
+from portbench.progress import Reporter
+from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_targets
+
+
+@cli.command("run")
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option(
+    "--manifest",
+    default="study",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="What is tested. A name means manifests/NAME/FRAMEWORK.json, so it serves targets of several frameworks.",
+)
+@click.option(
+    "--function",
+    "functions",
+    multiple=True,
+    metavar="GLOB",
+    help="Only functions whose name matches, such as 'torch.linalg.*'. May be repeated.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How often the whole manifest is run, each time in fresh processes.",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(["cold", "steady", "both"]),
+    default="both",
+    show_default=True,
+    help="What is timed: the first call (cold), many calls after it (steady), or both.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=900.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Limit of one test; a test that reaches it is recorded as timed out.",
+)
+@click.option(
+    "--steady-budget",
+    "steady_budget_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.1,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long one call may be repeated for its steady time.",
+)
+@click.option(
+    "--backend",
+    type=click.Choice(BACKENDS),
+    default="auto",
+    show_default=True,
+    help="Where it runs: in a container (docker), in a virtual environment made from the target's lock once and kept "
+    "(venv), in your own Python (current). auto: docker where an engine answers and the image is built, else venv.",
+)
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same target and manifest.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    default="results",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where run files appear, one a target.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end; progress goes to stderr.")
+@click.pass_context
+def command(
+    context: click.Context,
+    targets: tuple[str, ...],
+    manifest: str,
+    functions: tuple[str, ...],
+    runs: int,
+    protocol: str,
+    timeout_s: float,
+    steady_budget_s: float,
+    backend: str,
+    resume: bool,
+    out: str,
+    as_json: bool,
+) -> None:
+    """Run a manifest on each TARGET and leave one run file for each.
+
+    A target is a framework on a device, such as torch-cpu, or one version of it, such as torch-2.9.0-cpu;
+    'portbench targets' lists them. Targets run one after the other. One that cannot run does not keep the others from
+    running: the exit status is that of the first failure. Tests that fail are results, not failures.
+
+    Ctrl-C stops in order: finished results are kept, and the command that goes on is printed.
+
+    \b
+    Examples:
+      portbench run torch-cpu tensorflow-cpu jax-cpu
+      portbench run torch-2.9.0-cpu --function 'torch.linalg.*' --runs 1
+      portbench run jax-cpu --backend current --manifest my-manifest.json
+
+    \b
+    Exit status: 0 a run file for each target; 2 wrong input; 3 target not available here; 4 nothing ran;
+    5 disk full or not writable; 6 the environment or the framework does not start; 130 interrupted.
+    """
+    options = RunOptions(
+        targets=targets,
+        manifest=manifest,
+        functions=functions,
+        runs=runs,
+        protocol=protocol,
+        timeout_s=timeout_s,
+        steady_budget_s=steady_budget_s,
+        backend=backend,
+        resume=resume,
+        out=out,
+        json=as_json,
+    )
+    plan = plan_run(options, find_checkout())
+    results = run_targets(plan, Reporter(Console(stderr=as_json), Console(stderr=True)))
+    if as_json:
+        click.echo(json.dumps({"targets": _as_data(results)}, indent=2))
+    context.exit(exit_status(results))
+
+
+def _as_data(results: Sequence[TargetResult]) -> list[dict[str, object]]:
+    return [
+        {
+            "target": result.target,
+            "backend": result.backend,
+            "exit_status": result.exit_status,
+            "run_file": str(result.run_file) if result.run_file else None,
+            "outcomes": dict(result.outcomes),
+            "seconds": round(result.seconds, 3),
+            "error": str(result.error) if result.error else None,
+        }
+        for result in results
+    ]

@@ -1,0 +1,90 @@
+"""What a runner says while it runs: one JSON object a line on its stdout (`--progress json`), as values.
+
+A line that is no event is passed over, and so is an event of a kind, or with keys, that this host does not know: an
+image may be older or younger than the host.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Started:
+    """The runner knows what it will do. ``done`` results are there already when it resumes."""
+
+    target: str
+    tests: int
+    runs: int
+    total: int
+    done: int
+
+
+@dataclass(frozen=True)
+class TestDone:
+    """A test ended in this run, one way or another. ``case_ns``: time inside the case."""
+
+    function: str
+    test: str
+    run: int
+    outcome: str
+    case_ns: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The run file is written. ``run_file`` is a path as the runner sees it."""
+
+    run_file: str
+    outcomes: Mapping[str, int]
+    unchanged: bool
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The runner gave up, with a message for the user."""
+
+    message: str
+    remedy: str
+
+
+Event = Started | TestDone | Ended | Failed
+
+
+def parse_event(line: str) -> Event | None:
+    """The event that a line of the runner's stdout holds, or None."""
+    try:
+        document = json.loads(line)
+        return _EVENTS[document["event"]](document)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _started(document: Mapping[str, Any]) -> Started:
+    tests, runs, total, done = (int(document[key]) for key in ("tests", "runs", "total", "done"))
+    return Started(str(document["target"]), tests, runs, total, done)
+
+
+def _test_done(document: Mapping[str, Any]) -> TestDone:
+    function, test, outcome = (str(document[key]) for key in ("function", "test", "outcome"))
+    return TestDone(function, test, int(document["run"]), outcome, int(document["case_ns"]))
+
+
+def _ended(document: Mapping[str, Any]) -> Ended:
+    outcomes = {str(outcome): int(count) for outcome, count in document["outcomes"].items()}
+    return Ended(str(document["run_file"]), outcomes, bool(document.get("unchanged", False)))
+
+
+def _failed(document: Mapping[str, Any]) -> Failed:
+    return Failed(str(document["message"]), str(document.get("remedy") or ""))
+
+
+_EVENTS: dict[str, Callable[[Mapping[str, Any]], Event]] = {
+    "start": _started,
+    "result": _test_done,
+    "end": _ended,
+    "error": _failed,
+}

@@ -1,0 +1,163 @@
+"""A runner as a child process: its events, its end, and how it is stopped without leaving anything behind.
+
+It leads a session of its own, so Ctrl-C at the terminal reaches portbench alone, which passes it on once and waits: the
+runner ends its workers and keeps its journal. A second Ctrl-C kills. SIGTERM is treated like Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import IO
+
+from portbench import processes
+from portbench.backends import Command
+from portbench.errors import EnvironmentFailed
+from portbench.events import Event, parse_event
+
+_TICK_S = 0.5
+_STDERR_KEPT_BYTES = 16384
+
+
+@contextlib.contextmanager
+def running(command: Command) -> Iterator[Runner]:
+    """Starts a runner; on leaving, whatever the reason, none of its processes is left.
+
+    Raises EnvironmentFailed if it cannot be started. To be called from the main thread: it handles signals.
+    """
+    runner = Runner()
+    before = {number: signal.signal(number, runner.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        runner.start(command)
+        yield runner
+    finally:
+        runner.finish(command)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def sigterm_as_ctrl_c() -> Iterator[None]:
+    """Within it SIGTERM raises KeyboardInterrupt, as SIGINT does: also while an environment is being made."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class Runner:
+    """Made by ``running``. ``interrupts`` counts the signals that came meanwhile."""
+
+    def __init__(self) -> None:
+        self.interrupts = 0
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._stderr = b""
+        self._readers: list[threading.Thread] = []
+
+    def start(self, command: Command) -> None:
+        """Starts it. Called once, by ``running``."""
+        try:
+            process = subprocess.Popen(
+                command.argv,
+                cwd=command.cwd,
+                env=command.env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise EnvironmentFailed(f"the runner could not be started: {command.argv[0]}: {error}") from error
+        assert process.stdout is not None and process.stderr is not None
+        self._readers = [
+            threading.Thread(target=self._read_lines, args=(process.stdout,), daemon=True),
+            threading.Thread(target=self._read_noise, args=(process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+        self._process = process
+        if self.interrupts:
+            self._stop()
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """The handler of SIGINT and SIGTERM while the runner runs."""
+        self.interrupts += 1
+        if self._process is not None:
+            self._stop()
+
+    def events(self) -> Iterator[Event | None]:
+        """Its events until it ends; None now and then, so that the caller can show that time passes."""
+        assert self._process is not None
+        while True:
+            try:
+                line = self._lines.get(timeout=_TICK_S)
+            except queue.Empty:
+                if self._process.poll() is not None:
+                    # It is gone, but a process that it left behind still holds its stdout.
+                    processes.kill_group(self._process)
+                yield None
+                continue
+            if line is None:
+                break
+            event = parse_event(line)
+            if event is not None:
+                yield event
+        self._process.wait()
+
+    def finish(self, command: Command) -> None:
+        """Ends what is still there. Called once, by ``running``."""
+        if self._process is None:
+            return
+        status = self._process.poll()
+        ended_by_itself = status is not None and status >= 0
+        processes.kill_group(self._process)
+        if not ended_by_itself and command.cleanup:
+            subprocess.run(command.cleanup, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True)
+        for reader in self._readers:
+            reader.join(timeout=5)
+
+    @property
+    def exit_status(self) -> int:
+        """After the last event: as a shell would give it, 128 + number for a signal."""
+        assert self._process is not None
+        code = self._process.wait()
+        return code if code >= 0 else 128 - code
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in words, with the last lines of its stderr."""
+        status = self.exit_status
+        if status > 128 and status - 128 in set(signal.Signals):
+            how = f"was ended by {signal.Signals(status - 128).name}"
+        else:
+            how = f"ended with exit status {status}"
+        self._readers[1].join(timeout=5)
+        said = processes.tail(self._stderr.decode("utf-8", "replace"))
+        return f"{how}; the last that it wrote to stderr:\n{said}" if said else f"{how} and wrote nothing to stderr"
+
+    def _stop(self) -> None:
+        assert self._process is not None
+        with contextlib.suppress(ProcessLookupError):
+            if self.interrupts == 1:
+                self._process.send_signal(signal.SIGINT)
+            else:
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _read_lines(self, stream: IO[str]) -> None:
+        for line in stream:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _read_noise(self, stream: IO[str]) -> None:
+        while chunk := os.read(stream.fileno(), _STDERR_KEPT_BYTES):
+            self._stderr = (self._stderr + chunk)[-_STDERR_KEPT_BYTES:]

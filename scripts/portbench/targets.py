@@ -1,0 +1,118 @@
+"""The catalogue of targets: what images/ holds. A new version of a framework is a new folder there, nothing else.
+
+images/<framework>/default-version               the version that `torch-cpu` means
+images/<framework>/<version>/python-version      the Python that it needs, such as 3.10
+images/<framework>/<version>/<device>.lock       its packages, hash-pinned: the venv backend can make it
+images/<framework>/<version>/<device>.Dockerfile the docker backend can
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from portbench.checkout import Checkout
+from portbench.errors import BadInput, UnknownTarget
+
+_VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
+_PYTHON = re.compile(r"3\.[0-9]+")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A framework in one version on one kind of device, and what its environment is made from."""
+
+    framework: str
+    version: str
+    device: str
+    python: str
+    """Minor version of the Python that it needs: "3.10"."""
+    is_default: bool
+    """Whether its framework's default version is this one."""
+    lock: Path | None
+    dockerfile: Path | None
+    version_named: bool = False
+    """Whether the user named the version: then no other will do, whatever the backend."""
+
+    @property
+    def name(self) -> str:
+        """The full name, torch-1.12.0-cpu."""
+        return f"{self.framework}-{self.version}-{self.device}"
+
+    @property
+    def service(self) -> str:
+        """Its service in compose.yaml, torch-cpu; also the short name of the default version."""
+        return f"{self.framework}-{self.device}"
+
+
+def all_targets(checkout: Checkout) -> list[Target]:
+    """Every target, by framework, version (oldest first) and device.
+
+    Raises BadInput where a file of images/ is missing or not what it should be.
+    """
+    targets = [
+        target
+        for marker in checkout.images.glob("*/*/python-version")
+        for target in _targets_of(marker.parent, _default_version(marker.parent.parent))
+    ]
+    return sorted(targets, key=lambda target: (target.framework, _sortable(target.version), target.device))
+
+
+def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
+    """The targets of these names, in their order, each once.
+
+    Raises UnknownTarget with near misses for names that images/ does not hold: one error for all of them.
+    """
+    catalogue = all_targets(checkout)
+    by_name = {target.name: replace(target, version_named=True) for target in catalogue}
+    by_name |= {target.service: target for target in catalogue if target.is_default}
+    names = list(dict.fromkeys(names))
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise UnknownTarget(
+            "\n".join(_unknown(name, by_name) for name in unknown),
+            f"Known: {', '.join(by_name)}. 'portbench targets' says more of each.",
+        )
+    return [by_name[name] for name in names]
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=3)
+    return f"no target is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+
+
+def _targets_of(folder: Path, default: str) -> Iterable[Target]:
+    framework, version = folder.parent.name, folder.name
+    if not _VERSION.fullmatch(version):
+        raise BadInput(f"{folder}: {version!r} is not a version", "Name the folder like 2.9.0.")
+    python = (folder / "python-version").read_text().strip()
+    if not _PYTHON.fullmatch(python):
+        raise BadInput(f"{folder / 'python-version'}: expected a Python like 3.10, found {python!r}")
+    devices = {path.stem for pattern in ("*.lock", "*.Dockerfile") for path in folder.glob(pattern)}
+    for device in devices:
+        lock, dockerfile = folder / f"{device}.lock", folder / f"{device}.Dockerfile"
+        yield Target(
+            framework=framework,
+            version=version,
+            device=device,
+            python=python,
+            is_default=version == default,
+            lock=lock if lock.is_file() else None,
+            dockerfile=dockerfile if dockerfile.is_file() else None,
+        )
+
+
+def _default_version(folder: Path) -> str:
+    path = folder / "default-version"
+    version = path.read_text().strip() if path.is_file() else ""
+    if not (folder / version / "python-version").is_file() or not version:
+        versions = ", ".join(sorted(marker.parent.name for marker in folder.glob("*/python-version")))
+        raise BadInput(f"{path}: expected one of the versions {versions}, found {version or 'nothing'}")
+    return version
+
+
+def _sortable(version: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in version.split(".")]
