@@ -101,8 +101,11 @@ class Worker:
     def stack(self) -> None:
         """Asks a hanging worker for its Python stack, which it writes to its output from a signal handler in C."""
         _signal(self.process, signal.SIGUSR1)
+        deadline = time.monotonic() + STACK_LIMIT_S
         patience_s = STACK_LIMIT_S
-        while select.select([self.capture], [], [], patience_s)[0] and self.capture.drain():
+        while time.monotonic() < deadline and select.select([self.capture], [], [], patience_s)[0]:
+            if not self.capture.drain():
+                return
             # It is written line by line: quiet means that it is all there.
             patience_s = 0.05
 

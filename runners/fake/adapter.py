@@ -47,7 +47,7 @@ def dtype_name(leaf: Any) -> str | None:
 def to_numpy(leaf: library.Tensor) -> Any:
     import numpy
 
-    return numpy.array(list(leaf), leaf.dtype)
+    return numpy.array(leaf.values, leaf.dtype)
 
 
 def wait(output: Any) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, Sequence
 
 __version__ = "1.0.0"
 
 
-class Tensor(List[Any]):
-    """A list that knows its dtype."""
+class Tensor:
+    """Numbers in a row, and their dtype."""
 
-    def __init__(self, values: Any, dtype: str = "float64") -> None:
-        super().__init__(values)
+    def __init__(self, values: Sequence[float], dtype: str = "float64") -> None:
+        self.values = list(values)
         self.dtype = dtype
+
+    def __getitem__(self, index: int) -> float:
+        return self.values[index]
 
 
 def identity(value: Any) -> Any:
@@ -22,12 +25,12 @@ def identity(value: Any) -> Any:
 
 def scale(tensor: Tensor, factor: float) -> Tensor:
     """Each element times a factor."""
-    return Tensor([factor * value for value in tensor], tensor.dtype)
+    return Tensor([factor * value for value in tensor.values], tensor.dtype)
 
 
 def quotient(tensor: Tensor, divisor: float) -> Tensor:
     """Each element over a divisor, with the infinities and NaN that floating-point division gives."""
-    return Tensor([_divided(value, divisor) for value in tensor], tensor.dtype)
+    return Tensor([_divided(value, divisor) for value in tensor.values], tensor.dtype)
 
 
 def refuse(value: Any) -> Any:

@@ -76,7 +76,12 @@ def test_every_run_begins_with_a_fresh_worker(run):
 
 @pytest.mark.parametrize(
     ("case", "phase", "stack"),
-    [("hangs", "compare", True), ("hangs_in_call", "call", True), ("hangs_deaf", "compare", False)],
+    [
+        ("hangs", "compare", True),
+        ("hangs_in_call", "call", True),
+        ("hangs_deaf", "compare", False),
+        ("prints_forever", "compare", False),
+    ],
 )
 def test_a_hang_ends_at_the_limit(run, case, phase, stack):
     finished = run(cases(case, "passes"), "--runs", "1", "--timeout", "0.7")
