@@ -1,0 +1,63 @@
+"""``portbench validate``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from portbench.cli import cli
+from portbench.errors import BadInput
+from portbench.jsonfile import shown
+from portbench.validate import Verdict, validate
+
+
+@cli.command("validate")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON list instead of lines: file, kind, valid, problem."
+)
+def command(files: tuple[Path, ...], as_json: bool) -> None:
+    """Check manifests, run files and studies.
+
+    Each FILE is checked against the format that it says it is written in; of a folder, every .json file in it. All
+    files are checked, also after one that is not valid. A mistake is reported with its place in the file, what was
+    found there and what was expected.
+
+    Exit status 0 if every file is valid, 2 if one is not.
+
+    \b
+    Examples:
+      portbench validate manifests/
+      portbench validate results/torch-1.12.0-cpu-*.json
+    """
+    verdicts = validate(files)
+    if as_json:
+        click.echo(json.dumps([_row(verdict) for verdict in verdicts], indent=1))
+    else:
+        for verdict in verdicts:
+            _print(verdict)
+    invalid = sum(bool(verdict.problem) for verdict in verdicts)
+    if invalid and not as_json and len(verdicts) > 1:
+        click.echo(f"{invalid} of {len(verdicts)} files are not valid", err=True)
+    sys.exit(BadInput.exit_status if invalid else 0)
+
+
+def _print(verdict: Verdict) -> None:
+    if verdict.problem:
+        click.echo(f"{click.style('invalid', fg='red', bold=True)}  {verdict.problem}")
+        click.echo(f"         {verdict.remedy}") if verdict.remedy else None
+    else:
+        click.echo(f"{click.style('valid', fg='green')}    {shown(verdict.path)} ({verdict.kind})")
+
+
+def _row(verdict: Verdict) -> dict[str, str | bool | None]:
+    return {
+        "file": str(verdict.path),
+        "kind": verdict.kind or None,
+        "valid": not verdict.problem,
+        "problem": verdict.problem or None,
+        "remedy": verdict.remedy or None,
+    }

@@ -1,0 +1,116 @@
+"""What a schema cannot say about a document: that names are unique, that one value agrees with another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from portbench.printable import printable
+from portbench.schema_errors import Mistake
+
+Data = Mapping[str, Any]
+
+
+def contradictions(kind: str, data: Data) -> Iterator[Mistake]:
+    """What does not fit together in a document that fits its schema, in the order of the document."""
+    return _RULES[kind](data)
+
+
+def _in_manifest(manifest: Data) -> Iterator[Mistake]:
+    functions: dict[str, int] = {}
+    for position, entry in enumerate(manifest["functions"]):
+        where = f"$.functions[{position}]"
+        name = entry["function"]
+        if name in functions:
+            first = f"$.functions[{functions[name]}]"
+            yield Mistake(f"{where}.function", f"{name} stands at {first} already; put all its tests into one entry")
+        functions.setdefault(name, position)
+        yield from _in_tests(where, name, entry["tests"], manifest["framework"])
+
+
+def _in_tests(where: str, function: str, tests: list[Data], framework: str) -> Iterator[Mistake]:
+    ids: dict[str, int] = {}
+    for position, test in enumerate(tests):
+        place = f"{where}.tests[{position}]"
+        name, case = test["id"], test["case"]
+        if name in ids:
+            yield Mistake(f"{place}.id", f"{function} has a test {_quoted(name)} at {where}.tests[{ids[name]}] already")
+        ids.setdefault(name, position)
+        if case != "call" and not case.startswith(f"{framework}."):
+            yield Mistake(f"{place}.case", f"found {_quoted(case)}, expected call or a case of {framework}")
+        yield from _in_grid(place, test)
+
+
+def _in_grid(place: str, test: Data) -> Iterator[Mistake]:
+    grid = test.get("grid", {})
+    used: dict[str, str] = {}
+    for key, value in test.items():
+        if key != "grid":
+            used.update(_variables(value, f"{place}.{key}"))
+    for name, path in used.items():
+        if name not in grid:
+            known = f"its keys: {', '.join(grid)}" if grid else "the test has no grid"
+            yield Mistake(path, f"'${printable(name)}' is used, but the grid has no such key ({known})")
+    for name in grid:
+        if name not in used:
+            yield Mistake(f"{place}.grid.{name}", f"is in the grid, but '${name}' is used nowhere in the test")
+
+
+def _variables(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every '$name' in a value with its place; the runner replaces whole values only."""
+    if isinstance(value, str) and value.startswith("$"):
+        yield value[1:], path
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _variables(item, f"{path}[{position}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _variables(item, f"{path}.{printable(key)}")
+
+
+def _in_run(run: Data) -> Iterator[Mistake]:
+    yield from _in_times(run)
+    runs = run["protocol"]["runs"]
+    seen: dict[tuple[str, str, int], int] = {}
+    for position, result in enumerate(run["results"]):
+        where = f"$.results[{position}]"
+        key = (result["function"], result["test"], result["run"])
+        if result["run"] > runs:
+            yield Mistake(f"{where}.run", f"found {result['run']}, expected at most {runs}, which is $.protocol.runs")
+        if key in seen:
+            test = f"{printable(key[0])} {printable(key[1])}, run {key[2]}"
+            yield Mistake(where, f"a second result of {test}; the first is $.results[{seen[key]}]")
+        seen.setdefault(key, position)
+
+
+def _in_times(run: Data) -> Iterator[Mistake]:
+    times = []
+    for key in ("started_at", "ended_at"):
+        try:
+            times.append(datetime.fromisoformat(run[key]))
+        except ValueError as error:
+            yield Mistake(f"$.{key}", f"found {_quoted(run[key])}, which is no point in time: {error}")
+    if len(times) == 2 and times[1] < times[0]:
+        yield Mistake("$.ended_at", f"found {run['ended_at']}, which is before $.started_at, {run['started_at']}")
+
+
+def _in_study(study: Data) -> Iterator[Mistake]:
+    for position, target in enumerate(study["targets"]):
+        statuses = [function["status"] for function in target["functions"]]
+        for status, count in target["functions_by_status"].items():
+            if statuses.count(status) != count:
+                found = f"found {count}, but {statuses.count(status)} of its functions have that status"
+                yield Mistake(f"$.targets[{position}].functions_by_status.{status}", found)
+
+
+def _quoted(text: str) -> str:
+    return printable(json.dumps(text, ensure_ascii=False))
+
+
+_RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
+    "manifest": _in_manifest,
+    "run": _in_run,
+    "study": _in_study,
+}

@@ -1,0 +1,100 @@
+-- From the tables runs, results and samples to the verdict of each test and the status and times of each function, for each
+-- target on each machine. Results of different machines are never pooled.
+
+-- A result whose function is not in that version counts as not run, like a skipped one.
+CREATE TEMP TABLE verdicts AS
+WITH counted AS (
+    SELECT
+        framework, version, device, machine, function, test,
+        count(*) FILTER (outcome = 'passed') AS passed,
+        count(*) FILTER (outcome <> 'skipped' AND category IS DISTINCT FROM 'unavailable') AS ran
+    FROM results
+    GROUP BY ALL
+)
+SELECT
+    * EXCLUDE (passed, ran),
+    CASE
+        WHEN ran = 0 THEN 'skipped'
+        WHEN passed = ran THEN 'passed'
+        WHEN passed = 0 THEN 'failed'
+        ELSE 'flaky'
+    END AS verdict
+FROM counted;
+
+-- As published: the mean over all timed first calls of all runs of the passing tests.
+CREATE TEMP VIEW cold_times AS
+SELECT framework, version, device, machine, function, sum(call_ns::HUGEINT + wait_ns) / count(*) AS cold_mean_ns
+FROM samples
+JOIN verdicts USING (framework, version, device, machine, function, test)
+WHERE protocol = 'cold' AND verdict = 'passed'
+GROUP BY ALL;
+
+CREATE TEMP VIEW steady_times AS
+WITH of_test AS (
+    SELECT framework, version, device, machine, function, test, median(block_ns / calls_per_block) AS median_ns
+    FROM samples
+    JOIN verdicts USING (framework, version, device, machine, function, test)
+    WHERE protocol = 'steady' AND verdict = 'passed'
+    GROUP BY ALL
+)
+SELECT framework, version, device, machine, function, median(median_ns) AS steady_median_ns
+FROM of_test
+GROUP BY ALL;
+
+CREATE TEMP VIEW functions AS
+WITH counted AS (
+    SELECT
+        framework, version, device, machine, function,
+        count(*) FILTER (verdict = 'passed') AS passed,
+        count(*) FILTER (verdict = 'failed') AS failed,
+        count(*) FILTER (verdict = 'flaky') AS flaky,
+        count(*) FILTER (verdict = 'skipped') AS skipped
+    FROM verdicts
+    GROUP BY ALL
+)
+SELECT
+    *,
+    CASE
+        WHEN passed + failed + flaky = 0 THEN 'none'
+        WHEN failed + flaky = 0 THEN 'pass'
+        WHEN passed + flaky = 0 THEN 'complete'
+        ELSE 'partial'
+    END AS status
+FROM counted
+LEFT JOIN cold_times USING (framework, version, device, machine, function)
+LEFT JOIN steady_times USING (framework, version, device, machine, function);
+
+-- In how many tests of a function something was seen.
+CREATE TEMP VIEW categories AS
+SELECT framework, version, device, machine, function, category AS seen, count(DISTINCT test) AS tests
+FROM results
+WHERE category IS NOT NULL
+GROUP BY ALL;
+
+CREATE TEMP VIEW placements AS
+SELECT framework, version, device, machine, function, placement AS seen, count(DISTINCT test) AS tests
+FROM results
+WHERE outcome = 'passed'
+GROUP BY ALL;
+
+CREATE TEMP VIEW skip_reasons AS
+SELECT
+    framework, version, device, machine, function,
+    coalesce(reason, error_message, '') AS seen,
+    count(DISTINCT test) AS tests
+FROM results
+JOIN verdicts USING (framework, version, device, machine, function, test)
+WHERE verdict = 'skipped'
+GROUP BY ALL;
+
+-- What failed tests left behind, the most frequent first.
+CREATE TEMP VIEW evidence AS
+SELECT
+    framework, version, device, machine, function, category,
+    coalesce(error_type, outcome) AS what,
+    coalesce(error_message, reason, '') AS message,
+    count(DISTINCT test) AS tests
+FROM results
+WHERE outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
+GROUP BY ALL
+ORDER BY framework, version, device, machine, function, tests DESC, category, what, message;
