@@ -1,0 +1,57 @@
+# Sets everything up by itself: the host side in .venv (from scripts/host.lock), the frameworks in the user's cache.
+
+BIN := .venv/bin
+TARGETS ?= torch-cpu tensorflow-cpu jax-cpu
+RESULTS ?= results
+STUDY ?= build/study
+REPORT ?= build/report
+
+.DEFAULT_GOAL := help
+.PHONY: help study test test-unit test-python38 test-frameworks bench lint lock clean
+
+help: ## show this
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
+
+study: .venv/ready ## run the study's functions on this machine's CPU (TARGETS="torch-cpu ..."), merge, report
+	$(BIN)/portbench run $(TARGETS) --out $(RESULTS)
+	$(BIN)/portbench merge $(RESULTS) -o $(STUDY)
+	$(BIN)/portbench report $(STUDY) -o $(REPORT)
+
+test: test-unit test-python38 test-frameworks ## all tests: unit, the runner under Python 3.8, real frameworks
+
+test-unit: .venv/ready ## only the tests that need no framework: under a minute or two
+	$(BIN)/python -m pytest tests/unit
+
+test-python38: .venv/ready ## the runner's unit tests under Python 3.8
+	$(BIN)/python -m tests.python38
+
+test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers
+	$(BIN)/python -m pytest tests/contract tests/containers
+
+bench: .venv/ready ## overhead of the harness and correctness of the clock, as ratios measured in one run
+	$(BIN)/python -m tests.bench.harness
+	$(BIN)/python -m tests.bench.clock
+
+lint: .venv/ready ## ruff and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+lock: .venv/ready ## remake every lock from its .in file
+	$(BIN)/portbench lock
+
+clean: ## remove what was built here; the frameworks' environments stay in the cache
+	rm -rf .venv build
+
+# The first of these that is a Python of 3.11 or newer; PYTHON=... overrules.
+.venv/ready: scripts/host.lock pyproject.toml
+	@set -e; for python in $(PYTHON) python3 python3.11 python3.12 python3.13 python; do \
+	  if $$python -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then echo "error: portbench needs Python 3.11 or newer; install one, or name it: make PYTHON=/path/to/python ..." >&2; exit 2; fi; \
+	echo "making .venv with $$found (once)"; \
+	$$found -m venv --clear .venv; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' scripts/host.lock)"; \
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes scripts/host.lock; \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .; \
+	touch $@

@@ -1,0 +1,67 @@
+"""Whether the clock is right: our steady median over that of PyTorch's own benchmark timer, in one run.
+
+Run by ``make bench``, which makes the environment of torch-cpu and starts this file again in it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+ROUNDS = 5
+BUDGET_S = 1.0
+LOWEST, HIGHEST = 0.95, 1.05
+
+
+def main() -> None:
+    try:
+        import torch
+    except ImportError:
+        restart_in_torch_environment()
+        return
+    from statistics import median
+
+    from torch.utils.benchmark import Timer
+
+    from runners.core import timing
+    from runners.torch import adapter
+
+    torch.set_num_threads(1)  # as the Timer does
+    torch.manual_seed(0)
+    print("steady median over torch.utils.benchmark.Timer.blocked_autorange's, median of {} rounds".format(ROUNDS))
+    for name, function, args in operations(torch):
+        statement = Timer("function(*args)", globals={"function": function, "args": args})
+        ratios, ours = [], []
+        for _ in range(ROUNDS):
+            steady = timing.steady(time.perf_counter_ns, function, adapter.wait, args, {}, int(BUDGET_S * 1e9))
+            ours.append(median(steady["block_ns"]) / steady["calls_per_block"] / 1e9)
+            ratios.append(ours[-1] / statement.blocked_autorange(min_run_time=BUDGET_S).median)
+        ratio = median(ratios)
+        verdict = "met" if LOWEST <= ratio <= HIGHEST else "MISSED"
+        print("  {:22} {:10.1f} us   ratio {:.3f} ({:.3f} to {:.3f})   wanted {} to {}: {}".format(
+            name, median(ours) * 1e6, ratio, min(ratios), max(ratios), LOWEST, HIGHEST, verdict))  # fmt: skip
+
+
+def operations(torch: Any) -> Any:
+    """Three of about 10 us, 200 us and 10 ms."""
+    yield "sort of 700", torch.sort, (torch.randn(700),)
+    yield "tanh of 80,000", torch.tanh, (torch.randn(80_000),)
+    yield "matmul 640 x 640", torch.matmul, (torch.randn(640, 640), torch.randn(640, 640))
+
+
+def restart_in_torch_environment() -> None:
+    from portbench.checkout import find_checkout
+    from portbench.environments import make_environment
+    from portbench.targets import find_targets
+
+    (target,) = find_targets(["torch-cpu"], find_checkout())
+    python = make_environment(target, lambda line: print(line, file=sys.stderr))
+    subprocess.run([str(python), "-m", "tests.bench.clock"], check=True, cwd=ROOT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""Runs the runner's unit tests under Python 3.8, the oldest that a runner must work with: ``make test`` calls it.
+
+The environment is that of the fake framework, which is pinned to Python 3.8 and holds pytest for this.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from portbench.checkout import find_checkout
+from portbench.environments import make_environment
+from portbench.errors import PortbenchError
+from portbench.targets import find_targets
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> int:
+    (target,) = find_targets(["fake-cpu"], find_checkout())
+    try:
+        python = make_environment(target, print)
+    except PortbenchError as error:
+        print(f"error: {error}\n{error.remedy}", file=sys.stderr)
+        return error.exit_status
+    arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/unit/runner"]
+    return subprocess.run([str(python), *arguments], cwd=ROOT).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
