@@ -53,5 +53,5 @@ clean: ## remove what was built here; the frameworks' environments stay in the c
 	$$found -m venv --clear .venv; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' scripts/host.lock)"; \
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes scripts/host.lock; \
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .; \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
 	touch $@
