@@ -31,7 +31,7 @@ def command(paths: tuple[str, ...], study: Path) -> None:
     \b
     Examples:
       portbench merge results/ -o study
-      portbench merge 'from-*/results' results/torch-2.9.0-cpu-20261121T090000Z-1a2b3c4d.json -o study
+      portbench merge laptop/ cluster/ 'old/torch-*.json' -o study
     """
     _print(merge(paths, study))
 

@@ -86,15 +86,3 @@ FROM results
 JOIN verdicts USING (framework, version, device, machine, function, test)
 WHERE verdict = 'skipped'
 GROUP BY ALL;
-
--- What failed tests left behind, the most frequent first.
-CREATE TEMP VIEW evidence AS
-SELECT
-    framework, version, device, machine, function, category,
-    coalesce(error_type, outcome) AS what,
-    coalesce(error_message, reason, '') AS message,
-    count(DISTINCT test) AS tests
-FROM results
-WHERE outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
-GROUP BY ALL
-ORDER BY framework, version, device, machine, function, tests DESC, category, what, message;
