@@ -32,7 +32,7 @@ def main() -> None:
 
     torch.set_num_threads(1)  # as the Timer does
     torch.manual_seed(0)
-    print("steady median over torch.utils.benchmark.Timer.blocked_autorange's, median of {} rounds".format(ROUNDS))
+    print(f"steady median over torch.utils.benchmark.Timer.blocked_autorange's, median of {ROUNDS} rounds")
     for name, function, args in operations(torch):
         statement = Timer("function(*args)", globals={"function": function, "args": args})
         ratios, ours = [], []
@@ -42,8 +42,7 @@ def main() -> None:
             ratios.append(ours[-1] / statement.blocked_autorange(min_run_time=BUDGET_S).median)
         ratio = median(ratios)
         verdict = "met" if LOWEST <= ratio <= HIGHEST else "MISSED"
-        print("  {:22} {:10.1f} us   ratio {:.3f} ({:.3f} to {:.3f})   wanted {} to {}: {}".format(
-            name, median(ours) * 1e6, ratio, min(ratios), max(ratios), LOWEST, HIGHEST, verdict))  # fmt: skip
+        print(f"  {name:22} {median(ours) * 1e6:10.1f} us   ratio {ratio:.3f} ({min(ratios):.3f} to {max(ratios):.3f})   wanted {LOWEST} to {HIGHEST}: {verdict}")  # fmt: skip
 
 
 def operations(torch: Any) -> Any:

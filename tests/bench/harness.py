@@ -34,7 +34,18 @@ def main() -> None:
         work = Path(folder)
         (work / "test_nothing.py").write_text(PYTEST_FILE)
         manifest = write_manifest(work)
-        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", folder]
+        pytest = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            "/dev/null",
+            "--rootdir",
+            folder,
+        ]
         contestants = {
             "portbench": lambda: portbench_ms(manifest, work),
             "pytest -n1": lambda: process_ms([*pytest, "-n1", folder]),

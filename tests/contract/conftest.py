@@ -1,0 +1,66 @@
+"""Runs real frameworks through ``portbench run`` in their pinned environments; each run is made once a session."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.checkout import find_checkout
+from portbench.environments import make_environment
+from portbench.targets import find_targets
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSIONS = {
+    "torch": ("1.12.0", "2.9.0"),
+    "tensorflow": ("2.11.0", "2.21.0"),
+    "jax": ("0.4.13", "0.10.2"),
+}
+TARGETS = [f"{framework}-{version}-cpu" for framework, versions in VERSIONS.items() for version in versions]
+
+
+@pytest.fixture(scope="session")
+def environment_python() -> Callable[[str], Path]:
+    """The Python of a target's environment, which is made if it is not there."""
+
+    def python(name: str) -> Path:
+        (target,) = find_targets([name], find_checkout())
+        return make_environment(target, print)
+
+    return python
+
+
+@pytest.fixture(scope="session")
+def run_manifest(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
+    """Runs a manifest and returns the run file. Options as those of ``portbench run``: runs=2, protocol="cold"."""
+    made: dict[Any, dict[str, Any]] = {}
+
+    def run(framework: str, version: str, manifest: Path | str, **options: Any) -> dict[str, Any]:
+        key = (framework, version, str(manifest), tuple(sorted(options.items())))
+        if key not in made:
+            out = tmp_path_factory.mktemp("results")
+            target = f"{framework}-{version}-cpu"
+            arguments = ["--backend", "venv", "--manifest", str(manifest), "--out", str(out), "--json"]
+            for name, value in options.items():
+                arguments += [f"--{name.replace('_', '-')}", str(value)]
+            command = [sys.executable, "-m", "portbench", "run", target, *arguments]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr[-3000:]
+            (told,) = json.loads(done.stdout)["targets"]
+            made[key] = json.loads(Path(told["run_file"]).read_text("utf-8"))
+        return made[key]
+
+    return run
+
+
+def outcomes(document: dict[str, Any]) -> dict[str, dict[str, set[str]]]:
+    """Per function and test, the outcomes over the runs."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for result in document["results"]:
+        found.setdefault(result["function"], {}).setdefault(result["test"], set()).add(result["outcome"])
+    return found
