@@ -2,9 +2,7 @@
 
 BIN := .venv/bin
 TARGETS ?= torch-cpu tensorflow-cpu jax-cpu
-RESULTS ?= results
-STUDY ?= build/study
-REPORT ?= build/report
+STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
 .DEFAULT_GOAL := help
 .PHONY: help study test test-unit test-python38 test-frameworks bench lint lock clean
@@ -13,9 +11,9 @@ help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
 
 study: .venv/ready ## run the study's functions on this machine's CPU (TARGETS="torch-cpu ..."), merge, report
-	$(BIN)/portbench run $(TARGETS) --out $(RESULTS)
-	$(BIN)/portbench merge $(RESULTS) -o $(STUDY)
-	$(BIN)/portbench report $(STUDY) -o $(REPORT)
+	$(BIN)/portbench run $(TARGETS) --out $(STUDY)/results
+	$(BIN)/portbench merge $(STUDY)/results -o $(STUDY)/study
+	$(BIN)/portbench report $(STUDY)/study -o $(STUDY)/report
 
 test: test-unit test-python38 test-frameworks ## all tests: unit, the runner under Python 3.8, real frameworks
 
