@@ -94,7 +94,7 @@ def _uv(target: Target, folder: Path, *arguments: str) -> None:
         )
     raise EnvironmentFailed(
         f"the environment of {target.name} could not be made: 'uv {arguments[0]}' ended with {done.returncode}\n{said}",
-        "Check that the package index is reached (uv honours UV_INDEX_URL, HTTPS_PROXY, SSL_CERT_FILE), then try again.",
+        "Check that the package index is reached (uv honours UV_INDEX_URL, HTTPS_PROXY, SSL_CERT_FILE) and try again.",
     )
 
 

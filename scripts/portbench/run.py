@@ -18,7 +18,7 @@ from portbench.errors import Interrupted, PortbenchError, RunFailed, StorageFail
 from portbench.events import Ended, Failed
 from portbench.manifest_files import find_manifest
 from portbench.progress import Reporter
-from portbench.runner_process import Runner, running, sigterm_as_ctrl_c
+from portbench.runner_process import Runner, running, stoppable
 from portbench.targets import Target, find_targets
 
 
@@ -115,7 +115,7 @@ def command_to_resume(options: RunOptions) -> str:
 def run_targets(plan: RunPlan, reporter: Reporter) -> list[TargetResult]:
     """Runs every target and reports each as it ends; after an interruption the rest is left out."""
     results: list[TargetResult] = []
-    with sigterm_as_ctrl_c():
+    with stoppable():
         for target in plan.targets:
             results.append(_run_target(plan, target, reporter))
             reporter.finished(results[-1])

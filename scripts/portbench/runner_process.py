@@ -1,7 +1,8 @@
 """A runner as a child process: its events, its end, and how it is stopped without leaving anything behind.
 
 It leads a session of its own, so Ctrl-C at the terminal reaches portbench alone, which passes it on once and waits: the
-runner ends its workers and keeps its journal. A second Ctrl-C kills. SIGTERM is treated like Ctrl-C.
+runner ends its workers and keeps its journal. A second Ctrl-C kills. SIGTERM, and the SIGHUP of a terminal that went
+away, are treated like Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import queue
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import IO
 
@@ -21,6 +22,7 @@ from portbench.backends import Command
 from portbench.errors import EnvironmentFailed
 from portbench.events import Event, parse_event
 
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TICK_S = 0.5
 _STDERR_KEPT_BYTES = 16384
 
@@ -32,24 +34,29 @@ def running(command: Command) -> Iterator[Runner]:
     Raises EnvironmentFailed if it cannot be started. To be called from the main thread: it handles signals.
     """
     runner = Runner()
-    before = {number: signal.signal(number, runner.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        runner.start(command)
-        yield runner
-    finally:
-        runner.finish(command)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with _handled_by(runner.on_signal):
+        try:
+            runner.start(command)
+            yield runner
+        finally:
+            runner.finish()
+
+
+def stoppable() -> contextlib.AbstractContextManager[None]:
+    """Within it SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does: also while an environment is being made."""
+    return _handled_by(signal.default_int_handler)
 
 
 @contextlib.contextmanager
-def sigterm_as_ctrl_c() -> Iterator[None]:
-    """Within it SIGTERM raises KeyboardInterrupt, as SIGINT does: also while an environment is being made."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    # What is ignored stays so: nohup and a shell's & mean it.
+    numbers = [number for number in _STOPPING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 class Runner:
@@ -57,6 +64,7 @@ class Runner:
 
     def __init__(self) -> None:
         self.interrupts = 0
+        self._command: Command | None = None
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._stderr = b""
@@ -85,15 +93,15 @@ class Runner:
         ]
         for reader in self._readers:
             reader.start()
-        self._process = process
+        self._command, self._process = command, process
         if self.interrupts:
+            # The signal came before there was anything to stop.
             self._stop()
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
         """The handler of SIGINT and SIGTERM while the runner runs."""
         self.interrupts += 1
-        if self._process is not None:
-            self._stop()
+        self._stop()
 
     def events(self) -> Iterator[Event | None]:
         """Its events until it ends; None now and then, so that the caller can show that time passes."""
@@ -114,15 +122,15 @@ class Runner:
                 yield event
         self._process.wait()
 
-    def finish(self, command: Command) -> None:
+    def finish(self) -> None:
         """Ends what is still there. Called once, by ``running``."""
-        if self._process is None:
+        if self._process is None or self._command is None:
             return
         status = self._process.poll()
         ended_by_itself = status is not None and status >= 0
         processes.kill_group(self._process)
-        if not ended_by_itself and command.cleanup:
-            subprocess.run(command.cleanup, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True)
+        if self._command.remove and (self.interrupts or not ended_by_itself):
+            _succeeds(self._command.remove)
         for reader in self._readers:
             reader.join(timeout=5)
 
@@ -146,12 +154,13 @@ class Runner:
         return f"{how}; the last that it wrote to stderr:\n{said}" if said else f"{how} and wrote nothing to stderr"
 
     def _stop(self) -> None:
-        assert self._process is not None
-        with contextlib.suppress(ProcessLookupError):
-            if self.interrupts == 1:
-                self._process.send_signal(signal.SIGINT)
-            else:
+        if self._process is None or self._command is None:
+            return
+        if self.interrupts > 1:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+        elif self._command.interrupt is None or not _succeeds(self._command.interrupt):
+            self._process.send_signal(signal.SIGINT)
 
     def _read_lines(self, stream: IO[str]) -> None:
         for line in stream:
@@ -161,3 +170,9 @@ class Runner:
     def _read_noise(self, stream: IO[str]) -> None:
         while chunk := os.read(stream.fileno(), _STDERR_KEPT_BYTES):
             self._stderr = (self._stderr + chunk)[-_STDERR_KEPT_BYTES:]
+
+
+def _succeeds(command: list[str]) -> bool:
+    # In a session of its own, out of reach of a Ctrl-C at the terminal.
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True)
+    return done.returncode == 0

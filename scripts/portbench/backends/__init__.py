@@ -39,12 +39,15 @@ class RunnerArguments:
 
 @dataclass(frozen=True)
 class Command:
-    """How to start a runner, and what to do, after its processes were killed, to leave nothing behind."""
+    """How to start a runner, and how to stop it where its process is not a child of ours."""
 
     argv: list[str]
     cwd: Path
     env: Mapping[str, str]
-    cleanup: list[str] | None = None
+    interrupt: list[str] | None = None
+    """Asks the runner to stop; None: by SIGINT to the process that ``argv`` starts."""
+    remove: list[str] | None = None
+    """Ends and removes what the death of that process would leave behind."""
 
 
 class Backend(Protocol):

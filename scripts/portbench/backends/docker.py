@@ -82,11 +82,17 @@ class Docker:
         env = {
             **self._environment(target),
             "PORTBENCH_RESULTS": str(arguments.out),
-            "PORTBENCH_USER": f"{os.getuid()}:{os.getgid()}",
             "PORTBENCH_MACHINE": socket.gethostname(),
             "PORTBENCH_IMAGE_DIGEST": self.image_digest(target) or "",
         }
-        return Command(argv, self.checkout.root, env, cleanup=["docker", "rm", "--force", container])
+        return Command(
+            argv,
+            self.checkout.root,
+            env,
+            # Compose leaves its container running when it gets a signal itself.
+            interrupt=["docker", "kill", "--signal", "INT", container],
+            remove=["docker", "rm", "--force", container],
+        )
 
     def _image_obstacle(self, target: Target) -> TargetUnavailable | None:
         name = self.image_name(target)
