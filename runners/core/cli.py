@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
     add("--protocol", choices=("cold", "steady", "both"), default="both", help="what is timed (default: both)")
     add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
-    add("--steady-budget", type=float, default=0.2, metavar="S", help="for the steady time of a call (default: 0.2)")
+    add("--steady-budget", type=float, default=0.1, metavar="S", help="for the steady time of a call (default: 0.1)")
     add("--resume", action="store_true", help="go on with the unfinished run in DIR, if it is the same run")
     add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
     add("--progress", choices=("text", "json", "none"), default="text")

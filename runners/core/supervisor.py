@@ -37,7 +37,7 @@ class Settings:
     protocol: str = "both"
     runs: int = 3
     timeout_s: float = 900.0
-    steady_budget_s: float = 0.2
+    steady_budget_s: float = 0.1
     selection: tuple[str, ...] = ()
     resume: bool = False
 
