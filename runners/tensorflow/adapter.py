@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterator, Mapping, Optional
+from typing import Any, Iterator, Mapping
 
 import tensorflow as tf
 
@@ -54,7 +54,7 @@ def dtype(name: str) -> tf.DType:
         raise KeyError(name) from error
 
 
-def dtype_name(leaf: Any) -> Optional[str]:
+def dtype_name(leaf: Any) -> str | None:
     return str(leaf.dtype.name) if isinstance(leaf, (tf.Tensor, tf.Variable)) else None
 
 
@@ -67,7 +67,7 @@ def wait(output: Any) -> None:
     """Nothing to wait for on the CPU: an eager operation or function has ended when its call returns."""
 
 
-def location(leaf: Any) -> Optional[str]:
+def location(leaf: Any) -> str | None:
     """The device that holds the values: ``.device`` alone names the device of the operation that handed them out."""
     if not isinstance(leaf, (tf.Tensor, tf.Variable)) or not hasattr(leaf, "numpy"):
         return None
@@ -79,5 +79,5 @@ def on_device(location: str, device: str) -> bool:
     return device.endswith(location)
 
 
-def counters() -> Dict[str, int]:
+def counters() -> dict[str, int]:
     return {}

@@ -1,0 +1,103 @@
+"""tf.data.Dataset.shard: making the pipeline and reading it to its end is timed, since ``shard`` alone does nothing."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+
+Shard = Callable[..., Any]
+
+
+def every_nth(trial: Trial, size: int, shards: int, index: int) -> None:
+    """A shard holds every n-th element from its index on, in order; its cardinality says how many."""
+
+    def body(shard: Shard) -> Any:
+        part = shard(tf.data.Dataset.range(size), shards, index)
+        return list(part), part.cardinality()
+
+    elements, count = trial.call_inside(body)
+    expected = list(range(size))[index::shards]
+    trial.equal([trial.dtype_name(element) for element in elements], ["int64"] * len(expected))
+    trial.equal(trial.numpy(elements), expected)
+    trial.equal(count, len(expected))
+
+
+def partitions(trial: Trial, size: int, shards: int) -> None:
+    """All shards together hold each element once; no two sizes differ by more than one."""
+
+    def body(shard: Shard) -> Any:
+        source = tf.data.Dataset.range(size)
+        return [list(shard(source, shards, index)) for index in range(shards)]
+
+    parts = [[int(element) for element in part] for part in trial.numpy(trial.call_inside(body))]
+    trial.equal(sorted(element for part in parts for element in part), list(range(size)))
+    trial.equal([part[0] for part in parts], list(range(shards)))
+    sizes = [len(part) for part in parts]
+    trial.check(max(sizes) - min(sizes) <= 1, f"the shards have {sizes} elements")
+
+
+def structured(trial: Trial, dtype: str) -> None:
+    """Nested elements keep their structure, dtypes and values."""
+    host, labels = trial.random(9, 2, 3, dtype=dtype, seed=1), np.arange(9, dtype="int64")
+    tensors = {"x": trial.tensor(host, dtype=dtype), "y": (trial.tensor(labels), trial.tensor(-labels))}
+    rounded = trial.numpy(tensors["x"])
+
+    def body(shard: Shard) -> Any:
+        return list(shard(tf.data.Dataset.from_tensor_slices(tensors), 4, 1))
+
+    elements = trial.call_inside(body)
+    trial.equal(len(elements), 2)
+    for element, position in zip(elements, (1, 5)):
+        trial.close(element["x"], rounded[position], rtol=0.0, atol=0.0, dtype=dtype)
+        trial.close(element["y"][0], position, dtype="int64")
+        trial.close(element["y"][1], -position, dtype="int64")
+
+
+def tensor_arguments(trial: Trial) -> None:
+    """The number of shards and the index may be tensors, so a shard can be chosen inside a tf.function."""
+    shards = trial.tensor(np.int64(5))
+    indices = [trial.tensor(np.int64(index)) for index in (0, 3)]
+
+    def body(shard: Shard) -> Any:
+        @tf.function
+        def total(index: Any) -> Any:
+            return shard(tf.data.Dataset.range(23), shards, index).reduce(np.int64(0), lambda a, b: a + b)
+
+        return [total(index) for index in indices]
+
+    for found, index in zip(trial.call_inside(body), (0, 3)):
+        trial.close(found, sum(range(index, 23, 5)), dtype="int64")
+
+
+def around_batches(trial: Trial, first: str) -> None:
+    """Before ``batch`` it deals out elements, after it whole batches."""
+
+    def body(shard: Shard) -> Any:
+        source = tf.data.Dataset.range(20)
+        return list(shard(source, 2, 1).batch(4) if first == "shard" else shard(source.batch(4), 2, 1))
+
+    found = [batch.tolist() for batch in trial.numpy(trial.call_inside(body))]
+    everything = list(range(20))
+    if first == "shard":
+        odd = everything[1::2]
+        trial.check(found == [odd[0:4], odd[4:8], odd[8:10]], f"wrong batches {found}")
+    else:
+        trial.check(found == [everything[4:8], everything[12:16]], f"wrong batches {found}")
+
+
+def endless(trial: Trial, taken: Sequence[int]) -> None:
+    """A shard of an endless data set is endless; strings come through."""
+    words = trial.tensor(["a", "b", "c", "d", "e"], dtype="string")
+
+    def body(shard: Shard) -> Any:
+        part = shard(tf.data.Dataset.from_tensor_slices(words).repeat(), 3, 2)
+        return list(part.take(len(taken))), part.cardinality()
+
+    elements, count = trial.call_inside(body)
+    trial.equal([trial.dtype_name(element) for element in elements], ["string"] * len(taken))
+    trial.equal(trial.numpy(elements), [b"abcde"[place : place + 1] for place in taken])
+    trial.equal(count, tf.data.INFINITE_CARDINALITY)

@@ -1,0 +1,173 @@
+"""tf.estimator.LoggingTensorHook: driven by a monitored session as an estimator would drive it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+
+v1 = tf.compat.v1
+
+
+class _Model(NamedTuple):
+    """A graph whose step number is fed: square and half of it are to be logged."""
+
+    graph: tf.Graph
+    step: Any
+    square: Any
+    half: Any
+
+
+def _model(trial: Trial) -> _Model:
+    graph = tf.Graph()
+    with graph.as_default(), tf.device(trial.device):
+        step = v1.placeholder_with_default(np.float32(100.0), [], "step")
+        return _Model(graph, step, tf.square(step, "square"), tf.multiply(step, 0.5, "half"))
+
+
+class _Collector:
+    """A formatter that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.given: list[Mapping[Any, Any]] = []
+
+    def __call__(self, values: Mapping[Any, Any]) -> str:
+        self.given.append(dict(values))
+        return "collected"
+
+
+def _train(model: _Model, hook: Any, steps: int) -> None:
+    with model.graph.as_default(), v1.train.SingularMonitoredSession(hooks=[hook]) as session:
+        for number in range(steps):
+            session.run(model.half, feed_dict={model.step: number})
+
+
+@contextlib.contextmanager
+def _logged() -> Iterator[list[str]]:
+    """What TensorFlow logs at level INFO meanwhile."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logger = v1.logging
+    before = logger.get_verbosity()
+    logger.set_verbosity(logger.INFO)
+    logging.getLogger("tensorflow").addHandler(handler)
+    try:
+        yield lines
+    finally:
+        logging.getLogger("tensorflow").removeHandler(handler)
+        logger.set_verbosity(before)
+
+
+def every_steps(trial: Trial, period: int, steps: int) -> None:
+    """The hook reports the tensors at the first step and then at every ``period``-th, with that step's values."""
+    model, collector = _model(trial), _Collector()
+    hook = trial.call({"square": model.square, "half": model.half}, every_n_iter=period, formatter=collector)
+    _train(model, hook, steps)
+    wanted = [{"square": np.float32(n * n), "half": np.float32(n / 2)} for n in range(0, steps, period)]
+    trial.check(collector.given == wanted, f"expected {wanted}, got {collector.given}")
+    trial.check(all(isinstance(v, np.float32) for given in collector.given for v in given.values()), "no float32")
+
+
+def at_end(trial: Trial, period: int) -> None:
+    """With ``at_end`` the values are computed once more at the end; without a period (0), only there."""
+    model, collector = _model(trial), _Collector()
+    hook = trial.call({"square": model.square}, every_n_iter=period or None, at_end=True, formatter=collector)
+    _train(model, hook, 5)
+    # At the end nothing is fed: the placeholder's default, 100, counts.
+    wanted = [*(range(0, 5, period) if period else []), 100]
+    found = [float(values["square"]) for values in collector.given]
+    trial.equal(found, [float(n * n) for n in wanted])
+
+
+def long_period(trial: Trial, seconds: float) -> None:
+    """With a period in seconds longer than the training only the first step is reported."""
+    model, collector = _model(trial), _Collector()
+    hook = trial.call([model.half], every_n_secs=seconds, formatter=collector)
+    _train(model, hook, 4)
+    trial.equal(len(collector.given), 1)
+    (value,) = collector.given[0].values()
+    trial.equal(value, 0.0)
+    trial.equal(value.dtype.name, "float32")
+
+
+def text(trial: Trial, tags: Sequence[str]) -> None:
+    """Without a formatter it logs "tag = value" for each tensor, in the order given, at level INFO."""
+    model = _model(trial)
+    with _logged() as lines:
+        hook = trial.call([f"{tag}:0" for tag in tags], every_n_iter=2)
+        _train(model, hook, 3)
+    values = {"square": (0.0, 4.0), "half": (0.0, 1.0)}
+    wanted = [", ".join(f"{tag}:0 = {values[tag][report]}" for tag in tags) for report in (0, 1)]
+    # From the second report on the time that has passed follows in brackets.
+    found = [line.split(" (")[0] for line in lines if " = " in line]
+    trial.check(found == wanted, f"expected {wanted}, logged {lines}")
+    trial.check(lines[-1].endswith(" sec)"), f"no time in {lines[-1]!r}")
+
+
+def asks_for_tensors(trial: Trial) -> None:
+    """``before_run`` asks for the tensors in the steps to be reported and for nothing in the others."""
+    model, collector = _model(trial), _Collector()
+    hook = trial.make({"square": "square:0"}, every_n_iter=2, formatter=collector)
+    with model.graph.as_default(), v1.Session() as session:
+        hook.begin()
+        for number, due in enumerate((True, False, True)):
+            context = v1.train.SessionRunContext(v1.train.SessionRunArgs(model.half), session)
+            asked = trial.call_method(hook, "before_run", context)
+            trial.check((asked is not None) == due, f"step {number}: asked for {asked}")
+            results = session.run(asked.fetches, feed_dict={model.step: number}) if due else None
+            if due:
+                trial.check(asked.fetches["square"] is model.square, f"asked for {asked.fetches}")
+            hook.after_run(context, v1.train.SessionRunValues(results, None, None))
+    trial.equal([float(values["square"]) for values in collector.given], [0.0, 4.0])
+
+
+def reports(trial: Trial, dtype: str) -> None:
+    """``after_run`` hands the values of the step to the formatter as they are, and logs what it returns."""
+    host = trial.random(3, dtype=dtype, seed=1)
+    given: list[Any] = []
+
+    def formatter(values: Mapping[str, Any]) -> str:
+        given.append(values["weights"])
+        return f"seen {len(given)}"
+
+    graph = tf.Graph()
+    with graph.as_default(), tf.device(trial.device):
+        weights = tf.constant(host)
+    hook = trial.make({"weights": weights}, every_n_iter=1, formatter=formatter)
+    with graph.as_default(), v1.Session() as session, _logged() as lines:
+        hook.begin()
+        context = v1.train.SessionRunContext(v1.train.SessionRunArgs(None), session)
+        values = session.run(hook.before_run(context).fetches)
+        trial.call_method(hook, "after_run", context, v1.train.SessionRunValues(values, None, None))
+    trial.equal(len(given), 1)
+    trial.equal(given[0].dtype.name, dtype)
+    trial.equal(given[0], host)
+    trial.check(lines == ["seen 1"], f"logged {lines}")
+
+
+def whole_training(trial: Trial, steps: int) -> None:
+    """In a monitored session it reports what the variables hold at every tenth of many steps."""
+
+    def body(logging_tensor_hook: Callable[..., Any]) -> Any:
+        collector = _Collector()
+        graph = tf.Graph()
+        with graph.as_default(), tf.device(trial.device):
+            step = v1.train.get_or_create_global_step()
+            count = v1.assign_add(step, 1)
+            # Read behind the addition, so that the order within one step is certain.
+            with tf.control_dependencies([count]):
+                held = tf.identity(step.read_value())
+        with graph.as_default():
+            hook = logging_tensor_hook({"step": held}, every_n_iter=10, formatter=collector)
+            with v1.train.SingularMonitoredSession(hooks=[hook]) as session:
+                for _ in range(steps):
+                    session.run(count)
+        return [int(values["step"]) for values in collector.given]
+
+    trial.equal(trial.call_inside(body), list(range(1, steps + 1, 10)))

@@ -1,0 +1,108 @@
+"""tf.numpy_function: Python on the host in the midst of tensors."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+
+
+def elementwise(trial: Trial, shape: Sequence[int], dtype: str) -> None:
+    """What NumPy computes on the values comes back as a tensor of the declared dtype; NumPy gets an array."""
+    host = trial.random(*shape, dtype=dtype, seed=1)
+    seen: list[type] = []
+
+    def on_host(values: Any) -> Any:
+        seen.append(type(values))
+        return np.asarray(values * values + values, dtype=host.dtype)
+
+    output = trial.call(on_host, [trial.tensor(host)], trial.dtype(dtype))
+    wide = host.astype("complex128" if dtype.startswith("complex") else "float64")
+    trial.close(output, wide * wide + wide, dtype=dtype)
+    trial.check(len(seen) == 1, f"the Python function was called {len(seen)} times, not once")
+    trial.check(issubclass(seen[0], (np.ndarray, np.generic)), f"NumPy was given a {seen[0].__name__}")
+
+
+def several_outputs(trial: Trial) -> None:
+    """Outputs of different dtypes and of sizes that only the values decide come back in order."""
+    host = np.random.RandomState(2).randint(0, 20, 200).astype("int64")
+
+    def on_host(values: Any) -> Any:
+        unique, counts = np.unique(values, return_counts=True)
+        return unique, counts.astype("int32"), np.float64(values.mean())
+
+    dtypes = [trial.dtype(name) for name in ("int64", "int32", "float64")]
+    unique, counts, mean = trial.call(on_host, [trial.tensor(host)], dtypes)
+    wanted = sorted(set(host.tolist()))
+    trial.close(unique, wanted, dtype="int64")
+    trial.close(counts, [int((host == value).sum()) for value in wanted], dtype="int32")
+    trial.close(mean, sum(host.tolist()) / 200, dtype="float64")
+
+
+def strings(trial: Trial) -> None:
+    """Strings reach Python as bytes and come back as strings."""
+    words = trial.tensor(["kernel", "", "Gerät"], dtype="string")
+    output = trial.call(lambda values: np.asarray([word[::-1] for word in values], object), [words], tf.string)
+    trial.equal(trial.dtype_name(output), "string")
+    trial.equal(trial.numpy(output).tolist(), [b"lenrek", b"", "Gerät".encode()[::-1]])
+
+
+def in_function(trial: Trial) -> None:
+    """Within a tf.function, traced once, Python runs anew at every call and sees that call's values."""
+    hosts = [trial.random(3, 5, seed=seed) for seed in (3, 4, 5)]
+    tensors = [trial.tensor(host) for host in hosts]
+    calls: list[int] = []
+
+    def on_host(values: Any) -> Any:
+        calls.append(1)
+        return np.sort(values, axis=-1)
+
+    def body(numpy_function: Callable[..., Any]) -> Any:
+        del calls[:]
+        ordered = tf.function(lambda values: numpy_function(on_host, [values], tf.float32) * 2.0)
+        return [ordered(tensor) for tensor in tensors]
+
+    outputs = trial.call_inside(body)
+    for output, host in zip(outputs, hosts):
+        trial.close(output, 2 * np.sort(host, axis=-1), dtype="float32")
+    trial.equal(len(calls), 3)
+
+
+def custom_gradient(trial: Trial) -> None:
+    """TensorFlow cannot differentiate through it (None); wrapped in tf.custom_gradient the given gradient holds."""
+    host = trial.random(7, dtype="float64", seed=6)
+    values = trial.tensor(host)
+
+    def body(numpy_function: Callable[..., Any]) -> Any:
+        def sine(x: Any) -> Any:
+            return numpy_function(np.sin, [x], tf.float64)
+
+        @tf.custom_gradient
+        def smooth(x: Any) -> Any:
+            return sine(x), lambda incoming: incoming * numpy_function(np.cos, [x], tf.float64)
+
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(values)
+            plain, wrapped = sine(values), smooth(values)
+        return plain, tape.gradient(plain, values), wrapped, tape.gradient(wrapped, values)
+
+    plain, no_slope, wrapped, slope = trial.call_inside(body)
+    trial.close(plain, np.sin(host), dtype="float64")
+    trial.check(no_slope is None, "a gradient came out of an opaque Python function")
+    trial.close(wrapped, np.sin(host), dtype="float64")
+    trial.close(slope, np.cos(host), dtype="float64")
+
+
+def in_dataset(trial: Trial, size: int) -> None:
+    """As the function of a data set's map it is applied to each element, in order."""
+
+    def body(numpy_function: Callable[..., Any]) -> Any:
+        source = tf.data.Dataset.range(size)
+        return list(source.map(lambda x: numpy_function(lambda v: np.int64(v**3 - v), [x], tf.int64)))
+
+    outputs = trial.call_inside(body)
+    trial.equal([trial.dtype_name(output) for output in outputs], ["int64"] * size)
+    trial.equal(trial.numpy(outputs), [x**3 - x for x in range(size)])

@@ -1,0 +1,47 @@
+"""tf.image.adjust_brightness where a ``call`` test cannot reach: integer images, gradients."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+
+
+def integer_brightness(trial: Trial, shape: Sequence[int], dtype: str, delta: float) -> None:
+    """An integer image moves by ``delta`` of its range, to the grey level, and saturates at the range's ends."""
+    highest = int(np.iinfo(dtype).max)
+    lowest = int(np.iinfo(dtype).min)
+    host = np.random.RandomState(9).randint(0, highest + 1, shape).astype(dtype)
+    output = trial.call(trial.tensor(host), delta)
+    ideal = np.clip(host.astype("float64") + delta * highest, lowest, highest)
+    # The conversions to float32 and back each round: one level, or the spacing of float32 at the range's end.
+    level = max(1.0, highest * 2.0**-22)
+    trial.equal(trial.dtype_name(output), dtype)
+    trial.close(trial.numpy(output).astype("float64"), ideal, rtol=0.0, atol=level)
+    trial.check(
+        abs(float(np.mean(trial.numpy(output) - ideal))) <= 0.75 * level, "the image is shifted by a level as a whole"
+    )
+
+
+def gradient(trial: Trial) -> None:
+    """The gradient to the image is the incoming one, that to delta its sum."""
+    host = trial.random(4, 5, 3, seed=10, low=0.0, high=1.0)
+    image = trial.tensor(host)
+    host_weights = trial.random(4, 5, 3, seed=11)
+    weights = trial.tensor(host_weights)
+    delta = trial.tensor(np.float32(0.25))
+
+    def body(adjust_brightness: Callable[..., Any]) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch([image, delta])
+            output = adjust_brightness(image, delta)
+            total = tf.reduce_sum(weights * output)
+        return output, tape.gradient(total, [image, delta])
+
+    output, (to_image, to_delta) = trial.call_inside(body)
+    trial.close(output, host.astype("float64") + 0.25, dtype="float32")
+    trial.close(to_image, host_weights, dtype="float32")
+    trial.close(to_delta, host_weights.astype("float64").sum(), atol=1e-4, dtype="float32")

@@ -1,0 +1,103 @@
+"""tf.lookup.KeyValueTensorInitializer: construction is timed; tables made with it are asked what they hold."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+
+
+def _column(dtype: str, size: int, seed: int) -> Any:
+    """Distinct values of a dtype in random order; NumPy's own dtypes, text as objects."""
+    numbers = np.random.RandomState(seed).permutation(size)
+    if dtype == "string":
+        return np.asarray([f"entry {number}" for number in numbers], object)
+    if dtype == "bool":
+        return numbers % 2 == 0
+    return (numbers * 3 - size).astype(dtype)
+
+
+def _comparable(values: Any) -> Any:
+    """Text as bytes, in which TensorFlow gives it back."""
+    array = np.asarray(values)
+    return np.asarray([text.encode() for text in array]) if array.dtype == object else array
+
+
+def table(trial: Trial, keys: str, values: str, size: int) -> None:
+    """A table filled by the initializer gives each key's value, and the default for a key that it lacks."""
+    host_keys, host_values = _column(keys, size + 1, seed=1), _column(values, size + 1, seed=2)
+    known_keys, known_values = host_keys[:size], host_values[:size]
+    initializer = trial.call(trial.tensor(known_keys, dtype=keys), trial.tensor(known_values, dtype=values))
+    trial.equal([initializer.key_dtype.name, initializer.value_dtype.name], [keys, values])
+    filled = tf.lookup.StaticHashTable(initializer, trial.tensor(host_values[size], dtype=values))
+    trial.equal(filled.size(), size)
+    order = np.random.RandomState(3).permutation(size + 1)
+    found = filled.lookup(trial.tensor(host_keys[order], dtype=keys))
+    trial.equal(trial.dtype_name(found), values)
+    found = trial.numpy(found)
+    trial.equal(found.astype("S") if values == "string" else found, _comparable(host_values[order]))
+
+
+def python_lists(trial: Trial) -> None:
+    """Python lists become keys and values of the dtypes that are asked for."""
+    initializer = trial.call(
+        keys=[5, 6, 7], values=[0.5, 0.25, -1.0], key_dtype=trial.dtype("int64"), value_dtype=trial.dtype("float64")
+    )
+    trial.equal([initializer.key_dtype.name, initializer.value_dtype.name], ["int64", "float64"])
+    filled = tf.lookup.StaticHashTable(initializer, np.float64(9.0))
+    found = filled.lookup(trial.tensor(np.asarray([[7, 5], [8, 6]])))
+    trial.close(found, [[-1.0, 0.5], [9.0, 0.25]], dtype="float64")
+
+
+def vocabulary(trial: Trial, buckets: int) -> None:
+    """As a vocabulary it numbers the known words as told, the others beyond them, the same word always alike."""
+    words = ["emerson", "lake", "palmer"]
+    initializer = trial.call(trial.tensor(words, dtype="string"), trial.tensor(np.asarray([2, 0, 1])))
+    numbered = tf.lookup.StaticVocabularyTable(initializer, buckets)
+    asked = [*words, "king", "crimson", "king"]
+    found = numbered.lookup(trial.tensor(asked, dtype="string"))
+    trial.equal(trial.dtype_name(found), "int64")
+    found = trial.numpy(found)
+    trial.equal(found[:3], [2, 0, 1])
+    trial.check(((found[3:] >= 3) & (found[3:] < 3 + buckets)).all(), f"unknown words got the numbers {found[3:]}")
+    trial.equal(found[3], found[5])
+
+
+def fills_table(trial: Trial) -> None:
+    """``initialize`` in a graph gives an operation that, once run in a session, has filled the table."""
+    graph = tf.Graph()
+    with graph.as_default(), tf.device(trial.device):
+        initializer = trial.make(tf.constant(["x", "y"]), tf.constant([10, 20], tf.int64))
+        filled = tf.lookup.StaticHashTable(initializer, -1)
+        found = filled.lookup(tf.constant(["y", "z", "x"]))
+        # Each call adds an operation to the graph, which is at its end here.
+        trial.repeatable = False
+        filling = trial.call_method(initializer, "initialize", filled)
+    with tf.compat.v1.Session(graph=graph) as session:
+        session.run(filling)
+        trial.equal(session.run(found), [20, -1, 10])
+
+
+def in_function(trial: Trial) -> None:
+    """Made within a tf.function, under tf.init_scope, the table holds for every later call."""
+    keys, values = trial.tensor(np.asarray([1, 2, 3])), trial.tensor(np.asarray([10.0, 20.0, 30.0], "float32"))
+    asked = [trial.tensor(np.asarray([3, 1])), trial.tensor(np.asarray([[2], [4], [1]]))]
+
+    def body(initializer: Callable[..., Any]) -> Any:
+        tables: list[Any] = []
+
+        def look_up(query: Any) -> Any:
+            if not tables:
+                with tf.init_scope():
+                    tables.append(tf.lookup.StaticHashTable(initializer(keys, values), -1.0))
+            return tables[0].lookup(query) + 0.5
+
+        traced = tf.function(look_up)
+        return [traced(query) for query in asked]
+
+    first, second = trial.call_inside(body)
+    trial.close(first, [30.5, 10.5], dtype="float32")
+    trial.close(second, [[20.5], [-0.5], [10.5]], dtype="float32")
