@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, ContextManager, Dict, Mapping, Optional
+from typing import Any, ContextManager, Mapping
 
 import numpy as np
 import torch
@@ -56,7 +56,7 @@ def dtype(name: str) -> torch.dtype:
     return found
 
 
-def dtype_name(leaf: Any) -> Optional[str]:
+def dtype_name(leaf: Any) -> str | None:
     return str(leaf.dtype)[len("torch.") :] if isinstance(leaf, torch.Tensor) else None
 
 
@@ -69,7 +69,7 @@ def wait(output: Any) -> None:
     """Nothing to wait for on the CPU: an operation has ended when its call returns."""
 
 
-def location(leaf: Any) -> Optional[str]:
+def location(leaf: Any) -> str | None:
     return str(leaf.device) if isinstance(leaf, torch.Tensor) else None
 
 
@@ -77,5 +77,5 @@ def on_device(location: str, device: torch.device) -> bool:
     return torch.device(location).type == device.type
 
 
-def counters() -> Dict[str, int]:
+def counters() -> dict[str, int]:
     return {}

@@ -1,0 +1,130 @@
+"""Data sets: what one gives by index, joined with others and through a loader."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+import torch
+
+from runners.core.trial import Trial
+
+
+def _data_set(trial: Trial, rows: Any) -> Any:
+    """A data set over given rows, of a subclass of the class under test."""
+
+    class Rows(trial.function):  # type: ignore[misc, name-defined]
+        def __init__(self, rows: Any) -> None:
+            self.rows = rows
+
+        def __getitem__(self, index: int) -> Any:
+            return self.rows[index]
+
+        def __len__(self) -> int:
+            return len(self.rows)
+
+        def epoch(self, **options: Any) -> list[Any]:
+            """One pass through a loader, each batch brought to the device as training does it."""
+            return [batch.to(trial.device) for batch in torch.utils.data.DataLoader(self, **options)]
+
+    made = Rows(rows)
+    trial.check(isinstance(made, torch.utils.data.Dataset), "not a Dataset")
+    trial.equal(len(made), len(rows))
+    return made
+
+
+def dataset_item(trial: Trial, dtype: str, layout: str) -> None:
+    """Indexing gives the row on the device with the values and dtype that the data set was made of."""
+    values = trial.random(12, 5, dtype=dtype)
+    rows = _data_set(trial, trial.tensor(values, dtype, layout))
+    trial.close(trial.call_method(rows, "__getitem__", 7), values[7], dtype=dtype)
+    trial.repeatable = False
+    for index in (0, 3, -1):
+        trial.close(trial.call_method(rows, "__getitem__", index), values[index], dtype=dtype)
+
+
+def dataset_sum(trial: Trial, lengths: Sequence[int]) -> None:
+    """The sum of data sets is as long as all of them and gives their items one after the other, from the end too."""
+    parts = [trial.random(length, 3, seed=seed) for seed, length in enumerate(lengths)]
+    first, *others = (_data_set(trial, trial.tensor(part)) for part in parts)
+    joined = trial.call_method(first, "__add__", others[0])
+    for other in others[1:]:
+        joined = joined + other
+    expected = np.concatenate(parts)
+    trial.equal(len(joined), len(expected))
+    for index in range(-len(expected), len(expected)):
+        trial.close(joined[index], expected[index], dtype="float32")
+
+
+def dataset_batches(trial: Trial, length: int, batch_size: int, drop_last: bool, dtype: str) -> None:
+    """A loader without shuffling stacks the rows in order; drop_last leaves out what does not fill a batch."""
+    values = trial.random(length, 4, dtype=dtype)
+    rows = _data_set(trial, trial.tensor(values))
+    batches = trial.call_method(rows, "epoch", batch_size=batch_size, drop_last=drop_last)
+    stop = length // batch_size * batch_size if drop_last else length
+    expected = [values[start : start + batch_size] for start in range(0, stop, batch_size)]
+    trial.equal(len(batches), len(expected))
+    for batch, part in zip(batches, expected):
+        trial.close(batch, part, dtype=dtype)
+
+
+def dataset_shuffled(trial: Trial, length: int, batch_size: int) -> None:
+    """A shuffling loader gives each row once, in another order every time."""
+    values = np.arange(2 * length, dtype="float32").reshape(length, 2)
+    rows = _data_set(trial, trial.tensor(values))
+    first = trial.numpy(torch.cat(trial.call_method(rows, "epoch", batch_size=batch_size, shuffle=True)))
+    second = trial.numpy(torch.cat(rows.epoch(batch_size=batch_size, shuffle=True)))
+    trial.equal(first[np.argsort(first[:, 0])], values)
+    trial.equal(second[np.argsort(second[:, 0])], values)
+    trial.check((first != values).any() and (first != second).any(), "the rows are not shuffled")
+
+
+def dataset_workers(trial: Trial, length: int, workers: int) -> None:
+    """Rows that worker processes read on the host arrive in order on the device."""
+    values = trial.random(length, 4, dtype="float32")
+    rows = _data_set(trial, values)
+    trial.repeatable = False
+    batches = trial.call_method(rows, "epoch", batch_size=4, num_workers=workers)
+    trial.close(torch.cat(batches), values, dtype="float32")
+
+
+def dataset_samples(trial: Trial) -> None:
+    """Samples of several parts come as batches of these parts: arrays stacked, numbers as tensors, text as lists."""
+    values = trial.random(6, 3)
+    device = trial.device
+
+    class Samples(trial.function):  # type: ignore[misc, name-defined]
+        def __len__(self) -> int:
+            return 6
+
+        def __getitem__(self, index: int) -> Any:
+            return values[index], {"label": index, "weight": index / 2, "name": f"row {index}"}
+
+        def epoch(self) -> Any:
+            return [
+                (
+                    x.to(device),
+                    {"label": extra["label"].to(device), "weight": extra["weight"].to(device), "name": extra["name"]},
+                )
+                for x, extra in torch.utils.data.DataLoader(self, batch_size=4)
+            ]
+
+    batches = trial.call_method(Samples(), "epoch")
+    trial.equal(len(batches), 2)
+    for (x, extra), rows in zip(batches, (range(4), range(4, 6))):
+        trial.close(x, values[list(rows)], dtype="float32")
+        trial.close(extra["label"], list(rows), dtype="int64")
+        trial.close(extra["weight"], [row / 2 for row in rows], dtype="float64")
+        trial.equal(list(extra["name"]), [f"row {row}" for row in rows])
+
+
+def dataset_abstract(trial: Trial) -> None:
+    """The bare class can be made and has neither items nor a length: both are for its subclasses to say."""
+    bare = trial.call()
+    trial.check(isinstance(bare, torch.utils.data.Dataset), "not a Dataset")
+    for attempt, refusal in ((lambda: bare[0], NotImplementedError), (lambda: len(bare), TypeError)):
+        try:
+            found = attempt()
+        except refusal:
+            continue
+        trial.check(False, f"expected {refusal.__name__}, got {found!r}")

@@ -1,0 +1,146 @@
+"""What a module gives away of its state."""
+
+from __future__ import annotations
+
+import io
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.core.trial import Trial
+
+
+class _Net(torch.nn.Module):
+    """Nested modules, a shared parameter, a buffer that is kept and one that is not."""
+
+    def __init__(self, trial: Trial, dtype: str) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(3, 4)
+        self.inner = torch.nn.Sequential(torch.nn.Linear(4, 4, bias=False), torch.nn.BatchNorm1d(4))
+        self.again = self.inner[0]
+        self.register_buffer("kept", torch.zeros(2))
+        self.register_buffer("passing", torch.zeros(2), persistent=False)
+        self.to(trial.device, trial.dtype(dtype))
+
+    def forward(self, x: Any) -> Any:
+        return self.inner(self.first(x)) + self.kept.sum()
+
+
+_SHAPES = {
+    "kept": (2,),
+    "first.weight": (4, 3),
+    "first.bias": (4,),
+    "inner.0.weight": (4, 4),
+    "inner.1.weight": (4,),
+    "inner.1.bias": (4,),
+    "inner.1.running_mean": (4,),
+    "inner.1.running_var": (4,),
+    "inner.1.num_batches_tracked": (),
+    "again.weight": (4, 4),
+}
+
+
+def state_dict_entries(trial: Trial, dtype: str, prefix: str = "") -> None:
+    """Every parameter and persistent buffer stands under its dotted name, in order, with its value and dtype."""
+    net, host = _filled(trial, dtype)
+    state = trial.call(net, prefix=prefix)
+    trial.equal(list(state), [prefix + name for name in _SHAPES])
+    for name, values in host.items():
+        wanted = "int64" if name.endswith("tracked") else dtype
+        trial.close(state[prefix + name], values, dtype=wanted)
+        trial.check(not state[prefix + name].requires_grad, f"{name} is not detached")
+
+
+def state_dict_keep_vars(trial: Trial) -> None:
+    """With keep_vars=True the entries are the parameters themselves; a shared one stands under both names."""
+    net, _ = _filled(trial, "float32")
+    state = trial.call(net, keep_vars=True)
+    trial.equal(list(state), list(_SHAPES))
+    for name, parameter in net.named_parameters():
+        trial.check(state[name] is parameter, f"{name} is not the parameter itself")
+    trial.check(state["again.weight"] is state["inner.0.weight"], "the shared parameter has become two")
+
+
+def state_dict_destination(trial: Trial) -> None:
+    """A given destination gets the entries beside what it had, and is what is returned."""
+    net, host = _filled(trial, "float32")
+    destination = OrderedDict(earlier=torch.ones(1))
+    returned = trial.call(net, destination=destination, prefix="net.")
+    trial.check(returned is destination, "another mapping than the destination was returned")
+    trial.equal(list(destination), ["earlier"] + ["net." + name for name in _SHAPES])
+    trial.close(destination["net.first.weight"], host["first.weight"], dtype="float32")
+
+
+def state_dict_is_live(trial: Trial) -> None:
+    """The entries are views: a later change of a parameter shows in them."""
+    net, host = _filled(trial, "float32")
+    state = trial.call(net)
+    with torch.no_grad():
+        net.first.weight.mul_(-3)
+    trial.close(state["first.weight"], -3 * host["first.weight"], dtype="float32")
+
+
+def state_dict_after_training(trial: Trial) -> None:
+    """The buffers that a forward pass in training changes come with their new values."""
+    net, host = _filled(trial, "float32")
+    x = trial.random(8, 3, seed=2)
+    net(trial.tensor(x))
+    state = trial.call(net)
+    trial.equal(list(state), list(_SHAPES))
+    hidden = (x @ host["first.weight"].T + host["first.bias"]) @ host["inner.0.weight"].T
+    old = host["inner.1.running_mean"], host["inner.1.running_var"]
+    trial.close(state["inner.1.running_mean"], 0.9 * old[0] + 0.1 * hidden.mean(0), dtype="float32")
+    trial.close(state["inner.1.running_var"], 0.9 * old[1] + 0.1 * hidden.var(0, ddof=1), dtype="float32")
+    trial.equal(state["inner.1.num_batches_tracked"], host["inner.1.num_batches_tracked"] + 1)
+
+
+def state_dict_round_trip(trial: Trial, dtype: str) -> None:
+    """Written to a file and loaded into another module, the state makes that one compute the same."""
+    net, host = _filled(trial, dtype)
+    file = io.BytesIO()
+    torch.save(trial.call(net), file)
+    file.seek(0)
+    other = _Net(trial, dtype)
+    other.load_state_dict(torch.load(file))
+    loaded = _tensors(other)
+    for name, values in host.items():
+        trial.close(loaded[name], values)
+    x = trial.tensor(trial.random(5, 3, dtype=dtype))
+    trial.close(other.eval()(x), trial.numpy(net.eval()(x)), dtype=dtype)
+
+
+def state_dict_large(trial: Trial, layers: int) -> None:
+    """A deep module gives every layer's weight and bias, each with its own values."""
+    net = torch.nn.Sequential(*(torch.nn.Linear(16, 16) for _ in range(layers))).to(trial.device)
+    pattern = np.arange(256.0, dtype="float32").reshape(16, 16)
+    with torch.no_grad():
+        for number, layer in enumerate(net):
+            layer.weight.copy_(trial.tensor(pattern + number))
+            layer.bias.copy_(trial.tensor(pattern[0] - number))
+    state = trial.call(net)
+    trial.equal(list(state), [f"{number}.{part}" for number in range(layers) for part in ("weight", "bias")])
+    for number in range(layers):
+        trial.close(state[f"{number}.weight"], pattern + number, dtype="float32")
+        trial.close(state[f"{number}.bias"], pattern[0] - number, dtype="float32")
+
+
+def _tensors(net: _Net) -> dict[str, Any]:
+    return {**dict(net.named_parameters()), **dict(net.named_buffers()), "again.weight": net.again.weight}
+
+
+def _filled(trial: Trial, dtype: str) -> tuple[_Net, dict[str, Any]]:
+    """A net whose parameters and buffers have known values; these on the host by name."""
+    net = _Net(trial, dtype)
+    tensors = _tensors(net)
+    host = {}
+    for seed, (name, shape) in enumerate(_SHAPES.items()):
+        kind = "int64" if name.endswith("tracked") else dtype
+        values = trial.random(*shape, dtype=kind, seed=seed, low=1, high=3)
+        if name != "again.weight":
+            with torch.no_grad():
+                tensors[name].copy_(trial.tensor(values, kind))
+            host[name] = trial.numpy(trial.tensor(values, kind))
+    host["again.weight"] = host["inner.0.weight"]
+    return net, host

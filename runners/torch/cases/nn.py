@@ -1,0 +1,219 @@
+"""Layers, each computed once more in NumPy from the same weights."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator, Mapping, Sequence
+
+import numpy as np
+import torch
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+
+Arrays = Dict[str, Any]
+
+_PAD_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+_LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 2e-2}}
+"""bfloat16 rounds every gate to 8 bits before the next operation: errors of the order of 2**-7 at values of about 1."""
+
+
+def initial_weights(
+    trial: Trial, args: Sequence[Any], bound: float, shapes: Mapping[str, Sequence[int]], dtype: str
+) -> None:
+    """A new layer has the documented parameters, spread evenly over [-bound, bound]."""
+    module = trial.call(*args, device=trial.device, dtype=trial.dtype(dtype))
+    parameters = dict(module.named_parameters())
+    trial.equal(sorted(parameters), sorted(shapes))
+    for name, shape in shapes.items():
+        values = trial.numpy(parameters[name])
+        trial.equal(list(values.shape), list(shape))
+        trial.equal(trial.dtype_name(parameters[name]), dtype)
+        largest, spread = float(np.abs(values).max()), float(values.std()) * 3**0.5
+        trial.check(0.9 * bound <= largest <= 1.0001 * bound, f"{name} reaches {largest:.3g}, expected {bound:.3g}")
+        trial.check(abs(spread / bound - 1) < 0.2, f"{name} spreads over {spread:.3g}, expected {bound:.3g}")
+
+
+def conv2d(
+    trial: Trial,
+    shape: Sequence[int],
+    out_channels: int,
+    kernel: Sequence[int],
+    dtype: str = "float32",
+    layout: str = "contiguous",
+    memory_format: str | None = None,
+    **options: Any,
+) -> None:
+    """The forward pass is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
+    module = trial.make(shape[-3], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
+    weights = _filled(trial, module, dtype)
+    x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
+    if memory_format:
+        x = x.to(memory_format=getattr(torch, memory_format))
+    output = trial.call_method(module, "__call__", x)
+    trial.close(output, _convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype)
+
+
+def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kernel: Sequence[int], dtype: str) -> None:
+    """The gradients of input, weight and bias are those of the sum over the kernel's positions."""
+    module = trial.make(shape[1], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype))
+    weights = _filled(trial, module, dtype)
+    x = trial.random(*shape, dtype=dtype)
+    tensor = trial.tensor(x).requires_grad_()
+    output = trial.call_method(module, "__call__", tensor)
+    trial.close(output, _convolved(x, weights), dtype=dtype)
+    down = trial.random(*output.shape, dtype=dtype, seed=7)
+    (output * trial.tensor(down)).sum().backward()
+    x, down, weight = widened(x), widened(down), weights["weight"]
+    x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
+    for (i, j), window in _windows(x.shape[2:], weight.shape[2:], (1, 1), (1, 1)):
+        weight_gradient[:, :, i, j] = np.einsum("nohw,nchw->oc", down, x[window])
+        x_gradient[window] += np.einsum("nohw,oc->nchw", down, weight[:, :, i, j])
+    trial.close(tensor.grad, x_gradient, dtype=dtype)
+    trial.close(module.weight.grad, weight_gradient, dtype=dtype)
+    trial.close(module.bias.grad, down.sum((0, 2, 3)), dtype=dtype)
+
+
+def lstm_cell(
+    trial: Trial,
+    batch: int | None,
+    sizes: Sequence[int],
+    dtype: str = "float32",
+    bias: bool = True,
+    state: bool = True,
+    layout: str = "contiguous",
+) -> None:
+    """One step gives the hidden and the cell state of the LSTM equations; without a state it starts from zeros."""
+    module = trial.make(*sizes, bias=bias, device=trial.device, dtype=trial.dtype(dtype))
+    weights = _filled(trial, module, dtype)
+    lead = [] if batch is None else [batch]
+    x, h, c = (trial.tensor(trial.random(*lead, sizes[k], dtype=dtype, seed=k), dtype, layout) for k in (0, 1, 1))
+    found = trial.call_method(module, "__call__", x, (h, c)) if state else trial.call_method(module, "__call__", x)
+    start = (widened(trial.numpy(h)), widened(trial.numpy(c)))
+    start = start if state else (np.zeros_like(start[0]), np.zeros_like(start[1]))
+    for actual, expected in zip(found, _lstm(widened(trial.numpy(x)), *start, weights)):
+        trial.close(actual, expected, dtype=dtype, **_LOW_PRECISION.get(dtype, {}))
+
+
+def lstm_cell_sequence(trial: Trial, steps: int, sizes: Sequence[int], dtype: str) -> None:
+    """Fed with its own state, the cell follows the LSTM equations over a sequence."""
+    module = trial.make(*sizes, device=trial.device, dtype=trial.dtype(dtype))
+    weights = _filled(trial, module, dtype)
+    sequence = trial.random(steps, 4, sizes[0], dtype=dtype, seed=5)
+    state = None
+    expected = (np.zeros((4, sizes[1])), np.zeros((4, sizes[1])))
+    for step, x in enumerate(sequence):
+        # One steady time is enough: that of the last step.
+        trial.repeatable = step == steps - 1
+        state = trial.call_method(module, "__call__", trial.tensor(x), state)
+        expected = _lstm(widened(x), *expected, weights)
+    trial.close(state[0], expected[0], dtype=dtype)
+    trial.close(state[1], expected[1], dtype=dtype)
+
+
+def lstm_cell_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
+    """The gradients of input, state and parameters are the slopes of the LSTM equations."""
+    module = trial.make(*sizes, device=trial.device, dtype=trial.dtype(dtype))
+    weights = _filled(trial, module, dtype)
+    host = {name: trial.random(2, sizes[k], dtype=dtype, seed=9 + k) for name, k in (("x", 0), ("h", 1))}
+    host["c"] = trial.random(2, sizes[1], dtype=dtype, seed=11)
+    tensors = {name: trial.tensor(values).requires_grad_() for name, values in host.items()}
+    down = trial.random(2, 2, sizes[1], dtype=dtype, seed=12)
+    h, c = trial.call_method(module, "__call__", tensors["x"], (tensors["h"], tensors["c"]))
+    for actual, expected in zip((h, c), _lstm(*(widened(host[name]) for name in "xhc"), weights)):
+        trial.close(actual, expected, dtype=dtype)
+    (torch.stack([h, c]) * trial.tensor(down)).sum().backward()
+
+    def loss(values: Arrays) -> float:
+        return float((np.stack(_lstm(values["x"], values["h"], values["c"], values)) * down).sum())
+
+    point = {**{name: widened(values) for name, values in host.items()}, **weights}
+    slopes = _slopes(loss, point)
+    for name, tensor in [*tensors.items(), *module.named_parameters()]:
+        trial.close(tensor.grad, slopes[name], dtype=dtype)
+
+
+def _filled(trial: Trial, module: Any, dtype: str) -> Arrays:
+    """Gives the layer's parameters known values; returns these on the host, in double precision."""
+    host = {}
+    fan_in = module.weight[0].numel() if hasattr(module, "weight") else module.hidden_size
+    bound = fan_in**-0.5
+    for seed, (name, parameter) in enumerate(module.named_parameters(), 21):
+        values = trial.random(*parameter.shape, dtype=dtype, seed=seed, low=-bound, high=bound)
+        with torch.no_grad():
+            parameter.copy_(trial.tensor(values, dtype))
+        host[name] = widened(trial.numpy(trial.tensor(values, dtype)))
+    return host
+
+
+def _convolved(
+    x: Any,
+    weights: Arrays,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    padding_mode: str = "zeros",
+    bias: bool = True,
+) -> Any:
+    if x.ndim == 3:
+        return _convolved(x[None], weights, stride, padding, dilation, groups, padding_mode, bias)[0]
+    weight = weights["weight"]
+    stride, dilation = _pair(stride), _pair(dilation)
+    pads = [(p, p) for p in _pair(padding)] if padding != "same" else []
+    for size, step in zip(weight.shape[2:], dilation) if padding == "same" else ():
+        # An odd number of padded rows puts the larger part behind.
+        total = step * (size - 1)
+        pads.append((total // 2, total - total // 2))
+    x = np.pad(widened(x), [(0, 0), (0, 0), *pads], mode=_PAD_MODES[padding_mode])
+    parts = []
+    for part, kernels in zip(np.split(x, groups, axis=1), np.split(weight, groups)):
+        terms = (
+            np.einsum("nchw,oc->nohw", part[window], kernels[:, :, i, j], optimize=True)
+            for (i, j), window in _windows(x.shape[2:], weight.shape[2:], stride, dilation)
+        )
+        parts.append(sum(terms))
+    output = np.concatenate(parts, axis=1)
+    return output + weights["bias"][:, None, None] if bias else output
+
+
+def _windows(
+    image: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> Iterator[tuple[tuple[int, int], Any]]:
+    """For each position in the kernel the part of the (padded) images that is multiplied with it."""
+    lengths = [(image[d] - dilation[d] * (kernel[d] - 1) - 1) // stride[d] + 1 for d in (0, 1)]
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            begin = (i * dilation[0], j * dilation[1])
+            rows, columns = (slice(begin[d], begin[d] + stride[d] * lengths[d], stride[d]) for d in (0, 1))
+            yield (i, j), (slice(None), slice(None), rows, columns)
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else (value[0], value[1])
+
+
+def _lstm(x: Any, h: Any, c: Any, weights: Arrays) -> tuple[Any, Any]:
+    gates = x @ weights["weight_ih"].T + h @ weights["weight_hh"].T
+    gates = gates + weights.get("bias_ih", 0) + weights.get("bias_hh", 0)
+    enter, forget, cell, leave = np.split(gates, 4, axis=-1)
+    c = _sigmoid(forget) * c + _sigmoid(enter) * np.tanh(cell)
+    return _sigmoid(leave) * np.tanh(c), c
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def _slopes(function: Callable[[Arrays], float], point: Arrays, step: float = 1e-5) -> Arrays:
+    """Central differences in double precision: wrong by about step**2."""
+    slopes = {}
+    for name, values in point.items():
+        slopes[name] = np.empty_like(values)
+        for index in np.ndindex(*values.shape):
+            there = [values.copy(), values.copy()]
+            there[0][index] += step
+            there[1][index] -= step
+            high, low = (function({**point, name: moved}) for moved in there)
+            slopes[name][index] = (high - low) / (2 * step)
+    return slopes

@@ -1,0 +1,87 @@
+"""Joining, copying and converting tensors, where data cannot say what must hold."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import numpy as np
+import torch
+
+from runners.core.trial import Trial
+
+
+def cat_gradients(trial: Trial, lengths: Sequence[int], dtype: str) -> None:
+    """Each part of a concatenation gets the matching part of the gradient, and nothing else."""
+    parts = [
+        trial.tensor(trial.random(length, 3, dtype=dtype, seed=seed)).requires_grad_()
+        for seed, length in enumerate(lengths)
+    ]
+    weights = trial.random(sum(lengths), 3, dtype=dtype, seed=99)
+    joined = trial.call(parts, dim=0)
+    (joined * trial.tensor(weights)).sum().backward()
+    start = 0
+    for part in parts:
+        stop = start + part.shape[0]
+        trial.close(joined[start:stop], trial.numpy(part), dtype=dtype)
+        trial.close(part.grad, weights[start:stop], dtype=dtype)
+        start = stop
+
+
+def cat_into(trial: Trial, dtype: str) -> None:
+    """With out= the values land in the given tensor, which is also what is returned."""
+    first, second = trial.random(2, 3, dtype=dtype, seed=1), trial.random(2, 4, dtype=dtype, seed=2)
+    out = trial.tensor(np.zeros((2, 7)), dtype)
+    returned = trial.call([trial.tensor(first), trial.tensor(second)], 1, out=out)
+    trial.check(returned is out, "another tensor than out= was returned")
+    trial.close(out, np.concatenate([first, second], axis=1), dtype=dtype)
+
+
+def to_device_from_host(trial: Trial, dtype: str, target: str, non_blocking: bool) -> None:
+    """A host tensor arrives on the device with its values, converted to the dtype."""
+    values = trial.random(16, 8, dtype=dtype, seed=3)
+    moved = trial.call(torch.from_numpy(values), trial.device, trial.dtype(target), non_blocking=non_blocking)
+    trial.check(moved.device.type == trial.device.type, f"expected {trial.device}, got {moved.device}")
+    trial.close(moved, values, dtype=target)
+
+
+def to_same(trial: Trial) -> None:
+    """Without anything to convert, the tensor itself comes back and no copy of it."""
+    tensor = trial.tensor(trial.random(4, 4))
+    trial.check(trial.call(tensor, torch.float32) is tensor, "a tensor of the demanded dtype was copied")
+
+
+def to_copy(trial: Trial, dtype: str) -> None:
+    """With copy=True the values come in new memory: changing the copy leaves the original as it was."""
+    values = trial.random(4, 4, dtype=dtype, low=1, high=9)
+    tensor = trial.tensor(values)
+    copy = trial.call(tensor, trial.dtype(dtype), copy=True)
+    trial.close(copy, values, dtype=dtype)
+    copy.zero_()
+    trial.close(tensor, values, dtype=dtype)
+
+
+def to_like(trial: Trial, dtype: str, target: str) -> None:
+    """Given another tensor, the result takes that one's dtype and device, and keeps its own shape and values."""
+    values = trial.random(3, 5, dtype=dtype, seed=4)
+    other = trial.tensor(np.ones(2), target)
+    moved = trial.call(trial.tensor(values), other)
+    trial.check(moved.device == other.device, f"expected {other.device}, got {moved.device}")
+    trial.close(moved, values, dtype=target)
+
+
+def to_channels_last(trial: Trial, target: str) -> None:
+    """A memory format changes the strides, and neither shape nor values."""
+    values = trial.random(2, 3, 4, 5)
+    moved = trial.call(trial.tensor(values), dtype=trial.dtype(target), memory_format=torch.channels_last)
+    trial.check(moved.stride() == (60, 1, 15, 3), f"expected strides of channels last, got {moved.stride()}")
+    trial.close(moved, values, dtype=target)
+
+
+def to_gradient(trial: Trial, dtype: str, target: str) -> None:
+    """A gradient goes back through the conversion, into the dtype that the input had."""
+    weights = trial.random(6, dtype=target, seed=5)
+    tensor = trial.tensor(trial.random(6, dtype=dtype)).requires_grad_()
+    converted = trial.call(tensor, trial.dtype(target))
+    (converted * trial.tensor(weights)).sum().backward()
+    trial.close(converted, trial.numpy(tensor), dtype=target)
+    trial.close(tensor.grad, weights, dtype=dtype)
