@@ -154,18 +154,9 @@ def _enum(error: ValidationError) -> str:
 
 
 def _found(error: ValidationError, expected: str) -> str:
-    return f"found {_value(error.instance)}, expected {expected}"
-
-
-def _property_name(error: ValidationError) -> str:
-    return f"the key {_value(error.instance)} must match {error.validator_value}"
-
-
-def _pattern(error: ValidationError) -> str:
     # Below propertyNames the instance is a key, and the path ends at the object that holds it.
-    if "propertyNames" in error.absolute_schema_path:
-        return _property_name(error)
-    return _found(error, f"text that matches {error.validator_value}")
+    of_key = "the key " if "propertyNames" in error.absolute_schema_path else ""
+    return f"found {of_key}{_value(error.instance)}, expected {expected}"
 
 
 def _size(fewest: bool, noun: str) -> Callable[[ValidationError], str]:
@@ -190,14 +181,14 @@ _SENTENCES: dict[str, Callable[[ValidationError], str]] = {
     "oneOf": _alternatives,
     "enum": _enum,
     "const": lambda error: _found(error, json.dumps(error.validator_value)),
-    "pattern": _pattern,
+    "pattern": lambda error: _found(error, f"text that matches {error.validator_value}"),
     "minimum": lambda error: _found(error, f"at least {error.validator_value}"),
     "maximum": lambda error: _found(error, f"at most {error.validator_value}"),
     "exclusiveMinimum": lambda error: _found(error, f"more than {error.validator_value}"),
     "minItems": _size(True, "item"),
     "maxItems": _size(False, "item"),
-    "minProperties": _size(True, "key"),
-    "maxProperties": _size(False, "key"),
+    "minProperties": lambda error: _found(error, f"at least {error.validator_value} key"),
+    "maxProperties": lambda error: _found(error, f"at most {error.validator_value} key"),
     "minLength": _size(True, "character"),
     "maxLength": _size(False, "character"),
 }

@@ -18,6 +18,7 @@ from jsonschema.validators import extend
 
 from portbench.checkout import find_checkout
 from portbench.errors import BadInput
+from portbench.jsonfile import MEND
 from portbench.printable import printable, shortened
 from portbench.schema_errors import Mistake, explain
 
@@ -48,7 +49,7 @@ def _check_version(kind: str, version: Any) -> None:
     newest = VERSIONS[kind]
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         found = printable(shortened(json.dumps(version), 60))
-        raise BadInput(f"$.schema_version: found {found}, expected a whole number up to {newest}")
+        raise BadInput(f"$.schema_version: found {found}, expected a whole number up to {newest}", MEND)
     if version > newest:
         raise BadInput(
             f"$.schema_version: written by a newer portbench: version {version} of the {kind} format, "
@@ -67,7 +68,7 @@ def mistakes(kind: str, data: Any) -> list[Mistake]:
         errors = list(checker.iter_errors(data))
         return explain(errors, checker.schema)
     except RecursionError:
-        raise BadInput("objects and lists are nested too deeply") from None
+        raise BadInput("objects and lists are nested too deeply", MEND) from None
 
 
 @cache
