@@ -47,7 +47,10 @@ def check_values(actual: Any, expected: Any, dtype: str, rtol: float | None = No
 
     ``dtype`` is the output's, and decides on the tolerance; integers and booleans must be equal.
     """
-    actual, expected = np.asarray(actual), np.asarray(expected)
+    try:
+        actual, expected = np.asarray(actual), np.asarray(expected)
+    except ValueError as error:
+        raise Mismatch(f"shape: nested lists of unequal lengths: {actual} and {expected}") from error
     if actual.shape != expected.shape:
         raise Mismatch(f"shape: expected {list(expected.shape)}, got {list(actual.shape)}")
     default_rtol, default_atol = TOLERANCES.get(dtype, (0.0, 0.0))

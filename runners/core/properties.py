@@ -10,7 +10,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from runners.core.compare import EPSILON, check_values
+from runners.core.compare import EPSILON, Mismatch, check_values
 from runners.core.trial import Trial
 
 Property = Callable[..., None]
@@ -41,12 +41,10 @@ def svd(trial: Trial, output: Any, inputs: Sequence[Any], order: str = "usv", ad
     trial.check((values >= 0).all() and (np.diff(values, axis=-1) <= allowed).all(), "the singular values do not fall")
     rebuilt = (u[..., :rank] * s[..., None, :]) @ vh[..., :rank, :]
     trial.check(rebuilt.shape == matrix.shape, f"the factors multiply to {rebuilt.shape}, not {matrix.shape}")
-    error = float(np.max(np.abs(rebuilt - matrix), initial=0.0))
-    trial.check(error <= allowed, f"the factors do not multiply back: off by {error:.3g}, allowed {allowed:.3g}")
+    _check_error(trial, rebuilt - matrix, allowed, name, "the factors do not multiply back")
     for label, factor in (("U", u), ("V", np.swapaxes(vh, -1, -2).conj())):
         gram = np.swapaxes(factor, -1, -2).conj() @ factor
-        error = float(np.max(np.abs(gram - np.eye(gram.shape[-1])), initial=0.0))
-        trial.check(error <= allowed, f"{label} is not orthonormal: off by {error:.3g}, allowed {allowed:.3g}")
+        _check_error(trial, gram - np.eye(gram.shape[-1]), allowed, name, f"{label} is not orthonormal")
 
 
 def lu(trial: Trial, output: Any, inputs: Sequence[Any]) -> None:
@@ -61,8 +59,7 @@ def lu(trial: Trial, output: Any, inputs: Sequence[Any]) -> None:
     trial.check((np.tril(upper, -1) == 0).all(), "U is not upper triangular")
     rebuilt = p @ lower @ upper
     trial.check(rebuilt.shape == matrix.shape, f"P L U has shape {rebuilt.shape}, not {matrix.shape}")
-    error = float(np.max(np.abs(rebuilt - matrix), initial=0.0))
-    trial.check(error <= allowed, f"P L U is not the input: off by {error:.3g}, allowed {allowed:.3g}")
+    _check_error(trial, rebuilt - matrix, allowed, name, "P L U is not the input")
 
 
 def argsort(trial: Trial, output: Any, inputs: Sequence[Any], axis: int = -1, descending: bool = False) -> None:
@@ -77,6 +74,16 @@ def argsort(trial: Trial, output: Any, inputs: Sequence[Any], axis: int = -1, de
     expected = np.sort(values, axis=axis)
     expected = np.flip(expected, axis) if descending else expected
     check_values(np.take_along_axis(values, found, axis), expected, "exact")
+
+
+def _check_error(trial: Trial, difference: Any, allowed: float, dtype: str, message: str) -> None:
+    """Raises Mismatch where a difference that should be none is larger than rounding explains."""
+    trial.checks += 1
+    error = float(np.max(np.abs(difference), initial=0.0))
+    if not error <= allowed:
+        # ``allowed`` is some multiple of the dtype's epsilon: half of the digits are left up to allowed / sqrt(epsilon).
+        kind = "imprecise" if error <= allowed / EPSILON[dtype] ** 0.5 else "wrong value"
+        raise Mismatch(f"{kind}: {message}: off by {error:.3g}, allowed {allowed:.3g}")
 
 
 _PROPERTIES = {found.__name__: found for found in (svd, lu, argsort)}

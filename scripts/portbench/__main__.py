@@ -1,0 +1,3 @@
+from portbench.cli import main
+
+main()
