@@ -43,8 +43,8 @@ def call(
         properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
         return
     expected = builder.one(expect["value"]).host if "value" in expect else _reference(expect, builder, host)
-    floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), None)
-    _check_output(trial, output, expected, "" if "dtype" in expect else floating or "", tolerance or {})
+    floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), "")
+    _check_output(trial, output, expected, tolerance or {}, None if "dtype" in expect else floating)
 
 
 def _reference(expect: Mapping[str, Any], builder: Builder, host: Sequence[Any]) -> Any:
@@ -71,23 +71,31 @@ def _check_shape(trial: Trial, output: Any, shape: Sequence[int]) -> None:
         raise compare.Mismatch(f"shape: expected {list(shape)}, got {found}")
 
 
-def _check_output(trial: Trial, output: Any, expected: Any, floating: str, tolerance: Mapping[str, Any]) -> None:
-    """Compares leaf by leaf where the reference gives several arrays, else the one array."""
+def _check_output(trial: Trial, output: Any, expected: Any, tolerance: Mapping[str, Any], floating: str | None) -> None:
+    """Compares leaf by leaf where the reference gives several arrays, else the one array.
+
+    ``floating`` is the dtype that a floating output must have, '' for any; None if the dtype has been checked.
+    """
     if isinstance(expected, (tuple, list)) and isinstance(output, (tuple, list)):
         if len(expected) != len(output):
             raise compare.Mismatch(f"shape: expected {len(expected)} outputs, got {len(output)}")
         for part, wanted in zip(output, expected):
-            _check_output(trial, part, wanted, floating, tolerance)
+            _check_output(trial, part, wanted, tolerance, floating)
         return
-    kind, dimensions = np.asarray(expected).dtype.kind, np.ndim(expected)
-    demanded = floating if kind == "f" and floating.startswith(("float", "bfloat")) else ""
-    demanded = floating if kind == "c" and floating.startswith("complex") else demanded
-    if dimensions == 0 and trial.dtype_name(output) is None:
+    trial.close(output, expected, tolerance.get("rtol"), tolerance.get("atol"))
+    if floating is not None:
+        _check_kind(trial.dtype_name(output), np.asarray(expected), floating)
+
+
+def _check_kind(found: str | None, expected: Any, floating: str) -> None:
+    """Raises Mismatch for a tensor of another kind than the reference, or of another floating dtype than the input."""
+    if found is None and expected.ndim == 0:
         # A plain number is a fine answer where a single number is expected.
-        demanded = ""
-    trial.close(output, expected, tolerance.get("rtol"), tolerance.get("atol"), demanded)
-    found = trial.dtype_name(output)
-    if kind == "b" and found not in (None, "bool"):
-        raise compare.Mismatch(f"dtype: expected bool, got {found}")
-    if kind in "iu" and found in compare.TOLERANCES:
-        raise compare.Mismatch(f"dtype: expected an integer type, got {found}")
+        return
+    kind = expected.dtype.kind
+    if kind == "b":
+        compare.check_dtype(found, "bool")
+    elif kind in "iu" and (found is None or found in compare.TOLERANCES or found == "bool"):
+        raise compare.Mismatch(f"dtype: expected an integer type, got {found or 'no tensor'}")
+    elif kind in "fc" and floating.startswith("complex") == (kind == "c"):
+        compare.check_dtype(found, floating or found or "a floating type")

@@ -81,7 +81,7 @@ def _check_error(trial: Trial, difference: Any, allowed: float, dtype: str, mess
     trial.checks += 1
     error = float(np.max(np.abs(difference), initial=0.0))
     if not error <= allowed:
-        # ``allowed`` is some multiple of the dtype's epsilon: half of the digits are left up to allowed / sqrt(epsilon).
+        # ``allowed`` is a multiple of the dtype's epsilon, so that up to here half of the digits are left.
         kind = "imprecise" if error <= allowed / EPSILON[dtype] ** 0.5 else "wrong value"
         raise Mismatch(f"{kind}: {message}: off by {error:.3g}, allowed {allowed:.3g}")
 

@@ -31,6 +31,7 @@ def result_of(finished):
         {"value": [3.0, 6.0, 12.0]},
         {"value": [3.0, 6.0, 12.0], "dtype": "float32", "shape": [3]},
         {"value": 12.0, "output": [2]},
+        {"value": [3, 6, 12], "dtype": "float32"},
     ],
 )
 def test_a_right_answer_passes(run, expect):
