@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ContextManager, Dict, Mapping, Optional
+from typing import Any, ContextManager, Mapping
 
 import jax
 import jax.monitoring
@@ -15,7 +15,7 @@ _COUNTERS = {
     "/jax/core/compile/jaxpr_to_mlir_module_duration": ("lowerings", "lower_ns"),
     "/jax/core/compile/backend_compile_duration": ("compilations", "compile_ns"),
 }
-_totals: Dict[str, int] = {}
+_totals: dict[str, int] = {}
 
 
 def _count(event: str, duration: float, **_: Any) -> None:
@@ -72,7 +72,7 @@ def dtype(name: str) -> Any:
         raise KeyError(name) from error
 
 
-def dtype_name(leaf: Any) -> Optional[str]:
+def dtype_name(leaf: Any) -> str | None:
     return str(leaf.dtype) if _is_array(leaf) else None
 
 
@@ -87,17 +87,21 @@ def wait(output: Any) -> None:
         jax.block_until_ready(output)
 
 
-def location(leaf: Any) -> Optional[str]:
-    if not _is_array(leaf):
-        return None
-    return ",".join(sorted(f"{device.platform}:{device.id}" for device in leaf.devices()))
+def location(leaf: Any) -> str | None:
+    """A leaf may be a container that JAX knows, or a function that jax.vjp gave: where the arrays in it live."""
+    arrays = filter(_is_array, jax.tree_util.tree_leaves(leaf))
+    names = {f"{device.platform}:{device.id}" for array in arrays for device in array.devices()}
+    return ",".join(sorted(names)) or None
 
 
 def on_device(location: str, device: Any) -> bool:
-    return location == f"{device.platform}:{device.id}"
+    """A collective's output lies on several devices: all must be of the target's kind, and one the target's own."""
+    names = location.split(",")
+    alike = all(name.startswith(device.platform + ":") for name in names)
+    return alike and f"{device.platform}:{device.id}" in names
 
 
-def counters() -> Dict[str, int]:
+def counters() -> dict[str, int]:
     return dict(_totals)
 
 

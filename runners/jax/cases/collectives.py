@@ -1,0 +1,139 @@
+"""Collectives: over an axis of jax.vmap, which works on one device, and over the devices that are there."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+
+
+def gather_rows(trial: Trial, dtype: str, axis: int = 0, tiled: bool = False) -> None:
+    """Every row gets all rows: stacked along a new axis, or joined along an old one if tiled."""
+    moved = trial.tensor(trial.random(4, 3, 2, dtype=dtype), dtype)
+    host = trial.numpy(moved)
+
+    def body(all_gather: Callable[..., Any], x: Any) -> Any:
+        return jax.vmap(lambda row: all_gather(row, "rows", axis=axis, tiled=tiled), axis_name="rows")(x)
+
+    gathered = (np.concatenate if tiled else np.stack)(list(host), axis=axis)
+    trial.close(trial.call_inside(body, moved), np.stack([gathered] * 4), rtol=0, atol=0, dtype=dtype)
+
+
+def gather_devices(trial: Trial) -> None:
+    """Every device gets the rows of all devices."""
+    count = jax.local_device_count()
+    host = trial.random(count, 16, 8)
+    output = trial.call_inside(lambda all_gather, x: _gathered_over_devices(all_gather)(x), _spread(host))
+    trial.close(output, np.stack([host] * count), rtol=0, atol=0, dtype="float32")
+
+
+def gather_gradient(trial: Trial) -> None:
+    """The cotangent of a row is the sum of those that all rows have for it; the rows gathered come with it."""
+    host, weights = trial.random(4, 5), trial.random(4, 4, 5, seed=1)
+
+    def body(all_gather: Callable[..., Any], x: Any, weights: Any) -> Any:
+        def loss(x: Any) -> Any:
+            gathered = jax.vmap(lambda row: all_gather(row, "rows"), axis_name="rows")(x)
+            return jnp.sum(weights * gathered), gathered
+
+        return jax.grad(loss, has_aux=True)(x)
+
+    gradient, gathered = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
+    trial.close(gathered, np.stack([host] * 4), rtol=0, atol=0, dtype="float32")
+    trial.close(gradient, widened(weights).sum(axis=0), dtype="float32")
+
+
+def gather_tree(trial: Trial) -> None:
+    """Each array of a nested value is gathered by itself; an axis may be of size one or have no elements."""
+    one, none = trial.random(3, 1), np.zeros((3, 0), "float32")
+
+    def body(all_gather: Callable[..., Any], tree: Any) -> Any:
+        return jax.vmap(lambda row: all_gather(row, "rows"), axis_name="rows")(tree)
+
+    output = trial.call_inside(body, {"one": trial.tensor(one), "none": [trial.tensor(none)]})
+    trial.close(output["one"], np.stack([one] * 3), rtol=0, atol=0, dtype="float32")
+    trial.close(output["none"][0], np.zeros((3, 3, 0)), dtype="float32")
+
+
+def pmax_rows(trial: Trial, dtype: str, shape: Any = (6, 8)) -> None:
+    """Every row gets the largest of all rows, element by element."""
+    moved = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
+    host = trial.numpy(moved)
+    output = trial.call_inside(_pmax_over_rows, moved)
+    trial.close(output, np.broadcast_to(host.max(axis=0), host.shape), rtol=0, atol=0, dtype=dtype)
+
+
+def pmax_infinite(trial: Trial) -> None:
+    """Plus infinity is the largest, minus infinity loses against all, and a NaN anywhere gives NaN."""
+    host = np.array([[-np.inf, 1.0, -np.inf, np.nan], [3.0, np.inf, -np.inf, 2.0]], "float32")
+    output = trial.call_inside(_pmax_over_rows, trial.tensor(host))
+    trial.close(output, [[3.0, np.inf, -np.inf, np.nan]] * 2, dtype="float32")
+
+
+def pmax_axes(trial: Trial) -> None:
+    """Over two nested axes at once, all get the same; over one of them, those that share the other."""
+    host = trial.random(3, 4, 5)
+
+    def body(pmax: Callable[..., Any], x: Any) -> Any:
+        def each(row: Any) -> Any:
+            return pmax(row, ("outer", "inner")), pmax(row, "inner")
+
+        return jax.vmap(jax.vmap(each, axis_name="inner"), axis_name="outer")(x)
+
+    both, inner = trial.call_inside(body, trial.tensor(host))
+    trial.close(both, np.broadcast_to(host.max(axis=(0, 1)), host.shape), rtol=0, atol=0, dtype="float32")
+    trial.close(inner, np.broadcast_to(host.max(axis=1, keepdims=True), host.shape), rtol=0, atol=0, dtype="float32")
+
+
+def pmax_devices(trial: Trial) -> None:
+    """Over the devices and the rows on each of them, all get the largest of all."""
+    host = trial.random(jax.local_device_count(), 4, 8)
+    output = trial.call_inside(lambda pmax, x: _pmax_over_devices(pmax)(x), _spread(host))
+    trial.close(output, np.broadcast_to(host.max(axis=(0, 1)), host.shape), rtol=0, atol=0, dtype="float32")
+
+
+def pmax_softmax(trial: Trial) -> None:
+    """The softmax over an axis, kept finite by taking the maximum away first, is right for large numbers."""
+    host = trial.random(8, 16, low=900.0, high=1000.0)
+
+    def body(pmax: Callable[..., Any], x: Any) -> Any:
+        def softmax(row: Any) -> Any:
+            largest = pmax(row, "rows")
+            weight = jnp.exp(row - largest)
+            return largest, weight / jax.lax.psum(weight, "rows")
+
+        return jax.vmap(softmax, axis_name="rows")(x)
+
+    exact = widened(host)
+    weights = np.exp(exact - exact.max(axis=0))
+    largest, output = trial.call_inside(body, trial.tensor(host))
+    trial.close(largest, np.broadcast_to(host.max(axis=0), host.shape), rtol=0, atol=0, dtype="float32")
+    # The differences are exact, so only exp, sum and quotient round.
+    trial.close(output, weights / weights.sum(axis=0), rtol=5e-6, atol=1e-30, dtype="float32")
+
+
+def _pmax_over_rows(pmax: Callable[..., Any], x: Any) -> Any:
+    return jax.vmap(lambda row: pmax(row, "rows"), axis_name="rows")(x)
+
+
+def _spread(host: Any) -> Any:
+    """A block for each device: pmap takes an array that lies on one device in some versions only."""
+    return jax.block_until_ready(jax.pmap(lambda block: block, axis_name="devices")(host))
+
+
+@lru_cache(maxsize=1)
+def _gathered_over_devices(all_gather: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled once for each function, so that calling again does not compile again."""
+    return jax.pmap(lambda block: all_gather(block, "devices"), axis_name="devices")
+
+
+@lru_cache(maxsize=1)
+def _pmax_over_devices(pmax: Callable[..., Any]) -> Callable[..., Any]:
+    over_rows = jax.vmap(lambda row: pmax(row, ("devices", "rows")), axis_name="rows")
+    return jax.pmap(over_rows, axis_name="devices")

@@ -1,0 +1,157 @@
+"""jax.disable_jit: inside its block compiled functions run as plain Python, on values; after it they compile again."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+from runners.jax.plain import check_same
+
+
+def eager_branch(trial: Trial, sign: int) -> None:
+    """Python may branch on a value inside a compiled function."""
+    host = sign * trial.random(64, low=0.5, high=1.5)
+    seen: list[bool] = []
+
+    @jax.jit
+    def absolute(x: Any) -> Any:
+        seen.append(_traced(x))
+        return x if x.sum() > 0 else -x
+
+    def body(disable_jit: Callable[..., Any], x: Any) -> Any:
+        with disable_jit():
+            return absolute(x)
+
+    trial.close(trial.call_inside(body, trial.tensor(host)), np.abs(host), dtype="float32")
+    check_same(trial, seen, [False])
+    _check_compiles_again(trial)
+
+
+def eager_mask(trial: Trial) -> None:
+    """A shape may depend on values: a compiled function may pick elements by a mask."""
+    host = trial.random(8, 16)
+
+    @jax.jit
+    def positive(x: Any) -> Any:
+        return x[x > 0] * 2
+
+    def body(disable_jit: Callable[..., Any], x: Any) -> Any:
+        with disable_jit():
+            return positive(x)
+
+    trial.close(trial.call_inside(body, trial.tensor(host)), 2 * host[host > 0], dtype="float32")
+    _check_compiles_again(trial)
+
+
+def eager_while(trial: Trial, start: int) -> None:
+    """A while loop's body runs once for each turn, on values: here the numbers of Collatz's sequence."""
+    visited: list[int] = []
+
+    def step(number: Any) -> Any:
+        visited.append(int(number))
+        return number // 2 if number % 2 == 0 else 3 * number + 1
+
+    def body(disable_jit: Callable[..., Any], number: Any) -> Any:
+        visited.clear()
+        with disable_jit():
+            return lax.while_loop(lambda number: number != 1, step, number)
+
+    expected = [start]
+    while expected[-1] != 1:
+        expected.append(expected[-1] // 2 if expected[-1] % 2 == 0 else 3 * expected[-1] + 1)
+    output = trial.call_inside(body, trial.tensor(np.int32(start)))
+    trial.close(output, np.array(1), dtype="int32")
+    check_same(trial, visited, expected[:-1])
+    _check_compiles_again(trial)
+
+
+def eager_scan(trial: Trial) -> None:
+    """A scan's body runs once for each element, on values, and stacks what it returns."""
+    host = trial.random(10)
+    seen: list[bool] = []
+
+    def step(total: Any, element: Any) -> Any:
+        seen.append(_traced(total) or _traced(element))
+        return total + element, total
+
+    def body(disable_jit: Callable[..., Any], start: Any, elements: Any) -> Any:
+        seen.clear()
+        with disable_jit():
+            return lax.scan(step, start, elements)
+
+    total, before = trial.call_inside(body, trial.tensor(np.float32(0)), trial.tensor(host))
+    sums = np.cumsum(widened(host))
+    check_same(trial, seen, [False] * 10)
+    trial.close(total, sums[-1], dtype="float32")
+    trial.close(before, np.concatenate([[0.0], sums[:-1]]), dtype="float32")
+    _check_compiles_again(trial)
+
+
+def eager_gradient(trial: Trial) -> None:
+    """Derivatives work as ever, and the function runs anew for every call instead of from a cache."""
+    host = trial.random(32)
+    runs: list[int] = []
+
+    @jax.jit
+    def loss(x: Any) -> Any:
+        runs.append(1)
+        return jnp.sum(jnp.sin(x))
+
+    def body(disable_jit: Callable[..., Any], x: Any) -> Any:
+        runs.clear()
+        with disable_jit():
+            return jax.grad(loss)(x), loss(x), loss(x)
+
+    gradient, *losses = trial.call_inside(body, trial.tensor(host))
+    check_same(trial, len(runs), 3)
+    trial.close(gradient, np.cos(widened(host)), dtype="float32")
+    for value in losses:
+        trial.close(value, np.sin(widened(host)).sum(), dtype="float32")
+    _check_compiles_again(trial)
+
+
+def eager_nested(trial: Trial) -> None:
+    """disable_jit(False) inside of it compiles again until its end; without an argument it means True."""
+    host = trial.random(16)
+    seen: list[bool] = []
+
+    @jax.jit
+    def twice(x: Any) -> Any:
+        seen.append(_traced(x))
+        return x * 2
+
+    def body(disable_jit: Callable[..., Any], x: Any) -> Any:
+        with disable_jit():
+            first = twice(x)
+            with disable_jit(False):
+                second = twice(first)
+            return first, second, twice(second)
+
+    outputs = trial.call_inside(body, trial.tensor(host))
+    check_same(trial, seen, [False, True, False])
+    for factor, output in zip((2, 4, 8), outputs):
+        trial.close(output, factor * widened(host), dtype="float32")
+    _check_compiles_again(trial)
+
+
+def _check_compiles_again(trial: Trial) -> None:
+    """Checks that after the block functions are traced again, as they were before."""
+    seen: list[bool] = []
+
+    @jax.jit
+    def unchanged(x: Any) -> Any:
+        seen.append(_traced(x))
+        return x
+
+    unchanged(trial.tensor(np.float32(0)))
+    check_same(trial, seen, [True])
+
+
+def _traced(value: Any) -> bool:
+    return isinstance(value, jax.core.Tracer)

@@ -1,0 +1,46 @@
+"""Functions of one array, element by element: what data alone cannot say about jax.numpy.cos."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import jax
+import numpy as np
+
+from runners.core.trial import Trial
+from runners.jax.double import double_precision
+
+
+def cos_special_values(trial: Trial, dtype: str) -> None:
+    """The cosine of both zeros is one, that of NaN and of both infinities is NaN."""
+    values = np.array([0.0, -0.0, np.nan, np.inf, -np.inf])
+    trial.close(trial.call(trial.tensor(values, dtype)), [1.0, 1.0, np.nan, np.nan, np.nan], dtype=dtype)
+
+
+def cos_double(trial: Trial, shape: list[int]) -> None:
+    """With 64-bit types switched on, a float64 comes back that is right to twelve digits, not to a float32's seven."""
+    host = trial.random(*shape, dtype="float64", low=-100.0, high=100.0)
+
+    def body(cos: Callable[..., Any], angles: Any) -> Any:
+        with double_precision():
+            return cos(angles)
+
+    with double_precision():
+        angles = trial.tensor(host)
+    output = trial.call_inside(body, angles)
+    trial.close(output, np.cos(host), rtol=1e-12, atol=1e-12, dtype="float64")
+
+
+def cos_gradient(trial: Trial, order: int) -> None:
+    """Value and derivatives of the cosine are those of the table: cosine, minus sine, minus cosine, sine."""
+    host = trial.random(2048, seed=order)
+
+    def body(cos: Callable[..., Any], angles: Any) -> Any:
+        derivatives = [cos]
+        for _ in range(order):
+            derivatives.append(jax.grad(derivatives[-1]))
+        return [jax.vmap(derivative)(angles) for derivative in derivatives]
+
+    outputs = trial.call_inside(body, trial.tensor(host))
+    for quarter_turns, output in enumerate(outputs):
+        trial.close(output, np.cos(host.astype("float64") + quarter_turns * np.pi / 2), dtype="float32")

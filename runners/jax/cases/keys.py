@@ -1,0 +1,81 @@
+"""Keys of JAX's random numbers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Callable
+
+import jax
+import numpy as np
+
+from runners.core.trial import Trial
+from runners.jax.double import double_precision
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def key_folds(trial: Trial, seed: int) -> None:
+    """Folding numbers into the key gives what Threefry-2x32 with 20 rounds gives (Salmon et al., SC 2011)."""
+    key = trial.call(seed)
+    trial.close(key, np.array([0, seed]), dtype="uint32")
+    for number in (0, 5, 2**31):
+        trial.equal(jax.random.fold_in(key, number), _threefry((0, seed), (0, number)))
+
+
+def key_draws(trial: Trial) -> None:
+    """Numbers drawn from a key have the moments of their distribution, are the same for the same seed, and others
+    for another one."""
+    count = 10_000
+    keys = [trial.call(seed) for seed in (1, 1, 2)]
+    trial.equal(keys, [[0, 1], [0, 1], [0, 2]])
+    first, again, other = (trial.numpy(jax.random.normal(key, (count,))) for key in keys)
+    trial.equal(first, again)
+    for numbers in (first, other):
+        # Four standard errors of the mean, and of the variance, which is 2 / n for a normal distribution.
+        trial.check(abs(numbers.mean()) < 4 / count**0.5, f"the mean is {numbers.mean():.4f}, not 0")
+        trial.check(abs(numbers.var() - 1) < 4 * (2 / count) ** 0.5, f"the variance is {numbers.var():.4f}, not 1")
+    correlation = float(np.corrcoef(first, other)[0, 1])
+    trial.check(abs(correlation) < 4 / count**0.5, f"two seeds correlate: {correlation:.4f}")
+
+
+def keys_mapped(trial: Trial) -> None:
+    """Mapped over a vector of seeds it gives a key for each seed."""
+    seeds = trial.random(100, dtype="int32", low=0, high=2**31 - 1)
+    keys = trial.call_inside(lambda make, seeds: jax.vmap(make)(seeds), trial.tensor(seeds))
+    trial.close(keys, np.stack([np.zeros_like(seeds), seeds], axis=-1), dtype="uint32")
+
+
+def key_compiled(trial: Trial) -> None:
+    """The seed may be a traced value of a compiled function."""
+    seed = trial.tensor(np.int32(1234567))
+    key = trial.call_inside(lambda make, seed: _compiled(make)(seed), seed)
+    trial.close(key, np.array([0, 1234567]), dtype="uint32")
+
+
+def key_double(trial: Trial) -> None:
+    """With 64-bit types switched on, the key holds both halves of a 64-bit seed."""
+
+    def body(make: Callable[..., Any], seed: int) -> Any:
+        with double_precision():
+            return make(seed)
+
+    trial.close(trial.call_inside(body, 3 * 2**32 + 7), np.array([3, 7]), dtype="uint32")
+
+
+@lru_cache(maxsize=1)
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled once for each function, so that calling again does not compile again."""
+    return jax.jit(function)
+
+
+def _threefry(key: Any, counter: Any) -> Any:
+    words = np.array(key, "uint32")
+    schedule = (*words, words[0] ^ words[1] ^ np.uint32(0x1BD11BDA))
+    x = np.array(counter, "uint32") + words
+    for group in range(5):
+        for bits in _ROTATIONS[group % 2]:
+            x[0] += x[1]
+            x[1] = (x[1] << np.uint32(bits) | x[1] >> np.uint32(32 - bits)) ^ x[0]
+        x += np.array([schedule[(group + 1) % 3], schedule[(group + 2) % 3]], "uint32")
+        x[1] += np.uint32(group + 1)
+    return x

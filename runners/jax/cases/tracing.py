@@ -1,0 +1,158 @@
+"""jax.make_jaxpr: a function's trace. Every body makes its function anew, since JAX keeps traces it has made."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import jax
+import numpy as np
+from jax import lax
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+from runners.jax.plain import check_same
+
+_NUMPY: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "add_any": np.add,
+    "cos": np.cos,
+    "exp": np.exp,
+    "mul": np.multiply,
+    "neg": np.negative,
+    "sin": np.sin,
+    "sub": np.subtract,
+}
+
+
+def jaxpr_evaluated(trial: Trial, dtype: str) -> None:
+    """The equations of the jaxpr, carried out by NumPy one after the other, give what the function gives."""
+    left, right = (trial.random(6, 4, dtype=dtype, seed=seed) for seed in (0, 1))
+
+    def body(make_jaxpr: Callable[..., Any], left: Any, right: Any) -> Any:
+        return make_jaxpr(lambda a, b: (lax.sub(lax.mul(a, b), b), lax.neg(a)))(left, right)
+
+    jaxpr = trial.call_inside(body, trial.tensor(left), trial.tensor(right))
+    check_same(trial, [str(aval.dtype) for aval in (*jaxpr.in_avals, *jaxpr.out_avals)], [dtype] * 4)
+    check_same(trial, [aval.shape for aval in (*jaxpr.in_avals, *jaxpr.out_avals)], [(6, 4)] * 4)
+    a, b = widened(left), widened(right)
+    difference, negative = _evaluated(jaxpr, a, b)
+    trial.close(difference, a * b - b)
+    trial.close(negative, -a)
+
+
+def jaxpr_of_gradient(trial: Trial) -> None:
+    """The trace of a gradient holds no sine of the value but the equations of the derivative."""
+    host = trial.random(10)
+
+    def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
+        return make_jaxpr(jax.vmap(jax.grad(lambda x: lax.mul(lax.sin(x), x))))(x)
+
+    jaxpr = trial.call_inside(body, trial.tensor(host))
+    x = widened(host)
+    (gradient,) = _evaluated(jaxpr, x)
+    trial.close(np.broadcast_to(gradient, x.shape), np.cos(x) * x + np.sin(x))
+
+
+def jaxpr_of_constant(trial: Trial) -> None:
+    """An array that the function captures is part of the jaxpr, with its values."""
+    constant, host = trial.random(8), trial.random(8, seed=1)
+    captured = trial.tensor(constant)
+    jaxpr = trial.call_inside(lambda make, x: make(lambda x: lax.add(x, captured))(x), trial.tensor(host))
+    check_same(trial, len(jaxpr.in_avals), 1)
+    (total,) = _evaluated(jaxpr, widened(host), constants=[widened(value) for value in trial.numpy(jaxpr.consts)])
+    trial.close(total, widened(host) + constant)
+
+
+def jaxpr_of_loops(trial: Trial, count: int) -> None:
+    """A Python loop leaves an equation for each turn, a scan one equation with the number of turns."""
+
+    def unrolled(x: Any) -> Any:
+        for _ in range(count):
+            x = lax.sin(x)
+        return x
+
+    def scanned(x: Any) -> Any:
+        return lax.scan(lambda carry, _: (lax.sin(carry), None), x, None, length=count)[0]
+
+    def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
+        return make_jaxpr(lambda x: unrolled(x))(x), make_jaxpr(lambda x: scanned(x))(x)
+
+    host = trial.random(4)
+    loop, scan = trial.call_inside(body, trial.tensor(host))
+    check_same(trial, _primitives(loop), ["sin"] * count)
+    check_same(trial, _primitives(scan), ["scan"])
+    check_same(trial, scan.eqns[0].params["length"], count)
+    check_same(trial, _primitives(scan.eqns[0].params["jaxpr"]), ["sin"])
+    x = widened(host)
+    (output,) = _evaluated(loop, x)
+    for _ in range(count):
+        x = np.sin(x)
+    trial.close(output, x)
+
+
+def jaxpr_of_branches(trial: Trial) -> None:
+    """A cond keeps both branches in the jaxpr, whichever the value would take."""
+
+    def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
+        return make_jaxpr(lambda x: lax.cond(x > 0, lambda x: lax.sin(x), lambda x: lax.exp(x), x))(x)
+
+    jaxpr = trial.call_inside(body, trial.tensor(np.float32(1)))
+    check_same(trial, _primitives(jaxpr)[-1], "cond")
+    check_same(trial, [_primitives(branch) for branch in jaxpr.eqns[-1].params["branches"]], [["exp"], ["sin"]])
+
+
+def jaxpr_abstract(trial: Trial, dtype: str) -> None:
+    """Only shapes are computed with: an input too large for any memory is traced, and its output's shape told."""
+
+    def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
+        def summed_and_flat(x: Any) -> Any:
+            return {"sum": lax.reduce(x, np.zeros((), x.dtype), lax.add, (0,)), "flat": lax.reshape(x, (side * side,))}
+
+        return make_jaxpr(summed_and_flat, return_shape=True)(x)
+
+    side = 10**6
+    jaxpr, shapes = trial.call_inside(body, jax.ShapeDtypeStruct((side, side), trial.dtype(dtype)))
+    check_same(trial, (shapes["sum"].shape, shapes["flat"].shape), ((side,), (side * side,)))
+    check_same(trial, [str(shapes[name].dtype) for name in ("sum", "flat")], [dtype] * 2)
+    check_same(trial, [aval.shape for aval in jaxpr.in_avals], [(side, side)])
+    check_same(trial, sorted(_primitives(jaxpr)), ["reduce_sum", "reshape"])
+    # Outputs come in the order of a dict's sorted keys.
+    check_same(trial, [aval.shape[0] for aval in jaxpr.out_avals], [side * side, side])
+
+
+def jaxpr_static(trial: Trial, turns: int) -> None:
+    """A static argument is no input of the jaxpr: Python sees its value while it traces, and traces once."""
+    seen: list[Any] = []
+
+    def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
+        def repeated(x: Any, turns: int) -> Any:
+            seen.append((isinstance(x, jax.core.Tracer), turns))
+            for _ in range(turns):
+                x = lax.mul(x, x)
+            return x
+
+        return make_jaxpr(repeated, static_argnums=1)(x, turns)
+
+    host = trial.random(5)
+    jaxpr = trial.call_inside(body, trial.tensor(host))
+    check_same(trial, seen, [(True, turns)])
+    check_same(trial, len(jaxpr.in_avals), 1)
+    check_same(trial, _primitives(jaxpr), ["mul"] * turns)
+    trial.close(_evaluated(jaxpr, widened(host))[0], widened(host) ** 2**turns)
+
+
+def _primitives(jaxpr: Any) -> list[str]:
+    return [equation.primitive.name for equation in jaxpr.eqns]
+
+
+def _evaluated(jaxpr: Any, *inputs: Any, constants: Any = ()) -> list[Any]:
+    """Carries a closed jaxpr's equations out in NumPy. Raises KeyError for a primitive that is none of _NUMPY's."""
+    values = dict(zip([*jaxpr.jaxpr.constvars, *jaxpr.jaxpr.invars], [*constants, *inputs]))
+
+    def value(atom: Any) -> Any:
+        return atom.val if hasattr(atom, "val") else values[atom]
+
+    for equation in jaxpr.eqns:
+        (target,) = equation.outvars
+        values[target] = _NUMPY[equation.primitive.name](*map(value, equation.invars))
+    return [value(atom) for atom in jaxpr.jaxpr.outvars]
