@@ -24,7 +24,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class TestDone:
+class Result:
     """A test ended in this run, one way or another. ``case_ns``: time inside the case."""
 
     function: str
@@ -51,7 +51,7 @@ class Failed:
     remedy: str
 
 
-Event = Started | TestDone | Ended | Failed
+Event = Started | Result | Ended | Failed
 
 
 def parse_event(line: str) -> Event | None:
@@ -68,9 +68,9 @@ def _started(document: Mapping[str, Any]) -> Started:
     return Started(str(document["target"]), tests, runs, total, done)
 
 
-def _test_done(document: Mapping[str, Any]) -> TestDone:
+def _result(document: Mapping[str, Any]) -> Result:
     function, test, outcome = (str(document[key]) for key in ("function", "test", "outcome"))
-    return TestDone(function, test, int(document["run"]), outcome, int(document["case_ns"]))
+    return Result(function, test, int(document["run"]), outcome, int(document["case_ns"]))
 
 
 def _ended(document: Mapping[str, Any]) -> Ended:
@@ -84,7 +84,7 @@ def _failed(document: Mapping[str, Any]) -> Failed:
 
 _EVENTS: dict[str, Callable[[Mapping[str, Any]], Event]] = {
     "start": _started,
-    "result": _test_done,
+    "result": _result,
     "end": _ended,
     "error": _failed,
 }

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
 from portbench.error_message import show_error
-from portbench.events import Event, Started, TestDone
+from portbench.events import Event, Result, Started
 from portbench.printable import printable
 from portbench.time_left import TimeLeft
 
@@ -88,7 +88,7 @@ class Tally:
         if isinstance(event, Started):
             self.total, self.done = event.total, event.done
             self._time_left = TimeLeft(event, self._clock())
-        elif isinstance(event, TestDone):
+        elif isinstance(event, Result):
             self.done += 1
             self.function = event.function
             self.outcomes[event.outcome] += 1

@@ -6,7 +6,7 @@ seen yet is guessed at the mean of those seen.
 
 from __future__ import annotations
 
-from portbench.events import Started, TestDone
+from portbench.events import Result, Started
 
 
 class TimeLeft:
@@ -20,7 +20,7 @@ class TimeLeft:
         self._in_this_run: set[tuple[str, str]] = set()
         self._run = 0
 
-    def test_done(self, event: TestDone, now_s: float) -> None:
+    def test_done(self, event: Result, now_s: float) -> None:
         """Between two events lies all that a test costs: its own time, a fresh worker, the journal."""
         if event.run != self._run:
             self._run = event.run

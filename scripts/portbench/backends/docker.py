@@ -10,10 +10,12 @@ import subprocess
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from portbench import processes
 from portbench.backends import Command, RunnerArguments
 from portbench.checkout import Checkout
-from portbench.errors import TargetUnavailable
+from portbench.errors import EnvironmentFailed, TargetUnavailable
 from portbench.targets import Target
 
 _ANSWER_LIMIT_S = 20
@@ -66,7 +68,20 @@ class Docker:
         return answer.stdout.strip() if answer and answer.returncode == 0 else None
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
-        """Nothing to be made: the image is there, or the obstacle has said so."""
+        """Brings the image up to date with the clone, which takes a second where only the runner has changed: an image
+        that lags behind would give the results of older code. Raises EnvironmentFailed."""
+        before = self.image_digest(target)
+        command = ["docker", "compose", "build", "--quiet", target.service]
+        surroundings = {**self._environment(target), "PORTBENCH_RUNNER_COMMIT": self._runner_commit()}
+        done = processes.run_to_end(command, cwd=self.checkout.root, env=surroundings)
+        if done.returncode:
+            raise EnvironmentFailed(
+                f"the image of {target.name} could not be brought up to date with this clone\n"
+                f"{processes.tail(done.stderr)}",
+                "Mend what it says, or use --backend venv. 'docker compose run' takes the image as it is.",
+            )
+        if self.image_digest(target) != before:
+            say(f"{target.name}: the image was brought up to date with this clone")
 
     def command(self, target: Target, arguments: RunnerArguments) -> Command:
         """The target's service, for one run, under a name by which its container can be removed."""
@@ -108,17 +123,25 @@ class Docker:
             )
         return None
 
+    def _runner_commit(self) -> str:
+        # Of the last change in what the image holds of this repository, so that other commits make no other image.
+        folders = ("runners", "schema")
+        commit = _answer(["git", "log", "-1", "--format=%H", "--", *folders], self.checkout.root)
+        changed = _answer(["git", "status", "--porcelain", "--", *folders], self.checkout.root)
+        return commit.stdout.strip() + ("+" if changed.stdout.strip() else "") if commit.returncode == 0 else ""
+
     def _environment(self, target: Target) -> dict[str, str]:
         return {**os.environ, f"{target.framework.upper()}_VERSION": target.version}
 
     def _docker(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        command = ["docker", *arguments]
-        try:
-            return subprocess.run(
-                command, cwd=self.checkout.root, env=env, capture_output=True, text=True, timeout=_ANSWER_LIMIT_S
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return subprocess.CompletedProcess(command, 1, "", str(error))
+        return _answer(["docker", *arguments], self.checkout.root, env)
+
+
+def _answer(command: list[str], folder: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=_ANSWER_LIMIT_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 1, "", str(error))
 
 
 def _last_line(answer: subprocess.CompletedProcess[str]) -> str:

@@ -1,0 +1,87 @@
+"""Small clones of the repository for the tests of the host's commands, with a stand-in for the runner."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+REPOSITORY = Path(__file__).parents[3]
+STAND_IN = Path(__file__).with_name("stand_in_runner.py")
+COMMAND = (sys.executable, "-c", "from portbench.cli import main; main()")
+
+
+@dataclass(frozen=True)
+class Clone:
+    """A clone at ``root``; ``portbench`` runs a command in it."""
+
+    root: Path
+
+    def add_version(self, framework: str, version: str, python: str = "3.11", default: bool = True) -> Path:
+        """A folder of images/ with a lock, and a manifest ``study`` for its framework."""
+        folder = self.root / "images" / framework / version
+        folder.mkdir(parents=True)
+        (folder / "python-version").write_text(f"{python}\n")
+        (folder / "cpu.lock").write_text("# nothing to install\n")
+        (folder / "cpu.in").write_text("")
+        if default:
+            (folder.parent / "default-version").write_text(f"{version}\n")
+        self.add_manifest(self.root / "manifests" / "study" / f"{framework}.json", framework)
+        return folder
+
+    def add_manifest(self, path: Path, framework: str) -> Path:
+        """As much of a manifest as the host looks at before it starts a runner."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"schema": "portbench/manifest", "framework": framework}))
+        return path
+
+    def environment(self, stand_in: str, **variables: str) -> dict[str, str]:
+        """This process's, with the stand-in's behaviour, a cache and a home of its own."""
+        own = {"HOME": str(self.root / "home"), "XDG_CACHE_HOME": str(self.root / "cache"), "COLUMNS": "200"}
+        return {**os.environ, **own, "PORTBENCH_PYTHON": sys.executable, "STAND_IN": stand_in, **variables}
+
+    def portbench(
+        self, *arguments: str, stand_in: str = "passes", variables: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs the command to its end, in the clone."""
+        environment = self.environment(stand_in, **(variables or {}))
+        return subprocess.run(
+            [*COMMAND, *arguments], cwd=self.root, env=environment, capture_output=True, text=True, timeout=120
+        )
+
+    def start(
+        self, *arguments: str, stand_in: str, variables: Mapping[str, str] | None = None
+    ) -> tuple[subprocess.Popen[str], IO[str]]:
+        """Starts the command; returns it with the pipe on which the stand-in tells how far it is.
+
+        The end of that pipe is the proof that none of the stand-in's processes is left.
+        """
+        pipe = self.root / "tell"
+        os.mkfifo(pipe)
+        environment = self.environment(stand_in, STAND_IN_TELL=str(pipe), **(variables or {}))
+        process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return process, pipe.open()
+
+
+def make_clone(folder: Path) -> Clone:
+    """A clone with framework fake 1.0.0 alone."""
+    clone = Clone(folder / "clone")
+    for name in ("images", "manifests", "schema", "runners", "home"):
+        (clone.root / name).mkdir(parents=True)
+    shutil.copyfile(STAND_IN, clone.root / "runners" / "__main__.py")
+    (clone.root / "runners" / "__init__.py").touch()
+    clone.add_version("fake", "1.0.0")
+    return clone

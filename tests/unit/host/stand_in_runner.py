@@ -1,0 +1,132 @@
+"""Stands in for the runner: obeys the contract between host and runner, and misbehaves on request.
+
+A clone made by clones.py holds it as runners/__main__.py. $STAND_IN says what it does; $STAND_IN_torch, where set, what
+it does for that framework. $STAND_IN_TELL names a pipe: a line there tells the test how far it has come, and whoever of
+its processes is alive holds the pipe open.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+parser = argparse.ArgumentParser()
+for name in ("--framework", "--device", "--manifest", "--out", "--version", "--runs", "--protocol", "--timeout"):
+    parser.add_argument(name)
+for name in ("--steady-budget", "--machine", "--progress"):
+    parser.add_argument(name)
+parser.add_argument("--function", action="append")
+parser.add_argument("--resume", action="store_true")
+options = parser.parse_args()
+target = f"{options.framework}-9.9-{options.device}"
+run_file = Path(options.out, target + ".json")
+tell = os.open(os.environ["STAND_IN_TELL"], os.O_WRONLY) if "STAND_IN_TELL" in os.environ else None
+
+
+def say(event, **values):
+    print(json.dumps(dict(values, event=event)), flush=True)
+
+
+def start():
+    say("start", target=target, manifest="m", tests=2, runs=1, total=2, done=0)
+
+
+def result(test, outcome="passed"):
+    say("result", function="fake.identity", test=test, run=1, outcome=outcome, category=None, case_ns=1000)
+
+
+def finish():
+    written = {"argv": sys.argv[1:], "cwd": str(Path.cwd()), "environment": dict(os.environ)}
+    run_file.write_text(json.dumps(written))
+    say("end", run_file=str(run_file), outcomes={"passed": 1, "failed": 1})
+
+
+def passes():
+    start()
+    result("a")
+    result("b", "failed")
+    finish()
+
+
+def was_complete():
+    run_file.touch()
+    say("end", run_file=str(run_file), outcomes={}, unchanged=True)
+
+
+def prints_rubbish():
+    print("WARNING: not JSON {")
+    print("[1, 2]\n3\nnull\n" + "[" * 100000)
+    print("x" * 1000000)
+    say("start", target=target)
+    say("from the future", a=1)
+    os.write(1, b"\xff\xfe\n")
+    passes()
+
+
+def dies():
+    start()
+    result("a")
+    print("Illegal instruction: no AVX here", file=sys.stderr)
+    os._exit(9)
+
+
+def dies_silently():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def has_no_device():
+    say("error", message="no accelerator found", remedy="plug one in", exit_status=3)
+    sys.exit(3)
+
+
+def lies():
+    say("end", run_file="/nowhere/x.json", outcomes={"passed": 2})
+
+
+def says_nothing():
+    pass
+
+
+def is_interrupted_by_others():
+    say("interrupted", journal="j", done=0, total=2)
+    sys.exit(130)
+
+
+def leaves_a_child():
+    subprocess.Popen(["sleep", "1000"])
+    os._exit(9)
+
+
+def waits():
+    """Until it is interrupted; then leaves in order, as the runner does."""
+    heard = threading.Event()
+
+    def stop(number, frame):
+        os.write(tell, b"heard\n")
+        heard.set()
+
+    signal.signal(signal.SIGINT, stop)
+    start()
+    result("a")
+    os.write(tell, b"ready\n")
+    while not heard.is_set():
+        signal.pause()
+    say("interrupted", journal="j", done=1, total=2)
+    sys.exit(130)
+
+
+def is_deaf():
+    """Hears an interruption and does nothing about it; neither does its child."""
+    signal.signal(signal.SIGINT, lambda number, frame: os.write(tell, b"heard\n"))
+    subprocess.Popen(["sleep", "1000"], pass_fds=[tell])
+    start()
+    os.write(tell, b"ready\n")
+    while True:
+        signal.pause()
+
+
+globals()[os.environ.get("STAND_IN_" + options.framework, os.environ["STAND_IN"])]()

@@ -1,0 +1,98 @@
+"""`portbench lock`, with a stand-in for uv: no network is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from clones import Clone, make_clone
+
+from portbench import lock as locks
+from portbench.checkout import Checkout
+from portbench.cli import cli
+from portbench.errors import BadInput, EnvironmentFailed
+
+# Writes its source and its arguments into the lock, behind what is there already.
+UV = """#!/bin/sh
+for last; do :; done
+for word; do case "$word" in *.in|*.toml) source="$word";; esac; done
+if grep -q nonsense "$source"; then echo "no solution for nonsense" >&2; echo partial > "$last"; exit 1; fi
+{{ grep '^#' "$last" 2>/dev/null; cat "$source"; }} > "$last.new"; mv "$last.new" "$last"
+echo "$@" >> {calls}
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
+    made = make_clone(tmp_path)
+    made.add_version("torch", "1.12.0", python="3.10")
+    made.add_version("torch", "2.9.0", python="3.10", default=False)
+    for version in ("1.12.0", "2.9.0"):
+        (made.root / "images" / "torch" / version / "cpu.in").write_text(f"torch=={version}\n")
+    (made.root / "images" / "installer.in").write_text("uv==1\n")
+    (made.root / "pyproject.toml").write_text('[project]\nname = "portbench"\n')
+    (made.root / "scripts").mkdir()
+    uv = tmp_path / "uv"
+    uv.write_text(UV.format(calls=tmp_path / "calls"))
+    uv.chmod(0o755)
+    monkeypatch.setattr(locks, "find_uv_bin", lambda: str(uv))
+    monkeypatch.chdir(made.root)
+    return made
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["lock", *arguments])
+
+
+def test_every_lock_is_remade_and_the_changed_ones_are_named(clone: Clone, tmp_path: Path) -> None:
+    (clone.root / "images" / "torch" / "1.12.0" / "cpu.lock").write_text("torch==1.12.0\n")
+    done = run()
+    assert done.exit_code == 0, done.output
+    assert "unchanged  images/torch/1.12.0/cpu.lock" in done.output
+    assert "changed    images/torch/2.9.0/cpu.lock" in done.output
+    assert "changed    scripts/host.lock" in done.output
+    assert "changed    images/installer.lock" in done.output
+    calls = (tmp_path / "calls").read_text().splitlines()
+    (torch,) = [call for call in calls if "images/torch/2.9.0/cpu.in" in call]
+    for words in ("pip compile", "--generate-hashes", "--python-version 3.10", "--custom-compile-command make lock"):
+        assert words in torch
+    (host,) = [call for call in calls if "pyproject.toml" in call]
+    assert "--universal" in host
+    assert "--group dev" in host
+    assert run().output.endswith("0 of 5 changed\n")
+
+
+def test_what_a_lock_pins_is_kept_unless_an_upgrade_is_asked_for(clone: Clone) -> None:
+    lock = clone.root / "images" / "torch" / "1.12.0" / "cpu.lock"
+    lock.write_text("# pinned before\n")
+    run("torch/1.12.0")
+    assert lock.read_text() == "# pinned before\ntorch==1.12.0\n"
+    run("torch/1.12.0", "--upgrade")
+    assert lock.read_text() == "torch==1.12.0\n"
+
+
+@pytest.mark.parametrize(("selection", "count"), [("torch", 2), ("torch/2.9.0", 1), ("fake", 1)])
+def test_a_selection_remakes_only_its_own(clone: Clone, selection: str, count: int) -> None:
+    done = run(selection)
+    assert f"of {count} changed" in done.output
+    assert done.output.count("images/") == count
+    assert not (clone.root / "scripts" / "host.lock").exists()
+
+
+def test_a_selection_of_nothing_is_an_error_that_names_the_known_ones(clone: Clone) -> None:
+    with pytest.raises(BadInput) as caught:
+        locks.all_locks(Checkout(clone.root), "torhc")
+    assert "images/torhc" in str(caught.value)
+    assert "torch/1.12.0, torch/2.9.0" in caught.value.remedy
+
+
+def test_a_lock_that_cannot_be_made_stays_as_it_was(clone: Clone) -> None:
+    folder = clone.root / "images" / "torch" / "2.9.0"
+    (folder / "cpu.lock").write_text("torch==2.8.0\n")
+    (folder / "cpu.in").write_text("nonsense\n")
+    done = run("torch")
+    assert isinstance(done.exception, EnvironmentFailed)
+    assert "no solution for nonsense" in str(done.exception)
+    assert (folder / "cpu.lock").read_text() == "torch==2.8.0\n"
+    assert sorted(path.name for path in folder.iterdir()) == ["cpu.in", "cpu.lock", "python-version"]

@@ -1,0 +1,112 @@
+"""The catalogue of targets, and `portbench targets`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from clones import Clone, make_clone
+
+from portbench.checkout import Checkout, find_checkout
+from portbench.errors import BadInput, PortbenchError, UnknownTarget
+from portbench.targets import all_targets, find_targets
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return make_clone(tmp_path)
+
+
+def named(clone: Clone, *names: str) -> list[str]:
+    return [target.name for target in find_targets(names, Checkout(clone.root))]
+
+
+def test_a_new_version_is_a_new_folder_and_nothing_else(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    clone.add_version("torch", "1.9.1", default=False)
+    folder = clone.add_version("torch", "2.9.0", python="3.10", default=False)
+    (folder / "tpu.Dockerfile").touch()
+    catalogue = [target for target in all_targets(Checkout(clone.root)) if target.framework == "torch"]
+    names = ["torch-1.9.1-cpu", "torch-1.12.0-cpu", "torch-2.9.0-cpu", "torch-2.9.0-tpu"]
+    assert [target.name for target in catalogue] == names
+    assert [target.is_default for target in catalogue] == [False, True, False, False]
+    newest = catalogue[-1]
+    assert (newest.python, newest.lock, newest.dockerfile) == ("3.10", None, folder / "tpu.Dockerfile")
+
+
+def test_a_short_name_is_the_default_version_and_names_none(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    clone.add_version("torch", "2.9.0", default=False)
+    checkout = Checkout(clone.root)
+    (short,) = find_targets(["torch-cpu"], checkout)
+    (full,) = find_targets(["torch-1.12.0-cpu"], checkout)
+    assert short.name == full.name == "torch-1.12.0-cpu"
+    assert (short.version_named, full.version_named) == (False, True)
+
+
+def test_targets_keep_the_users_order_and_stand_once(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    assert named(clone, "torch-cpu", "fake-cpu", "torch-cpu") == ["torch-1.12.0-cpu", "fake-1.0.0-cpu"]
+
+
+def test_unknown_names_are_one_error_with_near_misses_and_the_known_ones(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    with pytest.raises(UnknownTarget) as caught:
+        named(clone, "tocrh-cpu", "fake-cpu", "torch-1.21.0-cpu", "abacus")
+    message = str(caught.value)
+    assert "'tocrh-cpu'; did you mean torch-cpu" in message
+    assert "'torch-1.21.0-cpu'; did you mean torch-1.12.0-cpu" in message
+    assert "'abacus'" in message
+    assert "fake-1.0.0-cpu" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("torch/default-version", None, "expected one of the versions 1.12.0, found nothing"),
+        ("torch/default-version", "1.13.0\n", "expected one of the versions 1.12.0, found 1.13.0"),
+        ("torch/1.12.0/python-version", "three\n", "expected a Python like 3.10, found 'three'"),
+        ("torch/new/python-version", "3.10\n", "'new' is not a version"),
+    ],
+)
+def test_a_broken_folder_of_images_is_named(clone: Clone, file: str, content: str | None, told: str) -> None:
+    clone.add_version("torch", "1.12.0")
+    path = clone.root / "images" / file
+    if content is None:
+        path.unlink()
+    else:
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "cpu.lock").touch()
+        path.write_text(content)
+    with pytest.raises(BadInput) as caught:
+        all_targets(Checkout(clone.root))
+    assert told in str(caught.value)
+    assert file.split("/")[1] in str(caught.value)
+
+
+def test_the_command_tells_how_each_would_run_here(clone: Clone) -> None:
+    folder = clone.add_version("torch", "1.12.0", python="3.10")
+    (folder / "gpu.Dockerfile").touch()
+    # Without Docker on PATH there is but the venv backend.
+    done = clone.portbench("targets", "--json", variables={"PATH": "/nowhere"})
+    rows = {row["target"]: row for row in json.loads(done.stdout)["targets"]}
+    cpu, gpu = rows["torch-1.12.0-cpu"], rows["torch-1.12.0-gpu"]
+    assert (cpu["python"], cpu["default"], cpu["environment_made"], cpu["image_built"]) == ("3.10", True, False, None)
+    assert (cpu["backend"], cpu["obstacle"]) == ("venv", None)
+    assert gpu["backend"] is None
+    assert "no gpu.lock" in gpu["obstacle"]
+    table = clone.portbench("targets", variables={"PATH": "/nowhere"})
+    assert table.returncode == 0
+    assert "torch-1.12.0-cpu" in table.stdout
+    assert "not made" in table.stdout
+
+
+def test_a_clone_is_found_from_any_folder_inside(clone: Clone) -> None:
+    assert find_checkout(clone.root / "manifests" / "study").root == clone.root
+
+
+def test_errors_carry_the_exit_status_that_their_class_says() -> None:
+    statuses = {error.__name__: error.exit_status for error in PortbenchError.__subclasses__()}
+    assert statuses["TargetUnavailable"] == 3
+    assert statuses["Interrupted"] == 130
