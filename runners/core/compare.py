@@ -67,6 +67,25 @@ def check_values(actual: Any, expected: Any, dtype: str, rtol: float | None = No
     raise Mismatch(_described(actual, expected, np.atleast_1d(close), dtype, rtol, atol))
 
 
+def check_equal(actual: Any, expected: Any) -> None:
+    """Raises Mismatch unless two nested values are the same: arrays by shape and values, all else by ``==``.
+
+    An array equals a nested list with the same values.
+    """
+    if isinstance(actual, (np.ndarray, np.generic)) or isinstance(expected, (np.ndarray, np.generic)):
+        check_values(actual, expected, "exact")
+    elif isinstance(actual, (tuple, list, dict)) and type(actual) is type(expected):
+        if len(actual) != len(expected):
+            raise Mismatch(f"shape: expected {len(expected)} items, got {len(actual)}")
+        keyed = isinstance(actual, dict)
+        if keyed and set(actual) != set(expected):
+            raise Mismatch(f"shape: expected the keys {list(expected)}, got {list(actual)}")
+        for key in actual if keyed else range(len(actual)):
+            check_equal(actual[key], expected[key])
+    elif not (actual == expected or (actual != actual and expected != expected)):
+        raise Mismatch(f"wrong value: expected {expected!r}, got {actual!r}")
+
+
 def _described(actual: Any, expected: Any, close: Any, dtype: str, rtol: float, atol: float) -> str:
     wrong = int(close.size - close.sum())
     actual, expected = np.atleast_1d(actual), np.atleast_1d(expected)

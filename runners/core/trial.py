@@ -181,12 +181,12 @@ class Trial:
         compare.check_values(self.numpy(actual), expected, name or "float64", rtol, atol)
 
     def equal(self, actual: Any, expected: Any) -> None:
-        """Checks that a tensor and a host array, or two plain values, are the same. Raises Mismatch."""
+        """Checks that tensors and host arrays, or plain values, are the same, however nested. Raises Mismatch."""
         from runners.core import compare
 
         self._enter("compare")
         self.checks += 1
-        compare.check_values(self.numpy(actual), self.numpy(expected), "exact")
+        compare.check_equal(self.numpy(actual), self.numpy(expected))
 
     def check(self, condition: Any, message: str) -> None:
         """Checks a stated property of the output. Raises AssertionError with the message, which should say what was

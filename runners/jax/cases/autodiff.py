@@ -11,7 +11,6 @@ import numpy as np
 from runners.core.compare import EPSILON
 from runners.core.inputs import widened
 from runners.core.trial import Trial
-from runners.jax.plain import check_same
 
 
 def vjp_matmul(trial: Trial, dtype: str, size: int = 16) -> None:
@@ -62,7 +61,7 @@ def vjp_tree(trial: Trial) -> None:
     allowed = {"rtol": 1e-5, "atol": 1e-5, "dtype": "float32"}
     trial.close(output, widened(x) @ weight + bias, **allowed)
     trial.close(extra["largest"], x.max(), rtol=0, atol=0)
-    check_same(trial, sorted(to_parameters), ["bias", "weight"])
+    trial.equal(sorted(to_parameters), ["bias", "weight"])
     trial.close(to_parameters["weight"], np.repeat(widened(x).sum(0)[:, None], 3, axis=1), **allowed)
     trial.close(to_parameters["bias"], np.full(3, 7.0), **allowed)
     trial.close(to_x, np.repeat(widened(weight).sum(1)[None], 7, axis=0), **allowed)
@@ -84,7 +83,7 @@ def vjp_integer(trial: Trial) -> None:
     to_x, to_factors = pull_back(jnp.ones_like(output))
     trial.close(output, widened(host) * factors, dtype="float32")
     trial.close(to_x, factors.astype("float64"), dtype="float32")
-    check_same(trial, (to_factors.dtype == jax.dtypes.float0, to_factors.shape), (True, (16,)))
+    trial.equal((to_factors.dtype == jax.dtypes.float0, to_factors.shape), (True, (16,)))
 
 
 def vjp_custom_rule(trial: Trial) -> None:

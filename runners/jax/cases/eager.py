@@ -11,7 +11,6 @@ from jax import lax
 
 from runners.core.inputs import widened
 from runners.core.trial import Trial
-from runners.jax.plain import check_same
 
 
 def eager_branch(trial: Trial, sign: int) -> None:
@@ -29,7 +28,7 @@ def eager_branch(trial: Trial, sign: int) -> None:
             return absolute(x)
 
     trial.close(trial.call_inside(body, trial.tensor(host)), np.abs(host), dtype="float32")
-    check_same(trial, seen, [False])
+    trial.equal(seen, [False])
     _check_compiles_again(trial)
 
 
@@ -67,7 +66,7 @@ def eager_while(trial: Trial, start: int) -> None:
         expected.append(expected[-1] // 2 if expected[-1] % 2 == 0 else 3 * expected[-1] + 1)
     output = trial.call_inside(body, trial.tensor(np.int32(start)))
     trial.close(output, np.array(1), dtype="int32")
-    check_same(trial, visited, expected[:-1])
+    trial.equal(visited, expected[:-1])
     _check_compiles_again(trial)
 
 
@@ -87,7 +86,7 @@ def eager_scan(trial: Trial) -> None:
 
     total, before = trial.call_inside(body, trial.tensor(np.float32(0)), trial.tensor(host))
     sums = np.cumsum(widened(host))
-    check_same(trial, seen, [False] * 10)
+    trial.equal(seen, [False] * 10)
     trial.close(total, sums[-1], dtype="float32")
     trial.close(before, np.concatenate([[0.0], sums[:-1]]), dtype="float32")
     _check_compiles_again(trial)
@@ -109,7 +108,7 @@ def eager_gradient(trial: Trial) -> None:
             return jax.grad(loss)(x), loss(x), loss(x)
 
     gradient, *losses = trial.call_inside(body, trial.tensor(host))
-    check_same(trial, len(runs), 3)
+    trial.equal(len(runs), 3)
     trial.close(gradient, np.cos(widened(host)), dtype="float32")
     for value in losses:
         trial.close(value, np.sin(widened(host)).sum(), dtype="float32")
@@ -134,7 +133,7 @@ def eager_nested(trial: Trial) -> None:
             return first, second, twice(second)
 
     outputs = trial.call_inside(body, trial.tensor(host))
-    check_same(trial, seen, [False, True, False])
+    trial.equal(seen, [False, True, False])
     for factor, output in zip((2, 4, 8), outputs):
         trial.close(output, factor * widened(host), dtype="float32")
     _check_compiles_again(trial)
@@ -150,7 +149,7 @@ def _check_compiles_again(trial: Trial) -> None:
         return x
 
     unchanged(trial.tensor(np.float32(0)))
-    check_same(trial, seen, [True])
+    trial.equal(seen, [True])
 
 
 def _traced(value: Any) -> bool:

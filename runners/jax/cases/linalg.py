@@ -12,7 +12,6 @@ from runners.core import properties
 from runners.core.inputs import widened
 from runners.core.trial import Trial
 from runners.jax.double import double_precision
-from runners.jax.plain import check_same
 
 _FLOATING = {"int32": "float32"}
 _REAL = {"complex64": "float32", "complex128": "float64"}
@@ -112,10 +111,10 @@ def _check_svd(trial: Trial, output: Any, matrix: Any, full_matrices: bool) -> N
     *batch, rows, columns = matrix.shape
     rank = min(rows, columns)
     u, s, vh = output
-    check_same(trial, [trial.dtype_name(part) for part in (u, s, vh)], [dtype, _REAL.get(dtype, dtype), dtype])
-    check_same(trial, list(u.shape), [*batch, rows, rows if full_matrices else rank])
-    check_same(trial, list(s.shape), [*batch, rank])
-    check_same(trial, list(vh.shape), [*batch, columns if full_matrices else rank, columns])
+    trial.equal([trial.dtype_name(part) for part in (u, s, vh)], [dtype, _REAL.get(dtype, dtype), dtype])
+    trial.equal(list(u.shape), [*batch, rows, rows if full_matrices else rank])
+    trial.equal(list(s.shape), [*batch, rank])
+    trial.equal(list(vh.shape), [*batch, columns if full_matrices else rank, columns])
     properties.svd(trial, tuple(output), [widened(matrix)])
 
 
@@ -123,6 +122,6 @@ def _check_lu(trial: Trial, output: Any, matrix: Any) -> None:
     dtype = _FLOATING.get(matrix.dtype.name, matrix.dtype.name)
     rows, columns = matrix.shape
     rank = min(rows, columns)
-    check_same(trial, [trial.dtype_name(part) for part in output], [_REAL.get(dtype, dtype), dtype, dtype])
-    check_same(trial, [part.shape for part in output], [(rows, rows), (rows, rank), (rank, columns)])
+    trial.equal([trial.dtype_name(part) for part in output], [_REAL.get(dtype, dtype), dtype, dtype])
+    trial.equal([part.shape for part in output], [(rows, rows), (rows, rank), (rank, columns)])
     properties.lu(trial, output, [widened(matrix)])

@@ -10,7 +10,6 @@ from jax import lax
 
 from runners.core.inputs import widened
 from runners.core.trial import Trial
-from runners.jax.plain import check_same
 
 _NUMPY: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -32,8 +31,8 @@ def jaxpr_evaluated(trial: Trial, dtype: str) -> None:
         return make_jaxpr(lambda a, b: (lax.sub(lax.mul(a, b), b), lax.neg(a)))(left, right)
 
     jaxpr = trial.call_inside(body, trial.tensor(left), trial.tensor(right))
-    check_same(trial, [str(aval.dtype) for aval in (*jaxpr.in_avals, *jaxpr.out_avals)], [dtype] * 4)
-    check_same(trial, [aval.shape for aval in (*jaxpr.in_avals, *jaxpr.out_avals)], [(6, 4)] * 4)
+    trial.equal([str(aval.dtype) for aval in (*jaxpr.in_avals, *jaxpr.out_avals)], [dtype] * 4)
+    trial.equal([aval.shape for aval in (*jaxpr.in_avals, *jaxpr.out_avals)], [(6, 4)] * 4)
     a, b = widened(left), widened(right)
     difference, negative = _evaluated(jaxpr, a, b)
     trial.close(difference, a * b - b)
@@ -58,7 +57,7 @@ def jaxpr_of_constant(trial: Trial) -> None:
     constant, host = trial.random(8), trial.random(8, seed=1)
     captured = trial.tensor(constant)
     jaxpr = trial.call_inside(lambda make, x: make(lambda x: lax.add(x, captured))(x), trial.tensor(host))
-    check_same(trial, len(jaxpr.in_avals), 1)
+    trial.equal(len(jaxpr.in_avals), 1)
     (total,) = _evaluated(jaxpr, widened(host), constants=[widened(value) for value in trial.numpy(jaxpr.consts)])
     trial.close(total, widened(host) + constant)
 
@@ -79,10 +78,10 @@ def jaxpr_of_loops(trial: Trial, count: int) -> None:
 
     host = trial.random(4)
     loop, scan = trial.call_inside(body, trial.tensor(host))
-    check_same(trial, _primitives(loop), ["sin"] * count)
-    check_same(trial, _primitives(scan), ["scan"])
-    check_same(trial, scan.eqns[0].params["length"], count)
-    check_same(trial, _primitives(scan.eqns[0].params["jaxpr"]), ["sin"])
+    trial.equal(_primitives(loop), ["sin"] * count)
+    trial.equal(_primitives(scan), ["scan"])
+    trial.equal(scan.eqns[0].params["length"], count)
+    trial.equal(_primitives(scan.eqns[0].params["jaxpr"]), ["sin"])
     x = widened(host)
     (output,) = _evaluated(loop, x)
     for _ in range(count):
@@ -97,8 +96,8 @@ def jaxpr_of_branches(trial: Trial) -> None:
         return make_jaxpr(lambda x: lax.cond(x > 0, lambda x: lax.sin(x), lambda x: lax.exp(x), x))(x)
 
     jaxpr = trial.call_inside(body, trial.tensor(np.float32(1)))
-    check_same(trial, _primitives(jaxpr)[-1], "cond")
-    check_same(trial, [_primitives(branch) for branch in jaxpr.eqns[-1].params["branches"]], [["exp"], ["sin"]])
+    trial.equal(_primitives(jaxpr)[-1], "cond")
+    trial.equal([_primitives(branch) for branch in jaxpr.eqns[-1].params["branches"]], [["exp"], ["sin"]])
 
 
 def jaxpr_abstract(trial: Trial, dtype: str) -> None:
@@ -112,12 +111,12 @@ def jaxpr_abstract(trial: Trial, dtype: str) -> None:
 
     side = 10**6
     jaxpr, shapes = trial.call_inside(body, jax.ShapeDtypeStruct((side, side), trial.dtype(dtype)))
-    check_same(trial, (shapes["sum"].shape, shapes["flat"].shape), ((side,), (side * side,)))
-    check_same(trial, [str(shapes[name].dtype) for name in ("sum", "flat")], [dtype] * 2)
-    check_same(trial, [aval.shape for aval in jaxpr.in_avals], [(side, side)])
-    check_same(trial, sorted(_primitives(jaxpr)), ["reduce_sum", "reshape"])
+    trial.equal((shapes["sum"].shape, shapes["flat"].shape), ((side,), (side * side,)))
+    trial.equal([str(shapes[name].dtype) for name in ("sum", "flat")], [dtype] * 2)
+    trial.equal([aval.shape for aval in jaxpr.in_avals], [(side, side)])
+    trial.equal(sorted(_primitives(jaxpr)), ["reduce_sum", "reshape"])
     # Outputs come in the order of a dict's sorted keys.
-    check_same(trial, [aval.shape[0] for aval in jaxpr.out_avals], [side * side, side])
+    trial.equal([aval.shape[0] for aval in jaxpr.out_avals], [side * side, side])
 
 
 def jaxpr_static(trial: Trial, turns: int) -> None:
@@ -135,9 +134,9 @@ def jaxpr_static(trial: Trial, turns: int) -> None:
 
     host = trial.random(5)
     jaxpr = trial.call_inside(body, trial.tensor(host))
-    check_same(trial, seen, [(True, turns)])
-    check_same(trial, len(jaxpr.in_avals), 1)
-    check_same(trial, _primitives(jaxpr), ["mul"] * turns)
+    trial.equal(seen, [(True, turns)])
+    trial.equal(len(jaxpr.in_avals), 1)
+    trial.equal(_primitives(jaxpr), ["mul"] * turns)
     trial.close(_evaluated(jaxpr, widened(host))[0], widened(host) ** 2**turns)
 
 

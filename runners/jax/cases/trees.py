@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.core.trial import Trial
-from runners.jax.plain import check_same
 
 
 class _Layer(NamedTuple):
@@ -39,9 +38,9 @@ def tree_nested(trial: Trial, dtype: str) -> None:
     a, b, c, d = (trial.tensor(host, dtype) for host in hosts)
     tree = {"layers": [(a, b), {"scale": c}], "nothing": None, "last": _Layer(d, ())}
     output = trial.call(lambda leaf: leaf + leaf, tree)
-    check_same(trial, sorted(output), ["last", "layers", "nothing"])
-    check_same(trial, (output["nothing"], type(output["last"]) is _Layer, output["last"].bias), (None, True, ()))
-    check_same(trial, [type(item) for item in output["layers"]], [tuple, dict])
+    trial.equal(sorted(output), ["last", "layers", "nothing"])
+    trial.equal((output["nothing"], type(output["last"]) is _Layer, output["last"].bias), (None, True, ()))
+    trial.equal([type(item) for item in output["layers"]], [tuple, dict])
     (a, b), named = output["layers"]
     for leaf, host in zip((a, b, named["scale"], output["last"].weight), hosts):
         trial.close(leaf, np.add(host, host), dtype=dtype)
@@ -53,7 +52,7 @@ def tree_several(trial: Trial) -> None:
     first = {"x": trial.tensor(one), "y": [trial.tensor(two)]}
     second = {"x": trial.tensor(three), "y": [trial.tensor(one)]}
     output = trial.call(lambda a, b: a - 2 * b, first, second)
-    check_same(trial, (sorted(output), len(output["y"])), (["x", "y"], 1))
+    trial.equal((sorted(output), len(output["y"])), (["x", "y"], 1))
     trial.close(output["x"], one - 2 * three, dtype="float32")
     trial.close(output["y"][0], two - 2 * one, dtype="float32")
 
@@ -66,14 +65,14 @@ def tree_leaf_rule(trial: Trial) -> None:
         lambda leaf: -1 if leaf is None else jnp.stack(leaf), tree, is_leaf=lambda node: not isinstance(node, dict)
     )
     trial.close(output["pair"], np.stack([one, two]), dtype="float32")
-    check_same(trial, output["nothing"], -1)
+    trial.equal(output["nothing"], -1)
 
 
 def tree_own_container(trial: Trial) -> None:
     """A registered class is taken apart and put together again, with what it keeps beside its leaves."""
     low, high = trial.random(3), trial.random(3, seed=1)
     output = trial.call(jnp.exp, _Interval(trial.tensor(low), trial.tensor(high), "metre"))
-    check_same(trial, (type(output) is _Interval, output.unit), (True, "metre"))
+    trial.equal((type(output) is _Interval, output.unit), (True, "metre"))
     trial.close(output.low, np.exp(low.astype("float64")), dtype="float32")
     trial.close(output.high, np.exp(high.astype("float64")), dtype="float32")
 
@@ -88,16 +87,16 @@ def tree_order(trial: Trial) -> None:
 
     tree = [{"b": 2, "c": 3, "a": 1}, OrderedDict([("z", 4), ("y", 5)])]
     output = trial.call(visit, tree)
-    check_same(trial, visited, [1, 2, 3, 4, 5])
-    check_same(trial, [repr(output[0][key]) for key in "abc"], ["10", "20", "30"])
-    check_same(trial, (type(output[1]) is OrderedDict, list(output[1].items())), (True, [("z", 40), ("y", 50)]))
+    trial.equal(visited, [1, 2, 3, 4, 5])
+    trial.equal([repr(output[0][key]) for key in "abc"], ["10", "20", "30"])
+    trial.equal((type(output[1]) is OrderedDict, list(output[1].items())), (True, [("z", 40), ("y", 50)]))
 
 
 def tree_empty(trial: Trial) -> None:
     """A tree without leaves comes back as it is, and the function is never called."""
     calls: list[Any] = []
     output = trial.call(calls.append, {"nothing": None, "empty": [(), {}]})
-    check_same(trial, (output, calls), ({"nothing": None, "empty": [(), {}]}, []))
+    trial.equal((output, calls), ({"nothing": None, "empty": [(), {}]}, []))
 
 
 def tree_large(trial: Trial, leaves: int) -> None:
@@ -105,10 +104,10 @@ def tree_large(trial: Trial, leaves: int) -> None:
     host = trial.random(leaves)
     tree = {str(index): [trial.tensor(value)] for index, value in enumerate(host)}
     output = trial.call(jnp.negative, tree)
-    check_same(trial, sorted(output), sorted(tree))
+    trial.equal(sorted(output), sorted(tree))
     read = trial.numpy(output)
     trial.equal(np.array([read[str(index)][0] for index in range(leaves)]), -host)
-    check_same(trial, {trial.dtype_name(leaf) for (leaf,) in output.values()}, {"float32"})
+    trial.equal({trial.dtype_name(leaf) for (leaf,) in output.values()}, {"float32"})
 
 
 def tree_sgd(trial: Trial) -> None:

@@ -128,3 +128,27 @@ def test_empty_and_scalar_outputs_compare():
     compare.check_values(np.float32(2), 2.0, "float32")
     with pytest.raises(compare.Mismatch, match="shape"):
         compare.check_values(np.zeros((0, 3)), np.zeros((3, 0)), "float32")
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "same"),
+    [
+        (("a", None, (1,)), ("a", None, (1,)), True),
+        (("a", None, (1,)), ("a", None, (2,)), False),
+        ((1, 2), [1, 2], False),
+        (np.array([1, 2]), [1, 2], True),
+        ({"x": np.ones(2)}, {"x": np.ones(2)}, True),
+        ({"x": np.ones(2)}, {"x": np.zeros(2)}, False),
+        ({"x": 1, "y": 2}, {"y": 2, "x": 1}, True),
+        ({"x": 1}, {"y": 1}, False),
+        ([np.ones(2)], [np.ones(2), 1], False),
+        (float("nan"), float("nan"), True),
+        (True, None, False),
+    ],
+)
+def test_nested_values_are_equal_or_not(actual, expected, same):
+    if same:
+        compare.check_equal(actual, expected)
+    else:
+        with pytest.raises(compare.Mismatch):
+            compare.check_equal(actual, expected)
