@@ -172,6 +172,7 @@ class Zygote:
         self._process: subprocess.Popen[bytes] | None = None
         self._output: Capture | None = None
         self._workers = 0
+        self._worker_process = 0
         self.control: Channel
 
     def start_worker(self) -> Worker:
@@ -196,7 +197,7 @@ class Zygote:
         if answer is None or "forked" not in answer:
             self._fail("the zygote ended")
         assert answer is not None
-        worker.process = answer["forked"]
+        worker.process = self._worker_process = answer["forked"]
         worker.greet()
         return worker
 
@@ -216,8 +217,9 @@ class Zygote:
         return Exit(None, None, None)
 
     def close(self) -> None:
-        """Ends the zygote, and with it a worker that is still there."""
+        """Ends the zygote, and with it a worker that is still there and what that has started."""
         if self._process is not None:
+            _signal_group(self._worker_process, signal.SIGKILL)
             self._process.kill()
             self._process.wait()
             self.control.close()

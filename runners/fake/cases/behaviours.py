@@ -115,9 +115,20 @@ def leaks(trial: Trial, megabytes: int = 100_000) -> None:
 def leaves_a_child(trial: Trial) -> None:
     """Starts a process that outlives the worker and holds its streams open; writes its number to the output."""
     trial.call(1)
+    _start_child()
+    os._exit(0)
+
+
+def hangs_with_a_child(trial: Trial) -> None:
+    """The same, and the worker hangs."""
+    trial.call(1)
+    _start_child()
+    signal.pause()
+
+
+def _start_child() -> None:
     child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], close_fds=False)
     print(f"child {child.pid}", flush=True)
-    os._exit(0)
 
 
 def not_finite(trial: Trial) -> None:

@@ -90,6 +90,19 @@ def test_an_interrupt_stops_cleanly_and_says_how_to_go_on(start, number):
     assert not [process for process in family if _outlives(process)]
 
 
+def test_an_interrupt_leaves_nothing_that_a_test_has_started(start):
+    stopped = start(cases("passes", "hangs_with_a_child"), "--runs", "1")
+    events = iter(stopped)
+    while next(events)["event"] != "result":
+        pass
+    while len(family := descendants(stopped.process.pid)) < 3:
+        os.sched_yield()
+    stopped.process.send_signal(signal.SIGINT)
+    stopped.wait()
+    assert stopped.status == 130
+    assert not [process for process in family if _outlives(process)]
+
+
 def test_a_resumed_run_keeps_what_was_done(start):
     stopped = start(numbered(TESTS), "--runs", "2")
     for event in stopped:
