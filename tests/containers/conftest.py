@@ -1,0 +1,71 @@
+"""A Docker engine for the tests here; without one they are skipped.
+
+Where no image registry is reached, install_engine.sh and stand_in_bases.sh beside this file make what they need.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+Compose = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.docker)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def engine() -> None:
+    """Skips where no engine answers."""
+    for command in (["docker", "version"], ["docker", "compose", "version"]):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True)
+        except OSError as error:
+            pytest.skip(f"no Docker engine: {error}")
+        if done.returncode:
+            pytest.skip(f"no Docker engine answers: {done.stderr.strip().splitlines()[-1:]}")
+
+
+@pytest.fixture(scope="session")
+def compose(engine: None) -> Compose:
+    """Calls docker compose in the repository's root."""
+
+    def call(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        command = ["docker", "compose", *arguments]
+        surroundings = {**os.environ, **(env or {})}
+        return subprocess.run(
+            command, cwd=ROOT, env=surroundings, capture_output=True, text=True, stdin=subprocess.DEVNULL
+        )
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def image(compose: Compose) -> str:
+    """The image of service fake-cpu, up to date."""
+    done = compose("build", "fake-cpu")
+    assert done.returncode == 0, done.stderr[-3000:]
+    return "portbench/fake:1.0.0-cpu"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A folder for run files whose owner is not root, even if the tests' user is."""
+    folder = tmp_path / "results"
+    folder.mkdir()
+    if os.getuid() == 0:
+        os.chown(folder, 1234, 4321)
+    for parent in (folder, *folder.parents):
+        # Others must be able to pass through pytest's private folders.
+        if parent.stat().st_uid == os.getuid() and not parent.stat().st_mode & 0o001:
+            parent.chmod(parent.stat().st_mode | 0o011)
+    return folder
