@@ -68,7 +68,7 @@ class Runner:
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._stderr = b""
-        self._readers: list[threading.Thread] = []
+        self._noise: threading.Thread | None = None
 
     def start(self, command: Command) -> None:
         """Starts it. Called once, by ``running``."""
@@ -87,12 +87,9 @@ class Runner:
         except OSError as error:
             raise EnvironmentFailed(f"the runner could not be started: {command.argv[0]}: {error}") from error
         assert process.stdout is not None and process.stderr is not None
-        self._readers = [
-            threading.Thread(target=self._read_lines, args=(process.stdout,), daemon=True),
-            threading.Thread(target=self._read_noise, args=(process.stderr,), daemon=True),
-        ]
-        for reader in self._readers:
-            reader.start()
+        threading.Thread(target=self._read_lines, args=(process.stdout,), daemon=True).start()
+        self._noise = threading.Thread(target=self._read_noise, args=(process.stderr,), daemon=True)
+        self._noise.start()
         self._command, self._process = command, process
         if self.interrupts:
             # The signal came before there was anything to stop.
@@ -106,12 +103,16 @@ class Runner:
     def events(self) -> Iterator[Event | None]:
         """Its events until it ends; None now and then, so that the caller can show that time passes."""
         assert self._process is not None
+        gone = False
         while True:
             try:
                 line = self._lines.get(timeout=_TICK_S)
             except queue.Empty:
-                if self._process.poll() is not None:
-                    # It is gone, but a process that it left behind still holds its stdout.
+                # Gone, but something that it started still holds its stdout; perhaps out of reach, in another session.
+                if gone:
+                    break
+                gone = self._process.poll() is not None
+                if gone:
                     processes.kill_group(self._process)
                 yield None
                 continue
@@ -131,8 +132,6 @@ class Runner:
         processes.kill_group(self._process)
         if self._command.remove and (self.interrupts or not ended_by_itself):
             _succeeds(self._command.remove)
-        for reader in self._readers:
-            reader.join(timeout=5)
 
     @property
     def exit_status(self) -> int:
@@ -149,7 +148,8 @@ class Runner:
             how = f"was ended by {signal.Signals(status - 128).name}"
         else:
             how = f"ended with exit status {status}"
-        self._readers[1].join(timeout=5)
+        if self._noise is not None:
+            self._noise.join(timeout=1)
         said = processes.tail(self._stderr.decode("utf-8", "replace"))
         return f"{how}; the last that it wrote to stderr:\n{said}" if said else f"{how} and wrote nothing to stderr"
 

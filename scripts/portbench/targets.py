@@ -62,7 +62,7 @@ def all_targets(checkout: Checkout) -> list[Target]:
 
 
 def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
-    """The targets of these names, in their order, each once.
+    """The targets of these names, in their order, each once, whichever of its names it is called by.
 
     Raises UnknownTarget with near misses for names that images/ does not hold: one error for all of them.
     """
@@ -76,7 +76,11 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
             "\n".join(_unknown(name, by_name) for name in unknown),
             f"Known: {', '.join(by_name)}. 'portbench targets' says more of each.",
         )
-    return [by_name[name] for name in names]
+    chosen: dict[str, Target] = {}
+    for target in (by_name[name] for name in names):
+        if target.name not in chosen or target.version_named:
+            chosen[target.name] = target
+    return list(chosen.values())
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:

@@ -36,6 +36,7 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
+    metavar="N",
     help="How often the whole manifest is run, each time in fresh processes.",
 )
 @click.option(

@@ -101,6 +101,11 @@ def leaves_a_child():
     os._exit(9)
 
 
+def leaves_a_daemon():
+    subprocess.Popen(["sleep", "20"], start_new_session=True)
+    os._exit(9)
+
+
 def waits():
     """Until it is interrupted; then leaves in order, as the runner does."""
     heard = threading.Event()

@@ -98,6 +98,7 @@ def test_what_the_runner_prints_besides_its_events_is_passed_over(clone: Clone) 
         ("dies", 9, ["ended with exit status 9", "Illegal instruction: no AVX here", "--resume"]),
         ("dies_silently", 137, ["ended by SIGKILL", "wrote nothing to stderr"]),
         ("leaves_a_child", 9, ["ended with exit status 9"]),
+        ("leaves_a_daemon", 9, ["ended with exit status 9"]),
         ("has_no_device", 3, ["error: no accelerator found", "plug one in"]),
         ("lies", 1, ["x.json", "is not there"]),
         ("says_nothing", 1, ["ended with exit status 0"]),

@@ -47,7 +47,12 @@ def test_a_short_name_is_the_default_version_and_names_none(clone: Clone) -> Non
 
 def test_targets_keep_the_users_order_and_stand_once(clone: Clone) -> None:
     clone.add_version("torch", "1.12.0")
-    assert named(clone, "torch-cpu", "fake-cpu", "torch-cpu") == ["torch-1.12.0-cpu", "fake-1.0.0-cpu"]
+    names = ("torch-cpu", "fake-cpu", "torch-cpu", "torch-1.12.0-cpu")
+    chosen = find_targets(names, Checkout(clone.root))
+    assert [(target.name, target.version_named) for target in chosen] == [
+        ("torch-1.12.0-cpu", True),
+        ("fake-1.0.0-cpu", False),
+    ]
 
 
 def test_unknown_names_are_one_error_with_near_misses_and_the_known_ones(clone: Clone) -> None:
