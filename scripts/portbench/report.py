@@ -175,7 +175,7 @@ def _fallbacks(functions: Sequence[Row]) -> Iterator[Fallback]:
 
 def significant(value: float) -> str:
     """A number with three significant digits, or all digits before the point: 0.0123, 1.23, 12.3, 1,234."""
-    for limit, decimals in ((100, 0), (10, 1), (1, 2), (0.1, 3), (0.01, 4)):
+    for limit, decimals in ((100, 0), (10, 1), (1, 2), (0.1, 3), (0.01, 4), (0.001, 5)):
         if value >= limit:
             return f"{value:,.{decimals}f}"
     return f"{value:.2g}" if value else "0"

@@ -162,7 +162,8 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
     path = write("run.json", make_run(found, machine=HOSTILE))
     monkeypatch.setenv("COLUMNS", "400")
     shown = portbench("report", path).stdout
-    assert "[bold]x[/]|`<script>" in shown
+    # Machine twice, function twice, reason, and evidence with type and message.
+    assert shown.count("[bold]x[/]|`<script>") == 7
     assert all(line.isprintable() for line in shown.splitlines())
     with study_of([str(path)]) as study:
         text = markdown(report_of(study))
@@ -203,6 +204,7 @@ def test_an_output_that_cannot_be_written_is_said(results: Path, portbench: Comm
         (0, "0"),
         (0.000123456, "0.00012"),
         (0.0123456, "0.0123"),
+        (0.00123456, "0.00123"),
         (0.123456, "0.123"),
         (1.23456, "1.23"),
         (12.3456, "12.3"),
