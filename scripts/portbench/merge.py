@@ -82,14 +82,17 @@ def find_run_files(paths: Iterable[str]) -> Found:
     for given in paths:
         files = _files(given)
         journals = [file for file in files if file.name.endswith(JOURNAL)]
-        documents = [read_document(file, "run" if str(file) == given else "") for file in files if file not in journals]
-        runs = [document for document in documents if document.kind == "run"]
-        if not runs:
+        found = False
+        for file in (file for file in files if not file.name.endswith(JOURNAL)):
+            document = read_document(file, "run" if str(file) == given else "")
+            if document.kind == "run":
+                found = True
+                sources.setdefault(document.sha256, _source(document))
+            else:
+                others.append(file)
+        if not found:
             raise _no_run_file(given, journals)
-        for document in runs:
-            sources.setdefault(document.sha256, _source(document))
         unfinished += [journal for journal in journals if not _run_file_of(journal).exists()]
-        others += [document.path for document in documents if document.kind != "run"]
     return Found(tuple(sources.values()), tuple(dict.fromkeys(unfinished)), tuple(dict.fromkeys(others)))
 
 
