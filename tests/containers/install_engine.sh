@@ -13,11 +13,12 @@ install_engine() {
 }
 
 install_plugins() {
-    local work
+    local work mirror
     work=$(mktemp -d)
     mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$plugins"
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${DEBIAN_MIRROR:-http://deb.debian.org/debian} trixie main" \
-        >"$work/trixie.list"
+    # The mirror that this machine uses already, whichever it is.
+    mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -v security | head -n 1)
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$work/trixie.list"
     local apt=(apt-get -q -o "Dir::Etc::SourceList=$work/trixie.list" -o Dir::Etc::SourceParts=-
         -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
     "${apt[@]}" update
