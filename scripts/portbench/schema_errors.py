@@ -11,12 +11,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
-
-from jsonschema.exceptions import ValidationError
+from typing import Any, TypeAlias
 
 from portbench.jsonfile import json_path
 from portbench.printable import printable, shortened
+
+# A jsonschema ValidationError. Its annotations allow every field to be unset, which none is after a validation.
+Error: TypeAlias = Any
 
 _TYPES = {
     "null": "null",
@@ -37,24 +38,24 @@ class Mistake:
     sentence: str
 
 
-def explain(errors: Iterable[ValidationError], schema: Mapping[str, Any] | bool) -> list[Mistake]:
+def explain(errors: Iterable[Error], schema: Mapping[str, Any] | bool) -> list[Mistake]:
     """One mistake for each error, the most telling first: those near the document's top, unknown keys before others."""
     ordered = sorted(errors, key=lambda error: (len(error.absolute_path), _rank(error)))
     return [_mistake(error, schema) for error in ordered]
 
 
-def _rank(error: ValidationError) -> int:
+def _rank(error: Error) -> int:
     # A mistyped key is unknown and missing at once: the unknown one tells more.
     return {"additionalProperties": 0, "required": 1}.get(str(error.validator), 2)
 
 
-def _mistake(error: ValidationError, schema: Mapping[str, Any] | bool) -> Mistake:
+def _mistake(error: Error, schema: Mapping[str, Any] | bool) -> Mistake:
     error = _furthest(error)
     sentence = _SENTENCES.get(str(error.validator), _any_other)(error)
     return Mistake(json_path(list(error.absolute_path)), sentence + _condition(error, schema) + _meaning(error))
 
 
-def _furthest(error: ValidationError) -> ValidationError:
+def _furthest(error: Error) -> Error:
     """Down through anyOf and oneOf, into the alternative that fits best. Alternatives of another type do not fit."""
     while error.context and not _chooses_keys(error):
         branches = [list(found) for _, found in groupby(error.context, lambda child: child.schema_path[0])]
@@ -68,16 +69,16 @@ def _furthest(error: ValidationError) -> ValidationError:
     return error
 
 
-def _is_other_type(error: ValidationError) -> bool:
+def _is_other_type(error: Error) -> bool:
     return error.validator in ("type", "const", "enum") and not error.path
 
 
-def _chooses_keys(error: ValidationError) -> bool:
+def _chooses_keys(error: Error) -> bool:
     """Whether the alternatives only say which of some keys must be there."""
     return bool(_alternative_keys(error)) and all(not child.path for child in error.context or ())
 
 
-def _alternative_keys(error: ValidationError) -> list[str]:
+def _alternative_keys(error: Error) -> list[str]:
     if not isinstance(error.validator_value, list) or not isinstance(error.instance, dict):
         return []
     return [
@@ -88,7 +89,7 @@ def _alternative_keys(error: ValidationError) -> list[str]:
     ]
 
 
-def _unknown_key(error: ValidationError) -> str:
+def _unknown_key(error: Error) -> str:
     known = list(error.schema.get("properties", {}))
     unknown = [key for key in error.instance if key not in known]
     near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0.7)
@@ -97,7 +98,7 @@ def _unknown_key(error: ValidationError) -> str:
     return f"unknown key {_quoted(unknown[0])}{others}{guess}; known here: {', '.join(known)}"
 
 
-def _missing_key(error: ValidationError) -> str:
+def _missing_key(error: Error) -> str:
     missing = [key for key in error.validator_value if key not in error.instance]
     return (
         f"the key {_listed(missing[:1])} is missing"
@@ -106,7 +107,7 @@ def _missing_key(error: ValidationError) -> str:
     )
 
 
-def _needed_beside(error: ValidationError) -> str:
+def _needed_beside(error: Error) -> str:
     for key, others in error.validator_value.items():
         missing = [other for other in others if key in error.instance and other not in error.instance]
         if missing:
@@ -114,12 +115,12 @@ def _needed_beside(error: ValidationError) -> str:
     return _any_other(error)
 
 
-def _type(error: ValidationError) -> str:
+def _type(error: Error) -> str:
     types = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
     return _found(error, " or ".join(_TYPES[name] for name in types))
 
 
-def _alternatives(error: ValidationError) -> str:
+def _alternatives(error: Error) -> str:
     keys = _alternative_keys(error)
     if not keys:
         return _found(error, " or ".join(dict.fromkeys(_wanted(branch) for branch in error.validator_value)))
@@ -144,7 +145,7 @@ def _wanted(branch: Mapping[str, Any]) -> str:
     return "an object"
 
 
-def _enum(error: ValidationError) -> str:
+def _enum(error: Error) -> str:
     allowed = error.validator_value
     near = []
     if isinstance(error.instance, str):
@@ -153,14 +154,14 @@ def _enum(error: ValidationError) -> str:
     return _found(error, "one of " + ", ".join(json.dumps(value) for value in allowed)) + guess
 
 
-def _found(error: ValidationError, expected: str) -> str:
+def _found(error: Error, expected: str) -> str:
     # Below propertyNames the instance is a key, and the path ends at the object that holds it.
     of_key = "the key " if "propertyNames" in error.absolute_schema_path else ""
     return f"found {of_key}{_value(error.instance)}, expected {expected}"
 
 
-def _size(fewest: bool, noun: str) -> Callable[[ValidationError], str]:
-    def sentence(error: ValidationError) -> str:
+def _size(fewest: bool, noun: str) -> Callable[[Error], str]:
+    def sentence(error: Error) -> str:
         limit, size = error.validator_value, len(error.instance)
         bound = "at least" if fewest else "at most"
         return f"found {size} {noun}{'s' * (size != 1)}, expected {bound} {limit}"
@@ -168,11 +169,11 @@ def _size(fewest: bool, noun: str) -> Callable[[ValidationError], str]:
     return sentence
 
 
-def _any_other(error: ValidationError) -> str:
+def _any_other(error: Error) -> str:
     return printable(shortened(error.message, 300))
 
 
-_SENTENCES: dict[str, Callable[[ValidationError], str]] = {
+_SENTENCES: dict[str, Callable[[Error], str]] = {
     "additionalProperties": _unknown_key,
     "required": _missing_key,
     "dependentRequired": _needed_beside,
@@ -194,12 +195,13 @@ _SENTENCES: dict[str, Callable[[ValidationError], str]] = {
 }
 
 
-def _condition(error: ValidationError, root: Any) -> str:
+def _condition(error: Error, root: Any) -> str:
     """Under which condition the broken rule holds, where it stands below if ... then: `` (where outcome is "passed")``.
 
     A definition that is referred to holds without the condition of the place that refers to it.
     """
-    schema, terms = root, []
+    schema = root
+    terms: list[str] = []
     for step in error.absolute_schema_path:
         while isinstance(schema, dict) and "$ref" in schema and step not in schema:
             schema, terms = root["$defs"][schema["$ref"].removeprefix("#/$defs/")], []
@@ -212,7 +214,7 @@ def _condition(error: ValidationError, root: Any) -> str:
     return f" (where {' and '.join(terms)})" if terms else ""
 
 
-def _meaning(error: ValidationError) -> str:
+def _meaning(error: Error) -> str:
     """What the schema says of the value, in brackets, where the value itself is wrong and not its keys."""
     of_keys = error.validator in ("additionalProperties", "required", "dependentRequired", "oneOf", "anyOf")
     description = "" if of_keys or not isinstance(error.schema, dict) else error.schema.get("description", "")
