@@ -95,11 +95,15 @@ def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator
             raise BadInput(f"{path}: $.functions[{f}]: {name} stands twice", "Put all its tests into one entry.")
         functions.add(name)
         ids = set()
+        templates = set()
         for t, template in enumerate(entry["tests"]):
             where = f"$.functions[{f}].tests[{t}]"
+            if template["id"] in templates:
+                raise _twice(path, where, name, template["id"])
+            templates.add(template["id"])
             for test in _grid(path, where, template):
                 if test["id"] in ids:
-                    raise BadInput(f"{path}: {where}: {name} has the test id {test['id']!r} twice", "Rename one.")
+                    raise _twice(path, where, name, test["id"])
                 ids.add(test["id"])
                 if "grid" in template:
                     _check_filled(path, where, document, entry, test, checker)
@@ -111,6 +115,10 @@ def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator
                     )
                 parameters = test.get("params", {}) if case != "call" else _without(test, "id", "case")
                 yield Test(function=name, id=test["id"], case=case, parameters=parameters)
+
+
+def _twice(path: Path, where: str, function: str, test: str) -> BadInput:
+    return BadInput(f"{path}: {where}: {function} has the test id {test!r} twice", "Rename one.")
 
 
 def _grid(path: Path, where: str, template: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -10,18 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contracts import ROOT
 
 from portbench.checkout import find_checkout
 from portbench.environments import make_environment
 from portbench.targets import find_targets
-
-ROOT = Path(__file__).resolve().parents[2]
-VERSIONS = {
-    "torch": ("1.12.0", "2.9.0"),
-    "tensorflow": ("2.11.0", "2.21.0"),
-    "jax": ("0.4.13", "0.10.2"),
-}
-TARGETS = [f"{framework}-{version}-cpu" for framework, versions in VERSIONS.items() for version in versions]
 
 
 @pytest.fixture(scope="session")
@@ -56,11 +49,3 @@ def run_manifest(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict
         return made[key]
 
     return run
-
-
-def outcomes(document: dict[str, Any]) -> dict[str, dict[str, set[str]]]:
-    """Per function and test, the outcomes over the runs."""
-    found: dict[str, dict[str, set[str]]] = {}
-    for result in document["results"]:
-        found.setdefault(result["function"], {}).setdefault(result["test"], set()).add(result["outcome"])
-    return found

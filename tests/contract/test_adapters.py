@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from conftest import ROOT, TARGETS, VERSIONS, outcomes
+from contracts import ROOT, TARGETS, VERSIONS, outcomes
 
 pytestmark = pytest.mark.frameworks
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import VERSIONS, outcomes
+from contracts import VERSIONS, outcomes
 
 pytestmark = pytest.mark.frameworks
 

@@ -10,7 +10,7 @@ import resource
 import signal
 
 import pytest
-from conftest import alive, cases, descendants, numbered
+from drive import alive, cases, descendants, numbered
 
 TESTS = 40
 

@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, alive, cases
+from drive import ROOT, alive, cases
 
 FAULTS = ROOT / "manifests" / "faults" / "fake.json"
 

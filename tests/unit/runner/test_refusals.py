@@ -6,7 +6,7 @@ import json
 import types
 
 import pytest
-from conftest import cases, numbered, write_manifest
+from drive import cases, numbered, write_manifest
 
 from runners.core import resolve
 

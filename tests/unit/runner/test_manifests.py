@@ -1,0 +1,30 @@
+"""The runner accepts and refuses the same manifests as the host: tests/examples holds them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from drive import ROOT
+
+from runners.core import manifest
+from runners.core.errors import BadInput
+
+EXAMPLES = ROOT / "tests" / "examples" / "manifest"
+
+
+def examples(kind):
+    return [pytest.param(path, id=path.stem) for path in sorted((EXAMPLES / kind).glob("*.json"))]
+
+
+@pytest.mark.parametrize("path", examples("valid"))
+def test_valid(path):
+    framework = json.loads(path.read_text("utf-8"))["framework"]
+    assert manifest.read(path, framework).tests
+
+
+@pytest.mark.parametrize("path", examples("invalid"))
+def test_invalid(path):
+    with pytest.raises(BadInput) as refused:
+        manifest.read(path, "torch")
+    assert str(path) in str(refused.value)
