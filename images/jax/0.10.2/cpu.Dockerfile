@@ -17,13 +17,15 @@ COPY runners runners
 
 ARG PORTBENCH_RUNNER_COMMIT=""
 ENV PORTBENCH_RUNNER_COMMIT=$PORTBENCH_RUNNER_COMMIT
+ARG PORTBENCH_SOURCE_SHA256=""
 LABEL org.opencontainers.image.title="portbench jax 0.10.2 cpu" \
       org.opencontainers.image.version="0.10.2" \
       org.opencontainers.image.revision="$PORTBENCH_RUNNER_COMMIT" \
       org.opencontainers.image.licenses="Apache-2.0" \
       portbench.framework="jax" \
       portbench.version="0.10.2" \
-      portbench.device="cpu"
+      portbench.device="cpu" \
+      portbench.source_sha256="$PORTBENCH_SOURCE_SHA256"
 USER 65532:65532
 ENTRYPOINT ["as-owner", "python", "-m", "runners", "--framework", "jax", "--device", "cpu"]
 CMD ["--manifest", "manifests/study/jax.json", "--out", "/results"]

@@ -17,13 +17,15 @@ COPY runners runners
 
 ARG PORTBENCH_RUNNER_COMMIT=""
 ENV PORTBENCH_RUNNER_COMMIT=$PORTBENCH_RUNNER_COMMIT
+ARG PORTBENCH_SOURCE_SHA256=""
 LABEL org.opencontainers.image.title="portbench tensorflow 2.11.0 cpu" \
       org.opencontainers.image.version="2.11.0" \
       org.opencontainers.image.revision="$PORTBENCH_RUNNER_COMMIT" \
       org.opencontainers.image.licenses="Apache-2.0" \
       portbench.framework="tensorflow" \
       portbench.version="2.11.0" \
-      portbench.device="cpu"
+      portbench.device="cpu" \
+      portbench.source_sha256="$PORTBENCH_SOURCE_SHA256"
 USER 65532:65532
 ENTRYPOINT ["as-owner", "python", "-m", "runners", "--framework", "tensorflow", "--device", "cpu"]
 CMD ["--manifest", "manifests/study/tensorflow.json", "--out", "/results"]
