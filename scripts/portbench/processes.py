@@ -11,14 +11,21 @@ from pathlib import Path
 
 
 def run_to_end(
-    command: Sequence[str | Path], cwd: Path | None = None, env: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    told: str | None = None,
+    limit_s: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command, its output captured. An exception here (Ctrl-C) kills it and all that it started."""
+    """Runs a command, its output captured; ``told`` is what it reads from stdin.
+
+    An exception here (Ctrl-C, or subprocess.TimeoutExpired after ``limit_s``) kills it and all that it started.
+    """
     process = subprocess.Popen(
         command,
         cwd=cwd,
         env=env,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if told is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -26,7 +33,7 @@ def run_to_end(
         start_new_session=True,
     )
     try:
-        stdout, stderr = process.communicate()
+        stdout, stderr = process.communicate(told, limit_s)
     except BaseException:
         kill_group(process)
         raise

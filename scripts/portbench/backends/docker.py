@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
 from portbench import processes
 from portbench.backends import Command, RunnerArguments
 from portbench.checkout import Checkout
+from portbench.doctor import engine
 from portbench.errors import EnvironmentFailed, TargetUnavailable
+from portbench.findings import Finding, Findings, error, obstacle, ok
+from portbench.machine import Machine
 from portbench.targets import Target
-
-_ANSWER_LIMIT_S = 20
 
 
 @dataclass(frozen=True)
@@ -26,31 +25,32 @@ class Docker:
     """The backend ``docker``."""
 
     checkout: Checkout
+    machine: Machine = field(default_factory=Machine)
     name: str = "docker"
 
-    def obstacle(self, target: Target) -> TargetUnavailable | None:
-        """No Dockerfile, no engine, no Compose, or no image."""
+    def findings(self, target: Target) -> Findings:
+        """Dockerfile, engine, Compose, image; for a GPU how a container gets at it."""
         if target.dockerfile is None:
-            return TargetUnavailable(
-                f"{target.name} has no {target.device}.Dockerfile", "Use --backend venv for this target."
+            yield error(
+                "Dockerfile", f"{target.name} has no {target.device}.Dockerfile", "Use --backend venv for this target."
             )
-        return self.engine_obstacle() or self._image_obstacle(target)
+            return
+        usable = True
+        for finding in engine.engine_and_compose(self.machine):
+            usable = usable and finding.verdict != "error"
+            yield finding
+        if usable:
+            yield self._image(target)
+            if target.device == "gpu":
+                yield engine.gpu_access(self.machine)
+
+    def obstacle(self, target: Target) -> TargetUnavailable | None:
+        """The first of the findings that is one."""
+        return obstacle(self.findings(target))
 
     def engine_obstacle(self) -> TargetUnavailable | None:
         """Why no container can be started here at all, or None."""
-        if shutil.which("docker") is None:
-            return TargetUnavailable("there is no docker command", "Install Docker Engine and its Compose plugin.")
-        answer = self._docker("version", "--format", "{{.Server.Version}}")
-        if answer.returncode:
-            return TargetUnavailable(
-                f"no Docker engine answers: {_last_line(answer)}",
-                "Start it (systemctl start docker), or ask to be let into the group docker.",
-            )
-        if self._docker("compose", "version").returncode:
-            return TargetUnavailable(
-                "Docker has no Compose plugin, version 2", "Install docker-compose-plugin (or docker-compose-v2)."
-            )
-        return None
+        return obstacle(engine.engine_and_compose(self.machine))
 
     def image_name(self, target: Target) -> str | None:
         """The image of the target's service, or None if compose.yaml has no such service or Compose cannot read it."""
@@ -109,40 +109,30 @@ class Docker:
             remove=["docker", "rm", "--force", container],
         )
 
-    def _image_obstacle(self, target: Target) -> TargetUnavailable | None:
+    def _image(self, target: Target) -> Finding:
         name = self.image_name(target)
         if name is None:
-            return TargetUnavailable(
+            return error(
+                "image",
                 f"compose.yaml has no service {target.service}, or cannot be read",
                 "'docker compose config' says what is wrong with it.",
             )
-        if self.image_digest(target) is None:
+        if self._docker("image", "inspect", "--format", "{{.Id}}", name).returncode:
             version = f"{target.framework.upper()}_VERSION={target.version}"
-            return TargetUnavailable(
-                f"the image {name} is not built", f"Build it: {version} docker compose build {target.service}"
+            return error(
+                "image", f"the image {name} is not built", f"Build it: {version} docker compose build {target.service}"
             )
-        return None
+        return ok("image", f"{name} is built")
 
     def _runner_commit(self) -> str:
         # Of the last change in what the image holds of this repository, so that other commits make no other image.
         folders = ("runners", "schema")
-        commit = _answer(["git", "log", "-1", "--format=%H", "--", *folders], self.checkout.root)
-        changed = _answer(["git", "status", "--porcelain", "--", *folders], self.checkout.root)
+        commit = self.machine.ask(["git", "log", "-1", "--format=%H", "--", *folders], self.checkout.root)
+        changed = self.machine.ask(["git", "status", "--porcelain", "--", *folders], self.checkout.root)
         return commit.stdout.strip() + ("+" if changed.stdout.strip() else "") if commit.returncode == 0 else ""
 
     def _environment(self, target: Target) -> dict[str, str]:
         return {**os.environ, f"{target.framework.upper()}_VERSION": target.version}
 
     def _docker(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        return _answer(["docker", *arguments], self.checkout.root, env)
-
-
-def _answer(command: list[str], folder: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=_ANSWER_LIMIT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess(command, 1, "", str(error))
-
-
-def _last_line(answer: subprocess.CompletedProcess[str]) -> str:
-    return (answer.stderr.strip().splitlines() or [f"exit status {answer.returncode}"])[-1]
+        return self.machine.ask(["docker", *arguments], self.checkout.root, env)

@@ -10,6 +10,7 @@ from portbench import environments
 from portbench.backends import Command, RunnerArguments
 from portbench.checkout import Checkout
 from portbench.errors import TargetUnavailable
+from portbench.findings import Findings, error, obstacle, ok
 from portbench.targets import Target
 
 
@@ -20,14 +21,20 @@ class Venv:
     checkout: Checkout
     name: str = "venv"
 
-    def obstacle(self, target: Target) -> TargetUnavailable | None:
-        """A target without a lock has only an image."""
+    def findings(self, target: Target) -> Findings:
+        """The lock: a target without one has only an image."""
         if target.lock is None:
-            return TargetUnavailable(
+            yield error(
+                "lock",
                 f"{target.name} has no {target.device}.lock, so it runs in a container only",
                 "Use --backend docker, or write the lock's .in file and call 'portbench lock'.",
             )
-        return None
+            return
+        yield ok("lock", str(target.lock.relative_to(self.checkout.root)))
+
+    def obstacle(self, target: Target) -> TargetUnavailable | None:
+        """The first of the findings that is one."""
+        return obstacle(self.findings(target))
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
         """Makes the environment, once."""
