@@ -93,7 +93,7 @@ def test_an_image_that_is_not_built_is_one_error_that_says_how(image: str) -> No
         subprocess.run(["docker", "rmi", "portbench/fake:kept"], check=True, capture_output=True)
     assert done.returncode == 3
     assert f"the image {image} is not built" in done.stderr
-    assert "docker compose build fake-cpu" in done.stderr
+    assert "portbench images build fake-1.0.0-cpu" in done.stderr
 
 
 def test_a_stopped_engine_is_one_error_that_says_how(tmp_path: Path, monkeypatch) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import socket
 import subprocess
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from portbench import processes
+from portbench import compose
 from portbench.backends import Command, RunnerArguments
 from portbench.checkout import Checkout
 from portbench.doctor import engine
-from portbench.errors import EnvironmentFailed, TargetUnavailable
+from portbench.errors import BadInput, EnvironmentFailed, TargetUnavailable
 from portbench.findings import Finding, Findings, error, obstacle, ok
 from portbench.machine import Machine
 from portbench.targets import Target
@@ -54,12 +52,10 @@ class Docker:
 
     def image_name(self, target: Target) -> str | None:
         """The image of the target's service, or None if compose.yaml has no such service or Compose cannot read it."""
-        answer = self._docker("compose", "config", "--format", "json", env=self._environment(target))
-        if answer.returncode:
+        try:
+            return compose.image_names([target], self.checkout, self.machine).get(target.name)
+        except BadInput:
             return None
-        services = json.loads(answer.stdout)["services"]
-        name = services.get(target.service, {}).get("image")
-        return str(name) if name else None
 
     def image_digest(self, target: Target) -> str | None:
         """The id of the target's image (sha256:...), or None if it is not built."""
@@ -71,15 +67,11 @@ class Docker:
         """Brings the image up to date with the clone, which takes a second where only the runner has changed: an image
         that lags behind would give the results of older code. Raises EnvironmentFailed."""
         before = self.image_digest(target)
-        command = ["docker", "compose", "build", "--quiet", target.service]
-        surroundings = {**self._environment(target), "PORTBENCH_RUNNER_COMMIT": self._runner_commit()}
-        done = processes.run_to_end(command, cwd=self.checkout.root, env=surroundings)
-        if done.returncode:
-            raise EnvironmentFailed(
-                f"the image of {target.name} could not be brought up to date with this clone\n"
-                f"{processes.tail(done.stderr)}",
-                "Mend what it says, or use --backend venv. 'docker compose run' takes the image as it is.",
-            )
+        try:
+            compose.build(target, self.checkout, self.machine)
+        except EnvironmentFailed as failure:
+            failure.remedy += " Or use --backend venv; 'docker compose run' takes the image as it is."
+            raise
         if self.image_digest(target) != before:
             say(f"{target.name}: the image was brought up to date with this clone")
 
@@ -95,7 +87,7 @@ class Docker:
             argv += ["--volume", f"{arguments.manifest}:{manifest}:ro"]
         argv += [target.service, "--version", target.version, *arguments.words(manifest, "/results")]
         env = {
-            **self._environment(target),
+            **compose.environment(target),
             "PORTBENCH_RESULTS": str(arguments.out),
             "PORTBENCH_MACHINE": socket.gethostname(),
             "PORTBENCH_IMAGE_DIGEST": self.image_digest(target) or "",
@@ -118,21 +110,8 @@ class Docker:
                 "'docker compose config' says what is wrong with it.",
             )
         if self._docker("image", "inspect", "--format", "{{.Id}}", name).returncode:
-            version = f"{target.framework.upper()}_VERSION={target.version}"
-            return error(
-                "image", f"the image {name} is not built", f"Build it: {version} docker compose build {target.service}"
-            )
+            return error("image", f"the image {name} is not built", f"Build it: portbench images build {target.name}")
         return ok("image", f"{name} is built")
-
-    def _runner_commit(self) -> str:
-        # Of the last change in what the image holds of this repository, so that other commits make no other image.
-        folders = ("runners", "schema")
-        commit = self.machine.ask(["git", "log", "-1", "--format=%H", "--", *folders], self.checkout.root)
-        changed = self.machine.ask(["git", "status", "--porcelain", "--", *folders], self.checkout.root)
-        return commit.stdout.strip() + ("+" if changed.stdout.strip() else "") if commit.returncode == 0 else ""
-
-    def _environment(self, target: Target) -> dict[str, str]:
-        return {**os.environ, f"{target.framework.upper()}_VERSION": target.version}
 
     def _docker(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return self.machine.ask(["docker", *arguments], self.checkout.root, env)
