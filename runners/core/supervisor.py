@@ -7,6 +7,8 @@ consequence, so a fresh worker takes over. Each of the ``runs`` passes begins wi
 from __future__ import annotations
 
 import datetime
+import shutil
+import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Any, Dict, Mapping, Sequence
 
 from runners.core import environment, failure, journal, resolve
-from runners.core.errors import BadInput, FrameworkFailed, NothingRan
+from runners.core.errors import BadInput, FrameworkFailed, NothingRan, StorageFailed
 from runners.core.journal import Journal
 from runners.core.manifest import Manifest, Test
 from runners.core.progress import Progress
@@ -49,7 +51,8 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
     is left behind.
     """
     names = list(dict.fromkeys(test.function for test in manifest.tests))
-    zygote = Zygote(settings.framework, settings.device, names)
+    scratch = _scratch_folder()
+    zygote = Zygote(settings.framework, settings.device, names, scratch)
     book: Journal | None = None
     try:
         worker = zygote.start_worker()
@@ -73,6 +76,15 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         return path
     finally:
         zygote.close()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _scratch_folder() -> Path:
+    """Working and temporary folder of the workers: what tests and frameworks leave behind in files goes with it."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="portbench-"))
+    except OSError as error:
+        raise StorageFailed(f"no temporary folder can be made: {error}", "Make room, or set TMPDIR.") from error
 
 
 def _run_all(

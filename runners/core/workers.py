@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any, NamedTuple, Sequence
 
 from runners.core import environment
@@ -164,9 +165,13 @@ class Worker:
 
 
 class Zygote:
-    """The process that forks the workers, restarted whenever it is found dead."""
+    """The process that forks the workers, restarted whenever it is found dead.
 
-    def __init__(self, framework: str, device: str, functions: Sequence[str]) -> None:
+    ``scratch`` becomes the working and temporary folder of the workers.
+    """
+
+    def __init__(self, framework: str, device: str, functions: Sequence[str], scratch: Path) -> None:
+        self._environment = {**os.environ, "TMPDIR": str(scratch)}
         self._arguments = [framework, device]
         self._functions = list(functions)
         self._process: subprocess.Popen[bytes] | None = None
@@ -236,6 +241,7 @@ class Zygote:
             stderr=output_write,
             pass_fds=[theirs.fileno()],
             cwd=str(RUNNERS.parent),
+            env=self._environment,
             start_new_session=True,
         )
         theirs.close()

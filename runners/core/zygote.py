@@ -22,6 +22,7 @@ import resource
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 from typing import Sequence
@@ -83,6 +84,7 @@ def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, devi
         os.close(output)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _prefer_as_victim()
+        os.chdir(tempfile.gettempdir())
         faulthandler.enable()
         faulthandler.register(signal.SIGUSR1, all_threads=True)
         phase = mmap.mmap(phase_file, 1)

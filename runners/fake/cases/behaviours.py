@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 from runners.core.trial import Trial
 from runners.fake.library import Tensor
@@ -117,6 +119,15 @@ def leaves_a_child(trial: Trial) -> None:
     trial.call(1)
     _start_child()
     os._exit(0)
+
+
+def leaves_files(trial: Trial) -> None:
+    """Writes to its working folder and to the temporary one, and cleans nothing up."""
+    trial.call(1)
+    Path("left-in-the-working-folder").write_text("x")
+    _, name = tempfile.mkstemp()
+    print(f"{Path.cwd()}|{name}", flush=True)
+    trial.check(True, "")
 
 
 def hangs_with_a_child(trial: Trial) -> None:

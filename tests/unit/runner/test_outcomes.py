@@ -122,6 +122,15 @@ def test_nothing_outlives_the_run(run):
     assert not alive(child)
 
 
+def test_files_that_a_test_leaves_are_removed(run):
+    folder, name = (
+        run(cases("leaves_files"), "--runs", "1").results["leaves_files"]["output"]["text"].strip().split("|")
+    )
+    assert Path(folder) == Path(name).parent
+    assert Path(folder) not in (Path.cwd(), ROOT)
+    assert not Path(folder).exists()
+
+
 MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
 
 
