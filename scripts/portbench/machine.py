@@ -28,7 +28,6 @@ class Process:
     files: frozenset[str] | None
 
 
-@dataclass(frozen=True)
 class Machine:
     """This machine."""
 
@@ -86,6 +85,10 @@ class Machine:
         """Whether a file can be made in the folder, or the folder itself where it is not there yet."""
         there = _nearest(folder)
         return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+    def may_use(self, path: str | Path) -> bool:
+        """Whether a file or device can be opened for reading and writing."""
+        return os.access(path, os.R_OK | os.W_OK)
 
     def free_bytes(self, path: Path) -> int | None:
         """What this user can still write on the disk where the path lies, or would lie."""

@@ -1,4 +1,5 @@
-"""Runs a manifest on targets, one after the other: choose a backend, prepare it, start the runner, follow its events.
+"""Runs a manifest on targets, one after the other: check what the target needs, choose a backend, prepare it, start the
+runner, follow its events.
 
 A target that cannot run is an error of its own and does not keep the others from running. An interruption ends all.
 """
@@ -8,14 +9,15 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from portbench.backends import RunnerArguments
-from portbench.backends.choice import choose_backend
 from portbench.checkout import Checkout
+from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import Interrupted, PortbenchError, RunFailed, StorageFailed
 from portbench.events import Ended, Failed
+from portbench.machine import Machine
 from portbench.manifest_files import find_manifest
 from portbench.progress import Reporter
 from portbench.runner_process import Runner, running, stoppable
@@ -50,6 +52,7 @@ class RunPlan:
     """By the framework of the target."""
     again: str
     """The command line that goes on with an interrupted run."""
+    machine: Machine = field(default_factory=Machine)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class TargetResult:
     error: PortbenchError | None
 
 
-def plan_run(options: RunOptions, checkout: Checkout) -> RunPlan:
+def plan_run(options: RunOptions, checkout: Checkout, machine: Machine | None = None) -> RunPlan:
     """Looks everything up before anything runs. Raises UnknownTarget, BadInput or StorageFailed."""
     targets = find_targets(options.targets, checkout)
     out = Path(options.out).absolute()
@@ -90,7 +93,8 @@ def plan_run(options: RunOptions, checkout: Checkout) -> RunPlan:
         )
         for framework, manifest in manifests.items()
     }
-    return RunPlan(checkout, tuple(targets), options.backend, arguments, command_to_resume(options))
+    again = command_to_resume(options)
+    return RunPlan(checkout, tuple(targets), options.backend, arguments, again, machine or Machine())
 
 
 def command_to_resume(options: RunOptions) -> str:
@@ -138,7 +142,8 @@ def _run_target(plan: RunPlan, target: Target, reporter: Reporter) -> TargetResu
     run_file: Path | None = None
     failure: PortbenchError | None = None
     try:
-        backend, why = choose_backend(plan.backend, target, plan.checkout)
+        out = plan.arguments[target.framework].out
+        backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, out)
         backend_name = backend.name
         reporter.say(f"{target.name}: backend {backend.name} ({why})")
         backend.prepare(target, reporter.say)

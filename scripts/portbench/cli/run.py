@@ -11,6 +11,7 @@ from rich.console import Console
 from portbench.backends.choice import BACKENDS
 from portbench.checkout import find_checkout
 from portbench.cli import cli
+from portbench.machine import Machine
 from portbench.progress import Reporter
 from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_targets
 
@@ -128,7 +129,7 @@ def command(
         out=out,
         json=as_json,
     )
-    plan = plan_run(options, find_checkout())
+    plan = plan_run(options, find_checkout(), context.find_object(Machine))
     results = run_targets(plan, Reporter(Console(stderr=as_json), Console(stderr=True)))
     if as_json:
         click.echo(json.dumps({"targets": _as_data(results)}, indent=2))

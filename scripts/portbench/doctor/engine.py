@@ -7,15 +7,15 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-from portbench.doctor.versions import shown, version_in
+from portbench.doctor.versions import Version, version_in
 from portbench.findings import Finding, Findings, error, ok, warning
 from portbench.machine import Machine
 
 # The images hold a C library that starts threads by clone3. Before 20.10.10 the default seccomp profile answers that
 # with EPERM, where the library expects ENOSYS to fall back to clone, and no thread can be started.
-OLDEST_ENGINE = (20, 10, 10)
+OLDEST_ENGINE = Version((20, 10, 10), "20.10.10")
 # The first to know `uts`, by which a container has the machine's own name (compose.yaml).
-OLDEST_COMPOSE = (2, 15, 1)
+OLDEST_COMPOSE = Version((2, 15, 1), "2.15.1")
 
 
 def engine_and_compose(machine: Machine) -> Findings:
@@ -105,11 +105,11 @@ def _engine(answer: CompletedProcess[str]) -> Finding:
     if version < OLDEST_ENGINE:
         return error(
             "Docker",
-            f"Docker Engine {shown(version)} is too old: before {shown(OLDEST_ENGINE)} the images' programs cannot "
+            f"Docker Engine {version} is too old: before {OLDEST_ENGINE} the images' programs cannot "
             "start threads in it",
             "Update Docker Engine.",
         )
-    return ok("Docker", f"Engine {shown(version)} answers ({shown(OLDEST_ENGINE)} or newer is needed)")
+    return ok("Docker", f"Engine {version} answers ({OLDEST_ENGINE} or newer is needed)")
 
 
 def _compose(answer: CompletedProcess[str]) -> Finding:
@@ -125,10 +125,10 @@ def _compose(answer: CompletedProcess[str]) -> Finding:
     if version < OLDEST_COMPOSE:
         return error(
             "Compose",
-            f"Docker Compose {shown(version)} is too old: before {shown(OLDEST_COMPOSE)} it cannot read compose.yaml",
+            f"Docker Compose {version} is too old: before {OLDEST_COMPOSE} it cannot read compose.yaml",
             "Update docker-compose-plugin (or docker-compose-v2).",
         )
-    return ok("Compose", f"{shown(version)} ({shown(OLDEST_COMPOSE)} or newer is needed)")
+    return ok("Compose", f"{version} ({OLDEST_COMPOSE} or newer is needed)")
 
 
 def _bases(dockerfile: str) -> list[str]:

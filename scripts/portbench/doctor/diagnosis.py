@@ -1,0 +1,137 @@
+"""Whether a target can run here, and how: the device, then the backend, then what the backend needs.
+
+``diagnose`` looks at everything, for people. ``ready_backend`` looks only at what is quick, and raises at the first
+obstacle, for ``portbench run``. Both go through the same checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from portbench.backends import Backend
+from portbench.backends.choice import choose_backend
+from portbench.backends.docker import Docker
+from portbench.backends.venv import Venv
+from portbench.checkout import Checkout
+from portbench.doctor import engine, host, packages
+from portbench.doctor.facts import facts, image_build_gb, is_measured
+from portbench.doctor.gpu import gpu
+from portbench.doctor.tpu import lock_file, tpu
+from portbench.findings import Finding, Findings, first_error, warning
+from portbench.machine import Machine
+from portbench.targets import Target
+
+_DOCKER_REMEDY = "Make room (docker system df; docker builder prune), or move Docker's data-root to another disk."
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found for one target. ``backend`` None: no backend can run it, and the findings say why."""
+
+    target: Target
+    backend: str | None
+    why: str
+    """Why this backend, in a few words."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def obstacle(self) -> Finding | None:
+        """What keeps the target from running, or None."""
+        return first_error(self.findings)
+
+
+def diagnose(
+    target: Target, backend: str, checkout: Checkout, machine: Machine, out: Path, thorough: bool = True
+) -> Diagnosis:
+    """Everything about one target, with ``backend`` auto, docker or venv as in ``portbench run``.
+
+    Without ``thorough`` nothing that takes longer than a command of Docker's.
+    """
+    docker = list(Docker(checkout, machine).findings(target)) if backend != "venv" else []
+    venv = list(Venv(checkout).findings(target)) if backend != "docker" else []
+    without_docker, without_venv = first_error(docker), first_error(venv)
+    if backend == "auto" and without_docker is None:
+        chosen, why, findings = "docker", "an engine answers and the image is built", docker
+    elif backend == "auto" and without_venv is None:
+        chosen, why, findings = "venv", without_docker.message if without_docker else "", venv
+    elif backend == "auto":
+        chosen, why, findings = None, "", [*docker, *venv]
+    else:
+        chosen, why, findings = backend, f"as --backend {backend} asks", [*docker, *venv]
+    usable = chosen is not None and first_error(findings) is None
+    needs = _needs(target, chosen, machine, thorough) if usable else _build(target, machine) if docker else ()
+    everywhere = (*host.memory(machine), host.results(machine, out))
+    return Diagnosis(target, chosen, why, (*_device(target, machine, thorough), *findings, *needs, *everywhere))
+
+
+def examine(targets: Sequence[Target], backend: str, machine: Machine, out: Path) -> list[Finding]:
+    """What is to say of the machine itself, for all of these targets."""
+    found = [*host.memory(machine), host.results(machine, out)]
+    if backend != "venv":
+        found += engine.engine_and_compose(machine)
+    if backend != "docker":
+        found.append(packages.index(machine))
+    gpus = [target for target in targets if target.device == "gpu"]
+    if gpus:
+        found += gpu(machine, gpus, thorough=True)
+    if any(target.device == "tpu" for target in targets):
+        found += tpu(machine)
+        found += lock_file(machine) if backend != "docker" else ()
+    return found
+
+
+def ready_backend(backend: str, target: Target, checkout: Checkout, machine: Machine, out: Path) -> tuple[Backend, str]:
+    """The backend that runs the target here, and why it; quick.
+
+    Raises TargetUnavailable or StorageFailed with the first obstacle and its remedy.
+    """
+    if backend != "current":
+        _refuse(_device(target, machine, thorough=False))
+    chosen, why = choose_backend(backend, target, checkout, machine)
+    _refuse(_needs(target, chosen.name, machine, thorough=False))
+    _refuse([host.results(machine, out)])
+    return chosen, why
+
+
+def _refuse(findings: Iterable[Finding]) -> None:
+    obstacle = first_error(findings)
+    if obstacle:
+        raise obstacle.failure
+
+
+def _device(target: Target, machine: Machine, thorough: bool) -> Findings:
+    if target.device == "gpu":
+        yield from gpu(machine, [target], thorough)
+    elif target.device == "tpu":
+        yield from tpu(machine)
+
+
+def _needs(target: Target, backend: str | None, machine: Machine, thorough: bool) -> Findings:
+    """What the backend needs, once it can be used at all."""
+    if backend == "docker":
+        need = float(facts()["space"]["image_update"]["more_gb"])
+        yield _docker_disk(machine, need, "to bring the image up to date")
+    elif backend == "venv":
+        if target.device == "tpu":
+            yield from lock_file(machine)
+        yield from packages.environment(machine, target, thorough)
+
+
+def _build(target: Target, machine: Machine) -> Findings:
+    """What the image that is missing needs."""
+    if target.dockerfile and engine.information(machine):
+        yield _docker_disk(machine, image_build_gb(target), "to build the image", is_measured(target))
+        yield from engine.base_images(machine, target.dockerfile)
+
+
+def _docker_disk(machine: Machine, need_gb: float, purpose: str, certain: bool = True) -> Finding:
+    folder = engine.data_folder(machine)
+    if folder is None:
+        return warning(
+            "disk",
+            f"the engine keeps its images elsewhere; it needs {need_gb:g} GB there {purpose}",
+            "docker system df",
+        )
+    return host.disk(machine, "disk", folder, need_gb, purpose, _DOCKER_REMEDY, certain)

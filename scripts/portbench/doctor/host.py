@@ -1,0 +1,55 @@
+"""What every target needs: memory, a folder for its results, space on disk."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from portbench.doctor.facts import GB, facts
+from portbench.findings import Finding, Findings, error, ok, warning
+from portbench.jsonfile import shown
+from portbench.machine import Machine
+
+
+def memory(machine: Machine) -> Findings:
+    """Whether enough is available. Silent where the kernel does not say."""
+    told = machine.read("/proc/meminfo") or ""
+    sizes = {name: int(kib) * 1024 / GB for name, kib in re.findall(r"^(\w+):\s+(\d+) kB", told, re.MULTILINE)}
+    if "MemAvailable" not in sizes or "MemTotal" not in sizes:
+        return
+    free, total, need = sizes["MemAvailable"], sizes["MemTotal"], facts()["memory"]["available_gb"]
+    if free < need:
+        yield warning(
+            "memory",
+            f"{free:.1f} of {total:.1f} GB are available; the study takes about {need} GB",
+            "End other programs: a test that the kernel kills for lack of memory is recorded as crashed.",
+        )
+    else:
+        yield ok("memory", f"{free:.1f} of {total:.1f} GB are available")
+
+
+def results(machine: Machine, folder: Path) -> Finding:
+    """Whether run files can be written to the folder."""
+    if not machine.may_write(folder):
+        return error(
+            "results", f"{shown(folder)} cannot be written to", "Give another folder with --out.", about_storage=True
+        )
+    need = facts()["space"]["results"]["more_gb"]
+    return disk(machine, "results", folder, need, "for run files", "Make room, or give another folder with --out.")
+
+
+def disk(
+    machine: Machine, subject: str, folder: Path, need_gb: float, purpose: str, remedy: str, certain: bool = True
+) -> Finding:
+    """Whether ``need_gb`` are free where the folder lies, or will lie. A need that is a guess is no obstacle."""
+    free = machine.free_bytes(folder)
+    if free is None:
+        return warning(
+            subject, f"the space left in {shown(folder)} cannot be seen; {need_gb:g} GB are needed {purpose}"
+        )
+    if free >= need_gb * GB:
+        return ok(subject, f"{free / GB:.1f} GB free in {shown(folder)} (needs {need_gb:g})")
+    message = f"{free / GB:.1f} GB are free in {shown(folder)}, and "
+    if certain:
+        return error(subject, f"{message}about {need_gb:g} GB are needed {purpose}", remedy, about_storage=True)
+    return warning(subject, f"{message}up to {need_gb:g} GB may be needed {purpose}", remedy)

@@ -1,0 +1,78 @@
+"""What a virtual environment is made from: a Python, disk, and an index that gives its packages."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from pathlib import Path
+
+from uv import find_uv_bin
+
+from portbench import environments, pythons
+from portbench.doctor import host
+from portbench.doctor.facts import environment_gb, is_measured
+from portbench.findings import Finding, Findings, error, ok, warning
+from portbench.machine import Machine
+from portbench.targets import Target
+
+_REACH_LIMIT_S = 15
+# Whatever index gives the packages of a lock gives the installer too; it is small to ask for.
+_ASKED_FOR = "uv\n"
+
+
+def environment(machine: Machine, target: Target, thorough: bool) -> Findings:
+    """Whether the target's environment is there or can be made. ``thorough`` starts Pythons and asks the index."""
+    folder = environments.environment_folder(target)
+    if environments.is_made(target):
+        yield ok("environment", f"made, in {_short(folder.parent)}")
+        return
+    yield ok("environment", "not made yet: the first run makes it")
+    remedy = "Make room, or set XDG_CACHE_HOME to a folder on another disk."
+    if not machine.may_write(folder):
+        yield error("disk", f"{folder.parent} cannot be written to", remedy, about_storage=True)
+    else:
+        need, certain = environment_gb(target), is_measured(target)
+        yield host.disk(machine, "disk", folder.parent, need, "for the environment", remedy, certain)
+    if thorough:
+        yield _python(target.python)
+        if target.lock and re.search(r"^[\w.-]+==", machine.read(target.lock) or "", re.MULTILINE):
+            yield index(machine, _sources(machine.read(target.lock) or ""))
+
+
+@functools.cache
+def index(machine: Machine, sources: tuple[str, ...] = ()) -> Finding:
+    """Whether uv reaches its package index, and the other sources that a lock names."""
+    command = [find_uv_bin(), "pip", "compile", "-", "--quiet", "--no-deps", "--no-header", "--refresh", *sources]
+    env = {**os.environ, "UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0"}
+    answer = machine.ask(command, env=env, told=_ASKED_FOR, limit_s=_REACH_LIMIT_S)
+    if answer.returncode == 0:
+        return ok("package index", "answers")
+    lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
+    reason = "; ".join(dict.fromkeys([*lines[:1], *lines[-1:]])) or f"uv ends with {answer.returncode}"
+    return error(
+        "package index",
+        f"the package index is not reached: {reason}",
+        "Mend the network, or tell uv of an index and a proxy: UV_INDEX_URL, HTTPS_PROXY, SSL_CERT_FILE.",
+    )
+
+
+def _sources(lock: str) -> tuple[str, ...]:
+    found = re.findall(r"^(--(?:extra-)?index-url|--find-links)[ =](\S+)", lock, re.MULTILINE)
+    return tuple(word for pair in found for word in pair)
+
+
+def _python(version: str) -> Finding:
+    found = pythons.find_python(version)
+    if found:
+        return ok("Python", f"{version}: {_short(found)}")
+    return warning(
+        "Python",
+        f"Python {version} is not on this machine; the first run lets uv download it",
+        f"If it cannot: apt-get install python{version}, or pyenv install {version}.",
+    )
+
+
+def _short(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
