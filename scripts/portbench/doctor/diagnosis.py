@@ -57,7 +57,7 @@ def diagnose(
     elif backend == "auto" and without_venv is None:
         chosen, why, findings = "venv", without_docker.message if without_docker else "", venv
     elif backend == "auto":
-        chosen, why, findings = None, "", [*docker, *venv]
+        chosen, why, findings = None, "", list(dict.fromkeys([*docker, *venv]))
     else:
         chosen, why, findings = backend, f"as --backend {backend} asks", [*docker, *venv]
     usable = chosen is not None and first_error(findings) is None

@@ -59,14 +59,15 @@ def gpu(machine: Machine, targets: Iterable[Target], thorough: bool) -> Findings
 
 
 def cuda_of(machine: Machine, target: Target) -> int | None:
-    """The major version of CUDA that the target's lock or Dockerfile brings, or None if neither says."""
+    """The major version of CUDA that the target brings, or None if it is not known."""
     for file in (target.lock, target.dockerfile):
         text = machine.read(file) or "" if file else ""
         for pattern in _CUDA:
             found = re.search(pattern, text, re.MULTILINE)
             if found:
                 return int(found[1])
-    return None
+    known = facts()["cuda"].get(target.name)
+    return int(known) if known else None
 
 
 def _driver(version: Version | None, machine: Machine, targets: Iterable[Target]) -> Finding:

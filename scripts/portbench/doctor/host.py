@@ -7,7 +7,6 @@ from pathlib import Path
 
 from portbench.doctor.facts import GB, facts
 from portbench.findings import Finding, Findings, error, ok, warning
-from portbench.jsonfile import shown
 from portbench.machine import Machine
 
 
@@ -32,7 +31,7 @@ def results(machine: Machine, folder: Path) -> Finding:
     """Whether run files can be written to the folder."""
     if not machine.may_write(folder):
         return error(
-            "results", f"{shown(folder)} cannot be written to", "Give another folder with --out.", about_storage=True
+            "results", f"{short(folder)} cannot be written to", "Give another folder with --out.", about_storage=True
         )
     need = facts()["space"]["results"]["more_gb"]
     return disk(machine, "results", folder, need, "for run files", "Make room, or give another folder with --out.")
@@ -45,11 +44,17 @@ def disk(
     free = machine.free_bytes(folder)
     if free is None:
         return warning(
-            subject, f"the space left in {shown(folder)} cannot be seen; {need_gb:g} GB are needed {purpose}"
+            subject, f"the space left in {short(folder)} cannot be seen; {need_gb:g} GB are needed {purpose}"
         )
     if free >= need_gb * GB:
-        return ok(subject, f"{free / GB:.1f} GB free in {shown(folder)} (needs {need_gb:g})")
-    message = f"{free / GB:.1f} GB are free in {shown(folder)}, and "
+        return ok(subject, f"{free / GB:.1f} GB free in {short(folder)} (needs {need_gb:g})")
+    message = f"{free / GB:.1f} GB are free in {short(folder)}, and "
     if certain:
         return error(subject, f"{message}about {need_gb:g} GB are needed {purpose}", remedy, about_storage=True)
     return warning(subject, f"{message}up to {need_gb:g} GB may be needed {purpose}", remedy)
+
+
+def short(path: Path) -> str:
+    """The path as a person writes it: the home folder is ~."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

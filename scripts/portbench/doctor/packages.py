@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-from pathlib import Path
 
 from uv import find_uv_bin
 
@@ -25,12 +24,12 @@ def environment(machine: Machine, target: Target, thorough: bool) -> Findings:
     """Whether the target's environment is there or can be made. ``thorough`` starts Pythons and asks the index."""
     folder = environments.environment_folder(target)
     if environments.is_made(target):
-        yield ok("environment", f"made, in {_short(folder.parent)}")
+        yield ok("environment", f"made, in {host.short(folder.parent)}")
         return
     yield ok("environment", "not made yet: the first run makes it")
     remedy = "Make room, or set XDG_CACHE_HOME to a folder on another disk."
     if not machine.may_write(folder):
-        yield error("disk", f"{folder.parent} cannot be written to", remedy, about_storage=True)
+        yield error("disk", f"{host.short(folder.parent)} cannot be written to", remedy, about_storage=True)
     else:
         need, certain = environment_gb(target), is_measured(target)
         yield host.disk(machine, "disk", folder.parent, need, "for the environment", remedy, certain)
@@ -65,14 +64,9 @@ def _sources(lock: str) -> tuple[str, ...]:
 def _python(version: str) -> Finding:
     found = pythons.find_python(version)
     if found:
-        return ok("Python", f"{version}: {_short(found)}")
+        return ok("Python", f"{version}: {host.short(found)}")
     return warning(
         "Python",
         f"Python {version} is not on this machine; the first run lets uv download it",
         f"If it cannot: apt-get install python{version}, or pyenv install {version}.",
     )
-
-
-def _short(path: Path) -> str:
-    home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -56,7 +56,7 @@ def _absent(chips: int) -> Finding:
             f"this machine has {chips} TPU chip{'s' * (chips > 1)}, but no device node (/dev/accel*, /dev/vfio/*)",
             "Load its driver: a TPU VM's own system image does; in a container, pass the nodes.",
         )
-    return error("TPU", "this machine has no TPU (no /dev/accel*, no chip on PCI)", "Run tpu targets on a TPU VM.")
+    return error("TPU", "this machine has no TPU", "Run tpu targets on a TPU VM.")
 
 
 def _holder(machine: Machine, paths: list[str]) -> Finding:

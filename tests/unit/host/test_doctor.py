@@ -143,6 +143,16 @@ def test_without_docker_auto_falls_back_to_an_environment(ask: Ask) -> None:
     assert "in a virtual environment (Docker Engine 18.09.1 is too old" in done.stdout
 
 
+def test_where_neither_backend_can_run_it_both_say_why(ask: Ask, clone: Clone) -> None:
+    for name in ("cpu.lock", "cpu.in"):
+        (clone.root / "images" / "fake" / "1.0.0" / name).unlink()
+    done = ask(Described(), "doctor", "fake-cpu")
+    assert done.exit_code == 1
+    assert "fake-1.0.0-cpu cannot run here" in done.stdout
+    assert lines(done)["Docker"][0] == "no"
+    assert "has no cpu.lock" in lines(done)["lock"][1]
+
+
 def test_versions_just_new_enough_are_enough(ask: Ask) -> None:
     machine = Described().with_docker(engine="20.10.10", compose="v2.15.1", images=[IMAGE])
     assert ask(machine, "doctor", "fake-cpu", "--backend", "docker").exit_code == 0
@@ -218,7 +228,9 @@ def test_where_the_kernel_shows_no_driver_nvidia_smi_is_believed(ask: Ask) -> No
         ("torch==1.12.0+cu113 \\\n", "", "450.80.02", None),
         ("jaxlib==0.4.7+cuda11.cudnn82 \\\n", "", "440.33.01", "too old for CUDA 11"),
         ("tensorflow==2.11.0 \\\n", "FROM nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04\n", "418.87", "CUDA 11"),
-        ("torch==1.12.0 \\\n", "FROM python:3.10\n", "390.157", None),
+        # The wheel of this very version, which says nothing of the CUDA 10.2 in it.
+        ("torch==1.12.0 \\\n", "FROM python:3.10\n", "390.157", "too old for CUDA 10"),
+        ("torch==1.12.0 \\\n", "FROM python:3.10\n", "440.33.01", None),
     ],
 )
 def test_a_driver_must_be_new_enough_for_the_cuda_of_the_target(
@@ -260,6 +272,14 @@ def test_a_container_needs_a_way_to_the_gpu(
         ran = ask(machine, "run", "torch-gpu", "--backend", "docker")
         assert ran.exit_code == 3
         assert told in ran.stderr
+
+
+def test_a_cuda_that_is_not_known_demands_no_driver(ask: Ask, clone: Clone) -> None:
+    folder = clone.add_version("torch", "1.13.0", default=False)
+    (folder / "gpu.lock").write_text("torch==1.13.0 \\\n")
+    machine = Described()
+    machine.files |= nvidia("390.157")
+    assert ask(machine, "doctor", "torch-1.13.0-gpu").exit_code == 0
 
 
 # TPU
