@@ -58,7 +58,7 @@ def all_targets(checkout: Checkout) -> list[Target]:
         for marker in checkout.images.glob("*/*/python-version")
         for target in _targets_of(marker.parent, _default_version(marker.parent.parent))
     ]
-    return sorted(targets, key=lambda target: (target.framework, _sortable(target.version), target.device))
+    return sorted(targets, key=lambda target: (target.framework, version_order(target.version), target.device))
 
 
 def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
@@ -118,5 +118,6 @@ def _default_version(folder: Path) -> str:
     return version
 
 
-def _sortable(version: str) -> list[tuple[int, str]]:
+def version_order(version: str) -> list[tuple[int, str]]:
+    """What versions are sorted by, the oldest first: 1.9.1, 1.12.0, 2.9.0rc1, 2.9.0."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in version.split(".")]

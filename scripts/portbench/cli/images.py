@@ -1,0 +1,178 @@
+"""``portbench images``."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from portbench.build_progress import build_progress
+from portbench.checkout import find_checkout
+from portbench.cli import cli
+from portbench.error_message import show_error
+from portbench.errors import Interrupted, PortbenchError
+from portbench.images import Image, Images
+from portbench.machine import Machine
+from portbench.progress import duration
+from portbench.runner_process import stoppable
+
+_TARGETS = click.argument("targets", metavar="[TARGET]...", nargs=-1)
+
+
+@cli.group("images")
+def command() -> None:
+    """Build, list, check and remove the container images of targets.
+
+    compose.yaml and the Dockerfiles in images/ say how they are built; 'portbench targets' lists the targets.
+    """
+
+
+@command.command("build")
+@_TARGETS
+@click.pass_context
+def build(context: click.Context, targets: tuple[str, ...]) -> None:
+    """Build the image of each TARGET; without TARGET, every image again that is there.
+
+    The image is labelled with the commit of the runner and a digest of all that went into it, which 'portbench images
+    check' compares. Where only the runner has changed it takes a second or two. One that cannot be built does not keep
+    the others from being built: the exit status is that of the first failure.
+
+    \b
+    Examples:
+      portbench images build torch-cpu jax-cpu
+      portbench images build torch-2.9.0-tpu
+    """
+    images, console, status = _images(), Console(), 0
+    chosen = images.targets(targets)
+    if not targets:
+        there = {each.target for each in images.look_at(chosen) if each.state != "not built"}
+        chosen = [target for target in chosen if target.name in there]
+        if not chosen:
+            raise click.UsageError("no image is built yet: name targets ('portbench targets' lists them)")
+    with stoppable():
+        for target in chosen:
+            begin = time.monotonic()
+            try:
+                with build_progress(target.name, console) as heard:
+                    built = images.build(target, heard)
+                size = _size(built.size_bytes)
+                click.echo(f"{target.name}: {built.image} is built, {size} ({duration(time.monotonic() - begin)})")
+            except KeyboardInterrupt:
+                raise Interrupted(f"interrupted while {target.name} was built", "The same command goes on.") from None
+            except PortbenchError as error:
+                show_error(error, Console(stderr=True))
+                status = status or error.exit_status
+    context.exit(status)
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def list_images(as_json: bool) -> None:
+    """List the image of each target: when it was built, its size, and whether it is up to date with this clone.
+
+    "size" counts every layer of the image, those included that it shares with others. "runner" is the commit of the
+    runner in it, with a + where files had been changed since.
+    """
+    images = _images()
+    found = images.look_at(images.targets(()))
+    if as_json:
+        click.echo(json.dumps({"images": [asdict(image) for image in found]}, indent=2))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("target", "image", "built (UTC)", "size", "runner", "state"):
+        table.add_column(heading, overflow="fold", no_wrap=heading != "image")
+    for image in found:
+        built = image.built_at[:16].replace("T", " ") if image.built_at else "-"
+        name = image.image or "no service"
+        table.add_row(image.target, name, built, _size(image.size_bytes), _commit(image), image.state)
+    Console(highlight=False).print(table)
+
+
+@command.command("check")
+@_TARGETS
+@click.pass_context
+def check(context: click.Context, targets: tuple[str, ...]) -> None:
+    """Tell whether the image of each TARGET is what this clone would build; without TARGET, every image that is there.
+
+    Runner, schemas, lock, Dockerfile and Python version decide, by content. An image that was built by 'docker compose'
+    alone does not say what it was built from: it is unknown.
+
+    Exit status 0 if every image is known to be up to date, 1 if one is stale, unknown or, where it is named, not built.
+    """
+    images = _images()
+    found = images.look_at(images.targets(targets))
+    if not targets:
+        found = [image for image in found if image.state != "not built"]
+    for image in found:
+        click.echo(f"{click.style(image.state, fg=_COLOURS[image.state])}: {image.target}{_why(image)}")
+    behind = [image.target for image in found if image.state != "up to date"]
+    if behind:
+        click.echo(f"To bring up to date:  portbench images build {' '.join(behind)}", err=True)
+    if not found:
+        click.echo("no image is built")
+    context.exit(1 if behind else 0)
+
+
+@command.command("clean")
+@_TARGETS
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+def clean(targets: tuple[str, ...], dry_run: bool) -> None:
+    """Remove the images of each TARGET, those of earlier builds too; without TARGET, all that portbench has built.
+
+    An image that a container uses stays, and is an error at the end. Nothing but images is removed: no result, no base
+    image, and not what builds have left in Docker's build cache ('docker builder prune'). A size counts every layer of
+    an image, what is freed at the end only those that no image shares any more.
+    """
+    images = _images()
+    found = images.removable(images.targets(targets) if targets else None)
+    before = images.used_bytes()
+    failures = []
+    for image in found:
+        try:
+            if not dry_run:
+                images.remove(image)
+            click.echo(f"{'would remove' if dry_run else 'removed'} {image.title}, {_size(image.size_bytes)}")
+        except PortbenchError as error:
+            failures.append(error)
+    after = images.used_bytes()
+    if not found:
+        click.echo("nothing to remove")
+    elif not dry_run and before is not None and after is not None:
+        click.echo(
+            f"freed {_size(max(0, round(before - after)))} of images; layers that builds keep for reuse go with "
+            "'docker builder prune'"
+        )
+    if failures:
+        raise type(failures[0])("\n".join(map(str, failures)), failures[0].remedy)
+
+
+_COLOURS = {"up to date": "green", "stale": "red", "unknown": "yellow", "not built": "yellow"}
+
+
+def _why(image: Image) -> str:
+    reasons = {
+        "stale": " was built from other files than this clone's",
+        "unknown": " does not say what it was built from: 'docker compose' built it, without portbench",
+        "not built": " has no image",
+    }
+    return reasons.get(image.state, "")
+
+
+def _commit(image: Image) -> str:
+    commit = image.runner_commit or "-"
+    return commit[:7] + "+" * commit.endswith("+")
+
+
+def _images() -> Images:
+    return Images(find_checkout(), Machine())
+
+
+def _size(size_bytes: int | None) -> str:
+    """As Docker prints it, in decimal units."""
+    if size_bytes is None:
+        return "-"
+    return f"{size_bytes / 1e9:.2f} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:.0f} MB"
