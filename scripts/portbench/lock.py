@@ -5,11 +5,15 @@
     pyproject.toml, with the group dev         ->  scripts/host.lock, for any platform
 
 uv keeps what a lock pins already as long as it fits, so a lock changes when its source does, or with ``upgrade``.
+
+Some packages lie on a vendor's release page only, which the .in file names. Where that page is not reached the lock
+cannot be made; the others are made all the same.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -21,11 +25,14 @@ from uv import find_uv_bin
 from portbench import processes
 from portbench.checkout import Checkout
 from portbench.errors import BadInput, EnvironmentFailed, StorageFailed
+from portbench.findings import Finding, error
+from portbench.targets import Target, python_version
 
 _INSTALLER_PYTHON = "3.8"
 _HOST_PYTHON = "3.11"
-# The oldest C library that all wheels in use accept; the images' Debian has a newer one.
-_IMAGE_PLATFORM = "x86_64-manylinux_2_28"
+# The oldest C library that all wheels in use accept; the images' Debian has a newer one. libtpu wants 2.31.
+_PLATFORM = "x86_64-manylinux_2_28"
+_TPU_PLATFORM = "x86_64-manylinux_2_31"
 
 
 @dataclass(frozen=True)
@@ -38,19 +45,18 @@ class Lock:
 
 
 def all_locks(checkout: Checkout, selection: str | None = None) -> list[Lock]:
-    """Every lock there is to make; with a selection (``torch`` or ``torch/2.9.0``) those of its images only.
+    """Every lock there is to make; with a selection (``torch``, ``torch/2.9.0`` or ``torch/2.9.0/tpu``) those alone.
 
     Raises BadInput if the selection names nothing.
     """
     locks = [
-        _image_lock(source.relative_to(checkout.root), (source.parent / "python-version").read_text().strip())
-        for source in sorted(checkout.images.glob("*/*/*.in"))
+        _image_lock(source.relative_to(checkout.root), source) for source in sorted(checkout.images.glob("*/*/*.in"))
     ]
     if selection is not None:
-        chosen = [lock for lock in locks if selection in (_framework(lock), f"{_framework(lock)}/{_version(lock)}")]
+        chosen = [lock for lock in locks if f"{_name(lock)}/".startswith(f"{selection.rstrip('/')}/")]
         if not chosen:
-            known = sorted({f"{_framework(lock)}/{_version(lock)}" for lock in locks})
-            raise BadInput(f"images/{selection} holds no .in file", f"Give a framework, or one of: {', '.join(known)}.")
+            known = ", ".join(_name(lock) for lock in locks)
+            raise BadInput(f"images/{selection} holds no .in file", f"Give one of: {known}; or the first part of one.")
         return chosen
     everywhere = ("--universal", "--python-version")
     installer = Path("images", "installer.lock")
@@ -61,13 +67,39 @@ def all_locks(checkout: Checkout, selection: str | None = None) -> list[Lock]:
     ]
 
 
-def remake(locks: list[Lock], checkout: Checkout, upgrade: bool, done: Callable[[Lock, bool], None]) -> None:
-    """Remakes each lock, each replaced as a whole; ``done`` is told each, and whether it changed.
+def remake(locks: list[Lock], checkout: Checkout, upgrade: bool, done: Callable[[Lock, str], None]) -> None:
+    """Remakes each lock, each replaced as a whole; ``done`` is told each, and whether it changed or failed.
 
-    Raises EnvironmentFailed with what uv said, StorageFailed; the locks before are kept as remade.
+    One that cannot be made stays as it was and does not keep the others from being made. Raises EnvironmentFailed at
+    the end, with what uv said of each that failed; StorageFailed at once.
     """
+    failures: list[EnvironmentFailed] = []
     for lock in locks:
-        done(lock, _remake(lock, checkout, upgrade))
+        try:
+            word = "changed" if _remake(lock, checkout, upgrade) else "unchanged"
+        except EnvironmentFailed as failure:
+            failures.append(failure)
+            word = "failed"
+        done(lock, word)
+    if failures:
+        raise EnvironmentFailed(
+            "\n".join(str(failure) for failure in failures),
+            "Check the requirements in each source; one that names a vendor's page needs a machine that reaches it.",
+        )
+
+
+def missing_lock(target: Target) -> Finding | None:
+    """The finding that the target's lock has not been made yet, with the command that makes it, or None."""
+    if target.lock is not None or target.source is None:
+        return None
+    hosts = dict.fromkeys(re.findall(r"https://([^/\s]+)/", target.source.read_text()))
+    where = f" where {' and '.join(hosts)} is reached" if hosts else ""
+    command = f"portbench lock {target.framework}/{target.version}/{target.device}"
+    return error(
+        "lock",
+        f"{target.name} is not locked: '{command}'{where} makes its {target.device}.lock",
+        "Call it there and keep the file it writes; or use --backend current with an environment of your own.",
+    )
 
 
 def _remake(lock: Lock, checkout: Checkout, upgrade: bool) -> bool:
@@ -94,20 +126,24 @@ def _compile(lock: Lock, checkout: Checkout, fresh: Path, upgrade: bool) -> None
     command += [*(["--upgrade"] if upgrade else []), str(lock.source), "--output-file", str(fresh)]
     done = processes.run_to_end(command, cwd=checkout.root)
     if done.returncode:
-        raise EnvironmentFailed(
-            f"{lock.path} could not be made from {lock.source}; the old one stays\n{processes.tail(done.stderr)}",
-            "Check the requirements in that file, and that the package index is reached.",
-        )
+        before = "the old one stays" if (checkout.root / lock.path).is_file() else "there is none yet"
+        raise EnvironmentFailed(f"{lock.path} could not be made ({before}): {_reason(done.stderr, lock)}")
 
 
-def _image_lock(source: Path, python: str) -> Lock:
-    arguments = ("--python-version", python, "--python-platform", _IMAGE_PLATFORM)
-    return Lock(source.with_suffix(".lock"), source, arguments)
+def _reason(said: str, lock: Lock) -> str:
+    address = re.search(r"Failed to fetch: `?([^\s`]+)", said)
+    if address:
+        return f"{address[1]} was not reached: {said.strip().splitlines()[-1].strip().removeprefix('cause: ')}"
+    return f"{lock.source} cannot be resolved\n{processes.tail(said)}"
 
 
-def _framework(lock: Lock) -> str:
-    return lock.path.parts[1]
+def _image_lock(path: Path, source: Path) -> Lock:
+    platform = _TPU_PLATFORM if source.stem == "tpu" else _PLATFORM
+    python = python_version(source.parent, source.stem)
+    # A vendor's page that the .in file names is where the lock's reader finds the package, too.
+    arguments = ("--python-version", python, "--python-platform", platform, "--emit-find-links")
+    return Lock(path.with_suffix(".lock"), path, arguments)
 
 
-def _version(lock: Lock) -> str:
-    return lock.path.parts[2]
+def _name(lock: Lock) -> str:
+    return "/".join(lock.path.with_suffix("").parts[1:])

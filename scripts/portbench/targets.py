@@ -2,8 +2,11 @@
 
 images/<framework>/default-version               the version that `torch-cpu` means
 images/<framework>/<version>/python-version      the Python that it needs, such as 3.10
+images/<framework>/<version>/<device>.in         what a person chose: 'portbench lock' makes the lock from it
 images/<framework>/<version>/<device>.lock       its packages, hash-pinned: the venv backend can make it
 images/<framework>/<version>/<device>.Dockerfile the docker backend can
+
+Where a device needs another version or Python, <device>.default-version or <device>.python-version beside it says so.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from portbench.errors import BadInput, UnknownTarget
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
 _PYTHON = re.compile(r"3\.[0-9]+")
+_PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,11 @@ class Target:
     python: str
     """Minor version of the Python that it needs: "3.10"."""
     is_default: bool
-    """Whether its framework's default version is this one."""
+    """Whether its framework's default version, on this device, is this one."""
     lock: Path | None
     dockerfile: Path | None
+    source: Path | None = None
+    """The .in file that its lock is made from."""
     version_named: bool = False
     """Whether the user named the version: then no other will do, whatever the backend."""
 
@@ -53,11 +59,7 @@ def all_targets(checkout: Checkout) -> list[Target]:
 
     Raises BadInput where a file of images/ is missing or not what it should be.
     """
-    targets = [
-        target
-        for marker in checkout.images.glob("*/*/python-version")
-        for target in _targets_of(marker.parent, _default_version(marker.parent.parent))
-    ]
+    targets = [target for marker in checkout.images.glob("*/*/python-version") for target in _targets_of(marker.parent)]
     return sorted(targets, key=lambda target: (target.framework, version_order(target.version), target.device))
 
 
@@ -88,34 +90,47 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     return f"no target is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
 
 
-def _targets_of(folder: Path, default: str) -> Iterable[Target]:
+def python_version(folder: Path, device: str) -> str:
+    """The Python, such as 3.10, that a version's folder wants on this device. Raises BadInput where it is none."""
+    path = _of_device(folder, "python-version", device)
+    python = path.read_text().strip()
+    if not _PYTHON.fullmatch(python):
+        raise BadInput(f"{path}: expected a Python like 3.10, found {python!r}")
+    return python
+
+
+def _targets_of(folder: Path) -> Iterable[Target]:
     framework, version = folder.parent.name, folder.name
     if not _VERSION.fullmatch(version):
         raise BadInput(f"{folder}: {version!r} is not a version", "Name the folder like 2.9.0.")
-    python = (folder / "python-version").read_text().strip()
-    if not _PYTHON.fullmatch(python):
-        raise BadInput(f"{folder / 'python-version'}: expected a Python like 3.10, found {python!r}")
-    devices = {path.stem for pattern in ("*.lock", "*.Dockerfile") for path in folder.glob(pattern)}
-    for device in devices:
-        lock, dockerfile = folder / f"{device}.lock", folder / f"{device}.Dockerfile"
+    for device in sorted({path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}):
         yield Target(
             framework=framework,
             version=version,
             device=device,
-            python=python,
-            is_default=version == default,
-            lock=lock if lock.is_file() else None,
-            dockerfile=dockerfile if dockerfile.is_file() else None,
+            python=python_version(folder, device),
+            is_default=version == _default_version(folder.parent, device),
+            source=_existing(folder / f"{device}.in"),
+            lock=_existing(folder / f"{device}.lock"),
+            dockerfile=_existing(folder / f"{device}.Dockerfile"),
         )
 
 
-def _default_version(folder: Path) -> str:
-    path = folder / "default-version"
+def _default_version(folder: Path, device: str) -> str:
+    path = _of_device(folder, "default-version", device)
     version = path.read_text().strip() if path.is_file() else ""
     if not (folder / version / "python-version").is_file() or not version:
         versions = ", ".join(sorted(marker.parent.name for marker in folder.glob("*/python-version")))
         raise BadInput(f"{path}: expected one of the versions {versions}, found {version or 'nothing'}")
     return version
+
+
+def _of_device(folder: Path, name: str, device: str) -> Path:
+    return _existing(folder / f"{device}.{name}") or folder / name
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.is_file() else None
 
 
 def version_order(version: str) -> list[tuple[int, str]]:

@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from portbench.validate import validate
 
 # Tries what a container must not be able to do; prints what happened.
 ATTEMPTS = """
-import json, os, socket
+import glob, json, os, socket
 def attempt(action, *arguments):
     try:
         action(*arguments)
@@ -31,6 +32,7 @@ print(json.dumps({
     "become root": attempt(os.setuid, 0),
     "network": attempt(socket.create_connection, ("1.1.1.1", 53), 5),
     "interfaces": [name for _, name in socket.if_nameindex()],
+    "devices": glob.glob("/dev/*"),
     "write to the root": attempt(write, "/x"),
     "write to the runner": attempt(write, "/opt/portbench/runners/x.py"),
     "write to the manifests": attempt(write, "/opt/portbench/manifests/x.json"),
@@ -91,22 +93,31 @@ def test_an_image_says_what_it_is_and_is_nobodys_root(image: str) -> None:
     assert labels["org.opencontainers.image.version"] == "1.0.0"
 
 
-@pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax", "fake"])
-def test_one_variable_swaps_the_version(compose, framework: str) -> None:
-    done = compose("config", "--format", "json", env={f"{framework.upper()}_VERSION": "9.8.7"})
-    assert done.returncode == 0, done.stderr
-    services = json.loads(done.stdout)["services"]
-    assert services[f"{framework}-cpu"]["image"] == f"portbench/{framework}:9.8.7-cpu"
-    assert services[f"{framework}-cpu"]["build"]["dockerfile"] == f"images/{framework}/9.8.7/cpu.Dockerfile"
-    others = [service for name, service in services.items() if name != f"{framework}-cpu"]
-    assert others
-    assert not [service for service in others if "9.8.7" in json.dumps(service)]
+DEVICES = {
+    "torch": ("cpu", "gpu", "tpu"),
+    "tensorflow": ("cpu", "gpu", "tpu"),
+    "jax": ("cpu", "gpu", "tpu"),
+    "fake": ("cpu",),
+}
+
+
+@pytest.mark.parametrize("framework", DEVICES)
+def test_one_variable_swaps_the_version_of_every_device(compose, framework: str) -> None:
+    services = resolved(compose, {f"{framework.upper()}_VERSION": "9.8.7"})
+    for device in DEVICES[framework]:
+        service = services.pop(f"{framework}-{device}")
+        assert service["image"] == f"portbench/{framework}:9.8.7-{device}"
+        assert service["build"]["dockerfile"] == f"images/{framework}/9.8.7/{device}.Dockerfile"
+    assert services
+    assert "9.8.7" not in json.dumps(services)
+
+
+def test_every_service_of_the_catalogue_is_there_and_no_other(compose) -> None:
+    assert set(resolved(compose)) == {f"{name}-{device}" for name, devices in DEVICES.items() for device in devices}
 
 
 def test_every_service_is_confined_alike(compose) -> None:
-    services = json.loads(compose("config", "--format", "json").stdout)["services"]
-    for service in services.values():
-        assert service["network_mode"] == "none"
+    for name, service in resolved(compose).items():
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
@@ -114,7 +125,61 @@ def test_every_service_is_confined_alike(compose) -> None:
         assert service["init"] is True
         assert int(service["mem_limit"]) > 0
         assert service["pids_limit"] > 0
-        mounts = {mount["target"]: mount.get("read_only", False) for mount in service["volumes"]}
-        assert mounts == {"/results": False, "/opt/portbench/manifests": True}
         assert "ports" not in service
-        assert "privileged" not in service
+        mounts = {mount["target"]: mount.get("read_only", False) for mount in service["volumes"]}
+        if name == "tensorflow-tpu":
+            assert mounts.pop("/opt/tpu-vm/lib") is True
+        assert mounts == {"/results": False, "/opt/portbench/manifests": True}
+        tpu = name.endswith("-tpu")
+        assert (service["network_mode"], service.get("privileged", False)) == (
+            ("host", True) if tpu else ("none", False)
+        )
+        assert service.get("ulimits") == ({"memlock": -1} if tpu else None)
+
+
+def test_only_gpu_services_ask_for_a_gpu_and_for_one(compose) -> None:
+    services = resolved(compose, {"PORTBENCH_GPU": "3"})
+    asking = {name: service["deploy"] for name, service in services.items() if "deploy" in service}
+    assert set(asking) == {"torch-gpu", "tensorflow-gpu", "jax-gpu"}
+    for deploy in asking.values():
+        (device,) = deploy["resources"]["reservations"]["devices"]
+        assert device == {"driver": "nvidia", "device_ids": ["3"], "capabilities": ["gpu"]}
+
+
+def test_a_tpu_service_has_the_vms_devices_and_network_and_hands_on_no_privilege(
+    compose, image: str, results: Path, tmp_path: Path
+) -> None:
+    # Not every engine that tests may lend all privileges, or as much locked memory as a TPU VM has.
+    probe = ["docker", "run", "--rm", "--privileged", "--user", "0:0", "--entrypoint", "true", image]
+    privileged = subprocess.run(probe, capture_output=True).returncode == 0
+    less = tmp_path / "less.yaml"
+    fewer = "" if privileged else ", privileged: !reset false"
+    less.write_text(f"services: {{torch-tpu: {{ulimits: {{memlock: 65536}}{fewer}}}}}\n")
+    # The image without a framework, in the place of one whose libraries only a TPU VM's user can fetch.
+    stand_in = "portbench/torch:0.0.0-tpu"
+    subprocess.run(["docker", "tag", image, stand_in], check=True)
+    try:
+        run = ["--file", "compose.yaml", "--file", str(less), "run", "--rm", "--no-TTY", "--entrypoint", "as-owner"]
+        env = {"PORTBENCH_RESULTS": str(results), "TORCH_VERSION": "0.0.0"}
+        done = compose(*run, "torch-tpu", "python", "-c", ATTEMPTS, env=env)
+    finally:
+        subprocess.run(["docker", "rmi", stand_in], check=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert set(found["interfaces"]) == {name for _, name in socket.if_nameindex()}
+    assert ("/dev/kmsg" in found["devices"]) is privileged  # all of the host's devices, a chip's among them
+    owner = results.stat()
+    assert found["ids"] == [owner.st_uid, owner.st_uid, owner.st_gid, owner.st_gid, []]
+    assert set(found["capabilities"].values()) == {0}
+    assert found["new privileges barred"] == 1
+    assert found["become root"] == "Operation not permitted"
+    for place in ("the root", "the runner", "the manifests"):
+        assert found[f"write to {place}"] == "Read-only file system"
+    assert (found["write to /tmp"], found["write to the results"]) == ("done", "done")
+
+
+def resolved(compose, env: dict[str, str] | None = None) -> dict[str, Any]:
+    """The services as Compose understands them."""
+    done = compose("config", "--format", "json", env=env)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout)["services"])

@@ -14,6 +14,7 @@ from portbench.checkout import Checkout
 from portbench.doctor import engine
 from portbench.errors import BadInput, EnvironmentFailed, TargetUnavailable
 from portbench.findings import Finding, Findings, error, obstacle, ok
+from portbench.lock import missing_lock
 from portbench.machine import Machine
 from portbench.targets import Target
 
@@ -27,11 +28,15 @@ class Docker:
     name: str = "docker"
 
     def findings(self, target: Target) -> Findings:
-        """Dockerfile, engine, Compose, image; for a GPU how a container gets at it."""
+        """Dockerfile, lock, engine, Compose, image; for a GPU how a container gets at it."""
         if target.dockerfile is None:
             yield error(
                 "Dockerfile", f"{target.name} has no {target.device}.Dockerfile", "Use --backend venv for this target."
             )
+            return
+        not_locked = missing_lock(target)
+        if not_locked:
+            yield not_locked
             return
         usable = True
         for finding in engine.engine_and_compose(self.machine):

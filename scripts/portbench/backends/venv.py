@@ -11,6 +11,7 @@ from portbench.backends import Command, RunnerArguments
 from portbench.checkout import Checkout
 from portbench.errors import TargetUnavailable
 from portbench.findings import Findings, error, obstacle, ok
+from portbench.lock import missing_lock
 from portbench.targets import Target
 
 
@@ -24,7 +25,7 @@ class Venv:
     def findings(self, target: Target) -> Findings:
         """The lock: a target without one has only an image."""
         if target.lock is None:
-            yield error(
+            yield missing_lock(target) or error(
                 "lock",
                 f"{target.name} has no {target.device}.lock, so it runs in a container only",
                 "Use --backend docker, or write the lock's .in file and call 'portbench lock'.",

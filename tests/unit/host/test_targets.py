@@ -35,6 +35,21 @@ def test_a_new_version_is_a_new_folder_and_nothing_else(clone: Clone) -> None:
     assert (newest.python, newest.lock, newest.dockerfile) == ("3.10", None, folder / "tpu.Dockerfile")
 
 
+def test_a_device_may_need_another_version_or_python_than_the_others(clone: Clone) -> None:
+    old = clone.add_version("torch", "1.12.0", python="3.10")
+    new = clone.add_version("torch", "2.9.0", python="3.11", default=False)
+    for folder in (old, new):
+        (folder / "tpu.Dockerfile").touch()
+    (old / "tpu.python-version").write_text("3.8\n")
+    (old.parent / "tpu.default-version").write_text("2.9.0\n")
+    catalogue = {target.name: target for target in all_targets(Checkout(clone.root))}
+    assert catalogue["torch-1.12.0-cpu"].python == "3.10"
+    assert catalogue["torch-1.12.0-tpu"].python == "3.8"
+    assert catalogue["torch-2.9.0-tpu"].python == "3.11"
+    assert named(clone, "torch-cpu", "torch-tpu") == ["torch-1.12.0-cpu", "torch-2.9.0-tpu"]
+    assert not catalogue["torch-1.12.0-tpu"].is_default
+
+
 def test_a_short_name_is_the_default_version_and_names_none(clone: Clone) -> None:
     clone.add_version("torch", "1.12.0")
     clone.add_version("torch", "2.9.0", default=False)
@@ -72,6 +87,8 @@ def test_unknown_names_are_one_error_with_near_misses_and_the_known_ones(clone: 
         ("torch/default-version", None, "expected one of the versions 1.12.0, found nothing"),
         ("torch/default-version", "1.13.0\n", "expected one of the versions 1.12.0, found 1.13.0"),
         ("torch/1.12.0/python-version", "three\n", "expected a Python like 3.10, found 'three'"),
+        ("torch/1.12.0/cpu.python-version", "\n", "expected a Python like 3.10, found ''"),
+        ("torch/cpu.default-version", "1.13.0\n", "expected one of the versions 1.12.0, found 1.13.0"),
         ("torch/new/python-version", "3.10\n", "'new' is not a version"),
     ],
 )
@@ -100,11 +117,29 @@ def test_the_command_tells_how_each_would_run_here(clone: Clone) -> None:
     assert (cpu["python"], cpu["default"], cpu["environment_made"], cpu["image_built"]) == ("3.10", True, False, None)
     assert (cpu["backend"], cpu["obstacle"]) == ("venv", None)
     assert gpu["backend"] is None
-    assert "no gpu.lock" in gpu["obstacle"]
+    assert "GPU" in gpu["obstacle"] or "gpu.lock" in gpu["obstacle"]
     table = clone.portbench("targets", variables={"PATH": "/nowhere"})
     assert table.returncode == 0
     assert "torch-1.12.0-cpu" in table.stdout
     assert "not made" in table.stdout
+
+
+def test_a_target_that_is_not_locked_says_so_and_how_to_mend_it(clone: Clone) -> None:
+    folder = clone.add_version("torch", "1.12.0", python="3.10")
+    (folder / "cpu.lock").unlink()
+    (folder / "cpu.in").write_text("torch @ https://vendor.example/torch-1.12.whl\n")
+    (folder / "cpu.Dockerfile").touch()
+    told = "not locked: 'portbench lock torch/1.12.0/cpu' where vendor.example is reached makes its cpu.lock"
+    done = clone.portbench("targets", "--json")
+    (row,) = [row for row in json.loads(done.stdout)["targets"] if row["target"] == "torch-1.12.0-cpu"]
+    assert (row["backend"], row["environment_made"]) == (None, None)
+    assert told in row["obstacle"]
+    for backend in ("auto", "docker", "venv"):
+        run = clone.portbench("run", "torch-cpu", "--backend", backend)
+        assert run.returncode == 3
+        assert told in " ".join(run.stderr.split())
+        assert "Traceback" not in run.stderr
+    assert clone.portbench("run", "torch-cpu", "--backend", "current").returncode == 0
 
 
 def test_a_clone_is_found_from_any_folder_inside(clone: Clone) -> None:

@@ -1,0 +1,37 @@
+# TensorFlow 2.11.0 on a TPU. Every pin is in tpu.lock beside this file, made from tpu.in by 'make lock'.
+# Its libtpu.so is no Python package but part of a TPU VM made with --version=tpu-vm-tf-2.11.0: compose.yaml
+# mounts the VM's /usr/lib.
+# While tpu.lock is not there the build ends at its COPY: 'portbench lock tensorflow/2.11.0/tpu' makes it.
+FROM python:3.8-slim-bookworm AS environment
+COPY images/installer.lock images/tensorflow/2.11.0/tpu.lock /locks/
+# Nothing is compiled in the container: headers, static libraries and the packages' own tests stay out.
+RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
+    && uv venv /opt/environment \
+    && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \
+    && find /opt/environment \( -name tests -o -name include -o -name '*.a' \) -prune -exec rm -r {} +
+
+FROM python:3.8-slim-bookworm
+COPY --from=environment /opt/environment /opt/environment
+ENV PATH=/opt/environment/bin:$PATH HOME=/tmp USER=portbench PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+ENV TPU_NAME=local TPU_LIBRARY_PATH=/opt/tpu-vm/lib/libtpu.so
+RUN python -c "import tensorflow; assert tensorflow.__version__.partition('+')[0] == '2.11.0', tensorflow.__version__" \
+    && install -d -o 65532 -g 65532 /results
+WORKDIR /opt/portbench
+COPY images/as-owner /usr/local/bin/
+COPY schema schema
+COPY runners runners
+
+ARG PORTBENCH_RUNNER_COMMIT=""
+ENV PORTBENCH_RUNNER_COMMIT=$PORTBENCH_RUNNER_COMMIT
+ARG PORTBENCH_SOURCE_SHA256=""
+LABEL org.opencontainers.image.title="portbench tensorflow 2.11.0 tpu" \
+      org.opencontainers.image.version="2.11.0" \
+      org.opencontainers.image.revision="$PORTBENCH_RUNNER_COMMIT" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      portbench.framework="tensorflow" \
+      portbench.version="2.11.0" \
+      portbench.device="tpu" \
+      portbench.source_sha256="$PORTBENCH_SOURCE_SHA256"
+USER 65532:65532
+ENTRYPOINT ["as-owner", "python", "-m", "runners", "--framework", "tensorflow", "--device", "tpu"]
+CMD ["--manifest", "manifests/study/tensorflow.json", "--out", "/results"]

@@ -1,0 +1,38 @@
+# TensorFlow 2.21.0 on an NVIDIA GPU. Every pin is in gpu.lock beside this file, made from gpu.in by 'make lock'.
+# TensorFlow opens CUDA 12 and cuDNN 9 by name: they come as wheels, and ldconfig is told where these lie.
+FROM python:3.11-slim-bookworm AS environment
+COPY images/installer.lock images/tensorflow/2.21.0/gpu.lock /locks/
+# Nothing is compiled in the container: headers, static libraries and the packages' own tests stay out.
+RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
+    && uv venv /opt/environment \
+    && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/gpu.lock \
+    && find /opt/environment \( -name tests -o -name include -o -name '*.a' \) -prune -exec rm -r {} +
+
+FROM python:3.11-slim-bookworm
+COPY --from=environment /opt/environment /opt/environment
+ENV PATH=/opt/environment/bin:$PATH HOME=/tmp USER=portbench PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+RUN ls -d /opt/environment/lib/python3.11/site-packages/nvidia/*/lib >/etc/ld.so.conf.d/nvidia.conf \
+    && ldconfig \
+    && python -c "import ctypes; [ctypes.CDLL(name) for name in 'libcudart.so.12 libcublas.so.12 libcublasLt.so.12 \
+        libcufft.so.11 libcusolver.so.11 libcusparse.so.12 libcudnn.so.9'.split()]" \
+    && python -c "import tensorflow; assert tensorflow.__version__.partition('+')[0] == '2.21.0', tensorflow.__version__" \
+    && install -d -o 65532 -g 65532 /results
+WORKDIR /opt/portbench
+COPY images/as-owner /usr/local/bin/
+COPY schema schema
+COPY runners runners
+
+ARG PORTBENCH_RUNNER_COMMIT=""
+ENV PORTBENCH_RUNNER_COMMIT=$PORTBENCH_RUNNER_COMMIT
+ARG PORTBENCH_SOURCE_SHA256=""
+LABEL org.opencontainers.image.title="portbench tensorflow 2.21.0 gpu" \
+      org.opencontainers.image.version="2.21.0" \
+      org.opencontainers.image.revision="$PORTBENCH_RUNNER_COMMIT" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      portbench.framework="tensorflow" \
+      portbench.version="2.21.0" \
+      portbench.device="gpu" \
+      portbench.source_sha256="$PORTBENCH_SOURCE_SHA256"
+USER 65532:65532
+ENTRYPOINT ["as-owner", "python", "-m", "runners", "--framework", "tensorflow", "--device", "gpu"]
+CMD ["--manifest", "manifests/study/tensorflow.json", "--out", "/results"]

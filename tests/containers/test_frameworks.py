@@ -1,0 +1,47 @@
+"""The CPU images: what each imports is the framework that its lock pins, not the runner's folder of the same name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+from portbench.checkout import Checkout
+from portbench.targets import Target, all_targets
+
+pytestmark = pytest.mark.frameworks
+
+TARGETS = [
+    target
+    for target in all_targets(Checkout(ROOT))
+    if target.device == "cpu" and target.lock and target.framework != "fake"
+]
+
+# In the image's working folder, as the runner starts: runners/torch lies there too.
+WHAT_IS_IMPORTED = """
+import importlib, json, pathlib, sys
+name = sys.argv[1]
+importlib.import_module("runners." + name)
+framework = importlib.import_module(name)
+environment = pathlib.Path("/opt/environment")
+kept = sorted(str(path) for pattern in ("pip", "tests", "include", "*.a") for path in environment.rglob(pattern))
+print(json.dumps({"file": framework.__file__, "version": framework.__version__, "kept": kept}))
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_an_image_imports_the_framework_of_its_lock_and_carries_nothing_idle(compose, target: Target) -> None:
+    variables = {f"{target.framework.upper()}_VERSION": target.version}
+    built = compose("build", "--quiet", target.service, env=variables)
+    assert built.returncode == 0, built.stderr[-3000:]
+    image = f"portbench/{target.framework}:{target.version}-cpu"
+    command = ["docker", "run", "--rm", "--network", "none", "--entrypoint", "python", image, "-c", WHAT_IS_IMPORTED]
+    done = subprocess.run([*command, target.framework], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    site = f"/opt/environment/lib/python{target.python}/site-packages"
+    assert found["file"] == f"{site}/{target.framework}/__init__.py"
+    assert found["version"].partition("+")[0] == target.version
+    assert found["kept"] == []
