@@ -15,7 +15,7 @@ from portbench.checkout import find_checkout
 from portbench.cli import cli
 from portbench.error_message import show_error
 from portbench.errors import Interrupted, PortbenchError
-from portbench.images import Image, Images
+from portbench.images import DiskUse, Image, Images
 from portbench.machine import Machine
 from portbench.progress import duration
 from portbench.runner_process import stoppable
@@ -83,12 +83,11 @@ def list_images(as_json: bool) -> None:
         click.echo(json.dumps({"images": [asdict(image) for image in found]}, indent=2))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("target", "image", "built (UTC)", "size", "runner", "state"):
-        table.add_column(heading, overflow="fold", no_wrap=heading != "image")
+    for heading in ("target", "built (UTC)", "size", "runner", "state"):
+        table.add_column(heading, no_wrap=True)
     for image in found:
         built = image.built_at[:16].replace("T", " ") if image.built_at else "-"
-        name = image.image or "no service"
-        table.add_row(image.target, name, built, _size(image.size_bytes), _commit(image), image.state)
+        table.add_row(image.target, built, _size(image.size_bytes), _commit(image), image.state)
     Console(highlight=False).print(table)
 
 
@@ -124,12 +123,12 @@ def clean(targets: tuple[str, ...], dry_run: bool) -> None:
     """Remove the images of each TARGET, those of earlier builds too; without TARGET, all that portbench has built.
 
     An image that a container uses stays, and is an error at the end. Nothing but images is removed: no result, no base
-    image, and not what builds have left in Docker's build cache ('docker builder prune'). A size counts every layer of
-    an image, what is freed at the end only those that no image shares any more.
+    image, and not what builds have left in Docker's build cache. A size counts every layer of an image; what is freed,
+    at the end, only those that neither another image nor the build cache has.
     """
     images = _images()
     found = images.removable(images.targets(targets) if targets else None)
-    before = images.used_bytes()
+    before = images.disk_use()
     failures = []
     for image in found:
         try:
@@ -138,14 +137,11 @@ def clean(targets: tuple[str, ...], dry_run: bool) -> None:
             click.echo(f"{'would remove' if dry_run else 'removed'} {image.title}, {_size(image.size_bytes)}")
         except PortbenchError as error:
             failures.append(error)
-    after = images.used_bytes()
+    after = images.disk_use()
     if not found:
         click.echo("nothing to remove")
-    elif not dry_run and before is not None and after is not None:
-        click.echo(
-            f"freed {_size(max(0, round(before - after)))} of images; layers that builds keep for reuse go with "
-            "'docker builder prune'"
-        )
+    elif not dry_run and before and after:
+        click.echo(_freed(before, after))
     if failures:
         raise type(failures[0])("\n".join(map(str, failures)), failures[0].remedy)
 
@@ -160,6 +156,13 @@ def _why(image: Image) -> str:
         "not built": " has no image",
     }
     return reasons.get(image.state, "")
+
+
+def _freed(before: DiskUse, after: DiskUse) -> str:
+    kept = max(0, round(after.build_cache - before.build_cache))
+    freed = max(0, round(before.images - after.images) - kept)
+    still = f"; {_size(kept)} more stay as Docker's build cache until 'docker builder prune'" if kept else ""
+    return f"freed {_size(freed)} of disk{still}"
 
 
 def _commit(image: Image) -> str:

@@ -11,11 +11,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from portbench import environments
-from portbench.backends.choice import choose_backend
 from portbench.backends.docker import Docker
 from portbench.checkout import Checkout, find_checkout
 from portbench.cli import cli
+from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import PortbenchError
+from portbench.machine import Machine
 from portbench.targets import Target, all_targets
 
 
@@ -34,7 +35,7 @@ def command(as_json: bool) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("target", "default", "python", "image", "venv", "runs here"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading != "runs here")
     for row in rows:
         image = _word(row.image_built, "built", "not built")
         venv = _word(row.environment_made, "made", "not made")
@@ -69,7 +70,8 @@ def _rows(checkout: Checkout) -> list[_Row]:
 def _row(target: Target, checkout: Checkout, docker: Docker | None) -> _Row:
     backend, obstacle = None, None
     try:
-        backend = choose_backend("auto" if docker else "venv", target, checkout)[0].name
+        chosen = "auto" if docker else "venv"
+        backend = ready_backend(chosen, target, checkout, Machine(), checkout.root / "results")[0].name
     except PortbenchError as error:
         obstacle = str(error)
     return _Row(
