@@ -59,6 +59,14 @@ class Removable:
 
 
 @dataclass(frozen=True)
+class DiskUse:
+    """In bytes, as the engine rounds them. A layer counts once: as an image's while one has it, else as build cache."""
+
+    images: float
+    build_cache: float
+
+
+@dataclass(frozen=True)
 class Images:
     """Raises TargetUnavailable in every method where no engine answers."""
 
@@ -93,6 +101,11 @@ class Images:
             raise TargetUnavailable(
                 f"compose.yaml has no service {target.service}", "Add one: see the services that are there."
             )
+        if target.lock is None:
+            raise TargetUnavailable(
+                f"{target.name} is not locked: there is no {target.device}.lock to install from",
+                f"portbench lock {target.framework}/{target.version}",
+            )
         compose.build(target, self.checkout, self.machine, heard)
         return self.look_at([target])[0]
 
@@ -125,11 +138,15 @@ class Images:
                 "If a container uses it: 'docker ps --all' shows which, 'docker rm' removes it. Then try again.",
             )
 
-    def used_bytes(self) -> float | None:
-        """What all images of the engine take on the disk, shared layers once, as it counts; None if it does not say."""
-        answer = self.machine.ask(["docker", "system", "df", "--format", "{{.Type}} {{.Size}}"])
-        size = re.search(r"^Images ([0-9.]+)([kMGT]?B)$", answer.stdout, re.MULTILINE)
-        return float(size[1]) * _UNITS[size[2]] if answer.returncode == 0 and size else None
+    def disk_use(self) -> DiskUse | None:
+        """What the engine's images and its build cache take; None if it does not say."""
+        answer = self.machine.ask(["docker", "system", "df", "--format", "{{.Type}}:{{.Size}}"])
+        sizes = {
+            kind: float(number) * _UNITS[unit]
+            for kind, number, unit in re.findall(r"^([^:]+):([0-9.]+)([kMGT]?B)$", answer.stdout, re.MULTILINE)
+        }
+        known = answer.returncode == 0 and {"Images", "Build Cache"} <= set(sizes)
+        return DiskUse(sizes["Images"], sizes["Build Cache"]) if known else None
 
     def _image(self, target: Target, name: str | None, built: dict[str, Any]) -> Image:
         facts = built.get(name) if name else None

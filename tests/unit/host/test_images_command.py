@@ -71,7 +71,8 @@ elif words[:2] == ["image", "rm"]:
         return image["RepoTags"] if named else image["Id"] not in words
     state.write_text(json.dumps([image for image in images if stays(image)]))
 elif words[:2] == ["system", "df"]:
-    print(f"Images {{len(images)}}.5GB\\nContainers 0B")
+    # Of each image 1 GB is its own, of which builds keep 0.4 GB.
+    print(f"Images:{{len(images)}}.5GB\\nContainers:0B\\nBuild Cache:{{(10 - len(images)) * 400}}MB")
 """
 
 Built = dict[str, Any]
@@ -297,6 +298,7 @@ def test_clean_removes_the_targets_images_those_of_earlier_builds_too_and_no_oth
     assert done.returncode == 0, done.stderr
     assert "removed portbench/torch:1.12.0-cpu, 1.59 GB" in done.stdout
     assert "(an earlier build of torch-1.12.0-cpu)" in done.stdout
+    assert "freed 1.20 GB of disk; 800 MB more stay as Docker's build cache until 'docker builder prune'" in done.stdout
     assert {image["Config"]["Labels"]["portbench.version"] for image in host.images if image["RepoTags"]} == {"2.9.0"}
     assert host.run("clean", "torch-cpu").stdout == "nothing to remove\n"
 
@@ -350,6 +352,14 @@ def test_a_target_without_a_dockerfile_or_a_service_is_one_error(host: Host) -> 
     done = host.run("build", "torch-gpu")
     assert done.returncode == 3
     assert "compose.yaml has no service torch-gpu" in done.stderr
+
+
+def test_a_target_that_is_not_locked_is_one_error_that_says_how(host: Host) -> None:
+    (host.clone.root / "images" / "torch" / "1.12.0" / "cpu.lock").unlink()
+    done = host.run("build", "torch-cpu")
+    assert done.returncode == 3
+    assert "torch-1.12.0-cpu is not locked" in done.stderr
+    assert "portbench lock torch/1.12.0" in done.stderr
 
 
 def test_only_steps_that_run_are_told() -> None:
