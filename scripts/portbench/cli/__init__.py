@@ -1,6 +1,7 @@
 """The command ``portbench``: one module a command; each turns words into values and calls one function.
 
-A module here is a command of the same name: it is imported when that command is asked for, and adds it to ``cli``.
+A module here is a command of the same name, with - for _: it is imported when that command is asked for, and adds it to
+``cli``.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from portbench.errors import PortbenchError
 
 class _Commands(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted(module.name for module in pkgutil.iter_modules(__path__))
+        return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in self.list_commands(context):
-            importlib.import_module(f"{__name__}.{name}")
+            importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
         return super().get_command(context, name)
 
 

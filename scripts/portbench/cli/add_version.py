@@ -1,0 +1,55 @@
+"""``portbench add-version``."""
+
+from __future__ import annotations
+
+import click
+
+from portbench.add_version import Added, NewVersion, add_version
+from portbench.checkout import find_checkout
+from portbench.cli import cli
+from portbench.errors import Interrupted
+from portbench.jsonfile import shown
+from portbench.printable import printable
+from portbench.runner_process import stoppable
+
+
+@cli.command("add-version")
+@click.argument("framework")
+@click.argument("version")
+@click.option(
+    "--from",
+    "source",
+    metavar="VERSION",
+    help="The version that it is made like. Default: the newest below, or else the oldest there is.",
+)
+@click.option("--python", metavar="X.Y", help="The Python that it needs. Default: that of the other version.")
+def command(framework: str, version: str, source: str | None, python: str | None) -> None:
+    """Add a VERSION of a FRAMEWORK: its folder in images/, with Dockerfiles and locks.
+
+    The folder is made like that of another version: the framework's packages move to VERSION, everything else that a
+    person chose there stays, and all packages are locked anew. A device for which that cannot be done (no torch_xla of
+    this version, say) is left out, and named. If it can be done for none, images/ stays as it was.
+
+    \b
+    Examples:
+      portbench add-version torch 2.8.0
+      portbench add-version jax 0.9.2 --from 0.10.2 --python 3.11
+    """
+    try:
+        with stoppable():
+            added = add_version(NewVersion(framework, version, source, python), find_checkout(), click.echo)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; nothing was added") from None
+    _print(framework, version, added)
+
+
+def _print(framework: str, version: str, added: Added) -> None:
+    click.echo(f"wrote {shown(added.folder)}, like {added.source}:")
+    for device, python in added.pythons.items():
+        click.echo(f"  {device}: Python {python}")
+    for device, reason in added.left_out.items():
+        click.echo(f"  left out {device}: {printable(reason)}")
+    click.echo("\nTry it:")
+    for device in added.pythons:
+        click.echo(f"  portbench run {framework}-{version}-{device}")
+        click.echo(f"  {framework.upper()}_VERSION={version} docker compose run --rm {framework}-{device}")

@@ -1,0 +1,66 @@
+"""How the files of a version's folder change for another version, or another Python, of the same framework.
+
+Only what names the version itself changes: in a .in file the framework's own packages (torch, torch_xla; jax, jaxlib;
+tensorflow-cpu), in a Dockerfile every mention. What a person chose beside it (numpy<2, a CUDA library) stays.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from portbench.errors import BadInput
+
+_BY_HAND = "Make its folder by hand: images/README.md says what is in one."
+_REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^]]*\])?\s*(==|@)")
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """A .in file for another version."""
+
+    text: str
+    packages: tuple[str, ...]
+    """The packages that it pins to exactly that version, by their normalized names (torch-xla)."""
+
+
+def requirements_for(source: Path, framework: str, old: str, new: str) -> Requirements:
+    """The .in file ``source`` with the framework's packages at version ``new`` in place of ``old``.
+
+    A package of the framework whose version is another one (jaxlib 0.4.7 beside jax 0.4.8) loses its pin: the
+    framework's own metadata say what fits. Raises BadInput where that cannot be told from the file.
+    """
+    text, lines, packages = source.read_text(), [], []
+    for line in text.splitlines():
+        found = _REQUIREMENT.match(line)
+        name = re.sub(r"[-_.]+", "-", found[1]).lower() if found else ""
+        if found is None or not name.startswith(framework):
+            lines.append(line)
+            continue
+        moved = mentions(line, old, new)
+        if moved != line and found[2] == "==":
+            packages.append(name)
+        elif moved == line and found[2] == "==":
+            moved = re.sub(r"\s*==\s*[^\s;,]+", "", line)
+        elif moved == line:
+            raise BadInput(f"{old}'s {source.name} takes {name} from an address that does not name {old}", _BY_HAND)
+        lines.append(moved)
+    if "\n".join(lines) == text.rstrip("\n"):
+        raise BadInput(f"{old}'s {source.name} pins no package of {framework} at {old}", _BY_HAND)
+    return Requirements("\n".join(lines) + "\n", tuple(packages))
+
+
+def dockerfile_for(text: str, old: str, new: str, old_python: str, new_python: str) -> str:
+    """A Dockerfile's ``text`` for version ``new`` and its Python. A base image that changes with the Python loses its
+    digest, which was that of the other one."""
+    moved = mentions(text, old, new)
+    if old_python == new_python:
+        return moved
+    pattern = rf"\b(python:?){re.escape(old_python)}(?![0-9])([\w.-]*)(@sha256:[0-9a-f]+)?"
+    return re.sub(pattern, rf"\g<1>{new_python}\g<2>", moved)
+
+
+def mentions(text: str, old: str, new: str) -> str:
+    """``text`` with version ``old`` replaced wherever it stands by itself: 2.9.0, not the one in 12.9.0 or 2.9.0.1."""
+    return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\.?\w)", new, text)
