@@ -55,7 +55,7 @@ locked_target = pytest.mark.parametrize(
 
 def test_the_studys_versions_are_the_default_and_a_current_one_stands_beside_each() -> None:
     assert {target.service: target.version for target in CATALOGUE if target.is_default} == DEFAULTS
-    assert {target.name for target in CATALOGUE if not target.is_default} == OTHERS
+    assert {target.name for target in CATALOGUE if not target.is_default} >= OTHERS  # and what add-version has made
 
 
 def test_every_target_has_its_sources_and_a_lock_unless_a_vendor_alone_has_its_wheels() -> None:
