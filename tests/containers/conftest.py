@@ -6,6 +6,7 @@ Where no image registry is reached, install_engine.sh and stand_in_bases.sh besi
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -55,6 +56,21 @@ def image(compose: Compose) -> str:
     done = compose("build", "fake-cpu")
     assert done.returncode == 0, done.stderr[-3000:]
     return "portbench/fake:1.0.0-cpu"
+
+
+@pytest.fixture
+def room(engine: None) -> Callable[[str], None]:
+    """Skips the test of a target whose image would fill the disk, build cache included."""
+
+    def check(target: str) -> None:
+        needed_gb = 40 if target.startswith("torch-2") else 8
+        done = subprocess.run(["docker", "info", "--format", "{{.DockerRootDir}}"], capture_output=True, text=True)
+        root = Path(done.stdout.strip())
+        free_gb = shutil.disk_usage(root if root.exists() else ROOT).free / 1e9
+        if free_gb < needed_gb:
+            pytest.skip(f"the image of {target} may need {needed_gb} GB, and {free_gb:.0f} are free")
+
+    return check
 
 
 @pytest.fixture

@@ -47,9 +47,10 @@ def ends(run_file: Path) -> dict[tuple[str, str], tuple[str, str | None, str]]:
 
 @pytest.mark.parametrize(("framework", "version"), TARGETS)
 def test_a_container_gives_the_results_of_the_environment(
-    compose, framework: str, version: str, results: Path, tmp_path: Path
+    compose, room, framework: str, version: str, results: Path, tmp_path: Path
 ) -> None:
     target, service = f"{framework}-{version}-cpu", f"{framework}-cpu"
+    room(target)
     variables = {f"{framework.upper()}_VERSION": version, "PORTBENCH_RESULTS": str(results)}
     built = compose("build", "--quiet", service, env=variables)
     assert built.returncode == 0, built.stderr[-3000:]
