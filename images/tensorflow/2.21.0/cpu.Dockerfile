@@ -1,11 +1,11 @@
 # TensorFlow 2.21.0 on the CPU. Every pin is in cpu.lock beside this file, made from cpu.in by 'make lock'.
 FROM python:3.11-slim-bookworm AS environment
 COPY images/installer.lock images/tensorflow/2.21.0/cpu.lock /locks/
-# Nothing is compiled in the container: headers, static libraries and the packages' own tests stay out.
+# Nothing is compiled in the container: headers and static libraries stay out.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/cpu.lock \
-    && find /opt/environment \( -name tests -o -name include -o -name '*.a' \) -prune -exec rm -r {} +
+    && find /opt/environment \( -name include -o -name '*.a' \) -prune -exec rm -r {} +
 
 FROM python:3.11-slim-bookworm
 COPY --from=environment /opt/environment /opt/environment

@@ -2,11 +2,11 @@
 # TensorFlow opens CUDA 12 and cuDNN 9 by name: they come as wheels, and ldconfig is told where these lie.
 FROM python:3.11-slim-bookworm AS environment
 COPY images/installer.lock images/tensorflow/2.21.0/gpu.lock /locks/
-# Nothing is compiled in the container: headers, static libraries and the packages' own tests stay out.
+# Nothing is compiled in the container: headers and static libraries stay out.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/gpu.lock \
-    && find /opt/environment \( -name tests -o -name include -o -name '*.a' \) -prune -exec rm -r {} +
+    && find /opt/environment \( -name include -o -name '*.a' \) -prune -exec rm -r {} +
 
 FROM python:3.11-slim-bookworm
 COPY --from=environment /opt/environment /opt/environment

@@ -2,11 +2,11 @@
 # The wheel carries CUDA 10.2, compiled for sm_37, 50, 60 and 70: it runs on a V100 or T4, not on an A100 or newer.
 FROM python:3.10-slim-bookworm AS environment
 COPY images/installer.lock images/torch/1.12.0/gpu.lock /locks/
-# Nothing is compiled in the container: headers, static libraries and the packages' own tests stay out.
+# Nothing is compiled in the container: headers and static libraries stay out.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/gpu.lock \
-    && find /opt/environment \( -name tests -o -name include -o -name '*.a' \) -prune -exec rm -r {} +
+    && find /opt/environment \( -name include -o -name '*.a' \) -prune -exec rm -r {} +
 
 FROM python:3.10-slim-bookworm
 COPY --from=environment /opt/environment /opt/environment

@@ -3,11 +3,11 @@
 # While tpu.lock is not there the build ends at its COPY: 'portbench lock torch/1.12.0/tpu' makes it.
 FROM python:3.8-slim-bookworm AS environment
 COPY images/installer.lock images/torch/1.12.0/tpu.lock /locks/
-# Nothing is compiled in the container: headers, static libraries and the packages' own tests stay out.
+# Nothing is compiled in the container: headers and static libraries stay out.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \
-    && find /opt/environment \( -name tests -o -name include -o -name '*.a' \) -prune -exec rm -r {} +
+    && find /opt/environment \( -name include -o -name '*.a' \) -prune -exec rm -r {} +
 
 FROM python:3.8-slim-bookworm
 COPY --from=environment /opt/environment /opt/environment

@@ -1,11 +1,11 @@
 # PyTorch 2.9.0 on a TPU. Every pin is in tpu.lock beside this file, made from tpu.in by 'make lock'.
 FROM python:3.10-slim-bookworm AS environment
 COPY images/installer.lock images/torch/2.9.0/tpu.lock /locks/
-# Nothing is compiled in the container: headers, static libraries and the packages' own tests stay out.
+# Nothing is compiled in the container: headers and static libraries stay out.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \
-    && find /opt/environment \( -name tests -o -name include -o -name '*.a' \) -prune -exec rm -r {} +
+    && find /opt/environment \( -name include -o -name '*.a' \) -prune -exec rm -r {} +
 
 FROM python:3.10-slim-bookworm
 COPY --from=environment /opt/environment /opt/environment
