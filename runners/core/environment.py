@@ -97,7 +97,7 @@ def _container() -> str | None:
         return "docker"
     if Path("/run/.containerenv").exists():
         return "podman"
-    return os.environ.get("CONTAINER") or None
+    return os.environ.get("container") or None  # noqa: SIM112 - so named by systemd-nspawn and others
 
 
 def _commit() -> str | None:
