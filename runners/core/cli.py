@@ -13,6 +13,7 @@ from typing import NoReturn, Sequence
 
 from runners.core import manifest, supervisor
 from runners.core.errors import BadInput, Interrupted, RunnerError
+from runners.core.mutants import MUTANTS
 from runners.core.progress import Progress
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
@@ -58,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--protocol", choices=("cold", "steady", "both"), default="both", help="what is timed (default: both)")
     add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
     add("--steady-budget", type=float, default=0.1, metavar="S", help="for the steady time of a call (default: 0.1)")
+    add("--shuffle", type=int, metavar="SEED", help="run the tests in another order, the same for the same seed")
+    add("--mutant", choices=MUTANTS, help="break each function in this way: which tests notice? (portbench audit)")
     add("--resume", action="store_true", help="go on with the unfinished run in DIR, if it is the same run")
     add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
     add("--progress", choices=("text", "json", "none"), default="text")
@@ -83,6 +86,8 @@ def _settings(options: argparse.Namespace) -> supervisor.Settings:
         steady_budget_s=options.steady_budget,
         selection=tuple(options.function),
         resume=options.resume,
+        shuffle=options.shuffle,
+        mutant=options.mutant,
     )
 
 

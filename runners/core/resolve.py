@@ -8,8 +8,8 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from runners.core.adapter import Framework
 
-# Objects of these packages are what frameworks re-export on purpose: dtypes, ufuncs, plain classes.
-_SHARED_PACKAGES = ("builtins", "numpy", "typing", "typing_extensions", "collections", "enum")
+# Objects of these packages are what frameworks re-export on purpose: dtypes, ufuncs, plain classes, test methods.
+_SHARED_PACKAGES = ("builtins", "numpy", "typing", "typing_extensions", "collections", "enum", "unittest")
 
 
 class Missing(Exception):

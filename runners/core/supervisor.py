@@ -7,6 +7,7 @@ consequence, so a fresh worker takes over. Each of the ``runs`` passes begins wi
 from __future__ import annotations
 
 import datetime
+import random
 import shutil
 import tempfile
 import time
@@ -42,6 +43,8 @@ class Settings:
     steady_budget_s: float = 0.1
     selection: tuple[str, ...] = ()
     resume: bool = False
+    shuffle: int | None = None
+    mutant: str | None = None
 
 
 def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
@@ -98,7 +101,7 @@ def _run_all(
 ) -> None:
     worker: Worker | None = first
     for number in range(1, settings.runs + 1):
-        for test in manifest.tests:
+        for test in _ordered(manifest.tests, settings.shuffle, number):
             if (test.function, test.id, number) in book.done:
                 continue
             if test.function in missing:
@@ -118,6 +121,13 @@ def _run_all(
         worker.dismiss()
 
 
+def _ordered(tests: Sequence[Test], seed: int | None, number: int) -> Sequence[Test]:
+    """The manifest's order, or with a seed another one for each run: the same for the same seed."""
+    if seed is None:
+        return tests
+    return random.Random(f"{seed}/{number}").sample(tests, len(tests))
+
+
 def _run_one(settings: Settings, test: Test, number: int, worker: Worker) -> Result:
     """Hands one test to a worker and describes what came of it."""
     request = {
@@ -127,6 +137,7 @@ def _run_one(settings: Settings, test: Test, number: int, worker: Worker) -> Res
         "parameters": test.parameters,
         "protocol": settings.protocol,
         "steady_budget_s": settings.steady_budget_s,
+        "mutant": settings.mutant,
     }
     worker.capture.take()
     begin = time.perf_counter_ns()

@@ -9,10 +9,12 @@ names a device, and a case that checks nothing fails.
 from __future__ import annotations
 
 import mmap
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Sequence
 
 from runners.core import placement, timing, tree
 from runners.core.adapter import Adapter
+from runners.core.mutants import Mutant
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -40,6 +42,7 @@ class Trial:
 
     ``framework`` is its name, ``function`` the manifest's function, ``device`` the framework's device object. Set
     ``repeatable`` to False before a call that cannot be made twice with the same arguments: it has no steady time.
+    With a ``mutant`` what is timed is the function as that breaks it.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Trial:
         device: Any,
         phase: mmap.mmap,
         clock: timing.Clock,
+        mutant: Mutant | None = None,
     ) -> None:
         self.framework = framework
         self.function = function
@@ -60,6 +64,7 @@ class Trial:
         self._adapter = adapter
         self._phase = phase
         self._clock = clock
+        self._mutant = mutant
         self._timed: list[_Timed] = []
         self._locations: set[str] = set()
         self._enter("inputs")
@@ -108,19 +113,21 @@ class Trial:
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Times one call of the function."""
-        return self._time(self.function, args, kwargs)
+        return self._time(self._under_test(self.function), args, kwargs)
 
     def call_method(self, instance: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Times one call of a method of an instance of the function, which is a class. Raises MisusedTrial else."""
-        if not (isinstance(self.function, type) and isinstance(instance, self.function)):
+        """Times one call of a method of an instance of the function, where that is a class, or of a function of the
+        module, where it is a module and given as the instance. Raises MisusedTrial else."""
+        of_class = isinstance(self.function, type) and isinstance(instance, self.function)
+        if not of_class and not (isinstance(instance, ModuleType) and instance is self.function):
             raise MisusedTrial(f"{type(instance).__name__} is no instance of the function under test")
-        return self._time(getattr(instance, name), args, kwargs)
+        return self._time(self._under_test(getattr(instance, name)), args, kwargs)
 
     def call_inside(self, body: Callable[..., Any], *args: Any) -> Any:
         """Times ``body(function, *args)`` for a function that works only inside of something: a collective inside a
         mapped function, a context manager around a computation. Raises MisusedTrial if body did not call it."""
         reached = False
-        function = self.function
+        function = self._under_test(self.function)
 
         def watched(*inner_args: Any, **inner_kwargs: Any) -> Any:
             nonlocal reached
@@ -131,6 +138,9 @@ class Trial:
         if not reached:
             raise MisusedTrial("the timed body did not call the function under test")
         return output
+
+    def _under_test(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return self._mutant.of(function) if self._mutant else function
 
     def _time(self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         adapter = self._adapter

@@ -20,10 +20,13 @@ from runners.core import failure, resolve
 from runners.core.adapter import Adapter
 from runners.core.channel import Channel, Message
 from runners.core.errors import DeviceUnavailable
+from runners.core.mutants import Mutant
 from runners.core.trial import PHASES, Skip, Trial
 
 SEED = 20230401
 """Of the framework's global random state, set anew before every test: any order of tests gives the same results."""
+
+SAME_FUNCTION = "broken in this way, the function does the same in this test"
 
 
 def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str) -> None:
@@ -59,13 +62,14 @@ def _run(request: Mapping[str, Any], framework: str, adapter: Adapter, device: A
     begin = time.perf_counter_ns()
     result: dict[str, Any] = {"outcome": "passed", "reason": None, "phase": None, "error": None}
     phase[0] = 0
-    trial = None
+    trial = mutant = None
     try:
         function = resolve.function(request["function"], resolve.framework(framework))
         case = resolve.case(request["case"])
+        mutant = Mutant(request["mutant"], framework, adapter) if request["mutant"] else None
         adapter.seed(SEED)
         with adapter.scope(device):
-            trial = Trial(framework, function, adapter, device, phase, time.perf_counter_ns)
+            trial = Trial(framework, function, adapter, device, phase, time.perf_counter_ns, mutant)
             case(trial, **request["parameters"])
             trial.finish()
             if request["protocol"] != "cold":
@@ -74,6 +78,8 @@ def _run(request: Mapping[str, Any], framework: str, adapter: Adapter, device: A
         result.update(outcome="skipped", reason=str(skip))
     except BaseException as error:
         result.update(outcome="failed", phase=PHASES[phase[0]], error=failure.facts_of(error))
+    if mutant and not mutant.differs:
+        result.update(outcome="skipped", reason=SAME_FUNCTION, phase=None, error=None)
     result["calls"] = trial.calls if trial else []
     if request["protocol"] == "steady":
         result["calls"] = [dict(call, cold=None) for call in result["calls"]]

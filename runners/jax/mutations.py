@@ -1,0 +1,34 @@
+"""How outputs of JAX are spoilt, traced ones too (see runners.core.mutants)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from runners.core.mutants import other_dtype
+
+ARRAYS = (jax.Array,)
+
+
+def scaled(value: Any) -> Any:
+    return ~value if value.dtype == bool else (value * 2).astype(value.dtype)
+
+
+def shifted(value: Any) -> Any:
+    return jnp.roll(value, 1)
+
+
+def zeroed(value: Any) -> Any:
+    return jnp.zeros_like(value)
+
+
+def wrong_dtype(value: Any) -> Any:
+    # complex64's other half is float32: without x64 there is no complex128.
+    other = "float32" if value.dtype == "complex64" else other_dtype(value.dtype.name)
+    return jnp.real(value).astype(other) if value.dtype == "complex64" else value.astype(other)
+
+
+def wrong_shape(value: Any) -> Any:
+    return value[None]

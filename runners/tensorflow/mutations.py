@@ -1,0 +1,67 @@
+"""How outputs of TensorFlow are spoilt, symbolic ones too (see runners.core.mutants)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import tensorflow as tf
+
+from runners.core.mutants import other_dtype
+
+ARRAYS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, tf.data.Dataset)
+
+
+def scaled(value: Any) -> Any:
+    if isinstance(value, tf.data.Dataset):
+        return value.repeat(2)
+    return _altered(value, _twice)
+
+
+def shifted(value: Any) -> Any:
+    if isinstance(value, tf.data.Dataset):
+        return value.skip(1)
+    return _altered(value, lambda x: tf.reshape(tf.roll(tf.reshape(x, [-1]), 1, 0), tf.shape(x)))
+
+
+def zeroed(value: Any) -> Any:
+    if isinstance(value, tf.data.Dataset):
+        return value.take(0)
+    return _altered(value, tf.zeros_like)
+
+
+def wrong_dtype(value: Any) -> Any:
+    if isinstance(value, tf.data.Dataset):
+        return value
+    return _altered(value, _recast, keeps_dtype=False)
+
+
+def wrong_shape(value: Any) -> Any:
+    if isinstance(value, tf.data.Dataset):
+        return value.batch(1)
+    if isinstance(value, (tf.SparseTensor, tf.RaggedTensor)):
+        return value
+    return value[None] if value.shape.rank is not None else tf.expand_dims(value, 0)
+
+
+def _altered(value: Any, alter: Callable[[Any], Any], keeps_dtype: bool = True) -> Any:
+    if isinstance(value, (tf.SparseTensor, tf.RaggedTensor)):
+        return value.with_values(_altered(value.values, alter, keeps_dtype))
+    if isinstance(value, tf.Variable) and keeps_dtype and tf.executing_eagerly():
+        # A variable stays one: a tensor in its place would be noticed for its missing methods alone.
+        value.assign(alter(value.read_value()))
+        return value
+    return alter(tf.convert_to_tensor(value))
+
+
+def _twice(value: Any) -> Any:
+    if value.dtype == tf.bool:
+        return tf.logical_not(value)
+    return tf.strings.join([value, value]) if value.dtype == tf.string else value + value
+
+
+def _recast(value: Any) -> Any:
+    if value.dtype == tf.string:
+        return tf.strings.length(value)
+    if value.dtype.is_complex or value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool:
+        return tf.cast(value, other_dtype(value.dtype.name))
+    return value
