@@ -76,6 +76,26 @@ def argsort(trial: Trial, output: Any, inputs: Sequence[Any], axis: int = -1, de
     check_values(np.take_along_axis(values, found, axis), expected, "exact")
 
 
+def eig(trial: Trial, output: Any, inputs: Sequence[Any]) -> None:
+    """A V is V times the eigenvalues, the columns of V are of length one, and the eigenvalues are all there.
+
+    They are where their sum is A's trace and the sum of their squares that of A A. Their order is free.
+    """
+    matrix = inputs[0].astype(np.complex128)
+    name = trial.dtype_name(next(iter(output))) or "complex128"
+    values, vectors = (np.asarray(part).astype(np.complex128) for part in trial.numpy(tuple(output)))
+    trial.check(values.shape == matrix.shape[:-1], f"{values.shape} eigenvalues of a matrix of {matrix.shape}")
+    trial.check(vectors.shape == matrix.shape, f"the eigenvectors have shape {vectors.shape}, not {matrix.shape}")
+    size = max(1.0, float(np.max(np.linalg.norm(matrix, axis=(-2, -1)), initial=0.0)))
+    allowed = 50 * EPSILON[name] * max(1, matrix.shape[-1])
+    residual = matrix @ vectors - vectors * values[..., None, :]
+    _check_error(trial, residual, allowed * size, name, "A V is not V times the eigenvalues")
+    _check_error(trial, np.linalg.norm(vectors, axis=-2) - 1, allowed, name, "an eigenvector is not of length one")
+    for power, image in ((1, matrix), (2, matrix @ matrix)):
+        lost = (values**power).sum(-1) - np.trace(image, axis1=-2, axis2=-1)
+        _check_error(trial, lost, allowed * size**power, name, f"the eigenvalues^{power} do not sum to the trace")
+
+
 def _check_error(trial: Trial, difference: Any, allowed: float, dtype: str, message: str) -> None:
     """Raises Mismatch where a difference that should be none is larger than rounding explains."""
     trial.checks += 1
@@ -86,4 +106,4 @@ def _check_error(trial: Trial, difference: Any, allowed: float, dtype: str, mess
         raise Mismatch(f"{kind}: {message}: off by {error:.3g}, allowed {allowed:.3g}")
 
 
-_PROPERTIES = {found.__name__: found for found in (svd, lu, argsort)}
+_PROPERTIES = {found.__name__: found for found in (svd, lu, argsort, eig)}
