@@ -1,0 +1,201 @@
+"""smart_cond: which branches are called, when, and what comes of it."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+
+v1 = tf.compat.v1
+SmartCond = Callable[..., Any]
+
+
+class _Branches:
+    """Two branches that note that they were called: double the values, or their square less one."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+        self.called: list[str] = []
+
+    def double(self) -> Any:
+        self.called.append("double")
+        return self._values + self._values
+
+    def square(self) -> Any:
+        self.called.append("square")
+        return self._values * self._values - tf.ones_like(self._values)
+
+
+def _expected(host: Any, double: bool) -> Any:
+    wide = host.astype("complex128" if host.dtype.kind == "c" else "float64")
+    return wide + wide if double else wide * wide - 1
+
+
+def python_condition(trial: Trial, condition: Any, dtype: str = "float32") -> None:
+    """With a Python truth, 1 or 0 only the branch that it names is called, once."""
+    host = trial.random(3, 4, dtype=dtype, seed=1)
+    branches = _Branches(trial.tensor(host, dtype))
+    output = trial.call(condition, branches.double, branches.square)
+    trial.equal(branches.called, ["double" if condition else "square"])
+    trial.close(output, _expected(host, bool(condition)), dtype=dtype)
+
+
+def eager_condition(trial: Trial, condition: bool, dtype: str) -> None:
+    """An eager tensor has a value at once: only the branch that it names is called."""
+    host = trial.random(5, dtype=dtype, seed=2)
+    values, pred = trial.tensor(host, dtype), trial.tensor(np.asarray(condition))
+    branches = _Branches(values)
+    output = trial.call(pred, branches.double, branches.square, name="chosen")
+    trial.equal(branches.called, ["double" if condition else "square"])
+    # bfloat16: the host's values are rounded on their way to the device.
+    rounded = trial.numpy(values).astype(host.dtype)
+    if dtype in ("float16", "bfloat16") and not condition:
+        # Two roundings: of the square and of the difference, which is small near 1.
+        trial.close(output, _expected(rounded, condition), rtol=1.6e-2, atol=1.6e-2, dtype=dtype)
+    else:
+        trial.close(output, _expected(rounded, condition), dtype=dtype)
+
+
+def other_values(trial: Trial) -> None:
+    """With a Python truth the branch may give anything: it comes back as the very object."""
+    first, second = {"kept": ["as", "it is"]}, ("another", None)
+    trial.check(trial.call(True, lambda: first, lambda: second) is first, "the first object did not come back")
+    trial.check(trial.call(False, lambda: first, lambda: second) is second, "the second object did not come back")
+
+
+def constant_in_graph(trial: Trial, condition: bool) -> None:
+    """In a graph, a condition that is a constant, or is computed from ones, leaves the other branch out of it."""
+    host = trial.random(4, dtype="float64", seed=3)
+    graph = tf.Graph()
+    called: list[str] = []
+
+    def body(smart_cond: SmartCond) -> Any:
+        del called[:]
+        with graph.as_default(), tf.device(trial.device):
+            x = tf.constant(host)
+            plain, computed = tf.constant(condition), tf.logical_not(tf.constant(not condition))
+            outputs = []
+            for pred in (plain, computed):
+                branches = _Branches(x)
+                outputs.append(smart_cond(pred, branches.double, branches.square))
+                called.extend(branches.called)
+            return outputs
+
+    outputs = trial.call_inside(body)
+    trial.equal(called, ["double" if condition else "square"] * 2)
+    kinds = {operation.type for operation in graph.get_operations()}
+    trial.check(not kinds & {"If", "StatelessIf", "Switch", "Merge"}, f"the graph holds a conditional: {kinds}")
+    with v1.Session(graph=graph) as session:
+        for found in session.run(outputs):
+            trial.equal(found.dtype.name, "float64")
+            trial.close(found, _expected(host, condition))
+
+
+def placeholder_in_graph(trial: Trial, dtype: str) -> None:
+    """In a graph, a condition that is fed chooses at each run; both branches are in the graph."""
+    host = trial.random(2, 3, dtype=dtype, seed=4)
+    graph = tf.Graph()
+    called: list[str] = []
+
+    def body(smart_cond: SmartCond) -> Any:
+        with graph.as_default(), tf.device(trial.device):
+            pred, x = v1.placeholder(tf.bool, []), v1.placeholder(trial.dtype(dtype), [None, 3])
+            branches = _Branches(x)
+            output = smart_cond(pred, branches.double, branches.square)
+            called[:] = sorted(set(branches.called))
+            return pred, x, output
+
+    pred, x, output = trial.call_inside(body)
+    trial.equal(called, ["double", "square"])
+    with v1.Session(graph=graph) as session:
+        for condition, rows in ((True, 2), (False, 2), (False, 1), (True, 0)):
+            found = session.run(output, feed_dict={pred: condition, x: host[:rows]})
+            trial.equal(found.dtype.name, dtype)
+            trial.close(found.astype("float64"), _expected(host[:rows], condition), rtol=1e-6, atol=1e-6)
+
+
+def in_function(trial: Trial) -> None:
+    """In a tf.function for any shape, traced once, the tensor decides at each call, and only one branch runs."""
+    hosts = [trial.random(*shape, seed=5) for shape in ((3, 2), (1, 7), (0, 4))]
+    tensors = [trial.tensor(host) for host in hosts]
+    truths = [trial.tensor(np.asarray(truth)) for truth in (True, False)]
+    counts = [tf.Variable(trial.tensor(np.int64(0))) for _ in truths]
+    traced: list[int] = []
+
+    def body(smart_cond: SmartCond) -> Any:
+        for count in counts:
+            count.assign(tf.zeros_like(count))
+        del traced[:]
+
+        @tf.function(input_signature=[tf.TensorSpec([], tf.bool), tf.TensorSpec([None, None], tf.float32)])
+        def chosen(pred: Any, values: Any) -> Any:
+            traced.append(1)
+
+            def double() -> Any:
+                counts[0].assign_add(1)
+                return values * 2.0
+
+            def total() -> Any:
+                counts[1].assign_add(1)
+                return tf.reduce_sum(values, axis=0, keepdims=True)
+
+            return smart_cond(pred, double, total)
+
+        return [chosen(truth, tensor) for tensor in tensors for truth in truths]
+
+    outputs = iter(trial.call_inside(body))
+    for host in hosts:
+        trial.close(next(outputs), 2 * host.astype("float64"), dtype="float32")
+        trial.close(next(outputs), host.astype("float64").sum(axis=0, keepdims=True), dtype="float32")
+    trial.equal(len(traced), 1)
+    trial.equal(counts, [len(hosts)] * 2)
+
+
+def structures(trial: Trial) -> None:
+    """In a tf.function the branches may give nested structures of several dtypes, which come out as they are."""
+    host = trial.random(6, seed=6)
+    values, words = trial.tensor(host), trial.tensor(np.arange(3, dtype="int64"))
+    truths = [trial.tensor(np.asarray(truth)) for truth in (True, False)]
+
+    def body(smart_cond: SmartCond) -> Any:
+        @tf.function(input_signature=[tf.TensorSpec([], tf.bool)])
+        def chosen(pred: Any) -> Any:
+            return smart_cond(
+                pred,
+                lambda: {"part": values[:3], "more": (words, tf.constant(True))},
+                lambda: {"part": values[3:], "more": (words * 10, tf.constant(False))},
+            )
+
+        return [chosen(truth) for truth in truths]
+
+    first, second = trial.call_inside(body)
+    for found, part, numbers, truth in ((first, host[:3], [0, 1, 2], True), (second, host[3:], [0, 10, 20], False)):
+        trial.equal(sorted(found), ["more", "part"])
+        trial.close(found["part"], part, dtype="float32")
+        trial.close(found["more"][0], numbers, dtype="int64")
+        trial.close(found["more"][1], truth, dtype="bool")
+
+
+def gradient(trial: Trial, dtype: str) -> None:
+    """The gradient is that of the branch that was chosen: of sum(2 x) 2, of sum(x^2 - 1) 2 x."""
+    host = trial.random(9, dtype=dtype, seed=7)
+    values = trial.tensor(host)
+    truths = [trial.tensor(np.asarray(truth)) for truth in (True, False)]
+
+    def body(smart_cond: SmartCond) -> Any:
+        @tf.function
+        def slope(pred: Any, x: Any) -> Any:
+            branches = _Branches(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                total = tf.reduce_sum(smart_cond(pred, branches.double, branches.square))
+            return tape.gradient(total, x)
+
+        return [slope(truth, values) for truth in truths]
+
+    doubled, squared = trial.call_inside(body)
+    trial.close(doubled, np.full(9, 2.0), dtype=dtype)
+    trial.close(squared, 2 * host.astype("float64"), dtype=dtype)
