@@ -9,12 +9,14 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Collection, Iterator, Mapping, Sequence
 
 from runners.core import documents
 from runners.core.errors import BadInput
 
 MOST_TESTS_OF_A_GRID = 10_000
+NEWEST = 2
+"""Version of the manifest's format, up to which it is read."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Test:
     id: str
     case: str
     parameters: Mapping[str, Any]
+    successor_of: str | None = None
+    """The function that this one is tried in place of."""
 
     # pytest collects classes of this name; this one is none of its tests.
     __test__ = False
@@ -37,6 +41,12 @@ class Manifest:
     written_for: str | None
     sha256: str
     tests: tuple[Test, ...]
+    successors: Mapping[str, tuple[str, ...]]
+    """What to try in place of a function that a version lacks, the first choice first."""
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(test.function for test in self.tests))
 
 
 def read(path: Path, framework: str, selection: Sequence[str] = ()) -> Manifest:
@@ -73,16 +83,35 @@ def read(path: Path, framework: str, selection: Sequence[str] = ()) -> Manifest:
         written_for=document.get("written_for"),
         sha256=hashlib.sha256(content).hexdigest(),
         tests=tuple(chosen),
+        successors=_successors(path, document, {test.function for test in chosen}),
     )
+
+
+def _successors(path: Path, document: Mapping[str, Any], chosen: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Those of the chosen functions. A name may stand once: two results of one function and test could not be told
+    apart."""
+    functions = {entry["function"] for entry in document["functions"]}
+    found: dict[str, tuple[str, ...]] = {}
+    for f, entry in enumerate(document["functions"]):
+        for s, name in enumerate(entry.get("successors", ())):
+            if name in functions:
+                raise BadInput(
+                    f"{path}: $.functions[{f}].successors[{s}]: {name} is a function, or a successor, already",
+                    "A successor has no entry of its own and succeeds one function.",
+                )
+            functions.add(name)
+        if entry["function"] in chosen and "successors" in entry:
+            found[entry["function"]] = tuple(entry["successors"])
+    return found
 
 
 def _check_format(path: Path, document: Any) -> None:
     if not isinstance(document, dict) or document.get("schema") != "portbench/manifest":
         raise BadInput(f"{path}: not a manifest: $.schema must be 'portbench/manifest'", "Give a manifest.")
     version = document.get("schema_version")
-    if isinstance(version, int) and version > 1:
+    if isinstance(version, int) and version > NEWEST:
         raise BadInput(
-            f"{path}: $.schema_version: written in version {version}, this runner reads version 1",
+            f"{path}: $.schema_version: written in version {version}, this runner reads up to version {NEWEST}",
             "Use a newer portbench, or an image built from one.",
         )
 

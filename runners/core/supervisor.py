@@ -6,7 +6,9 @@ consequence, so a fresh worker takes over. Each of the ``runs`` passes begins wi
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import itertools
 import random
 import shutil
 import tempfile
@@ -53,16 +55,16 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
     Raises the errors of runners.core.errors; whatever is raised, finished results are in the journal, and no worker
     is left behind.
     """
-    names = list(dict.fromkeys(test.function for test in manifest.tests))
     scratch = _scratch_folder()
-    zygote = Zygote(settings.framework, settings.device, names, scratch)
+    zygote = Zygote(settings.framework, settings.device, manifest.functions, scratch)
     book: Journal | None = None
     try:
         worker = zygote.start_worker()
         _check_version(settings, worker.ready["version"])
         document = _document(settings, manifest, worker.ready)
         identity = journal.identity_of(document)
-        missing = _survey(worker, settings, manifest, names)
+        missing, successors = _survey(worker, settings, manifest)
+        tests = _with_successors(manifest.tests, successors)
         if settings.resume:
             book = journal.resume(settings.out, settings.framework, settings.device, identity)
             if book is None:
@@ -72,8 +74,8 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
                     return complete
         if book is None:
             book = journal.create(settings.out, document, identity)
-        progress.start(document, book.path, len(manifest.tests), settings.runs, len(book.done))
-        _run_all(settings, manifest, missing, zygote, worker, book, progress)
+        progress.start(document, book.path, len(tests), settings.runs, len(book.done))
+        _run_all(settings, tests, missing, zygote, worker, book, progress)
         path = book.finish(_now())
         progress.end(path, Counter(result["outcome"] for result in book.results))
         return path
@@ -92,7 +94,7 @@ def _scratch_folder() -> Path:
 
 def _run_all(
     settings: Settings,
-    manifest: Manifest,
+    tests: Sequence[Test],
     missing: Mapping[str, str],
     zygote: Zygote,
     first: Worker,
@@ -101,7 +103,7 @@ def _run_all(
 ) -> None:
     worker: Worker | None = first
     for number in range(1, settings.runs + 1):
-        for test in _ordered(manifest.tests, settings.shuffle, number):
+        for test in _ordered(tests, settings.shuffle, number):
             if (test.function, test.id, number) in book.done:
                 continue
             if test.function in missing:
@@ -119,6 +121,16 @@ def _run_all(
             worker = None
     if worker is not None:
         worker.dismiss()
+
+
+def _with_successors(tests: Sequence[Test], successors: Mapping[str, str]) -> Sequence[Test]:
+    """The tests, and those of each absent function once more with its successor."""
+    again = [
+        dataclasses.replace(test, function=successors[test.function], successor_of=test.function)
+        for test in tests
+        if test.function in successors
+    ]
+    return [*tests, *again]
 
 
 def _ordered(tests: Sequence[Test], seed: int | None, number: int) -> Sequence[Test]:
@@ -209,19 +221,23 @@ def _result(test: Test, number: int, worker: int, facts: Mapping[str, Any], outp
         "test": test.id,
         "run": number,
         "case": test.case,
+        "successor_of": test.successor_of,
         **facts,
         "output": output,
         "worker": worker,
     }
 
 
-def _survey(worker: Worker, settings: Settings, manifest: Manifest, names: Sequence[str]) -> Mapping[str, str]:
-    """Which functions this version lacks, with the reason. Raises BadInput for names that can be nothing but
-    mistakes, NothingRan if there is no function at all to run."""
+def _survey(worker: Worker, settings: Settings, manifest: Manifest) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Which functions this version lacks, with the reason, and the successors of those that have one.
+
+    Raises BadInput for names that can be nothing but mistakes, NothingRan if there is no function at all to run.
+    """
+    names = manifest.functions
     expectations = [test.parameters["expect"] for test in manifest.tests if test.case == "call"]
     request = {
         "do": "survey",
-        "functions": names,
+        "functions": [*names, *itertools.chain.from_iterable(manifest.successors.values())],
         "cases": sorted({test.case for test in manifest.tests}),
         "references": sorted(
             {(key, e[key]) for e in expectations for key in ("numpy", "scipy", "property") if key in e}
@@ -232,19 +248,25 @@ def _survey(worker: Worker, settings: Settings, manifest: Manifest, names: Seque
         said = worker.capture.take()["text"].strip()
         raise FrameworkFailed("looking up the manifest's functions ended the worker or took too long\n" + said)
     mistakes: dict[str, str] = dict(reply.message["forbidden"])
-    missing: Mapping[str, str] = reply.message["missing"]
+    absent: Mapping[str, str] = reply.message["missing"]
+    missing = {name: absent[name] for name in names if name in absent}
     if manifest.written_for is not None and manifest.written_for == worker.ready["version"]:
         mistakes.update(missing)
     if mistakes:
         name, reason = next(iter(mistakes.items()))
         more = f" (and {len(mistakes) - 1} more of the kind)" if len(mistakes) > 1 else ""
         raise BadInput(f"manifest {manifest.name}: {name}: {reason}{more}", "Mend the name in the manifest.")
-    if len(missing) == len(names):
+    successors = {
+        name: next((successor for successor in manifest.successors.get(name, ()) if successor not in absent), "")
+        for name in missing
+    }
+    successors = {name: successor for name, successor in successors.items() if successor}
+    if len(missing) == len(names) and not successors:
         raise NothingRan(
             f"manifest {manifest.name}: {settings.framework} {worker.ready['version']} has none of its functions",
             "Give a manifest that was written for this version.",
         )
-    return missing
+    return missing, successors
 
 
 def _check_version(settings: Settings, found: str) -> None:
@@ -260,7 +282,7 @@ def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) 
     variables = resolve.framework(settings.framework).variables(settings.device)
     return {
         "schema": "portbench/run",
-        "schema_version": 1,
+        "schema_version": 2,
         "run_id": journal.new_run_id(),
         "target": {"framework": settings.framework, "version": ready["version"], "device": settings.device},
         "manifest": {"name": manifest.name, "sha256": manifest.sha256, "selection": list(settings.selection)},
@@ -269,6 +291,8 @@ def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) 
             "runs": settings.runs,
             "timeout_s": settings.timeout_s,
             "steady_budget_s": settings.steady_budget_s,
+            "shuffle": settings.shuffle,
+            "mutant": settings.mutant,
         },
         "environment": environment.collect(settings.machine, ready["device"], variables),
         "started_at": _now(),

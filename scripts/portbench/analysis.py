@@ -16,7 +16,7 @@ import duckdb
 STATUSES = ("pass", "partial", "complete", "none")
 VERDICTS = ("passed", "failed", "flaky", "skipped")
 
-_KEY = "framework, version, device, machine, function"
+_KEY = "framework, version, device, machine, function, successor_of"
 
 Row = dict[str, Any]
 Counts = dict[tuple[str, ...], dict[str, int]]
@@ -87,7 +87,7 @@ def summarise(connection: duckdb.DuckDBPyConnection, runs: Iterable[RunFile], ta
     ordered = sorted(runs, key=lambda run: (run.target.order, run.machine, run.started_at, run.run_id))
     return {
         "schema": "portbench/study",
-        "schema_version": 1,
+        "schema_version": 2,
         "tables": tables,
         "run_files": [_run_file(run) for run in ordered],
         "targets": _targets(connection),
@@ -124,6 +124,7 @@ def _targets(connection: duckdb.DuckDBPyConnection) -> list[Row]:
             functions.append(
                 {
                     "name": row["function"],
+                    "successor_of": row["successor_of"] or None,
                     "status": row["status"],
                     "tests_by_verdict": {verdict: row[verdict] for verdict in VERDICTS},
                     "tests_by_category": categories.get(key, {}),
@@ -139,7 +140,8 @@ def _targets(connection: duckdb.DuckDBPyConnection) -> list[Row]:
 
 
 def _target_summary(target: Target, machine: str, functions: Sequence[Row]) -> Row:
-    counts = {status: sum(function["status"] == status for function in functions) for status in STATUSES}
+    own = [function["status"] for function in functions if function["successor_of"] is None]
+    counts = {status: own.count(status) for status in STATUSES}
     rated = sum(counts.values()) - counts["none"]
     percent = {status: 100 * counts[status] / rated for status in STATUSES[:-1]} if rated else None
     return {

@@ -20,6 +20,8 @@ def contradictions(kind: str, data: Data) -> Iterator[Mistake]:
 
 def _in_manifest(manifest: Data) -> Iterator[Mistake]:
     functions: dict[str, int] = {}
+    successors: set[str] = set()
+    entries = {entry["function"] for entry in manifest["functions"]}
     for position, entry in enumerate(manifest["functions"]):
         where = f"$.functions[{position}]"
         name = entry["function"]
@@ -27,6 +29,11 @@ def _in_manifest(manifest: Data) -> Iterator[Mistake]:
             first = f"$.functions[{functions[name]}]"
             yield Mistake(f"{where}.function", f"{name} stands at {first} already; put all its tests into one entry")
         functions.setdefault(name, position)
+        for place, successor in enumerate(entry.get("successors", ())):
+            if successor in entries or successor in successors:
+                found = f"{successor} is a function, or a successor, already; it can succeed one function only"
+                yield Mistake(f"{where}.successors[{place}]", found)
+            successors.add(successor)
         yield from _in_tests(where, name, entry["tests"], manifest["framework"])
 
 
@@ -98,7 +105,7 @@ def _in_times(run: Data) -> Iterator[Mistake]:
 
 def _in_study(study: Data) -> Iterator[Mistake]:
     for position, target in enumerate(study["targets"]):
-        statuses = [function["status"] for function in target["functions"]]
+        statuses = [function["status"] for function in target["functions"] if not function.get("successor_of")]
         for status, count in target["functions_by_status"].items():
             if statuses.count(status) != count:
                 found = f"found {count}, but {statuses.count(status)} of its functions have that status"

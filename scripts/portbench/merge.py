@@ -123,6 +123,12 @@ def _no_run_file(given: str, journals: Sequence[Path]) -> BadInput:
 
 def _source(document: Document) -> Source:
     data = document.data
+    mutant = data["protocol"].get("mutant")
+    if mutant:
+        raise BadInput(
+            f"{shown(document.path)}: its functions were broken on purpose (mutant {mutant}), to audit the tests",
+            "Such results say nothing about a framework: leave the file out.",
+        )
     return Source(
         document.path,
         document.size_bytes,

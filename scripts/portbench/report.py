@@ -18,7 +18,8 @@ from portbench.study import Study, connect, is_study, read_study, show_tables
 
 HOW_RATES = (
     "A function succeeds if every test that ran passed in every run, fails completely if none did, and else partially. "
-    "Percentages are over the functions of which some test ran; 'none' counts the others."
+    "Percentages are over the functions of which some test ran; 'none' counts the others. "
+    "A successor is tried where a version lacks a function, and does not count."
 )
 HOW_TIMES = (
     "cold: mean of all first calls, waiting included, over all runs of the passing tests (as published). "
@@ -143,7 +144,7 @@ def _target(entry: Row, causes: dict[tuple[Target, str, str], list[Row]]) -> Tar
 def _function(function: Row) -> Function:
     tests = function["tests_by_verdict"]
     return Function(
-        name=function["name"],
+        name=_named(function),
         status=function["status"],
         passed=tests["passed"],
         ran=tests["passed"] + tests["failed"] + tests["flaky"],
@@ -151,6 +152,11 @@ def _function(function: Row) -> Function:
         cold_mean_ns=function["cold_mean_ns"],
         steady_median_ns=function["steady_median_ns"],
     )
+
+
+def _named(function: Row) -> str:
+    former = function.get("successor_of")
+    return f"{function['name']} (successor of {former})" if former else str(function["name"])
 
 
 def _failure(function: Row, causes: Sequence[Row]) -> Failure:

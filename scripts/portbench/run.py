@@ -35,6 +35,7 @@ class RunOptions:
     protocol: str = "both"
     timeout_s: float = 900.0
     steady_budget_s: float = 0.1
+    shuffle: int | None = None
     backend: str = "auto"
     resume: bool = False
     out: str = "results"
@@ -89,6 +90,7 @@ def plan_run(options: RunOptions, checkout: Checkout, machine: Machine | None = 
             protocol=options.protocol,
             timeout_s=options.timeout_s,
             steady_budget_s=options.steady_budget_s,
+            shuffle=options.shuffle,
             resume=options.resume,
         )
         for framework, manifest in manifests.items()
@@ -108,6 +110,7 @@ def command_to_resume(options: RunOptions) -> str:
         ("--protocol", options.protocol, usual.protocol),
         ("--timeout", options.timeout_s, usual.timeout_s),
         ("--steady-budget", options.steady_budget_s, usual.steady_budget_s),
+        ("--shuffle", options.shuffle, usual.shuffle),
         ("--backend", options.backend, usual.backend),
         ("--out", options.out, usual.out),
     ):

@@ -87,7 +87,7 @@ def show_tables(connection: duckdb.DuckDBPyConnection, folder: Path, prefix: str
 
 def tables_name(sha256s: Iterable[str]) -> str:
     """The name of the tables that hold the run files with these digests."""
-    version = "portbench/study 1"
+    version = "portbench/study 2"
     return "tables-" + hashlib.sha256("\n".join([version, *sorted(sha256s)]).encode()).hexdigest()[:16]
 
 

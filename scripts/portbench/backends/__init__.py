@@ -27,6 +27,8 @@ class RunnerArguments:
     timeout_s: float
     steady_budget_s: float
     resume: bool
+    shuffle: int | None = None
+    mutant: str | None = None
 
     def words(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
@@ -34,6 +36,10 @@ class RunnerArguments:
         words += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]
         for pattern in self.functions:
             words += ["--function", pattern]
+        if self.shuffle is not None:
+            words += ["--shuffle", str(self.shuffle)]
+        if self.mutant is not None:
+            words += ["--mutant", self.mutant]
         return [*words, *(["--resume"] if self.resume else []), "--progress", "json"]
 
 

@@ -66,6 +66,12 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     help="How long one call may be repeated for its steady time.",
 )
 @click.option(
+    "--shuffle",
+    type=int,
+    metavar="SEED",
+    help="Run the tests in another order, the same for the same seed: no outcome may depend on it.",
+)
+@click.option(
     "--backend",
     type=click.Choice(BACKENDS),
     default="auto",
@@ -93,6 +99,7 @@ def command(
     protocol: str,
     timeout_s: float,
     steady_budget_s: float,
+    shuffle: int | None,
     backend: str,
     resume: bool,
     out: str,
@@ -124,6 +131,7 @@ def command(
         protocol=protocol,
         timeout_s=timeout_s,
         steady_budget_s=steady_budget_s,
+        shuffle=shuffle,
         backend=backend,
         resume=resume,
         out=out,

@@ -9,7 +9,7 @@ SELECT * EXCLUDE (calls), len(calls) AS timed_calls FROM incoming_results;
 CREATE TEMP VIEW new_samples AS
 WITH timed AS (
     SELECT
-        framework, version, device, machine, run_id, function, test, run,
+        framework, version, device, machine, run_id, function, successor_of, test, run,
         generate_subscripts(calls, 1) AS call,
         unnest(calls) AS timing
     FROM incoming_results

@@ -15,6 +15,7 @@ SELECT
     protocol.runs AS runs,
     protocol.timeout_s AS timeout_s,
     protocol.steady_budget_s AS steady_budget_s,
+    protocol.shuffle AS shuffle,
     started_at,
     ended_at,
     environment
@@ -27,7 +28,7 @@ FROM read_json(
         run_id: 'VARCHAR',
         target: 'STRUCT(framework VARCHAR, version VARCHAR, device VARCHAR)',
         manifest: 'STRUCT(name VARCHAR, sha256 VARCHAR, selection VARCHAR[])',
-        protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE)',
+        protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE, shuffle BIGINT)',
         environment: 'JSON',
         started_at: 'VARCHAR',
         ended_at: 'VARCHAR'
@@ -48,6 +49,7 @@ WITH result AS (
                 test VARCHAR,
                 run BIGINT,
                 "case" VARCHAR,
+                successor_of VARCHAR,
                 outcome VARCHAR,
                 reason VARCHAR,
                 phase VARCHAR,
@@ -83,6 +85,7 @@ SELECT
     facts.test,
     facts.run,
     facts."case",
+    facts.successor_of,
     facts.outcome,
     facts.reason,
     facts.phase,

@@ -159,3 +159,21 @@ def test_categories_placements_and_reasons_are_counted_in_tests(make_result: Mak
         {"reason": "needs two devices", "tests": 1},
         {"reason": "torch.cat is not in this version", "tests": 1},
     ]
+
+
+def test_a_successor_is_told_apart_and_does_not_count(make_result: Make, summarise: Summarise) -> None:
+    gone = outcomes(make_result, "skipped", function="torch.lu")
+    tried = [make_result("torch.linalg.lu", successor_of="torch.lu", outcome="failed")]
+    itself = outcomes(make_result, "passed", function="torch.linalg.lu")
+    target = summarise([*gone, *tried], itself)
+    found = {(function["name"], function["successor_of"]): function["status"] for function in target["functions"]}
+    assert found == {
+        ("torch.lu", None): "none",
+        ("torch.linalg.lu", "torch.lu"): "complete",
+        ("torch.linalg.lu", None): "pass",
+    }
+    assert target["functions_by_status"] == {"pass": 1, "partial": 0, "complete": 0, "none": 1}
+    assert target["percent_of_rated_functions"]["pass"] == 100
+    times = {(function["name"], function["successor_of"]): function["cold_mean_ns"] for function in target["functions"]}
+    assert times["torch.linalg.lu", "torch.lu"] is None
+    assert times["torch.linalg.lu", None] == 1_500_000

@@ -181,6 +181,14 @@ def test_one_run_id_with_two_contents_is_refused_and_the_study_stays(write: Writ
     assert not study.with_name("new").exists()
 
 
+def test_what_was_measured_of_broken_functions_is_refused(write: Write, make_run: Make, study: Path) -> None:
+    protocol = make_run()["protocol"] | {"mutant": "scaled"}
+    audited = write("runs/a.json", make_run(schema_version=2, protocol=protocol))
+    with pytest.raises(BadInput, match="broken on purpose"):
+        merge([str(audited)], study)
+    assert not study.exists()
+
+
 def test_one_manifest_name_with_two_contents_is_refused(write: Write, make_run: Make, study: Path) -> None:
     first = make_run()
     second = make_run(machine="other")

@@ -87,7 +87,7 @@ def test_a_manifest_of_which_nothing_runs_is_an_error(run):
         ("{", ["not valid JSON"]),
         ("[]", ["not a manifest"]),
         ('{"schema": "portbench/run", "schema_version": 1}', ["not a manifest"]),
-        ('{"schema": "portbench/manifest", "schema_version": 2}', ["version 2", "newer portbench"]),
+        ('{"schema": "portbench/manifest", "schema_version": 3}', ["version 3", "newer portbench"]),
         ('{"schema": "portbench/manifest", "schema": 1}', ["'schema' stands twice"]),
         ('{"schema": NaN}', ["NaN is not JSON"]),
         ("\x00\xff", ["not valid JSON"]),
