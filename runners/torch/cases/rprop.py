@@ -1,0 +1,196 @@
+"""Resilient backpropagation, each step computed once more in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+import torch
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+
+_LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 1e-2}}
+"""Of steps that were rounded to bfloat16 several times."""
+
+
+class _Rprop:
+    """Riedmiller and Braun (1993) as PyTorch documents it: where the sign changes the step shrinks and is not taken."""
+
+    def __init__(
+        self, values: Any, lr: float = 1e-2, etas: Any = (0.5, 1.2), step_sizes: Any = (1e-6, 50), foreach: Any = None
+    ) -> None:
+        self.values = widened(values)
+        self.sizes, self.before = np.full_like(self.values, lr), np.zeros_like(self.values)
+        self.etas, self.bounds = etas, step_sizes
+
+    def step(self, gradient: Any) -> Any:
+        gradient = widened(gradient)
+        turn = np.sign(gradient) * np.sign(self.before)
+        factors = np.select([turn > 0, turn < 0], [self.etas[1], self.etas[0]], 1.0)
+        self.sizes = np.clip(self.sizes * factors, *self.bounds)
+        self.before = np.where(turn < 0, 0, gradient)
+        self.values = self.values - self.sizes * np.sign(self.before)
+        return self.values
+
+
+def _gradients(trial: Trial, steps: int, *shape: int, dtype: str, seed: int) -> Any:
+    """Gradients that keep their sign, change it once, change it always, or are zero at times."""
+    gradients = np.abs(trial.random(steps, *shape, dtype=dtype, seed=seed)) + np.asarray(0.1, "float32")
+    count = int(np.prod(shape))
+    signs = np.ones((steps, count), "float32")
+    numbers = np.arange(count) + seed
+    signs[:, numbers % 5 == 1] *= -1
+    signs[steps // 2 :, numbers % 5 == 2] *= -1
+    signs[1::2, numbers % 5 == 3] *= -1
+    signs[1::3, numbers % 5 == 4] = 0
+    return (gradients * signs.reshape(gradients.shape)).astype(gradients.dtype)
+
+
+def rprop_steps(trial: Trial, steps: int, dtype: str = "float32", layout: str = "contiguous", **options: Any) -> None:
+    """After each step with given gradients the parameters are those of the update rule, the gradients as they were."""
+    host = [trial.random(5, 3, dtype=dtype, seed=1), trial.random(4, dtype=dtype, seed=2)]
+    parameters = [trial.tensor(values, dtype, layout).requires_grad_() for values in host]
+    rules = [_Rprop(trial.numpy(parameter), **options) for parameter in parameters]
+    gradients = [_gradients(trial, steps, *values.shape, dtype=dtype, seed=seed) for seed, values in enumerate(host, 3)]
+    optimizer = trial.make(parameters, **options)
+    for step in range(steps):
+        for parameter, given in zip(parameters, gradients):
+            parameter.grad = trial.tensor(given[step], dtype)
+        # One steady time is enough: that of the last step.
+        trial.repeatable = step == steps - 1
+        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+        for parameter, rule, given in zip(parameters, rules, gradients):
+            rule.step(given[step])
+            trial.close(parameter, rule.values, dtype=dtype, **_LOW_PRECISION.get(dtype, {}))
+            trial.close(parameter.grad, given[step], dtype=dtype)
+
+
+def rprop_signs(trial: Trial, dtype: str) -> None:
+    """Only the signs of the gradients count, not their sizes."""
+    host = trial.random(4, dtype=dtype, seed=5)
+    parameter = trial.tensor(host).requires_grad_()
+    optimizer = trial.make([parameter], lr=0.1)
+    trial.repeatable = False
+    for gradient in ([1e-6, -1e3, 2.0, 0.0], [1e3, -1e-6, -5.0, 0.0], [-1.0, 1.0, -1e-3, 7.0]):
+        parameter.grad = trial.tensor(np.array(gradient, dtype))
+        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+    # Two steps of 0.1 and 0.12 and none where the sign turns; 0.1 one way, none, 0.05 back; one step of 0.1.
+    moves = np.array([-0.22, 0.22, -0.05, -0.1])
+    trial.close(parameter, widened(host) + moves, dtype=dtype)
+
+
+def rprop_bounds(trial: Trial, step_sizes: Sequence[float]) -> None:
+    """Steps grow no further than the largest and shrink no further than the smallest size."""
+    host = trial.random(2, dtype="float64", seed=6)
+    parameter, smallest, largest = trial.tensor(host).requires_grad_(), *step_sizes
+    optimizer = trial.make([parameter], lr=1.0, etas=(0.25, 3.0), step_sizes=(smallest, largest))
+    trial.repeatable = False
+    moves = []
+    for step in range(8):
+        before = trial.numpy(parameter.detach().clone())
+        # The first goes on, the second turns at every other step: after a turn counts as the first time.
+        parameter.grad = trial.tensor(np.array([1.0, (1, -1, -1, 1)[step % 4]]))
+        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+        moves.append(np.abs(trial.numpy(parameter) - before))
+    growing = [min(3.0**step, largest) for step in range(8)]
+    shrinking = [max(0.25 ** ((step + 1) // 2), smallest) * (step % 2 == 0) for step in range(8)]
+    trial.close(np.array(moves), np.array([growing, shrinking]).T)
+
+
+def rprop_lowers_loss(trial: Trial, steps: int, dtype: str) -> None:
+    """On a least-squares problem the loss falls below a hundredth, and the weights come near the solution."""
+    x, solution = trial.random(64, 4, dtype=dtype, seed=1), np.array([1.0, -2.0, 0.5, 3.0])
+    inputs, targets = trial.tensor(x), trial.tensor((x @ solution).astype(x.dtype))
+    weights = trial.tensor(np.zeros(4), dtype).requires_grad_()
+    optimizer = trial.make([weights], lr=0.1)
+    trial.repeatable = False
+    losses: list[float] = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = ((inputs @ weights - targets) ** 2).mean()
+        loss.backward()
+        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+        losses.append(float(trial.numpy(loss)))
+    trial.check(losses[-1] < 0.01 * losses[0], f"expected the loss to fall below a hundredth, it went {losses}")
+    away = float(np.abs(trial.numpy(weights) - solution).max())
+    trial.check(away < 0.3, f"expected weights near the solution, they are off by {away:.3g}")
+
+
+def rprop_large(trial: Trial, size: int) -> None:
+    """Of many numbers each follows its own signs."""
+    host = trial.random(size, seed=7)
+    parameter, rule = trial.tensor(host).requires_grad_(), _Rprop(host, lr=0.1)
+    gradients = _gradients(trial, 3, size, dtype="float32", seed=8)
+    optimizer = trial.make([parameter], lr=0.1)
+    for step, gradient in enumerate(gradients):
+        parameter.grad = trial.tensor(gradient)
+        trial.repeatable = step == 2
+        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+        rule.step(gradient)
+    trial.close(parameter, rule.values, dtype="float32")
+
+
+def rprop_groups(trial: Trial) -> None:
+    """Groups follow their own options; a parameter without gradient stays, and makes no state."""
+    host = [trial.random(3, seed=seed) for seed in (1, 2, 3)]
+    first, second, idle = (trial.tensor(values).requires_grad_() for values in host)
+    optimizer = trial.make([{"params": [first], "lr": 0.5, "etas": (0.25, 2.0)}, {"params": [second, idle]}], lr=0.01)
+    rules = [_Rprop(host[0], lr=0.5, etas=(0.25, 2.0)), _Rprop(host[1], lr=0.01)]
+    trial.repeatable = False
+    for gradient in ([1.0, -2.0, 0.5], [3.0, 1.0, 0.0], [1.0, 1.0, -1.0]):
+        for parameter, rule in zip((first, second), rules):
+            parameter.grad = trial.tensor(np.array(gradient, "float32"))
+            rule.step(np.array(gradient))
+        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+    trial.close(first, rules[0].values, dtype="float32")
+    trial.close(second, rules[1].values, dtype="float32")
+    trial.close(idle, host[2], rtol=0, atol=0, dtype="float32")
+    trial.check(idle not in optimizer.state, "a parameter without gradient has got a state")
+
+
+def rprop_closure(trial: Trial) -> None:
+    """A step with a closure computes the gradient by it and returns its loss."""
+    host = trial.random(6, seed=4)
+    parameter = trial.tensor(host).requires_grad_()
+    optimizer = trial.make([parameter], lr=0.1)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = (parameter**4).sum()
+        loss.backward()
+        return loss
+
+    trial.repeatable = False
+    returned = trial.call_method(optimizer, "step", closure)
+    trial.close(returned, (widened(host) ** 4).sum(), dtype="float32")
+    trial.close(parameter, _Rprop(host, lr=0.1).step(widened(host)), dtype="float32")
+
+
+def rprop_resumed(trial: Trial) -> None:
+    """An optimiser that is given the state of another goes on as that one would."""
+    host, gradients = trial.random(6, seed=5), trial.random(4, 6, seed=6)
+    rule = _Rprop(host, lr=0.1)
+    parameter = trial.tensor(host).requires_grad_()
+    earlier = trial.make([parameter], lr=0.1)
+    for gradient in gradients[:3]:
+        parameter.grad = trial.tensor(gradient)
+        earlier.step()
+        rule.step(gradient)
+    later = trial.make([parameter], lr=7.0)
+    later.load_state_dict(earlier.state_dict())
+    parameter.grad = trial.tensor(gradients[3])
+    trial.check(trial.call_method(later, "step") is None, "expected nothing to be returned")
+    trial.close(parameter, rule.step(gradients[3]), dtype="float32")
+
+
+def rprop_options(trial: Trial) -> None:
+    """A new optimiser has the documented options, holds the given parameters and has changed none."""
+    host = trial.random(3)
+    parameter = trial.tensor(host).requires_grad_()
+    optimizer = trial.call([parameter], step_sizes=(1e-3, 5))
+    (group,) = optimizer.param_groups
+    trial.equal([group["lr"], *group["etas"], *group["step_sizes"]], [1e-2, 0.5, 1.2, 1e-3, 5])
+    trial.check(isinstance(optimizer, torch.optim.Optimizer), "not an Optimizer")
+    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "it does not hold its parameter")
+    trial.close(parameter, host, rtol=0, atol=0, dtype="float32")
