@@ -1,0 +1,177 @@
+"""Relaxed categorical draws against their closed forms (Maddison, Mnih and Teh, The Concrete Distribution, 2017).
+
+The seeds are fixed, and every bound is so wide that a right generator of any device misses it with a probability
+below one in a million.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+import torch
+from scipy import special
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+
+_SIGMAS = 5.5
+
+_RTOL = {"float32": 1e-5, "float64": 1e-10}
+"""Of densities and gradients: sums of several logarithms, divided by the temperature."""
+
+_ATOL = {"float32": 3e-5, "float64": 1e-10}
+
+
+def _made(trial: Trial, temperature: Any, dtype: str, how: str, parameters: Any, timed: bool = False) -> Any:
+    values = trial.tensor(np.array(parameters, dtype))
+    make = trial.call if timed else trial.make
+    return make(trial.tensor(np.array(temperature, dtype)), **{how: values})
+
+
+def _log_density(x: Any, temperature: Any, probs: Any) -> Any:
+    """Equation 10 of the paper, in logarithms."""
+    t, count = np.asarray(temperature)[..., None], x.shape[-1]
+    terms = np.log(probs) - t * np.log(x)
+    whole = special.gammaln(count) + (count - 1) * np.log(np.asarray(temperature))
+    return whole + (terms - np.log(x)).sum(-1) - count * special.logsumexp(terms, axis=-1)
+
+
+def _points(trial: Trial, *shape: int, dtype: str) -> Any:
+    x = trial.random(*shape, dtype="float64", seed=1, low=0.05, high=1)
+    return (x / x.sum(-1, keepdims=True)).astype(dtype)
+
+
+def relaxed_density(
+    trial: Trial,
+    temperature: Any,
+    how: str,
+    parameters: Any,
+    shape: Sequence[int],
+    dtype: str,
+    layout: str = "contiguous",
+) -> None:
+    """The density is that of the paper, for one temperature and parameters that broadcast with the points."""
+    distribution = _made(trial, temperature, dtype, how, parameters)
+    x = _points(trial, *shape, dtype=dtype)
+    density = trial.call_method(distribution, "log_prob", trial.tensor(x, dtype, layout))
+    given = widened(np.array(parameters, dtype))
+    probs = given / given.sum(-1, keepdims=True) if how == "probs" else special.softmax(given, axis=-1)
+    expected = _log_density(widened(x), widened(np.array(temperature, dtype)), probs)
+    trial.close(density, expected, rtol=_RTOL[dtype], atol=_ATOL[dtype], dtype=dtype)
+
+
+def relaxed_density_gradients(trial: Trial, temperature: float, dtype: str) -> None:
+    """The density's slope in the logits is 1 minus the number of categories times the share of each term."""
+    logits = trial.random(3, 4, dtype=dtype, seed=2)
+    tensor = trial.tensor(logits).requires_grad_()
+    distribution = trial.make(trial.tensor(np.array(temperature, dtype)), logits=tensor)
+    x = _points(trial, 3, 4, dtype=dtype)
+    density = trial.call_method(distribution, "log_prob", trial.tensor(x))
+    weights = np.array([1.0, -2.0, 0.5])
+    (density * trial.tensor(weights, dtype)).sum().backward()
+    logits, x = widened(logits), widened(x)
+    expected = _log_density(x, temperature, special.softmax(logits, axis=-1))
+    trial.close(density, expected, rtol=_RTOL[dtype], atol=_ATOL[dtype], dtype=dtype)
+    shares = special.softmax(logits - temperature * np.log(x), axis=-1)
+    slope = weights[:, None] * (1 - 4 * shares)
+    trial.close(tensor.grad, slope, rtol=_RTOL[dtype], atol=_ATOL[dtype], dtype=dtype)
+
+
+def relaxed_new(trial: Trial, temperature: Any, how: str, parameters: Any, dtype: str) -> None:
+    """A new distribution has the shapes of its parameters, normalised shares and logits, and draws that differ."""
+    distribution = _made(trial, temperature, dtype, how, parameters, timed=True)
+    trial.check(isinstance(distribution, trial.function), f"no instance: {type(distribution).__name__}")
+    given = widened(np.array(parameters, dtype))
+    probs = given / given.sum(-1, keepdims=True) if how == "probs" else special.softmax(given, axis=-1)
+    trial.equal(
+        [list(distribution.batch_shape), list(distribution.event_shape)], [list(given.shape[:-1]), [given.shape[-1]]]
+    )
+    trial.close(distribution.temperature, widened(np.array(temperature, dtype)), dtype=dtype)
+    trial.close(distribution.probs, probs, dtype=dtype)
+    trial.close(torch.softmax(distribution.logits, -1), probs, dtype=dtype)
+    trial.equal(distribution.has_rsample, True)
+
+
+def relaxed_sample(
+    trial: Trial, temperature: float, logits: Any, draws: int, dtype: str, method: str = "sample"
+) -> None:
+    """The draws lie on the simplex, the largest part is each category as often as its share says, and the logarithm of
+    the ratio of two parts is logistic around the difference of their logits."""
+    distribution = _made(trial, temperature, dtype, "logits", logits)
+    sample = trial.call_method(distribution, method, (draws,))
+    trial.equal(trial.dtype_name(sample), dtype)
+    trial.equal(sample.requires_grad, False)
+    found, logits = widened(trial.numpy(sample)), np.array(logits)
+    trial.equal(list(found.shape), [draws, *logits.shape])
+    trial.check((found >= 0).all() and (found <= 1).all(), "a part lies outside of [0, 1]")
+    trial.check(np.allclose(found.sum(-1), 1, rtol=0, atol=1e-5), "the parts do not sum to 1")
+    for row, draw in zip(
+        logits.reshape(-1, logits.shape[-1]), np.moveaxis(found.reshape(draws, -1, logits.shape[-1]), 1, 0)
+    ):
+        _check_row(trial, draw, row, temperature)
+
+
+def _check_row(trial: Trial, found: Any, logits: Any, temperature: float) -> None:
+    draws, shares = len(found), special.softmax(logits)
+    counts = np.bincount(found.argmax(-1), minlength=len(shares))
+    away = np.abs(counts - draws * shares) - _SIGMAS * np.sqrt(draws * shares * (1 - shares))
+    trial.check((away <= 1e-6).all(), f"expected shares {shares} of the largest parts, got {counts / draws}")
+    # Massart: the largest difference exceeds 2.7 / sqrt(n) with probability 2 exp(-2 * 2.7**2) = 9e-7.
+    allowed = 2.7 / draws**0.5
+    for i in range(len(shares)):
+        j = (i + 1) % len(shares)
+        ratios = np.sort(temperature * (np.log(found[:, i]) - np.log(found[:, j])) - (logits[i] - logits[j]))
+        distance = np.abs(special.expit(ratios) - (np.arange(draws) + 0.5) / draws).max() + 0.5 / draws
+        trial.check(distance <= allowed, f"parts {i}, {j}: off by {distance:.3g}, allowed {allowed:.3g}")
+    following = np.corrcoef(found[1:, 0], found[:-1, 0])[0, 1]
+    trial.check(abs(following) <= _SIGMAS / draws**0.5, f"successive draws are correlated: {following:.3g}")
+
+
+def relaxed_rsample_gradients(trial: Trial, temperature: float, dtype: str) -> None:
+    """A draw's gradient in logits and temperature is that of a softmax with the noise held fixed."""
+    logits = trial.random(5, 3, dtype=dtype, seed=2)
+    tensor = trial.tensor(logits).requires_grad_()
+    heat = trial.tensor(np.array(temperature, dtype)).requires_grad_()
+    weights = trial.random(5, 3, dtype="float64", seed=3)
+    trial.repeatable = False
+    draw = trial.call_method(trial.make(heat, logits=tensor), "rsample")
+    (draw * trial.tensor(weights, dtype)).sum().backward()
+    trial.equal(trial.dtype_name(draw), dtype)
+    x = widened(trial.numpy(draw))
+    trial.equal(list(x.shape), [5, 3])
+    trial.check(np.allclose(x.sum(-1), 1, rtol=0, atol=1e-5), "the parts do not sum to 1")
+    centred = x * (weights - (weights * x).sum(-1, keepdims=True))
+    tolerances = {"rtol": _RTOL[dtype], "atol": _ATOL[dtype]}
+    trial.close(tensor.grad, centred / temperature, dtype=dtype, **tolerances)
+    trial.close(heat.grad, -(centred * np.log(x)).sum() / temperature, dtype=dtype, **tolerances)
+
+
+def relaxed_same_seed(trial: Trial, method: str) -> None:
+    """The same seed gives the same draws, another seed others."""
+    distribution = _made(trial, 0.7, "float32", "probs", [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
+    draws = []
+    for seed in (5, 5, 6):
+        torch.manual_seed(seed)
+        draws.append(trial.call_method(distribution, method, (4,)))
+    first, again, other = (trial.numpy(draw) for draw in draws)
+    trial.equal([list(first.shape), first.dtype.name], [[4, 2, 3], "float32"])
+    trial.check(np.allclose(first.sum(-1), 1, rtol=0, atol=1e-5), "the parts do not sum to 1")
+    trial.check(np.argsort(first, axis=-1).std() > 0 and (first > 0).all(), "the parts do not differ")
+    trial.equal(again, first)
+    trial.check((other != first).any(), "another seed gives the same draws")
+    trial.check(float(np.abs(first[0] - first[1]).max()) > 1e-3, "successive draws are the same")
+
+
+def relaxed_expand(trial: Trial, shape: Sequence[int]) -> None:
+    """Expanded, the distribution has the new batch shape and the same density in every place."""
+    probs = [0.1, 0.2, 0.7]
+    distribution = _made(trial, 1.3, "float32", "probs", probs)
+    expanded = trial.call_method(distribution, "expand", torch.Size(shape))
+    trial.check(isinstance(expanded, trial.function), f"no instance: {type(expanded).__name__}")
+    trial.equal([list(expanded.batch_shape), list(expanded.event_shape)], [list(shape), [3]])
+    trial.close(expanded.probs, np.broadcast_to(probs, (*shape, 3)), dtype="float32")
+    x = _points(trial, 3, dtype="float32")
+    expected = np.full(shape, _log_density(widened(x), 1.3, np.array(probs)))
+    trial.close(expanded.log_prob(trial.tensor(x)), expected, rtol=1e-5, atol=3e-5, dtype="float32")
+    trial.equal(list(expanded.sample((2,)).shape), [2, *shape, 3])
