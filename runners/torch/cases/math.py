@@ -1,0 +1,150 @@
+"""Elementwise functions, sums and outer products, where data cannot say what must hold."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Mapping, Sequence
+
+import numpy as np
+
+from runners.core import references
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+
+_SLOPES: dict[str, Callable[[Any], Any]] = {
+    "log1p": lambda x: 1 / (1 + x),
+    "round": np.zeros_like,
+}
+
+# An element is rounded up to three times: after the product, after the other scaling and after the sum.
+_THREE_ROUNDINGS: dict[str, dict[str, float]] = {
+    "float16": {"rtol": 3e-3, "atol": 1e-3},
+    "bfloat16": {"rtol": 2.4e-2, "atol": 1e-2},
+}
+
+
+def seen(trial: Trial, array: Any, tensor: Any) -> Any:
+    """What a function that is given the tensor sees of the host array: of bfloat16, which NumPy lacks, the rounded
+    values; else the array itself, so that a device that loses digits on the way is noticed."""
+    return trial.numpy(tensor) if trial.dtype_name(tensor) == "bfloat16" else array
+
+
+def slope(
+    trial: Trial, name: str, shape: Sequence[int], dtype: str, low: float, high: float, layout: str = "contiguous"
+) -> None:
+    """An elementwise function has its values, and passes a gradient back times its derivative."""
+    x = trial.random(*shape, dtype=dtype, seed=1, low=low, high=high)
+    weights = trial.random(*shape, dtype=dtype, seed=2)
+    tensor = trial.tensor(x, dtype, layout).requires_grad_()
+    output = trial.call(tensor)
+    (output * trial.tensor(weights)).sum().backward()
+    trial.close(output, references.find("numpy", name)(widened(x)), dtype=dtype)
+    trial.close(tensor.grad, _SLOPES[name](widened(x)) * weights, dtype=dtype)
+
+
+def special_values(
+    trial: Trial, numpy: str, values: Sequence[Sequence[Any]], dtype: str, result: str, layout: str = "contiguous"
+) -> None:
+    """Infinities, NaN, zeros and neighbours of them (written as text) give what NumPy gives, zeros with their sign."""
+    host = dtype.replace("bfloat16", "float32")
+    arrays = [np.array([float(value) for value in argument]).astype(host) for argument in values]
+    tensors = [trial.tensor(array, dtype, layout) for array in arrays]
+    with np.errstate(all="ignore"):
+        expected = references.find("numpy", numpy)(*map(widened, map(partial(seen, trial), arrays, tensors)))
+    output = trial.call(*tensors)
+    trial.close(output, expected, dtype=result)
+    if result != "bool":
+        zeros = expected == 0
+        signs = np.signbit(np.asarray(trial.numpy(output)))[zeros]
+        trial.equal(signs, np.signbit(expected)[zeros])
+
+
+def into(
+    trial: Trial,
+    numpy: str,
+    shapes: Sequence[Sequence[int]],
+    dtype: str,
+    result: str,
+    args: Sequence[Any] = (),
+    low: float = 1,
+    high: float = 9,
+) -> None:
+    """With out= the values land in the given tensor, which is also what is returned."""
+    arrays = [trial.random(*shape, dtype=dtype, seed=seed, low=low, high=high) for seed, shape in enumerate(shapes)]
+    expected = np.asarray(references.find("numpy", numpy)(*map(widened, arrays), *args))
+    out = trial.tensor(np.full(expected.shape, 3), result)
+    returned = trial.call(*map(trial.tensor, arrays), *args, out=out)
+    trial.check(returned is out, "another tensor than out= was returned")
+    trial.close(out, expected, dtype=result)
+
+
+def addr(
+    trial: Trial,
+    shape: Sequence[int],
+    dtype: str,
+    sizes: Sequence[int] = (),
+    factors: Mapping[str, Any] | None = None,
+    layout: str = "contiguous",
+) -> None:
+    """beta * matrix + alpha * the outer product of the vectors; the matrix may have to be broadcast."""
+    rows, columns = sizes or shape
+    parts = (shape, (rows,), (columns,))
+    arrays = [trial.random(*part, dtype=dtype, seed=seed) for seed, part in enumerate(parts)]
+    tensors = [trial.tensor(values, dtype, layout) for values in arrays]
+    output = trial.call(*tensors, **(factors or {}))
+    expected = _addr(*map(widened, map(partial(seen, trial), arrays, tensors)), **(factors or {}))
+    trial.close(output, expected, dtype=dtype, **_THREE_ROUNDINGS.get(dtype, {}))
+
+
+def addr_promotes(trial: Trial, dtypes: Sequence[str], result: str) -> None:
+    """Of matrix and vectors of several dtypes the result has the one that holds all, and its precision."""
+    matrix, column, row = (
+        trial.random(*shape, dtype=dtype, seed=seed)
+        for seed, (shape, dtype) in enumerate(zip(((5, 4), (5,), (4,)), dtypes))
+    )
+    output = trial.call(trial.tensor(matrix), trial.tensor(column), trial.tensor(row))
+    trial.close(output, widened(matrix) + np.outer(widened(column), widened(row)), dtype=result)
+
+
+def addr_ignores_matrix(trial: Trial, dtype: str) -> None:
+    """With beta=0 the matrix does not count, not even its NaN and infinities."""
+    matrix = np.array([[np.nan, np.inf, 1], [2, -np.inf, np.nan]])
+    column, row = trial.random(2, dtype=dtype, seed=1), trial.random(3, dtype=dtype, seed=2)
+    output = trial.call(trial.tensor(matrix, dtype), trial.tensor(column), trial.tensor(row), beta=0, alpha=2)
+    trial.close(output, 2 * np.outer(column, row), dtype=dtype)
+
+
+def addr_gradients(trial: Trial, dtype: str) -> None:
+    """The gradient goes to the matrix times beta, and to each vector times alpha, summed against the other one."""
+    beta, alpha = 0.5, -2.0
+    arrays = [trial.random(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate(((4, 3), (4,), (3,)))]
+    weights = trial.random(4, 3, dtype=dtype, seed=9)
+    tensors = [trial.tensor(values).requires_grad_() for values in arrays]
+    output = trial.call(*tensors, beta=beta, alpha=alpha)
+    (output * trial.tensor(weights)).sum().backward()
+    matrix, column, row = map(widened, arrays)
+    trial.close(output, _addr(matrix, column, row, beta, alpha), dtype=dtype)
+    for tensor, expected in zip(tensors, (beta * weights, alpha * weights @ row, alpha * column @ weights)):
+        trial.close(tensor.grad, expected, dtype=dtype)
+
+
+def sum_gradient(
+    trial: Trial, shape: Sequence[int], dim: Sequence[int], keepdim: bool, dtype: str, layout: str = "contiguous"
+) -> None:
+    """Every summand gets the gradient of its sum."""
+    values = trial.random(*shape, dtype=dtype, seed=1)
+    tensor = trial.tensor(values, dtype, layout).requires_grad_()
+    output = trial.call(tensor, dim, keepdim)
+    expected = widened(values).sum(tuple(dim), keepdims=keepdim)
+    weights = trial.random(*expected.shape, dtype=dtype, seed=2)
+    (output * trial.tensor(weights)).sum().backward()
+    trial.close(output, expected, dtype=dtype)
+    spread = weights if keepdim else np.expand_dims(weights, tuple(dim))
+    trial.close(tensor.grad, np.broadcast_to(spread, shape), dtype=dtype)
+
+
+def _addr(matrix: Any, column: Any, row: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    product = np.outer(column, row)
+    if matrix.dtype == bool:
+        return np.logical_or(beta & matrix, alpha & product)
+    return beta * matrix + alpha * product

@@ -1,0 +1,193 @@
+"""Triangular systems, determinants, reflectors and sparse products, computed once more from their definitions."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+import torch
+
+from runners.core.compare import EPSILON
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+
+
+def triangular_solve(
+    trial: Trial,
+    right: Sequence[int],
+    matrix: Sequence[int],
+    dtype: str,
+    layout: str = "contiguous",
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> None:
+    """The triangle of the matrix, transposed or with ones in its diagonal if so told, times the solution gives the
+    right side; the other triangle does not count, and the matrix comes back beside the solution."""
+    a, b = _triangular(trial, matrix, dtype), trial.random(*right, dtype=dtype, seed=2)
+    options = {"upper": upper, "transpose": transpose, "unitriangular": unitriangular}
+    # What is left out keeps its default.
+    given = {name: value for name, value in options.items() if value != (name == "upper")}
+    solution, clone = trial.call(trial.tensor(b, dtype, layout), trial.tensor(a, dtype, layout), **given)
+    exact = widened(a)
+    exact = np.triu(exact) if upper else np.tril(exact)
+    if unitriangular:
+        diagonal = np.einsum("...ii->...i", exact)
+        diagonal[...] = 1
+    exact = np.swapaxes(exact, -1, -2) if transpose else exact
+    expected = np.linalg.solve(exact, widened(b))
+    trial.close(solution, expected, dtype=dtype, **_solved(dtype, matrix[-1]))
+    batch = np.broadcast_shapes(tuple(right[:-2]), tuple(matrix[:-2]))
+    trial.close(clone, np.broadcast_to(a, (*batch, *matrix[-2:])), dtype=dtype)
+
+
+def triangular_solve_gradients(trial: Trial, dtype: str) -> None:
+    """The right side gets T^-H times the gradient, the matrix the upper triangle of minus that times X^H."""
+    a, b = _triangular(trial, (5, 5), dtype), trial.random(5, 3, dtype=dtype, seed=2)
+    weights = trial.random(5, 3, dtype=dtype, seed=3)
+    right, matrix = trial.tensor(b).requires_grad_(), trial.tensor(a).requires_grad_()
+    solution, _ = trial.call(right, matrix)
+    (solution * trial.tensor(weights)).sum().backward()
+    exact = np.triu(widened(a))
+    expected = np.linalg.solve(exact, widened(b))
+    entering = np.linalg.solve(exact.T, widened(weights))
+    trial.close(solution, expected, dtype=dtype, **_solved(dtype, 5))
+    trial.close(right.grad, entering, dtype=dtype, **_solved(dtype, 5))
+    trial.close(matrix.grad, -np.triu(entering @ expected.T), dtype=dtype, **_solved(dtype, 5))
+
+
+def slogdet(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
+    """Sign (for complex matrices a phase) and logarithm of the absolute value are those of NumPy; the logarithm is
+    real, and stays finite where the determinant itself would not."""
+    values = trial.random(*shape, dtype=dtype, seed=3)
+    found = trial.call(trial.tensor(values, dtype, layout))
+    _check_slogdet(trial, found, widened(values), dtype)
+
+
+def slogdet_known(trial: Trial, dtype: str) -> None:
+    """Of triangular matrices the determinant is the product of the diagonal, of a singular one 0, whose log is -inf."""
+    diagonals = np.array([[2.0, -3, 4], [-1, -1, 0.5], [1, 1, 1], [5, 0, 2]])
+    values = np.stack([np.diag(row) + np.diag([7.0, -2], 1) for row in diagonals])
+    sign, logarithm = trial.call(trial.tensor(values, dtype))
+    real = dtype.replace("complex64", "float32").replace("complex128", "float64")
+    trial.close(sign, [-1, 1, 1, 0], dtype=dtype)
+    trial.close(logarithm, [np.log(24), np.log(0.5), 0, -np.inf], dtype=real)
+
+
+def slogdet_gradient(trial: Trial, dtype: str) -> None:
+    """The slope of the logarithm is the transposed inverse; the fields have their names."""
+    values = _triangular(trial, (2, 4, 4), dtype)
+    tensor = trial.tensor(values).requires_grad_()
+    found = trial.call(tensor)
+    (found.logabsdet * trial.tensor(np.array([1.0, -3.0]), dtype)).sum().backward()
+    exact = widened(values)
+    _check_slogdet(trial, (found.sign, found.logabsdet), exact, dtype)
+    expected = np.swapaxes(np.linalg.inv(exact), -1, -2) * np.array([1.0, -3.0])[:, None, None]
+    trial.close(tensor.grad, expected, dtype=dtype, **_solved(dtype, 4))
+
+
+def ormqr(
+    trial: Trial,
+    reflectors: Sequence[int],
+    other: Sequence[int],
+    dtype: str,
+    layout: str = "contiguous",
+    left: bool = True,
+    transpose: bool = False,
+) -> None:
+    """Q or Q^H times the other matrix, or that times one of them, where Q is the product of the reflectors
+    1 - tau v v^H, whose v stand below the diagonal of the first matrix."""
+    wide = "complex128" if dtype.startswith("complex") else "float64"
+    raw, tau = np.linalg.qr(trial.random(*reflectors, dtype=wide, seed=4), mode="raw")
+    a, tau = np.swapaxes(raw, -1, -2).astype(dtype), tau.astype(dtype)
+    c = trial.random(*other, dtype=dtype, seed=5)
+    # What is left out keeps its default.
+    given = {name: value for name, value in (("left", left), ("transpose", transpose)) if value != (name == "left")}
+    tensors = trial.tensor(a, dtype, layout), trial.tensor(tau), trial.tensor(c, dtype, layout)
+    output = trial.call(*tensors, **given)
+    q = _product_of_reflectors(widened(a), widened(tau))
+    q = np.swapaxes(q, -1, -2).conj() if transpose else q
+    expected = q @ widened(c) if left else widened(c) @ q
+    trial.close(output, expected, dtype=dtype, **_solved(dtype, reflectors[-2]))
+
+
+def saddmm(
+    trial: Trial,
+    sizes: Sequence[int],
+    dtype: str,
+    share: float = 0.4,
+    beta: float | None = None,
+    alpha: float | None = None,
+    layout: str = "contiguous",
+) -> None:
+    """beta * sparse + alpha * sparse @ dense, as a sparse matrix of the same values as the dense computation's.
+
+    ``share`` is that of the second sparse matrix's elements that are stored.
+    """
+    rows, middle, columns = sizes
+    added = _mostly_zeros(trial, (rows, columns), dtype, 0.4, 1)
+    left = _mostly_zeros(trial, (rows, middle), dtype, share, 2)
+    right = trial.random(middle, columns, dtype=dtype, seed=3)
+    factors = {name: value for name, value in (("beta", beta), ("alpha", alpha)) if value is not None}
+    tensors = trial.tensor(added).to_sparse(), trial.tensor(left).to_sparse(), trial.tensor(right, dtype, layout)
+    output = trial.call(*tensors, **factors)
+    trial.check(output.is_sparse, "the output is not sparse")
+    added, left, right = map(widened, (added, left, right))
+    expected = factors.get("beta", 1) * added + factors.get("alpha", 1) * (left @ right)
+    trial.close(output.to_dense(), expected, dtype=dtype, **_solved(dtype, middle))
+
+
+def saddmm_of_duplicates(trial: Trial, dtype: str) -> None:
+    """Entries that are stored twice for one place count as their sum, in both sparse matrices."""
+    places = trial.tensor(np.array([[0, 1, 1, 0], [2, 0, 0, 2]]))
+    values, others = (trial.random(4, dtype=dtype, seed=seed) for seed in (1, 2))
+    right = trial.random(3, 3, dtype=dtype, seed=3)
+    added, left = (torch.sparse_coo_tensor(places, trial.tensor(part), (2, 3)) for part in (values, others))
+    output = trial.call(added, left, trial.tensor(right))
+    dense = [np.zeros((2, 3)), np.zeros((2, 3))]
+    for matrix, part in zip(dense, (values, others)):
+        matrix[0, 2], matrix[1, 0] = float(part[0]) + float(part[3]), float(part[1]) + float(part[2])
+    trial.check(output.is_sparse, "the output is not sparse")
+    trial.close(output.to_dense(), dense[0] + dense[1] @ widened(right), dtype=dtype, **_solved(dtype, 3))
+
+
+def _triangular(trial: Trial, shape: Sequence[int], dtype: str) -> Any:
+    """Matrices both of whose triangles are well conditioned: small beside a diagonal of 1 to 2, which alternates."""
+    size = shape[-1]
+    values = trial.random(*shape, dtype=dtype, seed=1) / (2 * max(size, 1))
+    diagonal = np.linspace(1, 2, size) * np.where(np.arange(size) % 2, -1, 1)
+    return (values + np.diag(diagonal)).astype(dtype)
+
+
+def _solved(dtype: str, size: int) -> dict[str, float]:
+    """Sums of ``size`` products, each of order one, in an order that the reference does not have: the tolerance of
+    the dtype, and of absolute error ten roundings and one more for each product. Whole numbers are exact."""
+    if dtype not in EPSILON:
+        return {}
+    return {"atol": max(1e-5 if EPSILON[dtype] > 1e-10 else 1e-12, (10 + size) * EPSILON[dtype])}
+
+
+def _check_slogdet(trial: Trial, found: Any, exact: Any, dtype: str) -> None:
+    sign, logarithm = found
+    expected = np.linalg.slogdet(exact)
+    real = dtype.replace("complex64", "float32").replace("complex128", "float64")
+    # The error of the factors grows with the size of the matrix and its condition, here below a few hundred.
+    atol = 100 * max(exact.shape[-1], 1) * EPSILON[dtype]
+    trial.close(sign, expected[0], dtype=dtype, rtol=0, atol=atol)
+    trial.close(logarithm, expected[1], dtype=real, rtol=1e-6 if EPSILON[dtype] > 1e-10 else 1e-12, atol=atol)
+
+
+def _product_of_reflectors(a: Any, tau: Any) -> Any:
+    """The square matrix Q = H1 H2 ... Hk; the v of the i-th is 0 before its i-th place and 1 there."""
+    rows = a.shape[-2]
+    q = np.broadcast_to(np.eye(rows, dtype=a.dtype), (*a.shape[:-2], rows, rows))
+    for i in range(tau.shape[-1]):
+        v = a[..., i].copy()
+        v[..., :i], v[..., i] = 0, 1
+        q = q @ (np.eye(rows) - tau[..., i, None, None] * v[..., :, None] * v[..., None, :].conj())
+    return q
+
+
+def _mostly_zeros(trial: Trial, shape: Sequence[int], dtype: str, share: float, seed: int) -> Any:
+    kept = trial.random(*shape, seed=seed + 50, low=0, high=1) < share
+    return np.where(kept, trial.random(*shape, dtype=dtype, seed=seed, low=1, high=9), 0).astype(dtype)

@@ -1,0 +1,203 @@
+"""Functions that move, repeat or describe elements and compute none."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+import torch
+
+from runners.core import references
+from runners.core.trial import Trial
+from runners.torch.cases.math import seen
+
+
+def moved_gradient(
+    trial: Trial,
+    shape: Sequence[int],
+    numpy: str,
+    args: Sequence[Any] = (),
+    dtype: str = "float32",
+) -> None:
+    """Each input element gets the sum of the gradients of the places that it was moved to.
+
+    Which element goes where says the NumPy function of the name, applied to the elements' numbers.
+    """
+    values = trial.random(*shape, dtype=dtype, seed=1)
+    # Number 0 stands for a place that no element is moved to.
+    numbers = np.arange(1, values.size + 1).reshape(values.shape)
+    origin = references.find("numpy", numpy)(numbers, *args)
+    weights = trial.random(*origin.shape, dtype=dtype, seed=2)
+    tensor = trial.tensor(values).requires_grad_()
+    output = trial.call(tensor, *args)
+    (output * trial.tensor(weights)).sum().backward()
+    trial.close(output, np.concatenate([[0], values.ravel()])[origin], dtype=dtype)
+    expected = np.bincount(origin.ravel(), weights.ravel(), values.size + 1)[1:]
+    trial.close(tensor.grad, expected.reshape(values.shape), dtype=dtype)
+
+
+def is_view(
+    trial: Trial, shape: Sequence[int], args: Sequence[Any], origin: Sequence[int], place: Sequence[int]
+) -> None:
+    """The output shares its elements with the input: a number written into one shows in the other."""
+    tensor = trial.tensor(trial.random(*shape, seed=3))
+    output = trial.call(tensor, *args)
+    output = output[place[0]] if isinstance(output, tuple) else output
+    place = place[1:] if output.dim() < len(place) else place
+    tensor[tuple(origin)] = 7.5
+    trial.equal(output[tuple(place)].item(), 7.5)
+    output[tuple(place)] = -2.5
+    trial.equal(tensor[tuple(origin)].item(), -2.5)
+
+
+def broadcast(trial: Trial, shapes: Sequence[Sequence[int]], dtypes: Sequence[str], layout: str = "contiguous") -> None:
+    """Each tensor takes the common shape by repeating its values, and keeps its dtype."""
+    arrays = [trial.random(*shape, dtype=dtype, seed=seed) for seed, (shape, dtype) in enumerate(zip(shapes, dtypes))]
+    tensors = [trial.tensor(array, dtype, layout) for array, dtype in zip(arrays, dtypes)]
+    outputs = trial.call(*tensors)
+    trial.equal(len(outputs), len(tensors))
+    common = np.broadcast_shapes(*map(tuple, shapes))
+    for output, array, tensor, dtype in zip(outputs, arrays, tensors, dtypes):
+        trial.close(output, np.broadcast_to(seen(trial, array, tensor), common), dtype=dtype)
+
+
+def broadcast_gradients(trial: Trial, dtype: str) -> None:
+    """Each tensor's gradient is summed over the places that its elements were repeated to."""
+    first, second = trial.random(4, 1, dtype=dtype, seed=1), trial.random(2, 1, 3, dtype=dtype, seed=2)
+    weights = trial.random(2, 2, 4, 3, dtype=dtype, seed=3)
+    tensors = [trial.tensor(values).requires_grad_() for values in (first, second)]
+    outputs = trial.call(*tensors)
+    sum((output * trial.tensor(w)).sum() for output, w in zip(outputs, weights)).backward()
+    for output, values in zip(outputs, (first, second)):
+        trial.close(output, np.broadcast_to(values, (2, 4, 3)), dtype=dtype)
+    trial.close(tensors[0].grad, weights[0].sum((0, 2))[:, None], dtype=dtype)
+    trial.close(tensors[1].grad, weights[1].sum(1, keepdims=True), dtype=dtype)
+
+
+def unbind(trial: Trial, shape: Sequence[int], dtype: str, dim: int = 0, layout: str = "contiguous") -> None:
+    """A tuple of the slices along a dimension, in order and without that dimension."""
+    values = trial.random(*shape, dtype=dtype, seed=1)
+    tensor = trial.tensor(values, dtype, layout)
+    outputs = trial.call(tensor, dim) if dim else trial.call(tensor)
+    trial.check(type(outputs) is tuple, f"expected a tuple, got {type(outputs).__name__}")
+    expected = np.moveaxis(seen(trial, values, tensor), dim, 0)
+    trial.equal(len(outputs), len(expected))
+    for output, part in zip(outputs, expected):
+        trial.close(output, part, dtype=dtype)
+
+
+def unbind_gradient(trial: Trial, dtype: str) -> None:
+    """The gradients of the slices come together in the input; a slice that is not used leaves zeros."""
+    values, weights = (trial.random(3, 4, 2, dtype=dtype, seed=seed) for seed in (1, 2))
+    tensor = trial.tensor(values).requires_grad_()
+    outputs = trial.call(tensor, 1)
+    used = (0, 1, 3)
+    sum((outputs[i] * trial.tensor(weights[:, i])).sum() for i in used).backward()
+    for i in range(4):
+        trial.close(outputs[i], values[:, i], dtype=dtype)
+    weights[:, 2] = 0
+    trial.close(tensor.grad, weights, dtype=dtype)
+
+
+def same_size(
+    trial: Trial, shapes: Sequence[Sequence[int]], dtypes: Sequence[str], same: bool, layout: str = "contiguous"
+) -> None:
+    """True for tensors of the same shape, else False, whatever their dtypes; the order of the two does not matter."""
+    one, other = (
+        trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout) for shape, dtype in zip(shapes, dtypes)
+    )
+    for pair in ((one, other), (other, one)):
+        found = trial.call(*pair)
+        trial.check(found is same, f"expected {same}, got {found!r}")
+
+
+def same_size_of_found(trial: Trial) -> None:
+    """Sizes that depend on the values count too: of as many found elements, and of more of them."""
+    values = np.array([0.0, 1.0, 0.0, 2.0, 3.0, 0.0, 0.0, 4.0], "float32")
+    tensor = trial.tensor(values)
+    found = tensor.nonzero()
+    for other, same in ((np.zeros((4, 1)), True), (np.zeros((3, 1)), False), (np.zeros(4), False)):
+        answer = trial.call(found, trial.tensor(other))
+        trial.check(answer is same, f"{list(np.shape(other))}: expected {same}, got {answer!r}")
+
+
+def size(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
+    """The size is a torch.Size of the lengths, and of each dimension, counted from either end, a plain number."""
+    tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
+    _check_size(trial, trial.call(tensor), shape)
+    for dim, length in enumerate(shape):
+        for index in (dim, dim - len(shape)):
+            _check_length(trial, trial.call(tensor, index), length)
+
+
+def size_of_view(trial: Trial) -> None:
+    """Transposed, cut, repeated and reshaped, a tensor has the size of the view."""
+    tensor = trial.tensor(trial.random(4, 6, 1))
+    for view, shape in (
+        (tensor.transpose(0, 1), [6, 4, 1]),
+        (tensor[1:, ::4], [3, 2, 1]),
+        (tensor.expand(2, 4, 6, 5), [2, 4, 6, 5]),
+        (tensor.reshape(-1, 3), [8, 3]),
+        (tensor[0, 0, 0], []),
+    ):
+        _check_size(trial, trial.call(view), shape)
+    _check_length(trial, trial.call(tensor.transpose(0, 1), 0), 6)
+
+
+def size_of_found(trial: Trial, length: int) -> None:
+    """Of a result whose length depends on the values, the size is the number that was found."""
+    values = trial.random(length, seed=1)
+    tensor = trial.tensor(values)
+    count = int((values > 0.5).sum())
+    _check_size(trial, trial.call(tensor[tensor > 0.5]), [count])
+    _check_length(trial, trial.call((tensor > 0.5).nonzero(), 0), count)
+    repeated = trial.tensor(np.array([3, 1, 3, 3, 2, 1]))
+    _check_size(trial, trial.call(torch.unique(repeated)), [3])
+
+
+def address(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
+    """The address is that of the first element: the storage's, and for a part of a tensor as much behind it."""
+    tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
+    begin = tensor.storage().data_ptr()
+    step = tensor.element_size()
+    _check_address(trial, trial.call(tensor), begin)
+    _check_address(trial, trial.call(tensor[1:]), begin + step * tensor.stride(0))
+    _check_address(trial, trial.call(tensor[2, 3:]), begin + step * (2 * tensor.stride(0) + 3 * tensor.stride(1)))
+
+
+def address_of_views(trial: Trial) -> None:
+    """Views of the whole and changes in place keep the address; a copy lies elsewhere."""
+    tensor = trial.tensor(trial.random(4, 6))
+    begin = tensor.storage().data_ptr()
+    for view in (
+        tensor.detach(),
+        tensor.T,
+        tensor.view(-1),
+        tensor.unsqueeze(0),
+        tensor.add_(1),
+        tensor.expand(2, 4, 6),
+    ):
+        _check_address(trial, trial.call(view), begin)
+    copy = tensor.clone()
+    _check_address(trial, trial.call(copy), copy.storage().data_ptr())
+    trial.check(trial.make(copy) != begin, "a copy has the address of its original")
+
+
+def address_of_empty(trial: Trial) -> None:
+    """A tensor without elements has no address: 0; one with a single element has its own."""
+    _check_address(trial, trial.call(trial.tensor(np.zeros((0, 3), "float32"))), 0)
+    scalar = trial.tensor(np.array(2.5))
+    _check_address(trial, trial.call(scalar), scalar.storage().data_ptr())
+
+
+def _check_address(trial: Trial, found: Any, expected: int) -> None:
+    trial.check(type(found) is int and found == expected, f"expected the address {expected:#x}, got {found!r}")
+
+
+def _check_size(trial: Trial, found: Any, expected: Sequence[int]) -> None:
+    good = isinstance(found, torch.Size) and list(found) == list(expected)
+    trial.check(good, f"expected the size {list(expected)}, got {found!r}")
+
+
+def _check_length(trial: Trial, found: Any, expected: int) -> None:
+    trial.check(type(found) is int and found == expected, f"expected the length {expected}, got {found!r}")
