@@ -1,0 +1,185 @@
+"""Dropout: what is dropped, how often, and what becomes of the rest. The bounds hold for any random stream."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+import torch
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+
+_DEVIATIONS = 5
+"""A share of independent draws is further than this many standard deviations off once in two million times."""
+
+
+def dropout_share(
+    trial: Trial, shape: Sequence[int], p: float | None = None, dtype: str = "float32", layout: str = "contiguous"
+) -> None:
+    """About the share p of the elements is zero, everywhere alike; each of the others is its input over 1 - p."""
+    x = trial.tensor(_inputs(trial, shape, dtype), dtype, layout)
+    output = trial.call(x) if p is None else trial.call(x, p)
+    p = 0.5 if p is None else p
+    kept = _check_kept(trial, output, widened(trial.numpy(x)), p, dtype)
+    _check_share(trial, ~kept, p, "elements")
+    for axis in range(len(shape)):
+        lines = np.moveaxis(~kept, axis, 0).reshape(shape[axis], -1)
+        for line in lines if lines.shape[1] >= 400 else ():
+            _check_share(trial, line, p, f"elements of a slice of axis {axis}")
+    # Two neighbours are dropped together as often as independent ones: no pattern.
+    flat = ~kept.reshape(-1)
+    _check_share(trial, flat[:-1:2] & flat[1::2], p * p, "pairs of neighbours")
+
+
+def dropout_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
+    """With p=1 everything is dropped, and the gradient with it."""
+    x = trial.tensor(_inputs(trial, shape, dtype)).requires_grad_()
+    output = trial.call(x, p=1.0)
+    trial.close(output, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
+    output.sum().backward()
+    trial.close(x.grad, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
+
+
+def dropout_identity(
+    trial: Trial, shape: Sequence[int], p: float, training: bool, dtype: str, layout: str = "contiguous"
+) -> None:
+    """Outside training, or with p=0, the values stay as they are, and the gradient passes unchanged."""
+    values = _inputs(trial, shape, dtype)
+    x = trial.tensor(values, dtype, layout).requires_grad_()
+    output = trial.call(x, p, training=training)
+    trial.close(output, widened(trial.numpy(x)), rtol=0, atol=0, dtype=dtype)
+    down = trial.tensor(trial.random(*shape, dtype=dtype, seed=7), dtype)
+    (output * down).sum().backward()
+    trial.close(x.grad, trial.numpy(down), rtol=0, atol=0, dtype=dtype)
+
+
+def dropout_in_place(trial: Trial, shape: Sequence[int], p: float, training: bool, dtype: str) -> None:
+    """With inplace=True the given tensor itself is changed and returned; outside training it stays as it is."""
+    values = _inputs(trial, shape, dtype)
+    x = trial.tensor(values)
+    trial.repeatable = False
+    returned = trial.call(x, p, training, inplace=True)
+    trial.check(returned is x, "another tensor than the given one was returned")
+    kept = _check_kept(trial, x, widened(values), p if training else 0.0, dtype)
+    _check_share(trial, ~kept, p if training else 0.0, "elements")
+
+
+def dropout_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str) -> None:
+    """The gradient passes where the value passed, scaled like it, and is zero where it was dropped."""
+    values = _inputs(trial, shape, dtype)
+    down = trial.random(*shape, dtype=dtype, seed=7)
+    x = trial.tensor(values).requires_grad_()
+    output = trial.call(x, p)
+    (output * trial.tensor(down)).sum().backward()
+    kept = _check_kept(trial, output, widened(values), p, dtype)
+    _check_share(trial, ~kept, p, "elements")
+    trial.close(x.grad, np.where(kept, widened(down) / (1 - p), 0), dtype=dtype)
+
+
+def dropout_draws_anew(trial: Trial, shape: Sequence[int], p: float) -> None:
+    """Each call drops other elements, independently of the call before; the same seed drops the same ones again."""
+    values = _inputs(trial, shape, "float32")
+    x = trial.tensor(values)
+    torch.manual_seed(5)
+    first, second = (~_check_kept(trial, trial.call(x, p), widened(values), p, "float32") for _ in range(2))
+    torch.manual_seed(5)
+    again = ~_check_kept(trial, trial.call(x, p), widened(values), p, "float32")
+    _check_share(trial, first & second, p * p, "elements twice")
+    trial.equal(again, first)
+
+
+def dropout3d_channels(
+    trial: Trial, shape: Sequence[int], p: float | None = None, dtype: str = "float32", layout: str = "contiguous"
+) -> None:
+    """In training whole channels are dropped, about the share p of all; the others are their input over 1 - p."""
+    x = trial.tensor(_inputs(trial, shape, dtype), dtype, layout)
+    module = trial.make() if p is None else trial.make(p)
+    output = trial.call_method(module, "__call__", x)
+    p = 0.5 if p is None else p
+    kept = _check_channels(trial, output, widened(trial.numpy(x)), p, dtype)
+    _check_share(trial, ~kept, p, "channels")
+
+
+def dropout3d_identity(trial: Trial, shape: Sequence[int], p: float, training: bool, dtype: str) -> None:
+    """In evaluation, or with p=0, the values stay as they are, and the gradient passes unchanged."""
+    values = _inputs(trial, shape, dtype)
+    x = trial.tensor(values, dtype).requires_grad_()
+    output = trial.call_method(trial.make(p).train(training), "__call__", x)
+    trial.close(output, widened(trial.numpy(x)), rtol=0, atol=0, dtype=dtype)
+    down = trial.tensor(trial.random(*shape, dtype=dtype, seed=7), dtype)
+    (output * down).sum().backward()
+    trial.close(x.grad, trial.numpy(down), rtol=0, atol=0, dtype=dtype)
+
+
+def dropout3d_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
+    """With p=1 every channel is dropped, and the gradient with it."""
+    x = trial.tensor(_inputs(trial, shape, dtype)).requires_grad_()
+    output = trial.call_method(trial.make(1.0), "__call__", x)
+    trial.close(output, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
+    output.sum().backward()
+    trial.close(x.grad, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
+
+
+def dropout3d_in_place(trial: Trial, shape: Sequence[int], p: float) -> None:
+    """With inplace=True the given tensor itself holds the result."""
+    values = _inputs(trial, shape, "float32")
+    x = trial.tensor(values)
+    trial.repeatable = False
+    returned = trial.call_method(trial.make(p, inplace=True), "__call__", x)
+    for found in (x, returned):
+        kept = _check_channels(trial, found, widened(values), p, "float32")
+        _check_share(trial, ~kept, p, "channels")
+    trial.equal(x, trial.numpy(returned))
+
+
+def dropout3d_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str) -> None:
+    """The gradient passes through the channels that passed, scaled like them, and is zero in the others."""
+    values = _inputs(trial, shape, dtype)
+    down = trial.random(*shape, dtype=dtype, seed=7)
+    x = trial.tensor(values).requires_grad_()
+    output = trial.call_method(trial.make(p), "__call__", x)
+    (output * trial.tensor(down)).sum().backward()
+    kept = _check_channels(trial, output, widened(values), p, dtype)
+    _check_share(trial, ~kept, p, "channels")
+    trial.close(x.grad, np.where(kept[..., None, None, None], widened(down) / (1 - p), 0), dtype=dtype)
+
+
+def dropout3d_modes(trial: Trial, shape: Sequence[int], p: float) -> None:
+    """A new module is in training and drops; evaluation switches that off, and training on again."""
+    values = _inputs(trial, shape, "float32")
+    x = trial.tensor(values)
+    module = trial.make(p)
+    first = _check_channels(trial, trial.call_method(module, "__call__", x), widened(values), p, "float32")
+    trial.close(trial.call_method(module.eval(), "__call__", x), values, rtol=0, atol=0, dtype="float32")
+    again = _check_channels(trial, trial.call_method(module.train(), "__call__", x), widened(values), p, "float32")
+    _check_share(trial, ~first & ~again, p * p, "channels twice")
+
+
+def _inputs(trial: Trial, shape: Sequence[int], dtype: str) -> Any:
+    """Values none of which is zero: a zero in the output was dropped."""
+    return trial.random(*shape, dtype=dtype, seed=1, low=1, high=3)
+
+
+def _check_kept(trial: Trial, output: Any, x: Any, p: float, dtype: str) -> Any:
+    """Checks that every element is zero or its input over 1 - p; returns which ones were kept."""
+    found = widened(trial.numpy(output))
+    trial.equal(list(found.shape), list(x.shape))
+    kept = found != 0
+    trial.close(output, np.where(kept, x / (1 - p), 0), dtype=dtype)
+    return kept
+
+
+def _check_channels(trial: Trial, output: Any, x: Any, p: float, dtype: str) -> Any:
+    """Checks that every channel is dropped or kept as a whole; returns which ones were kept."""
+    kept = _check_kept(trial, output, x, p, dtype)
+    channels = kept.reshape(*kept.shape[:-3], -1)
+    whole = channels.all(-1)
+    trial.check((whole | ~channels.any(-1)).all(), "a channel is dropped in part")
+    return whole
+
+
+def _check_share(trial: Trial, dropped: Any, p: float, what: str) -> None:
+    found = float(np.mean(dropped))
+    allowed = _DEVIATIONS * (p * (1 - p) / np.size(dropped)) ** 0.5
+    trial.check(abs(found - p) <= allowed, f"{found:.4f} of the {what} are dropped, expected {p:.4f} +- {allowed:.4f}")
