@@ -1,0 +1,194 @@
+"""Special functions of one number, element by element: limits, far tails and slopes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import special
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+from runners.jax.double import double_precision
+
+_WITH_SLOPES: dict[str, tuple[Callable[..., Any], Sequence[Callable[..., Any]]]] = {
+    "erf": (
+        special.erf,
+        [
+            lambda x: 2 / np.sqrt(np.pi) * np.exp(-(x**2)),
+            lambda x: -4 * x / np.sqrt(np.pi) * np.exp(-(x**2)),
+        ],
+    ),
+    "normal": (
+        special.ndtr,
+        [
+            lambda x: np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi),
+            lambda x: -x * np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi),
+        ],
+    ),
+    "i0": (special.i0, [special.i1]),
+    "gammaln": (special.gammaln, [special.psi, lambda x: special.polygamma(1, x)]),
+}
+
+
+def at_limits(trial: Trial, inputs: Sequence[Any], expected: Sequence[Any], dtype: str = "float32") -> None:
+    """At zeros, infinities, poles and NaN it takes the values of its limits; ``"nan"`` and ``"-inf"`` are numbers."""
+    values = np.array([float(value) for value in inputs])
+    wanted = [float(value) for value in expected]
+    trial.close(trial.call(trial.tensor(values, dtype)), wanted, dtype=dtype)
+
+
+def slopes(
+    trial: Trial, function: str, low: float, high: float, order: int = 1, rtol: float = 1e-5, atol: float = 1e-5
+) -> None:
+    """Value and derivatives, mapped over a vector, are those of the closed form."""
+    value, derivatives = _WITH_SLOPES[function]
+    host = trial.random(400, low=low, high=high, seed=order)
+
+    def body(under_test: Callable[..., Any], x: Any) -> Any:
+        functions = [under_test]
+        for _ in range(order):
+            functions.append(jax.grad(functions[-1]))
+        return [jax.vmap(each)(x) for each in functions]
+
+    outputs = trial.call_inside(body, trial.tensor(host))
+    x = widened(host)
+    for output, reference in zip(outputs, [value, *derivatives[:order]]):
+        trial.close(output, reference(x), rtol=rtol, atol=atol, dtype="float32")
+
+
+def far_tail(trial: Trial, low: float, high: float, rtol: float, double: bool = False) -> None:
+    """The normal distribution's lower tail is right to a relative bound where it is far below float's epsilon."""
+    dtype = "float64" if double else "float32"
+    host = trial.random(300, dtype=dtype, low=low, high=high)
+
+    def body(under_test: Callable[..., Any], x: Any) -> Any:
+        if not double:
+            return under_test(x)
+        with double_precision():
+            return under_test(x)
+
+    if double:
+        with double_precision():
+            moved = trial.tensor(host)
+    else:
+        moved = trial.tensor(host)
+    trial.close(trial.call_inside(body, moved), special.ndtr(widened(host)), rtol=rtol, atol=0, dtype=dtype)
+
+
+def odd_or_even(trial: Trial, sign: int) -> None:
+    """f(-x) is exactly sign f(x), over eight powers of ten of x, and f(x) is no constant."""
+    host = (10.0 ** trial.random(1000, dtype="float64", low=-6, high=1.5)).astype("float32")
+    right = trial.call(trial.tensor(host))
+    left = trial.call(trial.tensor(-host))
+    trial.close(left, sign * trial.numpy(right), rtol=0, atol=0, dtype="float32")
+    reference = special.erf if sign < 0 else special.i0
+    # Relative to the value: at the small end an absolute bound would pass anything.
+    trial.close(right, reference(widened(host)), rtol=1e-5, atol=0, dtype="float32")
+
+
+def cdf_located(trial: Trial, shapes: Sequence[Sequence[int]], x: str = "float32", named: bool = False) -> None:
+    """Location and scale, broadcast against x, shift and stretch: cdf(x, m, s) = ndtr((x - m) / s).
+
+    ``x``: the dtype of the first argument; integers become float32. ``named``: location and scale go by their names.
+    """
+    first = trial.random(*shapes[0], dtype=x)
+    loc, scale = trial.random(*shapes[1], seed=1), trial.random(*shapes[2], seed=2, low=0.5, high=3)
+    moved = [trial.tensor(host) for host in (first, loc, scale)]
+    output = trial.call(moved[0], scale=moved[2], loc=moved[1]) if named else trial.call(*moved)
+    expected = special.ndtr((widened(first) - widened(loc)) / widened(scale))
+    trial.close(output, expected, dtype="float32")
+
+
+def cdf_gradient(trial: Trial) -> None:
+    """By x it is the density over the scale, by the location minus that, by the scale minus z times that."""
+    x, loc, scale = trial.random(80), trial.random(80, seed=1), trial.random(80, seed=2, low=0.5, high=3)
+
+    def body(cdf: Callable[..., Any], *tensors: Any) -> Any:
+        return _all_slopes(cdf)(*tensors)
+
+    value, to_x, to_loc, to_scale = trial.call_inside(body, *map(trial.tensor, (x, loc, scale)))
+    z = (widened(x) - loc) / scale
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / scale
+    trial.close(value, special.ndtr(z), dtype="float32")
+    trial.close(to_x, density, dtype="float32")
+    trial.close(to_loc, -density, dtype="float32")
+    trial.close(to_scale, -z * density, dtype="float32")
+
+
+def cdf_double(trial: Trial) -> None:
+    """With 64-bit types switched on, it is right to twelve digits."""
+    x, loc, scale = (trial.random(200, dtype="float64", seed=seed, low=0.5, high=3) for seed in range(3))
+
+    def body(cdf: Callable[..., Any], *tensors: Any) -> Any:
+        with double_precision():
+            return cdf(*tensors)
+
+    with double_precision():
+        moved = [trial.tensor(host) for host in (x, loc, scale)]
+    output = trial.call_inside(body, *moved)
+    trial.close(output, special.ndtr((x - loc) / scale), rtol=1e-12, atol=0, dtype="float64")
+
+
+def normal_draws(trial: Trial, count: int) -> None:
+    """It makes normally distributed numbers uniform: their order statistics lie near those of a uniform sample."""
+    host = trial.random(count, seed=3)
+    levels = trial.call(trial.tensor(host))
+    trial.close(levels, special.ndtr(widened(host)), dtype="float32")
+    ordered = np.sort(trial.numpy(levels))
+    distance = float(np.max(np.abs(ordered - (np.arange(count) + 0.5) / count)))
+    # Kolmogorov's bound at a level of 1 in 10,000.
+    trial.check(distance < 2.23 / count**0.5, f"the levels are {distance:.4f} away from uniform ones")
+
+
+def factorials(trial: Trial) -> None:
+    """exp(gammaln(n)) is (n - 1)!, and gammaln(x + 1) - gammaln(x) is log(x)."""
+    numbers = np.arange(3, 13)
+    products = np.cumprod(np.arange(1, 13, dtype="float64"))
+    logarithms = trial.call(trial.tensor(numbers.astype("float32")))
+    trial.close(logarithms, np.log(products[numbers - 2]), dtype="float32")
+    x = trial.random(200, low=0.1, high=20)
+    difference = trial.call(trial.tensor(x + np.float32(1))), trial.call(trial.tensor(x))
+    one, other = (trial.numpy(part).astype("float64") for part in difference)
+    # Differences of numbers up to 42, each with a few float32 roundings.
+    trial.close(one - other, np.log(widened(x)), rtol=0, atol=3e-5)
+    trial.equal([trial.dtype_name(part) for part in difference], ["float32"] * 2)
+
+
+def through_series(trial: Trial) -> None:
+    """Inside a scan, sums of i0's own power series agree with it."""
+    host = trial.random(50, low=-3, high=3)
+
+    def body(i0: Callable[..., Any], x: Any) -> Any:
+        return _series(i0)(x)
+
+    direct, summed = trial.call_inside(body, trial.tensor(host))
+    trial.close(direct, special.i0(widened(host)), dtype="float32")
+    trial.close(summed, special.i0(widened(host)), rtol=3e-6, dtype="float32")
+
+
+@lru_cache(maxsize=1)
+def _all_slopes(cdf: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled once for each function, so that calling again does not compile again."""
+
+    def each(*numbers: Any) -> Any:
+        return (cdf(*numbers), *jax.grad(cdf, argnums=(0, 1, 2))(*numbers))
+
+    return jax.jit(jax.vmap(each))
+
+
+@lru_cache(maxsize=1)
+def _series(i0: Callable[..., Any]) -> Callable[..., Any]:
+    def both(x: Any) -> Any:
+        def step(carry: Any, k: Any) -> Any:
+            total, term = carry
+            term = term * (x / (2 * k)) ** 2
+            return (total + term, term), None
+
+        start = (jnp.ones_like(x), jnp.ones_like(x))
+        return i0(x), jax.lax.scan(step, start, jnp.arange(1.0, 15.0))[0][0]
+
+    return jax.jit(both)
