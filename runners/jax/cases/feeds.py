@@ -1,0 +1,109 @@
+"""jax.lax.infeed: values that the host feeds to the device while its program runs. All is fed before it is awaited."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+
+
+def fed_array(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
+    """The array that comes out is the one that was fed, with its shape and dtype."""
+    host = np.asarray(trial.random(*shape, dtype=dtype)).astype(trial.dtype(dtype))
+    _feed(trial, host)
+    output, token = trial.call(lax.create_token(), shape=_aval(host))
+    trial.close(output, host.astype("float32") if dtype == "bfloat16" else host, rtol=0, atol=0, dtype=dtype)
+    trial.check(_is_token(token), f"what orders the feeds is a {type(token).__name__}, no token")
+
+
+def fed_tree(trial: Trial) -> None:
+    """Several arrays that are fed at once come out in the nesting that was asked for."""
+    one, two, three = trial.random(3, 4), trial.random(5, dtype="int32"), trial.random(2, seed=1)
+    _feed(trial, one, two, three)
+    shapes = {"a": _aval(one), "b": [_aval(two), (_aval(three),)]}
+    output, token = trial.call(lax.create_token(), shape=shapes)
+    trial.equal((sorted(output), len(output["b"]), len(output["b"][1])), (["a", "b"], 2, 1))
+    trial.close(output["a"], one, rtol=0, atol=0, dtype="float32")
+    trial.close(output["b"][0], two, dtype="int32")
+    trial.close(output["b"][1][0], three, rtol=0, atol=0, dtype="float32")
+    trial.check(_is_token(token), f"what orders the feeds is a {type(token).__name__}, no token")
+
+
+def fed_in_order(trial: Trial) -> None:
+    """What was fed first comes out first; the token hands the order on."""
+    hosts = [trial.random(4, seed=seed) for seed in range(3)]
+    for host in hosts:
+        _feed(trial, host)
+    token = lax.create_token()
+    for host in hosts:
+        output, token = trial.call(token, shape=_aval(host))
+        trial.close(output, host, rtol=0, atol=0, dtype="float32")
+
+
+def fed_to_program(trial: Trial) -> None:
+    """A compiled program computes with its argument and what it is fed."""
+    argument, first, second = (trial.random(6, 5, seed=seed) for seed in range(3))
+    _feed(trial, first)
+    _feed(trial, second)
+
+    def body(infeed: Callable[..., Any], x: Any) -> Any:
+        @jax.jit
+        def program(x: Any) -> Any:
+            one, token = infeed(lax.create_token(x), shape=_aval(first))
+            two, token = infeed(token, shape=_aval(second))
+            return jnp.sin(x) * one - two
+
+        return program(x)
+
+    trial.repeatable = False
+    output = trial.call_inside(body, trial.tensor(argument))
+    trial.close(output, np.sin(widened(argument)) * first - second, dtype="float32")
+
+
+def fed_to_loop(trial: Trial, turns: int) -> None:
+    """A loop on the device takes a value in each of its turns."""
+    hosts = [trial.random(3, seed=seed) for seed in range(turns)]
+    for host in hosts:
+        _feed(trial, host)
+
+    def body(infeed: Callable[..., Any], start: Any) -> Any:
+        def step(_: Any, carry: Any) -> Any:
+            total, token = carry
+            value, token = infeed(token, shape=_aval(hosts[0]))
+            return 2 * total + value, token
+
+        @jax.jit
+        def program(start: Any) -> Any:
+            return lax.fori_loop(0, turns, step, (start, lax.create_token(start)))[0]
+
+        return program(start)
+
+    trial.repeatable = False
+    output = trial.call_inside(body, trial.tensor(np.zeros(3, "float32")))
+    expected = np.zeros(3)
+    for host in hosts:
+        expected = 2 * expected + host
+    trial.close(output, expected, rtol=5e-6, dtype="float32")
+
+
+def _feed(trial: Trial, *hosts: Any) -> None:
+    """Hands arrays to the device's queue, to be taken at once. Skips where the device has none."""
+    trial.repeatable = False
+    transfer = getattr(trial.device, "transfer_to_infeed", None)
+    if transfer is None:
+        trial.skip("the device takes no values that the host feeds while a program runs")
+    transfer(tuple(hosts))
+
+
+def _aval(host: Any) -> Any:
+    return jax.core.ShapedArray(host.shape, host.dtype)
+
+
+def _is_token(value: Any) -> bool:
+    return type(value) is type(lax.create_token())
