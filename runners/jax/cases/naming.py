@@ -1,0 +1,129 @@
+"""jax.named_call: a function under a name that its operations carry into the compiled program."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.core.inputs import widened
+from runners.core.trial import Trial
+
+
+def named_values(trial: Trial, dtype: str) -> None:
+    """The named function gives what the plain one gives."""
+    left, right = (trial.tensor(trial.random(8, 6, dtype=dtype, seed=seed), dtype) for seed in (0, 1))
+
+    def body(named_call: Callable[..., Any], left: Any, right: Any) -> Any:
+        return named_call(lambda a, b: (jnp.where(a == b, a, b), a[0]), name="chosen")(left, right)
+
+    chosen, row = trial.call_inside(body, left, right)
+    trial.close(chosen, trial.numpy(right), rtol=0, atol=0, dtype=dtype)
+    trial.close(row, trial.numpy(left)[0], rtol=0, atol=0, dtype=dtype)
+
+
+def named_directly(trial: Trial) -> None:
+    """It returns a function, which takes positional and named arguments as the plain one does."""
+    a, b = trial.random(10), trial.random(10, seed=1)
+    named = trial.call(lambda a, b, scale=1: (a - b) * scale, name="difference")
+    trial.close(named(trial.tensor(a), b=trial.tensor(b), scale=3), 3 * (widened(a) - b), dtype="float32")
+    trial.close(named(trial.tensor(b), trial.tensor(a)), widened(b) - a, dtype="float32")
+
+
+def name_in_program(trial: Trial, name: str) -> None:
+    """The operations of the compiled program carry the name, those outside of the function do not."""
+    host = trial.random(16)
+
+    def body(named_call: Callable[..., Any], x: Any) -> Any:
+        inner = named_call(lambda x: jnp.sin(x), name=name)
+        return _program(lambda x: jnp.cos(inner(x)), x)
+
+    text, output = trial.call_inside(body, trial.tensor(host))
+    sines, cosines = (_operations(text, last) for last in ("sin", "cos"))
+    trial.check(sines and all(f"/{name}/" in path for path in sines), f"the sine is not named {name}: {sines}")
+    trial.check(cosines and not any(f"/{name}/" in path for path in cosines), f"the cosine is named so: {cosines}")
+    trial.close(output, np.cos(np.sin(widened(host))), dtype="float32")
+
+
+def name_of_function(trial: Trial) -> None:
+    """Without a name it takes the function's own."""
+    host = trial.random(16)
+
+    def of_its_own(x: Any) -> Any:
+        return jnp.tanh(x)
+
+    def body(named_call: Callable[..., Any], x: Any) -> Any:
+        return _program(named_call(of_its_own), x)
+
+    text, output = trial.call_inside(body, trial.tensor(host))
+    paths = _operations(text, "tanh")
+    trial.check(paths and all("/of_its_own/" in path for path in paths), f"the name is not there: {paths}")
+    trial.close(output, np.tanh(widened(host)), dtype="float32")
+
+
+def names_nested(trial: Trial) -> None:
+    """Names nest, and one function named twice keeps its two names apart."""
+    host = trial.random(16)
+
+    def body(named_call: Callable[..., Any], x: Any) -> Any:
+        inner = named_call(lambda x: jnp.sin(x), name="inner")
+        first = named_call(lambda x: inner(x), name="first")
+        second = named_call(lambda x: jnp.cos(inner(x)), name="second")
+        return _program(lambda x: (first(x), second(x + 1)), x)
+
+    text, (first, second) = trial.call_inside(body, trial.tensor(host))
+    sines, cosines = (_operations(text, last) for last in ("sin", "cos"))
+    for path in ("first/inner", "second/inner"):
+        trial.check(any(f"/{path}/" in sine for sine in sines), f"no sine is named {path}: {sines}")
+    trial.check(cosines and all("/second/cos" in path for path in cosines), f"the cosine is not there: {cosines}")
+    trial.close(first, np.sin(widened(host)), dtype="float32")
+    trial.close(second, np.cos(np.sin(widened(host) + 1)), dtype="float32")
+
+
+def named_gradient(trial: Trial) -> None:
+    """Derivatives go through, and their operations carry the name too, marked as what they are."""
+    host = trial.random(20)
+
+    def body(named_call: Callable[..., Any], x: Any) -> Any:
+        wave = named_call(lambda x: jnp.sin(x), name="wave")
+        return _program(jax.vmap(jax.value_and_grad(lambda x: 3 * wave(x))), x)
+
+    text, (value, slope) = trial.call_inside(body, trial.tensor(host))
+    paths = _operations(text, "cos")
+    trial.check(paths and all("jvp(wave)" in path for path in paths), f"the slope is not named: {paths}")
+    trial.close(value, 3 * np.sin(widened(host)), dtype="float32")
+    trial.close(slope, 3 * np.cos(widened(host)), dtype="float32")
+
+
+def named_with_plain_values(trial: Trial) -> None:
+    """Arguments and outputs may be of any kind: a type, a text, a dict, None."""
+    host = trial.random(4)
+    seen: list[Any] = []
+
+    def body(named_call: Callable[..., Any], x: Any) -> Any:
+        seen.clear()
+
+        def described(kind: Any, text: str, tree: Any) -> Any:
+            seen.append((kind, text, sorted(tree)))
+            return {"sum": tree["x"] + len(text), "none": None}
+
+        return jax.jit(lambda x: named_call(described, name="described")(float, "four", {"x": x, "y": None}))(x)
+
+    output = trial.call_inside(body, trial.tensor(host))
+    trial.equal(seen, [(float, "four", ["x", "y"])])
+    trial.equal((sorted(output), output["none"]), (["none", "sum"], None))
+    trial.close(output["sum"], widened(host) + 4, dtype="float32")
+
+
+def _program(function: Callable[..., Any], x: Any) -> tuple[str, Any]:
+    """The text of the compiled program, and what it computes. A program's text is kept by none of JAX's caches."""
+    program = jax.jit(lambda x: function(x)).lower(x).compile()
+    return program.as_text(), program(x)
+
+
+def _operations(text: str, last: str) -> list[str]:
+    """The names of the program's operations that end so."""
+    paths = [part.split('"')[0] for part in text.split('op_name="')[1:]]
+    return [path for path in paths if path.endswith("/" + last)]
