@@ -1,0 +1,186 @@
+"""tf.compat.v1.placeholder and Tensor.eval: what is made is checked as part of its graph, and fed in a session."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+from runners.tensorflow.graph_mode import building, call_building, close
+
+v1 = tf.compat.v1
+
+
+def _check(trial: Trial, made: Any, graph: tf.Graph, name: str, dtype: str, shape: Any) -> None:
+    # What merely passes a placeholder on could be fed just as well: the operation's type tells it.
+    trial.equal((made.op.type, made.name, made.dtype.name), ("Placeholder", name, dtype))
+    trial.check(made.graph is graph, "the placeholder belongs to another graph")
+    found = None if made.shape.rank is None else made.shape.as_list()
+    trial.check(found == shape, f"shape: expected {shape}, got {found}")
+
+
+def fed(trial: Trial, shape: Sequence[int], dtype: str) -> None:
+    """What is fed by the placeholder or by its name comes out as it is, in its dtype and shape."""
+    host = trial.random(*shape, dtype=dtype, seed=1).astype(trial.dtype(dtype).as_numpy_dtype)
+    graph = tf.Graph()
+    made = call_building(trial, graph, trial.dtype(dtype), shape, name="x")
+    _check(trial, made, graph, "x:0", dtype, list(shape))
+    with building(trial, graph):
+        passed_on = tf.identity(made)
+    with v1.Session(graph=graph) as session:
+        for feed in ({made: host}, {"x:0": host}):
+            close(trial, session.run(passed_on, feed), host.astype(_wide(dtype)), dtype, 0.0, 0.0)
+
+
+def _wide(dtype: str) -> str:
+    return {"bfloat16": "float32"}.get(dtype, dtype)
+
+
+def partial_shape(trial: Trial, declared: Any, fed_shapes: Sequence[Sequence[int]]) -> None:
+    """Dimensions that are left open take arrays of any size there; sums and shapes are those of what is fed."""
+    graph = tf.Graph()
+    made = call_building(trial, graph, tf.float32, declared)
+    _check(trial, made, graph, "Placeholder:0", "float32", declared)
+    with building(trial, graph):
+        outputs = tf.reduce_sum(made), tf.shape(made)
+    with v1.Session(graph=graph) as session:
+        for shape in fed_shapes:
+            host = trial.random(*shape, seed=2)
+            total, found = session.run(outputs, {made: host})
+            # Sums of some hundred numbers, whose terms cancel.
+            close(trial, total, host.astype("float64").sum(), "float32", 1e-5, 1e-4)
+            close(trial, found, np.asarray(shape, "int32"), "int32")
+
+
+def strings(trial: Trial) -> None:
+    """A placeholder of strings takes bytes and text, empty and not ASCII ones too."""
+    graph = tf.Graph()
+    made = call_building(trial, graph, tf.string, [None])
+    _check(trial, made, graph, "Placeholder:0", "string", [None])
+    with building(trial, graph):
+        outputs = made + "!", tf.strings.length(made)
+    with v1.Session(graph=graph) as session:
+        found, lengths = session.run(outputs, {made: ["ab", "", "é", b"\x00\xff"]})
+    trial.equal(list(found), [b"ab!", b"!", "é!".encode(), b"\x00\xff!"])
+    close(trial, lengths, [2, 0, 2, 2], "int32")
+
+
+def names(trial: Trial) -> None:
+    """Names are made unique in their graph and begin with the scope that they were made in."""
+    graph = tf.Graph()
+
+    def body(placeholder: Callable[..., Any]) -> Any:
+        with building(trial, graph), v1.name_scope("inputs"):
+            return [placeholder(tf.int32, [], name="x") for _ in range(2)]
+
+    # Made again, the names would count on.
+    trial.repeatable = False
+    first, second = trial.call_inside(body)
+    trial.repeatable = True
+    third = call_building(trial, graph, tf.int64, [2], name="x")
+    _check(trial, first, graph, "inputs/x:0", "int32", [])
+    _check(trial, second, graph, "inputs/x_1:0", "int32", [])
+    _check(trial, third, graph, "x:0", "int64", [2])
+    trial.check("CPU" in first.device or first.device, f"the placeholder has no device: {first.device!r}")
+
+
+def differentiated(trial: Trial, dtype: str) -> None:
+    """A gradient to a placeholder is computed at what is fed: of sum(x^3) it is 3 x^2."""
+    host = trial.random(4, 5, dtype=dtype, seed=3)
+    graph = tf.Graph()
+    made = call_building(trial, graph, trial.dtype(dtype), [None, 5])
+    _check(trial, made, graph, "Placeholder:0", dtype, [None, 5])
+    with building(trial, graph):
+        (slope,) = v1.gradients(tf.reduce_sum(made * made * made), [made])
+    with v1.Session(graph=graph) as session:
+        close(trial, session.run(slope, {made: host}), 3 * host.astype("float64") ** 2, dtype)
+
+
+def eval_moved(trial: Trial, shape: Sequence[int], dtype: str) -> None:
+    """The value of what only moves its input, a transposition, is exact in every dtype, and a NumPy array or scalar."""
+    host = trial.random(*shape, dtype=dtype, seed=1).astype(trial.dtype(dtype).as_numpy_dtype)
+    with building(trial) as graph:
+        x = v1.placeholder(trial.dtype(dtype), [None] * len(shape))
+        y = tf.transpose(x)
+    found = trial.call(y, feed_dict={x: host}, session=v1.Session(graph=graph))
+    trial.check(isinstance(found, (np.ndarray, np.generic)), f"expected a NumPy array, got {type(found).__name__}")
+    close(trial, found, host.astype(_wide(dtype)).T, dtype, 0.0, 0.0)
+
+
+def eval_product(trial: Trial, size: int, dtype: str) -> None:
+    """The value of a matrix product is that of NumPy."""
+    host = trial.random(size, size + 1, dtype=dtype, seed=2)
+    with building(trial) as graph:
+        x = v1.placeholder(trial.dtype(dtype), [size, size + 1])
+        y = tf.matmul(x, x, adjoint_b=True)
+    found = trial.call(y, {x: host}, v1.Session(graph=graph))
+    wide = host.astype("complex128" if dtype.startswith("complex") else "float64")
+    narrow = dtype in ("float32", "complex64")
+    # Sums of products cancel: the error is that of the largest terms.
+    tolerance = 1e-6 * size if narrow else 1e-15 * size
+    close(trial, found, wide @ wide.conj().T, dtype, tolerance, 10 * tolerance)
+
+
+def eval_default_session(trial: Trial) -> None:
+    """Without a session it takes the one that is entered, and a feed in the middle of the graph counts from there."""
+    with building(trial) as graph:
+        x = tf.constant([1.5, -2.0, 4.0])
+        middle = x * 10.0
+        y = middle + 1.0
+    session = v1.Session(graph=graph)
+
+    def body(evaluate: Callable[..., Any]) -> Any:
+        with session.as_default():
+            return evaluate(y), evaluate(y, feed_dict={middle: np.asarray([7.0, 8.0, 9.0], "float32")})
+
+    computed, overridden = trial.call_inside(body)
+    close(trial, computed, [16.0, -19.0, 41.0], "float32")
+    close(trial, overridden, [8.0, 9.0, 10.0], "float32")
+
+
+def eval_state(trial: Trial) -> None:
+    """The session that is named says whose variables count; each evaluation of an addition adds once more."""
+    with building(trial) as graph:
+        total = v1.get_variable("total", initializer=tf.constant([10, 20], tf.int64), use_resource=True)
+        add = total.assign_add([1, 2])
+        held = tf.identity(total.read_value())
+        start = v1.global_variables_initializer()
+    first, second = v1.Session(graph=graph), v1.Session(graph=graph)
+    for session in (first, second):
+        session.run(start)
+    trial.repeatable = False
+    for count in (1, 2, 3):
+        close(trial, trial.call(add, session=first), [10 + count, 20 + 2 * count], "int64")
+    close(trial, trial.call(held, session=first), [13, 26], "int64")
+    close(trial, trial.call(held, session=second), [10, 20], "int64")
+
+
+def eval_dynamic(trial: Trial, length: int) -> None:
+    """The length of what is selected depends on the values: the same tensor gives results of several shapes."""
+    with building(trial) as graph:
+        x = v1.placeholder(tf.float32, [None])
+        kept = tf.boolean_mask(x, x > 0)
+        unique, index = tf.unique(tf.cast(x, tf.int32))
+    session = v1.Session(graph=graph)
+    for seed, low, high in ((3, -2.0, 2.0), (4, -3.0, -1.0)):
+        host = trial.random(length, seed=seed, low=low, high=high)
+        close(trial, trial.call(kept, {x: host}, session), host[host > 0], "float32")
+        whole = host.astype("int32")
+        found = trial.call(unique, {x: host}, session)
+        _, first = np.unique(whole, return_index=True)
+        close(trial, found, whole[np.sort(first)], "int32")
+        close(trial, found[trial.call(index, {x: host}, session)], whole, "int32")
+
+
+def eval_strings(trial: Trial) -> None:
+    """A string comes as bytes, an array of strings as an array of objects."""
+    with building(trial) as graph:
+        words = tf.constant([["ab", ""], ["é", "xyz"]])
+        joined = tf.strings.reduce_join(words)
+    session = v1.Session(graph=graph)
+    found = trial.call(words, session=session)
+    trial.equal((found.dtype.name, found.shape), ("object", (2, 2)))
+    trial.equal(found.tolist(), [[b"ab", b""], ["é".encode(), b"xyz"]])
+    trial.equal(trial.call(joined, session=session), "abéxyz".encode())

@@ -1,0 +1,120 @@
+"""tf.compat.v1.TextLineReader.restore_state: all readers share this method, though only some can be restored.
+
+A reader of lines is one that cannot, as documented; that the method works is seen with one that can, the identity.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+from runners.tensorflow.graph_mode import building, call_building, close
+
+v1 = tf.compat.v1
+
+
+class _Work:
+    """A reader with a queue of work, and what asks for its records and its state."""
+
+    def __init__(self, trial: Trial, graph: tf.Graph, kind: str, items: Sequence[str]) -> None:
+        with building(trial, graph):
+            self.reader = getattr(v1, kind)()
+            queue = v1.FIFOQueue(99, [tf.string], shapes=())
+            with tf.control_dependencies([queue.enqueue_many([items])]):
+                # With the queue closed a read that finds nothing fails; else it would wait for ever.
+                self.fill = queue.close()
+            self.next = self.reader.read(queue)
+            self.counts = self.reader.num_records_produced(), self.reader.num_work_units_completed()
+            if kind == "IdentityReader":
+                self.state = self.reader.serialize_state()
+
+
+def _operation(trial: Trial, operation: Any, graph: tf.Graph, reader: Any, state: Any) -> None:
+    trial.check(isinstance(operation, tf.Operation), f"expected an operation, got {type(operation).__name__}")
+    trial.equal(operation.type, "ReaderRestoreStateV2")
+    trial.check(operation.graph is graph, "the operation belongs to another graph")
+    trial.check(operation.inputs[0] is reader.reader_ref, "the operation restores another reader")
+    trial.check(state is None or operation.inputs[1] is state, "the operation restores another state")
+
+
+def _counts(trial: Trial, session: Any, work: _Work, expected: int) -> None:
+    # For the identity each piece of work is one record.
+    for found in session.run(work.counts):
+        close(trial, found, expected, "int64")
+
+
+def restores(trial: Trial, saved_after: int) -> None:
+    """A reader that is restored counts from the saved number of records on; the queue goes on."""
+    items = [f"work {number}" for number in range(8)]
+    graph = tf.Graph()
+    work = _Work(trial, graph, "IdentityReader", items)
+    with building(trial, graph):
+        state = v1.placeholder(tf.string, [])
+    restore = call_building(trial, graph, work.reader, state)
+    _operation(trial, restore, graph, work.reader, state)
+    with v1.Session(graph=graph) as session:
+        session.run(work.fill)
+        for _ in range(saved_after):
+            session.run(work.next)
+        saved = session.run(work.state)
+        for _ in range(3):
+            session.run(work.next)
+        _counts(trial, session, work, saved_after + 3)
+        trial.check(session.run(restore, {state: saved}) is None, "an operation has no value")
+        _counts(trial, session, work, saved_after)
+        trial.equal(session.run(work.state), saved)
+        trial.equal(list(session.run(work.next)), [items[saved_after + 3].encode()] * 2)
+        _counts(trial, session, work, saved_after + 1)
+
+
+def transfers(trial: Trial, read: int) -> None:
+    """The state of one reader can be given to another of its kind, as a tensor of the same graph."""
+    graph = tf.Graph()
+    first = _Work(trial, graph, "IdentityReader", ["a", "b", "c", "d"])
+    second = _Work(trial, graph, "IdentityReader", ["x", "y", "z"])
+    restore = call_building(trial, graph, second.reader, first.state, name="restored")
+    _operation(trial, restore, graph, second.reader, first.state)
+    trial.equal(restore.name.split("_")[0], "restored")
+    with v1.Session(graph=graph) as session:
+        session.run([first.fill, second.fill])
+        for _ in range(read):
+            session.run(first.next)
+        session.run(second.next)
+        _counts(trial, session, second, 1)
+        session.run(restore)
+        _counts(trial, session, second, read)
+        _counts(trial, session, first, read)
+        trial.equal(list(session.run(second.next)), [b"y", b"y"])
+        _counts(trial, session, second, read + 1)
+
+
+def of_lines(trial: Trial, lines: Sequence[str], read: int) -> None:
+    """Of a reader of lines the operation can be made, not run: as documented it is not implemented there, and the
+    reader then reads its next file from the beginning."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lines.txt"
+        path.write_text("\n".join(lines), encoding="utf-8")
+        graph = tf.Graph()
+        work = _Work(trial, graph, "TextLineReader", [str(path)] * 2)
+        state = b"any"
+        restore = call_building(trial, graph, work.reader, state)
+        _operation(trial, restore, graph, work.reader, None)
+        trial.equal(tf.get_static_value(restore.inputs[1]), state)
+        trial.check(not work.reader.supports_serialize, "a reader of lines cannot be restored, and should say so")
+        expected = [line.encode() for line in lines]
+        with v1.Session(graph=graph) as session:
+            session.run(work.fill)
+            trial.equal([session.run(work.next)[1] for _ in range(read)], expected[:read])
+            close(trial, session.run(work.counts[0]), np.int64(read), "int64")
+            try:
+                session.run(restore)
+            except tf.errors.UnimplementedError as error:
+                trial.check(error.op is restore, f"another operation failed: {error.op}")
+            else:
+                trial.check(False, "a reader of lines was restored")
+            trial.equal([session.run(work.next)[1] for _ in lines], expected)
