@@ -103,6 +103,15 @@ def _in_times(run: Data) -> Iterator[Mistake]:
         yield Mistake("$.ended_at", f"found {run['ended_at']}, which is before $.started_at, {run['started_at']}")
 
 
+def _in_survivors(document: Data) -> Iterator[Mistake]:
+    seen: set[tuple[str, str, str]] = set()
+    for position, entry in enumerate(document["survivors"]):
+        key = (entry["function"], entry["test"], entry["mutant"])
+        if key in seen:
+            yield Mistake(f"$.survivors[{position}]", f"{printable(' '.join(key))} stands there already; remove one")
+        seen.add(key)
+
+
 def _in_study(study: Data) -> Iterator[Mistake]:
     for position, target in enumerate(study["targets"]):
         statuses = [function["status"] for function in target["functions"] if not function.get("successor_of")]
@@ -120,4 +129,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "manifest": _in_manifest,
     "run": _in_run,
     "study": _in_study,
+    "survivors": _in_survivors,
 }

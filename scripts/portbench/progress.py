@@ -45,10 +45,17 @@ class Reporter:
         self._console = console
         self._errors = errors
         self._clock = clock
+        self._said: set[str] = set()
 
     def say(self, text: str) -> None:
         """One line."""
         self._console.print(escape(printable(text)), soft_wrap=True, highlight=False)
+
+    def say_once(self, text: str) -> None:
+        """One line, left out where the same was said so before."""
+        if text not in self._said:
+            self._said.add(text)
+            self.say(text)
 
     @contextlib.contextmanager
     def display(self, target: str) -> Iterator[Display]:

@@ -148,7 +148,7 @@ def _run_target(plan: RunPlan, target: Target, reporter: Reporter) -> TargetResu
         out = plan.arguments[target.framework].out
         backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, out)
         backend_name = backend.name
-        reporter.say(f"{target.name}: backend {backend.name} ({why})")
+        reporter.say_once(f"{target.name}: backend {backend.name} ({why})")
         backend.prepare(target, reporter.say)
         arguments = plan.arguments[target.framework]
         with running(backend.command(target, arguments)) as runner:

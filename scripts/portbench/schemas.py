@@ -23,11 +23,11 @@ from portbench.printable import printable, shortened
 from portbench.schema_errors import Mistake, explain
 
 # The newest version of each format that this portbench reads. What a version changed stands in schema/README.md.
-VERSIONS = {"manifest": 2, "run": 2, "study": 2}
+VERSIONS = {"manifest": 2, "run": 2, "study": 2, "survivors": 1}
 
 
 def kind_of(data: Any) -> str:
-    """Which format a parsed document is written in: manifest, run or study.
+    """Which format a parsed document is written in: manifest, run, study or survivors.
 
     Raises BadInput where it is another format, or a version that this portbench does not read; the message names the
     place in the document, not the file.
