@@ -10,6 +10,8 @@ from runners.core import compare, properties, references, resolve, tree
 from runners.core.inputs import Builder
 from runners.core.trial import Trial
 
+_REAL_PARTS = {"complex64": "float32", "complex128": "float64"}
+
 
 def call(
     trial: Trial,
@@ -35,8 +37,9 @@ def call(
     if "shape" in expect:
         _check_shape(trial, output, expect["shape"])
     if "dtype" in expect:
-        for leaf in tree.leaves(output):
-            compare.check_dtype(trial.dtype_name(leaf), expect["dtype"])
+        # An output without any leaf has no dtype either.
+        for name in [trial.dtype_name(leaf) for leaf in tree.leaves(output)] or [None]:
+            compare.check_dtype(name, expect["dtype"])
         trial.checks += 1
     host = [item.host for item in built]
     if "property" in expect:
@@ -97,5 +100,7 @@ def _check_kind(found: str | None, expected: Any, floating: str) -> None:
         compare.check_dtype(found, "bool")
     elif kind in "iu" and (found is None or found in compare.TOLERANCES or found == "bool"):
         raise compare.Mismatch(f"dtype: expected an integer type, got {found or 'no tensor'}")
+    elif kind == "f" and floating in _REAL_PARTS:
+        compare.check_dtype(found, _REAL_PARTS[floating])
     elif kind in "fc" and floating.startswith("complex") == (kind == "c"):
         compare.check_dtype(found, floating or found or "a floating type")

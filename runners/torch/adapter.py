@@ -61,7 +61,8 @@ def dtype_name(leaf: Any) -> str | None:
 
 
 def to_numpy(leaf: torch.Tensor) -> Any:
-    host = leaf.detach().cpu().resolve_conj().resolve_neg()
+    dense = leaf.detach() if leaf.layout == torch.strided else leaf.detach().to_dense()
+    host = dense.cpu().resolve_conj().resolve_neg()
     return (host.float() if host.dtype == torch.bfloat16 else host).numpy()
 
 
