@@ -1,0 +1,224 @@
+"""Functions of arrays within JAX's transformations (compiled, mapped, with 64-bit types), and how arrays are made."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Callable, Mapping, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.core import references, resolve
+from runners.core.inputs import Builder
+from runners.core.trial import Trial
+from runners.jax.double import double_precision
+
+Data = Any
+"""An argument as the manifest's schema describes it."""
+
+
+def compiled(
+    trial: Trial,
+    args: Sequence[Data],
+    expect: Mapping[str, Any],
+    kwargs: Mapping[str, Data] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> None:
+    """Compiled, with the arrays traced and all other arguments fixed, the function gives what the reference gives."""
+    given = _Given(trial, args, kwargs)
+
+    @lru_cache(maxsize=1)
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        return jax.jit(lambda tensors: function(*given.with_tensors(tensors), **given.kwargs))
+
+    output = trial.call_inside(lambda function, tensors: made(function)(tensors), given.tensors)
+    _check(trial, output, given.expected(expect, given.host), expect.get("dtype", "float32"), rtol, atol)
+
+
+def mapped(
+    trial: Trial,
+    args: Sequence[Data],
+    expect: Mapping[str, Any],
+    kwargs: Mapping[str, Data] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> None:
+    """Mapped over the first axis of all arrays, the function gives what the reference gives for each row."""
+    given = _Given(trial, args, kwargs)
+
+    def body(function: Callable[..., Any], tensors: Any) -> Any:
+        return jax.vmap(lambda rows: function(*given.with_tensors(rows), **given.kwargs))(tensors)
+
+    output = trial.call_inside(body, given.tensors)
+    rows = [given.expected(expect, given.host_row(index)) for index in range(len(given.tensors[0]))]
+    several = isinstance(rows[0], (tuple, list))
+    expected = [np.stack(parts) for parts in zip(*rows)] if several else np.stack(rows)
+    _check(trial, output, expected, expect.get("dtype", "float32"), rtol, atol)
+
+
+def double(
+    trial: Trial,
+    args: Sequence[Data],
+    expect: Mapping[str, Any],
+    kwargs: Mapping[str, Data] | None = None,
+    rtol: float = 1e-12,
+    atol: float = 1e-12,
+) -> None:
+    """With 64-bit types switched on, arrays of 64 bits come back that are right to twelve digits."""
+    with double_precision():
+        given = _Given(trial, args, kwargs)
+
+    def body(function: Callable[..., Any], tensors: Any) -> Any:
+        with double_precision():
+            return function(*given.with_tensors(tensors), **given.kwargs)
+
+    output = trial.call_inside(body, given.tensors)
+    dtype = expect.get("dtype", "float64")
+    exact = dtype in ("int64", "uint64", "bool")
+    expected = given.expected(expect, given.host)
+    _check(trial, output, expected, dtype, 0 if exact else rtol, 0 if exact else atol)
+
+
+def special(
+    trial: Trial, args: Sequence[Sequence[str]], expected: Sequence[str], dtype: str = "float32", rtol: float = 1e-2
+) -> None:
+    """Zeros of both signs, infinities and NaN, given as text, give what the table says, with the sign that it says.
+
+    The tolerance is for the finite values among them; these cases are not about digits.
+    """
+    output = trial.call(*[trial.tensor(np.array(values, "float64"), dtype) for values in args])
+    wanted = np.array(expected, "float64")
+    trial.close(output, wanted, rtol=rtol, atol=0, dtype=dtype)
+    found, number = trial.numpy(output), ~np.isnan(wanted)
+    trial.equal(np.signbit(found[number]), np.signbit(wanted[number]))
+
+
+def all_special(trial: Trial) -> None:
+    """NaN and infinities count as true, zeros of both signs as false."""
+    host = np.array([[np.nan, np.inf], [-np.inf, 1e-30], [0.0, np.nan], [-0.0, 1.0]], "float32")
+    trial.close(trial.call(trial.tensor(host), axis=1), [True, True, False, False], dtype="bool")
+
+
+def array_outlives(trial: Trial, dtype: str) -> None:
+    """A copy stays readable after the array that it was made from is gone."""
+    original = trial.tensor(trial.random(64, dtype=dtype), dtype)
+    expected = trial.numpy(original).copy()
+    trial.repeatable = False  # the second call would copy an array that is gone
+    output = trial.call(original, copy=True)
+    original.delete()
+    trial.close(output, expected, rtol=0, atol=0, dtype=dtype)
+
+
+def array_of_host(trial: Trial, source: str) -> None:
+    """What Python and NumPy hold becomes an array: views with any strides, ranges, bytes, own types with a protocol."""
+    base = trial.random(6, 8, dtype="int32", low=-50, high=50)
+
+    class Own:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return base[0] if dtype is None else base[0].astype(dtype)
+
+    class OwnJax:
+        def __jax_array__(self) -> Any:
+            return trial.tensor(base[1])
+
+    sources = {
+        "reversed": base[::-1, ::2],
+        "transposed": base.T,
+        "broadcast": np.broadcast_to(base[0], (4, 8)),
+        "range": range(3, 30, 4),
+        "bytes": memoryview(b"portable"),
+        "rows": [base[0], list(range(8)), base[2]],
+        "array-protocol": Own(),
+        "jax-protocol": OwnJax(),
+    }
+    hosts = {"bytes": np.frombuffer(b"portable", "uint8"), "array-protocol": base[0], "jax-protocol": base[1]}
+    expected = np.asarray(hosts.get(source, sources[source]))
+    dtype = "uint8" if source == "bytes" else "int32"
+    trial.close(trial.call(sources[source]), expected, dtype=dtype)
+
+
+def filled_like(trial: Trial, value: float, shape: Sequence[int], dtype: str) -> None:
+    """Inside a compiled function the shape and dtype may be those of a traced array; the array is full of the value."""
+
+    @lru_cache(maxsize=1)
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        return jax.jit(lambda x: (function(x.shape, x.dtype), x + function(x.shape[-1:], x.dtype)))
+
+    moved = trial.tensor(trial.random(*shape, dtype=dtype, seed=1), dtype)
+    alone, added = trial.call_inside(lambda function, x: made(function)(x), moved)
+    trial.close(alone, np.full(shape, value), rtol=0, atol=0, dtype=dtype)
+    trial.close(added, trial.numpy(moved).astype("float64") + value, dtype=dtype)
+
+
+def arange_steps(trial: Trial, dtype: str = "float32") -> None:
+    """Many small steps do not add up their rounding: each element is right to its own last digit."""
+    output = trial.call(0.0, 100.0, 0.001, dtype=trial.dtype(dtype))
+    trial.close(output, np.arange(100000) * 0.001, rtol=3e-7, atol=1e-9, dtype=dtype)
+
+
+def arange_loop(trial: Trial, count: int) -> None:
+    """In a compiled function it numbers the elements of a traced array, and a loop can run over it."""
+
+    @lru_cache(maxsize=1)
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        def weighted(x: Any) -> Any:
+            numbers = function(x.shape[0])
+            return numbers, jax.lax.scan(lambda total, i: (total + i * x[i], None), jnp.zeros_like(x[0]), numbers)[0]
+
+        return jax.jit(weighted)
+
+    host = trial.random(count, dtype="int32")
+    numbers, total = trial.call_inside(lambda function, x: made(function)(x), trial.tensor(host))
+    trial.close(numbers, np.arange(count), dtype="int32")
+    trial.close(total, np.arange(count) @ host, dtype="int32")
+
+
+class _Given:
+    """A test's arguments: which of them are tensors, and the reference for them or for one row of each."""
+
+    def __init__(self, trial: Trial, args: Sequence[Data], kwargs: Mapping[str, Data] | None) -> None:
+        self._builder = Builder(trial, resolve.framework(trial.framework))
+        built = self._builder.all(args)
+        self._leaves, self._structure = jax.tree_util.tree_flatten([item.device for item in built])
+        self._places = [index for index, leaf in enumerate(self._leaves) if isinstance(leaf, jax.Array)]
+        self._host_leaves, self._host_structure = jax.tree_util.tree_flatten([item.host for item in built])
+        self.tensors = [self._leaves[place] for place in self._places]
+        self.host = [item.host for item in built]
+        self.kwargs = {name: item.device for name, item in self._builder.named(kwargs or {}).items()}
+
+    def with_tensors(self, tensors: Sequence[Any]) -> Any:
+        """The positional arguments with other arrays in place of the tensors."""
+        leaves = list(self._leaves)
+        for place, tensor in zip(self._places, tensors):
+            leaves[place] = tensor
+        return jax.tree_util.tree_unflatten(self._structure, leaves)
+
+    def host_row(self, index: int) -> Any:
+        """The host's arguments with one row of each array."""
+        leaves = list(self._host_leaves)
+        for place in self._places:
+            leaves[place] = leaves[place][index]
+        return jax.tree_util.tree_unflatten(self._host_structure, leaves)
+
+    def expected(self, expect: Mapping[str, Any], host: Sequence[Any]) -> Any:
+        """What the reference gives for the host's arguments, or for those that ``expect`` names."""
+        arguments = host
+        if "args" in expect:
+            arguments = [
+                host[item["arg"]] if isinstance(item, dict) and "arg" in item else self._builder.one(item).host
+                for item in expect["args"]
+            ]
+        named = {name: item.host for name, item in self._builder.named(expect.get("kwargs", {})).items()}
+        return references.find("numpy", expect["numpy"])(*arguments, **named)
+
+
+def _check(trial: Trial, output: Any, expected: Any, dtype: str, rtol: float | None, atol: float | None) -> None:
+    if isinstance(expected, (tuple, list)):
+        several = isinstance(output, (tuple, list)) and len(output) == len(expected)
+        trial.check(several, f"expected {len(expected)} arrays, got {type(output).__name__}")
+        for part, wanted in zip(output, expected):
+            _check(trial, part, wanted, dtype, rtol, atol)
+        return
+    trial.close(output, expected, rtol, atol, dtype=dtype)

@@ -1,0 +1,249 @@
+"""What has no array as its answer (sizes, truths, paths), and indices: of triangles and of what is to go."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.core.trial import Trial
+
+
+def size_of_array(trial: Trial, shape: Sequence[int], axis: int | None = None, dtype: str = "float32") -> None:
+    """The number of elements, or of those along an axis, as a plain int."""
+    tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
+    output = trial.call(tensor) if axis is None else trial.call(tensor, axis)
+    trial.check(type(output) is int, f"expected an int, got {type(output).__name__}")
+    trial.equal(output, int(np.prod(shape)) if axis is None else shape[axis])
+
+
+def size_of_host(trial: Trial, kind: str) -> None:
+    """Numbers have the size one; a NumPy array has that of its shape."""
+    value, expected = {
+        "int": (7, 1),
+        "complex": (2 + 1j, 1),
+        "numpy-number": (np.float32(2), 1),
+        "numpy": (np.zeros((5, 3, 2)), 30),
+    }[kind]
+    output = trial.call(value)
+    trial.check(type(output) is int, f"expected an int, got {type(output).__name__}")
+    trial.equal(output, expected)
+
+
+def size_compiled(trial: Trial) -> None:
+    """Inside a compiled function the size of a traced array is known: it can be the length of another."""
+
+    @lru_cache(maxsize=1)
+    def made(size: Callable[..., Any]) -> Callable[..., Any]:
+        return jax.jit(lambda x: jnp.arange(size(x)) + 10 * size(x, 0) + 100 * size(x, -1))
+
+    output = trial.call_inside(lambda size, x: made(size)(x), trial.tensor(trial.random(3, 4)))
+    trial.close(output, np.arange(12) + 430, dtype="int32")
+
+
+def is_scalar(trial: Trial, kind: str) -> None:
+    """A plain number, a text and a NumPy number are scalars; containers, None and arrays with axes are not."""
+    values = {
+        "int": (3, True),
+        "bool": (False, True),
+        "complex": (1 + 2j, True),
+        "text": ("jax", True),
+        "numpy-number": (np.float32(1.5), True),
+        "list": ([3], False),
+        "none": (None, False),
+        "numpy-array": (np.ones(1), False),
+    }
+    value, expected = values[kind]
+    output = trial.call(value)
+    trial.check(output is expected, f"expected {expected} for {value!r}, got {output!r}")
+
+
+def is_scalar_array(trial: Trial, shape: Sequence[int], dtype: str, expected: bool) -> None:
+    """An array is no scalar; in the study's version not even one without axes."""
+    output = trial.call(trial.tensor(trial.random(*shape, dtype=dtype), dtype))
+    trial.check(output is expected, f"expected {expected}, got {output!r}")
+
+
+def is_scalar_of_number(trial: Trial) -> None:
+    """A plain number that was made an array, and takes on the other operand's dtype, still is a scalar."""
+    output = trial.call(jnp.asarray(2.0))
+    trial.check(output is True, f"expected True, got {output!r}")
+
+
+def is_scalar_traced(trial: Trial) -> None:
+    """Inside a compiled function a traced array with axes is no scalar, and a constant is one."""
+    seen = []
+
+    def body(isscalar: Callable[..., Any], x: Any) -> Any:
+        def traced(x: Any) -> Any:
+            seen[:] = [isscalar(x), isscalar(2.5)]
+            return x * (2 if isscalar(x) else 3)
+
+        return jax.jit(traced)(x)
+
+    host = trial.random(8, dtype="int32")
+    output = trial.call_inside(body, trial.tensor(host))
+    trial.close(output, 3 * host, dtype="int32")
+    trial.equal(seen, [False, True])
+
+
+def path_of_chain(trial: Trial, sizes: Sequence[int], expected: Sequence[Sequence[int]], optimize: Any = None) -> None:
+    """The cheapest order to multiply a chain of matrices, with what it costs; multiplied so, the product is right."""
+    letters = "abcdefgh"[: len(sizes)]
+    terms = ",".join(letters[i : i + 2] for i in range(len(sizes) - 1))
+    subscripts = f"{terms}->{letters[0]}{letters[-1]}"
+    hosts = [trial.random(*sizes[i : i + 2], seed=i) for i in range(len(sizes) - 1)]
+    if isinstance(optimize, list):
+        optimize = [tuple(step) for step in optimize]
+    named = {} if optimize is None else {"optimize": optimize}
+    path, facts = trial.call(subscripts, *map(trial.tensor, hosts), **named)
+    trial.equal([list(step) for step in path], [list(step) for step in expected])
+    trial.check(all(isinstance(step, tuple) for step in path), f"expected tuples, got {path}")
+    trial.check(subscripts in str(facts), f"the facts do not name {subscripts}: {facts}")
+    trial.check(0 < facts.opt_cost <= facts.naive_cost, f"costs {facts.opt_cost}, unoptimised {facts.naive_cost}")
+    operands = [(host.astype("float64"), letters[i : i + 2]) for i, host in enumerate(hosts)]
+    for step in path:
+        taken = [operands.pop(place) for place in sorted(step, reverse=True)][::-1]
+        operands.append(_contracted(taken, letters))
+    trial.close(operands[0][0], np.linalg.multi_dot([host.astype("float64") for host in hosts]))
+
+
+def path_forms(trial: Trial, form: str) -> None:
+    """However the sum is written, the path takes each operand once."""
+    a, b = (trial.tensor(trial.random(3, 3, seed=seed)) for seed in range(2))
+    forms = {
+        "one": (("ij->ji", a), [(0,)]),
+        "implicit": (("ij,jk", a, b), [(0, 1)]),
+        "ellipsis": (("...j,j...", a, b), [(0, 1)]),
+        "interleaved": ((a, [0, 1], b, [1, 2], [0, 2]), [(0, 1)]),
+        "trace": (("ij,ji->", a, b), [(0, 1)]),
+    }
+    args, expected = forms[form]
+    trial.equal(trial.call(*args)[0], expected)
+
+
+def path_unoptimised(trial: Trial) -> None:
+    """Without optimisation nothing is reordered: all at once, or from left to right."""
+    hosts = [trial.random(60, 3), trial.random(3, 50), trial.random(50, 2)]
+    path, _ = trial.call("ab,bc,cd->ad", *map(trial.tensor, hosts), optimize=False)
+    trial.check(path in ([(0, 1, 2)], [(0, 1), (0, 1)]), f"expected no reordering, got {path}")
+
+
+def path_used(trial: Trial) -> None:
+    """Inside a compiled function the path of traced arrays is known, and jax.numpy.einsum can follow it."""
+    hosts = [trial.random(40, 2), trial.random(2, 30, seed=1), trial.random(30, 3, seed=2)]
+    seen = []
+
+    def body(einsum_path: Callable[..., Any], *operands: Any) -> Any:
+        def product(*operands: Any) -> Any:
+            path, _ = einsum_path("ab,bc,cd->ad", *operands, optimize="optimal")
+            seen[:] = path
+            return jnp.einsum("ab,bc,cd->ad", *operands, optimize=path)
+
+        return jax.jit(product)(*operands)
+
+    output = trial.call_inside(body, *map(trial.tensor, hosts))
+    trial.equal(seen, [(1, 2), (0, 1)])
+    # Thirty products and then two, of numbers of size one, in float32.
+    trial.close(output, np.linalg.multi_dot([host.astype("float64") for host in hosts]), rtol=1e-5, atol=2e-5)
+
+
+def delete_slice(trial: Trial, start: int | None, stop: int | None, step: int | None, axis: int = 0) -> None:
+    """All but the rows of a slice, from either end and in either direction, stay, in their order."""
+    host = trial.random(7, 6, dtype="int32", low=-99, high=99)
+    gone = slice(start, stop, step)
+    output = trial.call(trial.tensor(host), gone, axis=axis)
+    kept = [index for index in range(host.shape[axis]) if index not in range(host.shape[axis])[gone]]
+    trial.close(output, host.take(kept, axis=axis), dtype="int32")
+
+
+def delete_compiled(trial: Trial, index: Any) -> None:
+    """Compiled, with the places fixed, it gives the same."""
+    host = trial.random(5, 8)
+
+    @lru_cache(maxsize=1)
+    def made(delete: Callable[..., Any]) -> Callable[..., Any]:
+        return jax.jit(lambda x: delete(x, np.asarray(index), axis=1))
+
+    gone = {place % 8 for place in np.atleast_1d(index)}
+    output = trial.call_inside(lambda delete, x: made(delete)(x), trial.tensor(host))
+    trial.close(output, host[:, [i for i in range(8) if i not in gone]], rtol=0, atol=0, dtype="float32")
+
+
+def delete_large(trial: Trial, count: int) -> None:
+    """Of a long array a third of the elements goes; the others stay, in their order."""
+    host = trial.random(count)
+    gone = np.arange(1, count, 3)
+    output = trial.call(trial.tensor(host), trial.tensor(gone))
+    trial.close(output, host[np.arange(count) % 3 != 1], rtol=0, atol=0, dtype="float32")
+
+
+def compress_large(trial: Trial, count: int) -> None:
+    """Of a long array the elements stay where a long condition holds; how many decides on the output's shape."""
+    host, condition = trial.random(count), trial.random(count, dtype="bool", seed=1)
+    output = trial.call(trial.tensor(condition), trial.tensor(host))
+    trial.close(output, host[condition], rtol=0, atol=0, dtype="float32")
+
+
+def triangle_picked(trial: Trial, upper: bool, offset: int) -> None:
+    """Compiled, the indices pick a matrix's triangle row by row, and put it back where it came from."""
+    host = trial.random(9, 9)
+
+    @lru_cache(maxsize=1)
+    def made(indices: Callable[..., Any]) -> Callable[..., Any]:
+        def there_and_back(x: Any) -> Any:
+            places = indices(9, offset) if upper else indices(x, offset)
+            picked = x[places]
+            return places, picked, jnp.zeros_like(x).at[places].set(picked)
+
+        return jax.jit(there_and_back)
+
+    (rows, columns), picked, back = trial.call_inside(lambda indices, x: made(indices)(x), trial.tensor(host))
+    row, column = np.indices(host.shape)
+    inside = column - row >= offset if upper else column - row <= offset
+    trial.close(rows, row[inside], dtype="int32")
+    trial.close(columns, column[inside], dtype="int32")
+    trial.close(picked, host[inside], rtol=0, atol=0, dtype="float32")
+    trial.close(back, np.where(inside, host, 0), rtol=0, atol=0, dtype="float32")
+
+
+def tril_drops(trial: Trial) -> None:
+    """What lies above the diagonal is replaced, not multiplied: infinities and NaN do not come through as NaN."""
+    host = trial.random(5, 5)
+    host[0, 1:], host[2, 4], host[4, 0] = np.inf, np.nan, np.nan
+    row, column = np.indices(host.shape)
+    output = trial.call(trial.tensor(host))
+    trial.close(output, np.where(column <= row, host, 0), rtol=0, atol=0, dtype="float32")
+
+
+def split_compiled(trial: Trial, parts: Any, dtype: str = "float32") -> None:
+    """Compiled, the parts are those of the uncompiled call, and joined again they are the array."""
+    moved = trial.tensor(trial.random(4, 12, dtype=dtype), dtype)
+
+    @lru_cache(maxsize=1)
+    def made(split: Callable[..., Any]) -> Callable[..., Any]:
+        def both(x: Any) -> Any:
+            found = split(x, parts, axis=1)
+            return found, jnp.concatenate(found, axis=1)
+
+        return jax.jit(both)
+
+    found, joined = trial.call_inside(lambda split, x: made(split)(x), moved)
+    host = trial.numpy(moved)
+    trial.close(joined, host, rtol=0, atol=0, dtype=dtype)
+    expected = np.split(host, parts, axis=1)
+    trial.equal(len(found), len(expected))
+    for part, wanted in zip(found, expected):
+        trial.close(part, wanted, rtol=0, atol=0, dtype=dtype)
+
+
+def _contracted(taken: Sequence[Any], letters: str) -> Any:
+    """The product of two neighbours in the chain, whichever comes first, or of all at once."""
+    arrays = sorted(taken, key=lambda pair: letters.index(pair[1][0]))
+    product = arrays[0][0]
+    for array, _ in arrays[1:]:
+        product = product @ array
+    return product, arrays[0][1][0] + arrays[-1][1][1]
