@@ -191,11 +191,13 @@ def gradient(trial: Trial, dtype: str) -> None:
             branches = _Branches(x)
             with tf.GradientTape() as tape:
                 tape.watch(x)
-                total = tf.reduce_sum(smart_cond(pred, branches.double, branches.square))
-            return tape.gradient(total, x)
+                output = smart_cond(pred, branches.double, branches.square)
+            return output, tape.gradient(output, x)
 
         return [slope(truth, values) for truth in truths]
 
-    doubled, squared = trial.call_inside(body)
-    trial.close(doubled, np.full(9, 2.0), dtype=dtype)
-    trial.close(squared, 2 * host.astype("float64"), dtype=dtype)
+    (doubled, double_slope), (squared, square_slope) = trial.call_inside(body)
+    trial.close(doubled, _expected(host, True), dtype=dtype)
+    trial.close(double_slope, np.full(9, 2.0), dtype=dtype)
+    trial.close(squared, _expected(host, False), dtype=dtype)
+    trial.close(square_slope, 2 * host.astype("float64"), dtype=dtype)

@@ -28,25 +28,35 @@ def _check_written(trial: Trial, file: Path, expected: str) -> None:
     trial.check(found == expected, f"expected {expected!r}, written was {found!r}")
 
 
+def _kind(operation: Any) -> Any:
+    # Asked at once, since an operation lives no longer than its graph.
+    return operation.type if isinstance(operation, tf.Operation) else type(operation)
+
+
+def _print(trial: Trial, *given: Any, **options: Any) -> None:
+    """Prints eagerly, which returns None."""
+    output = trial.call(*given, **options)
+    trial.check(output is None, f"an eager call returned {output!r}")
+
+
 def text(
     trial: Trial, values: Any, dtype: str, expected: str, options: Mapping[str, Any] | None = None, before: str = ""
 ) -> None:
-    """A tensor, behind a word if there is one, is written as stated, once; an eager call returns None.
+    """A tensor, behind a word if there is one, is written as stated, once.
 
     Values may be given as text, for nan and inf.
     """
     file = _file()
     given = [*([before] if before else []), trial.tensor(np.asarray(values), dtype)]
-    output = trial.call(*given, output_stream=f"file://{file}", **(options or {}))
+    _print(trial, *given, output_stream=f"file://{file}", **(options or {}))
     _check_written(trial, file, expected)
-    trial.check(output is None, f"an eager call returned {output!r}")
 
 
 def large(trial: Trial, shape: Sequence[int], summarize: int) -> None:
     """Of each axis of a large tensor the first and the last elements are written, a line for each row."""
     file = _file()
     host = np.arange(np.prod(shape), dtype="int32").reshape(shape)
-    trial.call(trial.tensor(host), output_stream=f"file://{file}", summarize=summarize)
+    _print(trial, trial.tensor(host), output_stream=f"file://{file}", summarize=summarize)
 
     def ends(items: Sequence[Any]) -> list[Any]:
         return [*items[:summarize], "...", *items[-summarize:]]
@@ -60,7 +70,7 @@ def all_elements(trial: Trial, size: int) -> None:
     file = _file()
     trial.repeatable = False  # Each call writes some hundred kilobytes.
     host = np.random.RandomState(1).permutation(size).astype("int64")
-    trial.call(trial.tensor(host), output_stream=f"file://{file}", summarize=-1)
+    _print(trial, trial.tensor(host), output_stream=f"file://{file}", summarize=-1)
     _check_written(trial, file, "[" + " ".join(map(str, host.tolist())) + "]\n")
 
 
@@ -69,7 +79,7 @@ def structures(trial: Trial) -> None:
     file = _file()
     numbers, single = trial.tensor(np.asarray([3, 1, 2], "int32")), trial.tensor(np.float32(1.5))
     nested = {"b": numbers, "a": [single, (7, "word")]}
-    trial.call("nested:", nested, [None, True, 2.5], output_stream=f"file://{file}")
+    _print(trial, "nested:", nested, [None, True, 2.5], output_stream=f"file://{file}")
     _check_written(trial, file, "nested: {'a': [1.5, (7, 'word')], 'b': [3 1 2]} [None, True, 2.5]\n")
 
 
@@ -78,11 +88,11 @@ def composites(trial: Trial) -> None:
     file, other = _file(), _file()
     indices = trial.tensor(np.asarray([[0, 1], [2, 0]], "int64"))
     sparse = tf.SparseTensor(indices, trial.tensor(np.asarray([7.5, 8.0], "float32")), [3, 4])
-    trial.call(sparse, output_stream=f"file://{file}")
+    _print(trial, sparse, output_stream=f"file://{file}")
     written = file.read_text()
     # Around a sparse tensor alone stand quotation marks, which nothing promises.
     trial.equal(written.replace("'", ""), "SparseTensor(indices=[[0 1]\n [2 0]], values=[7.5 8], shape=[3 4])\n")
-    trial.call(tf.Variable(trial.tensor(np.asarray([4, 9], "int64"))), output_stream=f"file://{other}")
+    _print(trial, tf.Variable(trial.tensor(np.asarray([4, 9], "int64"))), output_stream=f"file://{other}")
     _check_written(trial, other, "[4 9]\n")
 
 
@@ -90,10 +100,10 @@ def strings(trial: Trial) -> None:
     """Several string tensors are quoted, a Python word and a lone string tensor are not; UTF-8 comes through."""
     file = _file()
     words, single = trial.tensor(["a", "b c", ""], dtype="string"), trial.tensor("Gerät", dtype="string")
-    trial.call(words, single, "plain", output_stream=f"file://{file}")
+    _print(trial, words, single, "plain", output_stream=f"file://{file}")
     _check_written(trial, file, '["a" "b c" ""] "Gerät" plain\n')
     other = _file()
-    trial.call(single, output_stream=f"file://{other}", end="!")
+    _print(trial, single, output_stream=f"file://{other}", end="!")
     _check_written(trial, other, "Gerät!")
 
 
@@ -102,7 +112,7 @@ def appends(trial: Trial, dtype: str) -> None:
     file = _file()
     trial.repeatable = False
     for number in (5, 3, 8):
-        trial.call("step", trial.tensor(np.asarray(number), dtype), output_stream=f"file://{file}", sep="=", end=";")
+        _print(trial, "step", trial.tensor(np.asarray(number), dtype), output_stream=f"file://{file}", sep="=", end=";")
     _check_written(trial, file, "step=5;step=3;step=8;")
 
 
@@ -111,14 +121,13 @@ def in_function(trial: Trial) -> None:
     file = _file()
     trial.repeatable = False
     tensors = [trial.tensor(np.arange(size, dtype="int32") * 2 + 1) for size in (3, 0, 8)]
-    traced: list[int] = []
+    kinds: list[Any] = []
 
     def body(tf_print: Callable[..., Any]) -> Any:
         @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])
         def report(values: Any) -> Any:
-            traced.append(1)
-            tf_print("given:", values, output_stream=f"file://{file}")
-            tf_print("total:", tf.reduce_sum(values), output_stream=f"file://{file}")
+            kinds.append(_kind(tf_print("given:", values, output_stream=f"file://{file}")))
+            kinds.append(_kind(tf_print("total:", tf.reduce_sum(values), output_stream=f"file://{file}")))
             return values + 1
 
         return [report(tensor) for tensor in tensors]
@@ -129,7 +138,7 @@ def in_function(trial: Trial) -> None:
         file,
         "given: [1 3 5]\ntotal: 9\ngiven: []\ntotal: 0\ngiven: [1 3 5 ... 11 13 15]\ntotal: 64\n",
     )
-    trial.equal(len(traced), 1)
+    trial.equal(kinds, ["PrintV2"] * 2)
     for output, tensor in zip(outputs, tensors):
         trial.close(output, trial.numpy(tensor) + 1, dtype="int32")
 
@@ -138,19 +147,20 @@ def in_branch(trial: Trial) -> None:
     """In a conditional of a tf.function only the branch that is taken writes; in a loop every turn does."""
     file = _file()
     trial.repeatable = False
+    kinds: list[Any] = []
     bounds = [trial.tensor(np.int32(bound)) for bound in (2, -3)]
 
     def body(tf_print: Callable[..., Any]) -> Any:
         @tf.function
         def count(bound: Any) -> Any:
-            tf.cond(
-                bound > 0,
-                lambda: [tf_print("up to", bound, output_stream=f"file://{file}")] and bound,
-                lambda: [tf_print("nothing for", bound, output_stream=f"file://{file}")] and bound,
-            )
+            def said(*words: Any) -> Any:
+                kinds.append(_kind(tf_print(*words, output_stream=f"file://{file}")))
+                return bound
+
+            tf.cond(bound > 0, lambda: said("up to", bound), lambda: said("nothing for", bound))
 
             def turn(i: Any) -> Any:
-                tf_print("turn", i, output_stream=f"file://{file}")
+                said("turn", i)
                 return (i + 1,)
 
             return tf.while_loop(lambda i: i < bound, turn, (tf.constant(0),))[0]
@@ -158,6 +168,7 @@ def in_branch(trial: Trial) -> None:
         return [count(bound) for bound in bounds]
 
     trial.equal(trial.call_inside(body), [2, 0])
+    trial.equal(kinds, ["PrintV2"] * 3)
     _check_written(trial, file, "up to 2\nturn 0\nturn 1\nnothing for -3\n")
 
 
@@ -195,7 +206,7 @@ def standard_error(trial: Trial) -> None:
         kept = os.dup(2)
         os.dup2(file.fileno(), 2)
         try:
-            trial.call("digits", values)
+            _print(trial, "digits", values)
         finally:
             os.dup2(kept, 2)
             os.close(kept)
@@ -210,6 +221,7 @@ def gradient(trial: Trial) -> None:
     trial.repeatable = False
     host = np.asarray([0.5, -2.0, 3.0], "float64")
     values = trial.tensor(host)
+    kinds: list[Any] = []
 
     def body(tf_print: Callable[..., Any]) -> Any:
         @tf.function
@@ -217,7 +229,7 @@ def gradient(trial: Trial) -> None:
             with tf.GradientTape() as tape:
                 tape.watch(x)
                 square = x * x
-                tf_print(square, output_stream=f"file://{file}", summarize=-1)
+                kinds.append(_kind(tf_print(square, output_stream=f"file://{file}", summarize=-1)))
                 total = tf.reduce_sum(square * x)
             return tape.gradient(total, x)
 
@@ -225,3 +237,4 @@ def gradient(trial: Trial) -> None:
 
     trial.close(trial.call_inside(body), 3 * host**2, dtype="float64")
     _check_written(trial, file, "[0.25 4 9]\n")
+    trial.equal(kinds, ["PrintV2"] * 1)

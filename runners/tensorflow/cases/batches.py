@@ -1,0 +1,284 @@
+"""Data sets made of lists and of elements of unequal lengths, and the batch size of each replica.
+
+Making the pipeline and reading it to its end is timed, since making it alone does nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+
+# tf.data.experimental.dense_to_ragged_batch
+
+
+def _check_ragged(trial: Trial, found: Any, rows: Sequence[Any], dtype: str, splits: str = "int64") -> None:
+    trial.check(isinstance(found, tf.RaggedTensor), f"expected a ragged tensor, got {type(found)}")
+    trial.equal(found.ragged_rank, 1)
+    values = np.concatenate([np.asarray(row) for row in rows])
+    trial.close(found.values, values, rtol=0.0, atol=0.0, dtype=dtype)
+    trial.close(found.row_splits, np.cumsum([0, *map(len, rows)]), dtype=splits)
+
+
+def _rows(trial: Trial, lengths: Sequence[int], dtype: str) -> list[Any]:
+    """Host arrays of these lengths as the device holds them."""
+    whole = trial.numpy(trial.tensor(trial.random(sum(lengths), dtype=dtype, seed=1), dtype))
+    return np.split(whole, np.cumsum(lengths)[:-1])
+
+
+def _pieces(trial: Trial, rows: Sequence[Any], dtype: str) -> Any:
+    """A data set whose elements are the rows, one-dimensional and of a length that is not known."""
+    whole, ends = trial.tensor(np.concatenate(rows), dtype), np.cumsum([len(row) for row in rows])
+    bounds = np.stack([ends - [len(row) for row in rows], ends], axis=1).astype("int64")
+    return tf.data.Dataset.from_tensor_slices(trial.tensor(bounds)).map(lambda bound: whole[bound[0] : bound[1]])
+
+
+def ragged(
+    trial: Trial, lengths: Sequence[int], size: int, dtype: str = "float32", drop: bool = False, splits: str = "int64"
+) -> None:
+    """Rows of unequal lengths become ragged batches; the last, smaller one is kept unless it is to be dropped."""
+    rows = _rows(trial, lengths, dtype)
+
+    def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
+        batch = dense_to_ragged_batch(size, drop_remainder=drop, row_splits_dtype=trial.dtype(splits))
+        batches = _pieces(trial, rows, dtype).apply(batch)
+        return list(batches), batches.element_spec
+
+    batches, spec = trial.call_inside(body)
+    expected = [rows[start : start + size] for start in range(0, len(rows), size)]
+    expected = [batch for batch in expected if len(batch) == size or not drop]
+    trial.equal(len(batches), len(expected))
+    for found, wanted in zip(batches, expected):
+        _check_ragged(trial, found, wanted, dtype, splits)
+    trial.equal((type(spec), spec.dtype.name, spec.row_splits_dtype.name), (tf.RaggedTensorSpec, dtype, splits))
+    trial.equal(spec.shape.as_list(), [size if drop else None, None])
+
+
+def ragged_strings(trial: Trial) -> None:
+    """Strings of unequal numbers become ragged batches as well."""
+    sentences = ["a few words", "one", "two more"]
+    text = trial.tensor(sentences, dtype="string")
+
+    def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
+        words = tf.data.Dataset.from_tensor_slices(text).map(lambda one: tf.strings.split(one))
+        return list(words.apply(dense_to_ragged_batch(2)))
+
+    first, second = trial.call_inside(body)
+    _check_ragged(trial, first, [np.asarray([b"a", b"few", b"words"], object), np.asarray([b"one"], object)], "string")
+    _check_ragged(trial, second, [np.asarray([b"two", b"more"], object)], "string")
+
+
+def known_shape(trial: Trial, dtype: str) -> None:
+    """Elements of a known shape are batched to plain tensors, also beside ones that are not."""
+    host = trial.random(5, 2, 3, dtype=dtype, seed=2)
+    fixed = trial.tensor(host, dtype)
+    rows = _rows(trial, [2, 0, 1, 3, 1], "int64")
+
+    def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
+        source = tf.data.Dataset.zip(
+            {"fixed": tf.data.Dataset.from_tensor_slices(fixed), "rows": _pieces(trial, rows, "int64")}
+        )
+        return list(source.apply(dense_to_ragged_batch(batch_size=3)))
+
+    batches = trial.call_inside(body)
+    trial.equal(len(batches), 2)
+    for found, part in zip(batches, (slice(0, 3), slice(3, 5))):
+        trial.close(found["fixed"], trial.numpy(fixed)[part], rtol=0.0, atol=0.0, dtype=dtype)
+        _check_ragged(trial, found["rows"], rows[part], "int64")
+
+
+def two_axes(trial: Trial) -> None:
+    """With two unknown dimensions the batch is ragged in both; a known one behind them stays uniform."""
+    shapes = [(2, 3), (1, 1), (0, 2), (3, 2)]
+    sizes = trial.tensor(np.asarray(shapes, "int64"))
+
+    def table(size: Any) -> Any:
+        numbers = tf.reshape(tf.range(size[0] * size[1] * 2), tf.concat([size, [2]], 0)) + 10 * size[0]
+        return tf.ensure_shape(numbers, [None, None, 2])
+
+    def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
+        return list(tf.data.Dataset.from_tensor_slices(sizes).map(table).apply(dense_to_ragged_batch(4)))
+
+    (batch,) = trial.call_inside(body)
+    trial.check(isinstance(batch, tf.RaggedTensor), f"expected a ragged tensor, got {type(batch)}")
+    trial.equal(batch.ragged_rank, 2)
+    tables = [np.arange(rows * columns * 2).reshape(rows, columns, 2) + 10 * rows for rows, columns in shapes]
+    trial.close(batch.row_splits, np.cumsum([0, *(rows for rows, _ in shapes)]), dtype="int64")
+    columns = [columns for rows, columns in shapes for _ in range(rows)]
+    trial.close(batch.values.row_splits, np.cumsum([0, *columns]), dtype="int64")
+    trial.close(batch.flat_values, np.concatenate([table.reshape(-1, 2) for table in tables]), dtype="int64")
+
+
+def ragged_elements(trial: Trial) -> None:
+    """Elements that are ragged or sparse themselves are batched as they would be by ``batch``."""
+    values, indices = trial.tensor(np.arange(6, dtype="float32")), trial.tensor(np.asarray([[0, 1], [2, 0]], "int64"))
+    rows = tf.RaggedTensor.from_row_splits(values, trial.tensor(np.asarray([0, 2, 2, 5, 6], "int64")))
+    sparse = tf.SparseTensor(indices, values[:2] + 1.0, [4, 3])
+
+    def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
+        source = tf.data.Dataset.from_tensor_slices((rows, sparse))
+        return list(source.apply(dense_to_ragged_batch(3)))
+
+    batches = trial.call_inside(body)
+    trial.equal(len(batches), 2)
+    _check_ragged(trial, batches[0][0], [[0.0, 1.0], [], [2.0, 3.0, 4.0]], "float32")
+    _check_ragged(trial, batches[1][0], [[5.0]], "float32")
+    first = batches[0][1]
+    trial.close(first.indices, [[0, 1], [2, 0]], dtype="int64")
+    trial.close(first.values, [1.0, 2.0], dtype="float32")
+    trial.close(first.dense_shape, [3, 3], dtype="int64")
+    trial.close(batches[1][1].dense_shape, [1, 3], dtype="int64")
+
+
+# tf.data.experimental.from_list
+
+
+def listed(trial: Trial, shape: Sequence[int], dtype: str, size: int = 5) -> None:
+    """The elements of the list come out one by one, in order; the spec and the cardinality say what they are."""
+    tensors = [trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype) for seed in range(size)]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        source = from_list(tensors)
+        return list(source), source.element_spec, source.cardinality()
+
+    elements, spec, count = trial.call_inside(body)
+    trial.equal(len(elements), size)
+    for found, given in zip(elements, tensors):
+        trial.close(found, trial.numpy(given), rtol=0.0, atol=0.0, dtype=dtype)
+    trial.equal(spec, tf.TensorSpec(shape, trial.dtype(dtype)))
+    trial.equal(count, size)
+
+
+def listed_numbers(trial: Trial, size: int) -> None:
+    """Python numbers become tensors of no dimension: int32."""
+    numbers = np.random.RandomState(3).permutation(size).tolist()
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        return list(from_list(numbers, name="numbers"))
+
+    elements = trial.call_inside(body)
+    trial.equal({trial.dtype_name(element) for element in elements}, {"int32"})
+    trial.equal(trial.numpy(elements), numbers)
+
+
+def listed_lengths(trial: Trial) -> None:
+    """Elements may be of unequal lengths: the spec leaves the dimension open."""
+    rows = [np.arange(length, dtype="float64") + length for length in (2, 0, 3)]
+    tensors = [trial.tensor(row) for row in rows]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        source = from_list(tensors)
+        return list(source), source.element_spec
+
+    elements, spec = trial.call_inside(body)
+    trial.equal(spec, tf.TensorSpec([None], tf.float64))
+    trial.equal(len(elements), 3)
+    for found, row in zip(elements, rows):
+        trial.close(found, row, dtype="float64")
+
+
+def listed_structures(trial: Trial) -> None:
+    """Elements with a structure keep it: dictionaries, tuples and strings in them."""
+    hosts = [trial.random(2, 2, seed=seed) for seed in (4, 5, 6)]
+    words = ["a", "", "Gerät"]
+    given = [
+        {"x": trial.tensor(host), "y": (trial.tensor(np.int64(place)), trial.tensor(word, dtype="string"))}
+        for place, (host, word) in enumerate(zip(hosts, words))
+    ]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        return list(from_list(given))
+
+    elements = trial.call_inside(body)
+    trial.equal(len(elements), 3)
+    for place, found in enumerate(elements):
+        trial.equal((sorted(found), type(found["y"])), (["x", "y"], tuple))
+        trial.close(found["x"], hosts[place], rtol=0.0, atol=0.0, dtype="float32")
+        trial.close(found["y"][0], place, dtype="int64")
+        trial.close(found["y"][1], np.asarray(words[place].encode(), object), dtype="string")
+
+
+def listed_datasets(trial: Trial) -> None:
+    """Data sets may be elements, of any lengths: they come out as data sets, to be read or to be laid end to end."""
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        nested = from_list([tf.data.Dataset.range(start, stop) for start, stop in ((2, 5), (7, 7), (9, 11))])
+        return [list(inner) for inner in nested], list(nested.flat_map(lambda inner: inner))
+
+    parts, flat = trial.call_inside(body)
+    trial.equal(trial.numpy(parts), [[2, 3, 4], [], [9, 10]])
+    trial.equal(trial.numpy(flat), [2, 3, 4, 9, 10])
+    trial.equal({trial.dtype_name(number) for number in flat}, {"int64"})
+
+
+def listed_pipeline(trial: Trial) -> None:
+    """It is the source of a pipeline like any other, also inside a tf.function."""
+    tensors = [trial.tensor(trial.random(3, seed=seed)) for seed in range(4)]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        @tf.function
+        def total() -> Any:
+            return from_list(tensors).reduce(tf.zeros(3), lambda left, right: left + right)
+
+        source = from_list(tensors).map(lambda x: x * 2.0).repeat(2).batch(3)
+        return list(source), total()
+
+    batches, total = trial.call_inside(body)
+    doubled = np.stack([2.0 * trial.numpy(tensor).astype("float64") for tensor in tensors] * 2)
+    for found, expected in zip(batches, (doubled[:3], doubled[3:6], doubled[6:])):
+        trial.close(found, expected, dtype="float32")
+    trial.equal(len(batches), 3)
+    trial.close(total, doubled.sum(axis=0) / 4, dtype="float32")
+
+
+# tf.distribute.InputContext.get_per_replica_batch_size
+
+
+def per_replica(trial: Trial, replicas: int, sizes: Sequence[int], pipelines: int = 1) -> None:
+    """The whole batch divided by the number of replicas, whichever the input pipeline."""
+    for pipeline in range(pipelines):
+        context = tf.distribute.InputContext(pipelines, pipeline, replicas)
+        for size in sizes:
+            trial.equal(trial.call(context, size * replicas), size)
+
+
+def refuses_remainders(trial: Trial, replicas: int) -> None:
+    """A batch that cannot be divided without a remainder is refused."""
+    context = tf.distribute.InputContext(num_replicas_in_sync=replicas)
+
+    def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:
+        found: dict[int, Any] = {}
+        for size in range(2 * replicas + 1):
+            try:
+                found[size] = get_per_replica_batch_size(context, global_batch_size=size)
+            except ValueError:
+                found[size] = "refused"
+        return found
+
+    expected = {size: size // replicas if size % replicas == 0 else "refused" for size in range(2 * replicas + 1)}
+    trial.equal(trial.call_inside(body), expected)
+
+
+def shares_of_input(trial: Trial, size: int) -> None:
+    """A strategy hands its context to the input function; batches of that size reach the replica whole."""
+    strategy = tf.distribute.OneDeviceStrategy(trial.device)
+
+    def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:
+        sizes = []
+
+        def inputs(context: Any) -> Any:
+            sizes.append(get_per_replica_batch_size(context, size))
+            numbers = tf.data.Dataset.range(3 * size).shard(context.num_input_pipelines, context.input_pipeline_id)
+            return numbers.batch(sizes[-1])
+
+        batches = strategy.distribute_datasets_from_function(inputs)
+        return sizes, [strategy.run(lambda batch: batch + 1, args=(batch,)) for batch in batches]
+
+    sizes, batches = trial.call_inside(body)
+    trial.equal(sizes, [size])
+    trial.equal(len(batches), 3)
+    for number, batch in enumerate(batches):
+        trial.close(batch, np.arange(size) + 1 + number * size, dtype="int64")

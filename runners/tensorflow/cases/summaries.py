@@ -1,0 +1,234 @@
+"""tf.summary.flush: what a writer holds back is on disk afterwards, as the events in its file show.
+
+The writers keep all events in memory until they are told otherwise. Leaving ``as_default`` flushes too, so that what
+is to be seen is looked at before.
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, NamedTuple, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.trial import Trial
+
+v1 = tf.compat.v1
+Flush = Callable[..., Any]
+
+_QUEUE, _NEVER_MS = 1_000_000, 10**9
+"""More events than a test writes, and longer than it runs."""
+
+
+class _Written(NamedTuple):
+    step: int
+    tag: str
+    value: Any
+
+
+def _write(tensors: Sequence[Any], first_step: int = 0, tag: str = "value") -> None:
+    """Writes to the default writer."""
+    for step, tensor in enumerate(tensors, first_step):
+        tf.summary.write(tag, tensor, step=step)
+
+
+class _Log:
+    """A writer and what lies in its file."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="summaries-"))
+        self.writer = tf.summary.create_file_writer(str(self.folder), max_queue=_QUEUE, flush_millis=_NEVER_MS)
+
+    def on_disk(self) -> list[_Written]:
+        """The summaries in the file, in order. A record is its length, a checksum, the event and another checksum."""
+        found = []
+        for file in sorted(self.folder.iterdir()):
+            data, place = file.read_bytes(), 0
+            while place < len(data):
+                (length,) = struct.unpack_from("<Q", data, place)
+                event = v1.Event.FromString(data[place + 12 : place + 12 + length])
+                place += length + 16
+                found += [_Written(event.step, part.tag, tf.make_ndarray(part.tensor)) for part in event.summary.value]
+        return found
+
+    def steps(self) -> list[int]:
+        return [written.step for written in self.on_disk()]
+
+
+def _check(trial: Trial, log: _Log, expected: Sequence[Any], dtype: str, tag: str = "value") -> None:
+    found = log.on_disk()
+    trial.equal([written.step for written in found], list(range(len(expected))))
+    trial.equal({written.tag for written in found}, {tag} if expected else set())
+    for written, value in zip(found, expected):
+        trial.equal(tf.as_dtype(written.value.dtype).name, dtype)
+        trial.equal(np.asarray(written.value, value.dtype), value)
+
+
+def _flush(trial: Trial, *args: Any, **kwargs: Any) -> None:
+    """Flushes eagerly, which returns None."""
+    returned = trial.call(*args, **kwargs)
+    trial.check(returned is None, f"an eager call returned {returned!r}")
+
+
+def writes_out(trial: Trial, dtype: str, shape: Sequence[int], count: int = 3) -> None:
+    """Events held back until then are all in the file afterwards, in order, with their values."""
+    log = _Log()
+    tensors = [trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype) for seed in range(count)]
+    with log.writer.as_default():
+        _write(tensors)
+        trial.equal(log.steps(), [])
+        _flush(trial, log.writer)
+        _check(trial, log, trial.numpy(tensors), dtype)
+
+
+def texts(trial: Trial) -> None:
+    """Events of strings are written out too."""
+    log = _Log()
+    words = ["Gerät", ""]
+    with log.writer.as_default():
+        _write([trial.tensor(word, dtype="string") for word in words], tag="words")
+        trial.equal(log.steps(), [])
+        _flush(trial, writer=log.writer, name="ignored")
+        trial.equal([written.value.item() for written in log.on_disk()], [word.encode() for word in words])
+
+
+def default_writer(trial: Trial) -> None:
+    """Without a writer it is the default one, the innermost, that is flushed; without a default one, none."""
+    inner, outer = _Log(), _Log()
+    numbers = [trial.tensor(np.float32(number)) for number in (1.5, -2.0)]
+    _flush(trial)
+    with outer.writer.as_default():
+        _write(numbers)
+        with inner.writer.as_default():
+            _write(numbers)
+            trial.equal((inner.steps(), outer.steps()), ([], []))
+            _flush(trial)
+            trial.equal((inner.steps(), outer.steps()), ([0, 1], []))
+        _flush(trial, None)
+        _check(trial, outer, [np.float32(1.5), np.float32(-2.0)], "float32")
+
+
+def only_the_given(trial: Trial) -> None:
+    """A writer that is given is flushed in place of the default one."""
+    given, default = _Log(), _Log()
+    numbers = [trial.tensor(np.asarray([number, number + 3], "int64")) for number in (4, 5, 6)]
+    with given.writer.as_default():
+        _write(numbers)
+        with default.writer.as_default():
+            _write(numbers)
+            trial.equal((given.steps(), default.steps()), ([], []))
+            _flush(trial, given.writer)
+            trial.equal(default.steps(), [])
+            _check(trial, given, trial.numpy(numbers), "int64")
+
+
+def again(trial: Trial) -> None:
+    """Each flush adds what was written since; one without anything new changes nothing."""
+    log = _Log()
+    number = trial.tensor(np.float64(0.25))
+    seen = []
+    with log.writer.as_default():
+        for first, count in ((0, 1), (1, 0), (1, 2), (3, 0)):
+            _write([number] * count, first)
+            seen.append(log.steps())
+            _flush(trial, log.writer)
+            seen.append(log.steps())
+    trial.equal(seen, [[], [0], [0], [0], [0], [0, 1, 2], [0, 1, 2], [0, 1, 2]])
+
+
+def in_function(trial: Trial) -> None:
+    """In a tf.function, traced once, what was written is in the file as soon as a call flushes, and not before."""
+    log = _Log()
+    trial.repeatable = False
+    values = [trial.tensor(np.float32(number)) for number in (1.0, 4.0, 9.0, 16.0)]
+    steps = [trial.tensor(np.int64(step)) for step in range(4)]
+    kinds: list[str] = []
+
+    def body(flush: Flush) -> Any:
+        @tf.function
+        def write(value: Any, step: Any) -> Any:
+            tf.summary.write("value", tf.sqrt(value), step=step)
+
+            def due() -> Any:
+                kinds.append(_kind(flush(log.writer)))
+                return True
+
+            return tf.cond(step % 3 == 2, due, lambda: False)
+
+        counts = []
+        with log.writer.as_default():
+            for value, step in zip(values, steps):
+                write(value, step)
+                counts.append(len(log.steps()))
+        return counts
+
+    trial.equal(trial.call_inside(body), [0, 0, 3, 3])
+    trial.equal(kinds, ["FlushSummaryWriter"])
+    trial.equal([float(written.value) for written in log.on_disk()], [1.0, 2.0, 3.0, 4.0])
+
+
+def _kind(operation: Any) -> Any:
+    # Asked at once, since an operation lives no longer than its graph.
+    return operation.type if isinstance(operation, tf.Operation) else type(operation)
+
+
+def in_graph(trial: Trial, default: bool) -> None:
+    """In a graph it gives an operation that flushes when a session runs it, not before."""
+    folder = Path(tempfile.mkdtemp(prefix="summaries-"))
+    log = object.__new__(_Log)
+    log.folder = folder
+    host = trial.random(4, seed=3)
+    graph = tf.Graph()
+
+    def body(flush: Flush) -> Any:
+        with graph.as_default():
+            writer = tf.summary.create_file_writer(str(folder), max_queue=_QUEUE, flush_millis=_NEVER_MS)
+            with writer.as_default(step=0):
+                with tf.device(trial.device):
+                    value = tf.constant(host)
+                written = tf.summary.write("value", value)
+                return writer.init(), written, flush() if default else flush(writer)
+
+    trial.repeatable = False
+    start, written, operation = trial.call_inside(body)
+    trial.check(isinstance(operation, tf.Operation), f"expected an operation, got {operation!r}")
+    with v1.Session(graph=graph) as session:
+        session.run(start)
+        session.run(written)
+        trial.equal(log.steps(), [])
+        trial.check(session.run(operation) is None, "an operation has no value")
+        _check(trial, log, [host], "float32")
+
+
+def without_writer_in_graph(trial: Trial) -> None:
+    """In a graph without a writer it gives an operation that does nothing."""
+    graph = tf.Graph()
+
+    def body(flush: Flush) -> Any:
+        with graph.as_default():
+            return flush()
+
+    operation = trial.call_inside(body)
+    trial.check(isinstance(operation, tf.Operation), f"expected an operation, got {operation!r}")
+    trial.equal(operation.type, "NoOp")
+    trial.check(operation.graph is graph, "the operation belongs to another graph")
+
+
+def closed(trial: Trial) -> None:
+    """A writer that was closed has nothing to flush: it stays as it is, while another one is still flushed."""
+    first, second = _Log(), _Log()
+    number = trial.tensor(np.int32(7))
+    expected = [np.int32(7), np.int32(8)]
+    with first.writer.as_default():
+        _write([number, number + 1])
+    first.writer.close()
+    _flush(trial, first.writer)
+    _check(trial, first, expected, "int32")
+    with second.writer.as_default():
+        _write([number, number + 1])
+        trial.equal(second.steps(), [])
+        _flush(trial, second.writer)
+        _check(trial, second, expected, "int32")
