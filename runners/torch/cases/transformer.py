@@ -90,7 +90,9 @@ def encoder_layer_dropout(trial: Trial, width: int, heads: int) -> None:
     x = trial.random(12, 6, width, seed=1)
     tensor = trial.tensor(x)
     expected = np.swapaxes(_encoded(np.swapaxes(widened(x), 0, 1), weights, "", heads, None), 0, 1)
+    trial.repeatable = False  # One steady time is enough: that of the evaluation.
     trained = [trial.numpy(trial.call_method(layer, "__call__", tensor)) for _ in range(2)]
+    trial.repeatable = True
     trial.close(trial.call_method(layer.eval(), "__call__", tensor), expected, dtype="float32", **_LAYERED["float32"])
     for label, other in (("the formula without dropout", expected), ("the call before", trained[0])):
         trial.equal(list(trained[1].shape), list(other.shape))
@@ -182,10 +184,10 @@ def transformer_looks_back(trial: Trial, width: int, heads: int) -> None:
     source, target = trial.random(5, 3, width, seed=1), trial.random(8, 3, width, seed=2)
     changed = np.concatenate([target[:6], trial.random(2, 3, width, seed=3)])
     source_tensor = trial.tensor(source)
-    outputs = [
-        trial.call_method(model, "__call__", source_tensor, trial.tensor(end), tgt_mask=mask)
-        for end in (target, changed)
-    ]
+    outputs = []
+    for end in (target, changed):
+        outputs.append(trial.call_method(model, "__call__", source_tensor, trial.tensor(end), tgt_mask=mask))
+        trial.repeatable = False  # One steady time is enough: that of the first.
     closed = (None, _closed((ahead, None)), None)
     for end, output in zip((target, changed), outputs):
         known = np.swapaxes(widened(source), 0, 1), np.swapaxes(widened(end), 0, 1)
@@ -210,7 +212,9 @@ def transformer_dropout(trial: Trial, width: int, heads: int) -> None:
     source, target = trial.random(6, 7, width, seed=1), trial.random(6, 5, width, seed=2)
     tensors = trial.tensor(source), trial.tensor(target)
     expected = _translated(widened(source), widened(target), weights, heads, (1, 1), (None, None, None))
+    trial.repeatable = False  # One steady time is enough: that of the evaluation.
     trained = [trial.numpy(trial.call_method(model, "__call__", *tensors)) for _ in range(2)]
+    trial.repeatable = True
     found = trial.call_method(model.eval(), "__call__", *tensors)
     trial.close(found, expected, dtype="float32", **_LAYERED["float32"])
     for label, other in (("the formula without dropout", expected), ("the call before", trained[0])):
