@@ -121,10 +121,12 @@ def exponential_resumed(trial: Trial, epoch: int) -> None:
 
 
 def exponential_at_epoch(trial: Trial, epoch: int) -> None:
-    """A step to a given epoch, the older way, sets the rate by the closed form."""
+    """A step to a given epoch, the older way, forward or back, sets the rate by the closed form."""
     optimizer = _optimizer(trial, [0.5, 2.0])
     scheduler = trial.make(optimizer, 0.9)
-    optimizer.step()
+    for _ in range(2):
+        optimizer.step()
+        scheduler.step()
     trial.check(trial.call_method(scheduler, "step", epoch) is None, "expected nothing to be returned")
     _check_rates(trial, _rates(optimizer), [0.5 * 0.9**epoch, 2.0 * 0.9**epoch])
     trial.equal(scheduler.last_epoch, epoch)
