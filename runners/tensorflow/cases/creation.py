@@ -38,10 +38,19 @@ def constant_in_function(trial: Trial) -> None:
     steps = [trial.tensor(np.float32(step)) for step in (1.5, -2.0)]
 
     def body(constant: Callable[..., Any]) -> Any:
-        add = traced(lambda x: constant(host) + x, [tf.TensorSpec([], tf.float32)])
-        return [add(step) for step in steps]
+        kinds: list[bool] = []
 
-    for output, step in zip(trial.call_inside(body), (1.5, -2.0)):
+        def apply(x: Any) -> Any:
+            made = constant(host)
+            kinds.append(tf.is_tensor(made))
+            return made + x
+
+        add = traced(apply, [tf.TensorSpec([], tf.float32)])
+        return [add(step) for step in steps], kinds
+
+    outputs, kinds = trial.call_inside(body)
+    trial.equal(kinds, [True])
+    for output, step in zip(outputs, (1.5, -2.0)):
         trial.close(output, host.astype("float64") + step, dtype="float32")
 
 
