@@ -103,6 +103,9 @@ _PLAIN = (bool, int, float, complex, str, bytes)
 
 
 def _same(left: Any, right: Any) -> bool:
+    if left is right or getattr(right, "__wrapped__", None) is left:
+        # A function that was broken in its turn shows it when it is called.
+        return True
     if type(left) is not type(right):
         return False
     if isinstance(left, _Read):
@@ -114,10 +117,7 @@ def _same(left: Any, right: Any) -> bool:
         return len(left) == len(right) and all(map(_same, left, right))
     if isinstance(left, dict):
         return set(left) == set(right) and all(_same(left[key], right[key]) for key in left)
-    if isinstance(left, _PLAIN):
-        return bool(left == right or (left != left and right != right))
-    # A function that was broken in its turn shows it when it is called.
-    return left is right or getattr(right, "__wrapped__", None) is left
+    return isinstance(left, _PLAIN) and bool(left == right or (left != left and right != right))
 
 
 _PLAIN_ALTERATIONS: dict[str, Alteration] = {

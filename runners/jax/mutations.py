@@ -1,4 +1,7 @@
-"""How outputs of JAX are spoilt, traced ones too (see runners.core.mutants)."""
+"""How outputs of JAX are spoilt, traced ones too (see runners.core.mutants).
+
+Nothing can be read off a tracer: where its size says that a change would be none, it is returned as it is.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,17 @@ ARRAYS = (jax.Array,)
 
 
 def scaled(value: Any) -> Any:
+    if not value.size:
+        return value
     return ~value if value.dtype == bool else (value * 2).astype(value.dtype)
 
 
 def shifted(value: Any) -> Any:
-    return jnp.roll(value, 1)
+    return jnp.roll(value, 1) if value.size > 1 else value
 
 
 def zeroed(value: Any) -> Any:
-    return jnp.zeros_like(value)
+    return jnp.zeros_like(value) if value.size else value
 
 
 def wrong_dtype(value: Any) -> Any:

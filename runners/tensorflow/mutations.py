@@ -20,7 +20,7 @@ def scaled(value: Any) -> Any:
 def shifted(value: Any) -> Any:
     if isinstance(value, tf.data.Dataset):
         return value.skip(1)
-    return _altered(value, lambda x: tf.reshape(tf.roll(tf.reshape(x, [-1]), 1, 0), tf.shape(x)))
+    return _altered(value, lambda x: tf.reshape(tf.roll(tf.reshape(x, [-1]), 1, 0), tf.shape(x)), more_than=1)
 
 
 def zeroed(value: Any) -> Any:
@@ -43,9 +43,13 @@ def wrong_shape(value: Any) -> Any:
     return value[None] if value.shape.rank is not None else tf.expand_dims(value, 0)
 
 
-def _altered(value: Any, alter: Callable[[Any], Any], keeps_dtype: bool = True) -> Any:
+def _altered(value: Any, alter: Callable[[Any], Any], keeps_dtype: bool = True, more_than: int = 0) -> Any:
+    """Altered, unless it is known to have no more elements than a change needs: a symbolic tensor has no values."""
     if isinstance(value, (tf.SparseTensor, tf.RaggedTensor)):
-        return value.with_values(_altered(value.values, alter, keeps_dtype))
+        return value.with_values(_altered(value.values, alter, keeps_dtype, more_than))
+    elements = value.shape.num_elements()
+    if keeps_dtype and elements is not None and elements <= more_than:
+        return value
     if isinstance(value, tf.Variable) and keeps_dtype and tf.executing_eagerly():
         # A variable stays one: a tensor in its place would be noticed for its missing methods alone.
         value.assign(alter(value.read_value()))

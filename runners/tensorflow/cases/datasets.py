@@ -33,7 +33,8 @@ def partitions(trial: Trial, size: int, shards: int) -> None:
         source = tf.data.Dataset.range(size)
         return [list(shard(source, shards, index)) for index in range(shards)]
 
-    parts = [[int(element) for element in part] for part in trial.numpy(trial.call_inside(body))]
+    parts = trial.numpy(trial.call_inside(body))
+    trial.equal({element.shape for part in parts for element in part}, {()})
     trial.equal(sorted(element for part in parts for element in part), list(range(size)))
     trial.equal([part[0] for part in parts], list(range(shards)))
     sizes = [len(part) for part in parts]

@@ -72,7 +72,9 @@ def dataset_shuffled(trial: Trial, length: int, batch_size: int) -> None:
     """A shuffling loader gives each row once, in another order every time."""
     values = np.arange(2 * length, dtype="float32").reshape(length, 2)
     rows = _data_set(trial, trial.tensor(values))
-    first = trial.numpy(torch.cat(trial.call_method(rows, "epoch", batch_size=batch_size, shuffle=True)))
+    epoch = torch.cat(trial.call_method(rows, "epoch", batch_size=batch_size, shuffle=True))
+    trial.equal(trial.dtype_name(epoch), "float32")
+    first = trial.numpy(epoch)
     second = trial.numpy(torch.cat(rows.epoch(batch_size=batch_size, shuffle=True)))
     trial.equal(first[np.argsort(first[:, 0])], values)
     trial.equal(second[np.argsort(second[:, 0])], values)
