@@ -196,7 +196,7 @@ def lbfgs_large(trial: Trial, size: int) -> None:
         loss.backward()
         return loss
 
-    optimizer = trial.make([parameter], lr=1, max_iter=25, line_search_fn="strong_wolfe", tolerance_change=1e-12)
+    optimizer = trial.make([parameter], lr=1, max_iter=12, line_search_fn="strong_wolfe", tolerance_change=1e-12)
     trial.repeatable = False
     returned = trial.call_method(optimizer, "step", closure)
     trial.close(returned, (widened(weights) * widened(centre) ** 2).mean(), rtol=1e-4, dtype="float32")
