@@ -76,6 +76,8 @@ def cuda_device_context(trial: Trial, how: str) -> None:
         context = trial.call_method(cuda, "device_of", trial.tensor(host))
     else:
         context = trial.call_method(cuda, "device", trial.device)
+    # From PyTorch 2.0 on a device is a context too.
+    trial.check(context is not trial.device, "the device itself came back")
     before = cuda.current_device()
     with context:
         tensor = torch.from_numpy(host).cuda()
