@@ -265,10 +265,10 @@ def each_of_several(trial: Trial, shape: Sequence[int]) -> None:
         second, _ = _variable(trial, "second", shape, "float32")
     answers = [call_building(trial, graph, variable) for variable in (first, second)]
     with v1.Session(graph=graph) as session:
-        session.run(second.initializer)
-        trial.equal(session.run(answers), [False, True])
-        session.run(first.initializer)
-        trial.equal(session.run(answers), [True, True])
+        for variable, expected in ((second, (False, True)), (first, (True, True))):
+            session.run(variable.initializer)
+            for found, wanted in zip(session.run(answers), expected):
+                _truth(trial, found, wanted)
 
 
 def by_assignment(trial: Trial) -> None:
@@ -291,9 +291,11 @@ def decides(trial: Trial) -> None:
     with building(trial, graph):
         value = tf.cond(answer, lambda: variable.read_value(), lambda: tf.fill([4], -1.0))
     with v1.Session(graph=graph) as session:
-        close(trial, session.run(value), np.full(4, -1.0), "float32")
-        session.run(variable.initializer)
-        close(trial, session.run(value), host, "float32", 0.0, 0.0)
+        for has_value, expected in ((False, np.full(4, -1.0)), (True, host)):
+            found, chosen = session.run([answer, value])
+            _truth(trial, found, has_value)
+            close(trial, chosen, expected, "float32", 0.0, 0.0)
+            session.run(variable.initializer)
 
 
 def eager_variable(trial: Trial, dtype: str) -> None:

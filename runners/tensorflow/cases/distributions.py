@@ -242,19 +242,25 @@ def survival_gradient(trial: Trial, kind: str, dtype: str) -> None:
     loc, scale, x = _survival_values(trial, dtype, [5, 4], -3.0, 3.0)
     loc_tensor, scale_tensor, value = trial.tensor(loc), trial.tensor(scale), trial.tensor(x)
 
+    # Each element counts differently, so that one in another's place is noticed.
+    upstream = trial.random(5, 4, dtype=dtype, seed=10, low=1, high=2)
+    weights = trial.tensor(upstream)
+
     def body(function: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
             tape.watch([value, loc_tensor])
-            total = tf.reduce_sum(function(_made(trial, kind, loc_tensor, scale_tensor), value))
-        return tape.gradient(total, [value, loc_tensor])
+            found = function(_made(trial, kind, loc_tensor, scale_tensor), value)
+        return found, tape.gradient(found, [value, loc_tensor], weights)
 
-    to_value, to_loc = trial.call_inside(body)
+    found, (to_value, to_loc) = trial.call_inside(body)
     wide = _wide(x), _wide(loc), _wide(scale)
+    _close(trial, found, _SURVIVAL[kind](*wide), dtype)
     if kind == "Normal":
         slope = -np.exp(_log_density(*wide))
     else:
         density = 0.5 / wide[2] * np.exp(-abs(wide[0] - wide[1]) / wide[2])
         slope = -density / np.exp(_log_laplace_survival(*wide))
+    slope = slope * _wide(upstream)
     _close(trial, to_value, slope, dtype)
     _close(trial, to_loc, -slope.sum(0), dtype)
 
