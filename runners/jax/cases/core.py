@@ -389,6 +389,7 @@ def unflattened_round(trial: Trial, kind: str) -> None:
 def unflattened_iterator(trial: Trial) -> None:
     """The leaves may come from a generator, of any kind, and are not looked into."""
     structure = jax.tree_util.tree_structure((0, [0, 0]))
+    trial.repeatable = False  # a generator is used up by one call
     output = trial.call(structure, (leaf for leaf in ({"a": 1}, "text", trial.tensor(np.float32(3)))))
     trial.equal((output[0], output[1][0]), ({"a": 1}, "text"))
     trial.close(output[1][1], np.float32(3), dtype="float32")
