@@ -190,9 +190,12 @@ def listed_structures(trial: Trial) -> None:
     ]
 
     def body(from_list: Callable[..., Any]) -> Any:
-        return list(from_list(given))
+        source = from_list(given)
+        return source, list(source)
 
-    elements = trial.call_inside(body)
+    source, elements = trial.call_inside(body)
+    trial.check(isinstance(source, tf.data.Dataset), f"expected a data set, got {type(source)}")
+    trial.equal(source.element_spec["y"][1], tf.TensorSpec([], tf.string))
     trial.equal(len(elements), 3)
     for place, found in enumerate(elements):
         trial.equal((sorted(found), type(found["y"])), (["x", "y"], tuple))

@@ -29,7 +29,7 @@ def _folder() -> Path:
 
 @contextlib.contextmanager
 def _graph(trial: Trial) -> Iterator[tf.Graph]:
-    # What saves and restores is host code and is built outside of the inner scope, by _saver and the like.
+    # Savers are host code and are built outside of this scope.
     graph = tf.Graph()
     with graph.as_default(), tf.device(trial.device):
         yield graph
@@ -281,7 +281,8 @@ def saves_when_due(trial: Trial) -> None:
                 context = v1.train.SessionRunContext(v1.train.SessionRunArgs(training.train), session)
                 asked = hook.before_run(context)
                 number, _ = session.run([asked.fetches, training.train])
-                trial.call_method(hook, "after_run", context, v1.train.SessionRunValues(number, None, None))
+                values = v1.train.SessionRunValues(number, None, None)
+                trial.equal(trial.call_method(hook, "after_run", context, values), None)
                 if step in _saved_steps(folder):
                     due.append(step)
                 trial.check(not context.stop_requested, "the training was to be stopped")
