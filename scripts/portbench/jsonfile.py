@@ -88,7 +88,7 @@ def _parsed(path: Path, text: str) -> Any:
         return _Defect(message)
 
     def whole(literal: str) -> int | _Defect:
-        if len(literal) > 20 or abs(int(literal)) > _LARGEST:
+        if len(literal) > 20 or not -_LARGEST - 1 <= int(literal) <= _LARGEST:
             return defect(f"found {shortened(literal, 24)}, expected a number that fits into 64 bits")
         return int(literal)
 
