@@ -37,6 +37,15 @@ def compiled(
     _check(trial, output, given.expected(expect, given.host), expect.get("dtype", "float32"), rtol, atol)
 
 
+def one_array(
+    trial: Trial, args: Sequence[Data], expect: Mapping[str, Any], kwargs: Mapping[str, Data] | None = None
+) -> None:
+    """The function joins what it gets into one array, with the reference's values; a list of arrays is none."""
+    given = _Given(trial, args, kwargs)
+    output = trial.call(*given.with_tensors(given.tensors), **given.kwargs)
+    _check(trial, output, given.expected(expect, given.host), expect["dtype"], None, None)
+
+
 def mapped(
     trial: Trial,
     args: Sequence[Data],

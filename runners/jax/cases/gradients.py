@@ -74,38 +74,46 @@ def derivatives(trial: Trial, of: str, order: int, args: Sequence[Any] = ()) -> 
         trial.close(output, DERIVATIVES[of](exact, degree, *args), rtol=1e-5, dtype="float32")
 
 
-def at_zero(trial: Trial, args: Sequence[float], expected: Sequence[float | str]) -> None:
+def at_zero(trial: Trial, args: Sequence[float], value: float, expected: Sequence[float | str]) -> None:
     """Where the closed form would divide by zero or take its logarithm, the gradient is the limit."""
     places = tuple(range(len(args)))
-    tensors = [trial.tensor(np.float32(value)) for value in args]
-    outputs = trial.call_inside(lambda function, *x: jax.grad(function, argnums=places)(*x), *tensors)
-    for output, wanted in zip(outputs, expected):
-        trial.close(output, np.array(wanted, "float64"), dtype="float32")
+    tensors = [trial.tensor(np.float32(argument)) for argument in args]
+    output, gradients = trial.call_inside(
+        lambda function, *x: jax.value_and_grad(function, argnums=places)(*x), *tensors
+    )
+    trial.close(output, np.array(value, "float64"), dtype="float32")
+    for found, wanted in zip(gradients, expected):
+        trial.close(found, np.array(wanted, "float64"), dtype="float32")
 
 
 def max_ties(trial: Trial) -> None:
     """Elements that are the largest together share the gradient in equal parts."""
     host = np.array([[1.0, 5.0, 5.0, -2.0], [3.0, 3.0, 3.0, 3.0], [0.0, 1.0, 2.0, 7.0]], "float32")
-    weights = np.array([4.0, 8.0, 3.0], "float32")
-
-    def body(function: Callable[..., Any], x: Any, weights: Any) -> Any:
-        return jax.grad(lambda x: jnp.sum(weights * function(x, axis=1)))(x)
-
-    output = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
-    trial.close(output, [[0, 2, 2, 0], [2, 2, 2, 2], [0, 0, 0, 3.0]], dtype="float32")
+    gradient, output = _of_rows(trial, host, [4.0, 8.0, 3.0])
+    trial.close(output, [5, 3, 7.0], dtype="float32")
+    trial.close(gradient, [[0, 2, 2, 0], [2, 2, 2, 2], [0, 0, 0, 3.0]], dtype="float32")
 
 
 def prod_zeros(trial: Trial) -> None:
     """Of a product with a zero factor only that factor has a gradient; with two zeros none has one."""
     host = np.array([[2.0, 0.0, 3.0], [0.0, 5.0, 0.0], [2.0, 3.0, 4.0]], "float32")
+    gradient, output = _of_rows(trial, host, [1.0, 2.0, 5.0])
+    trial.close(output, [0, 0, 24.0], dtype="float32")
+    trial.close(gradient, [[0, 6, 0], [0, 0, 0], [60, 40, 30.0]], dtype="float32")
 
-    weights = np.array([1.0, 2.0, 5.0], "float32")
+
+def _of_rows(trial: Trial, host: Any, weights: Sequence[float]) -> tuple[Any, Any]:
+    """The gradient of the weighted sum of what the function gives for each row, with what it gives."""
 
     def body(function: Callable[..., Any], x: Any, weights: Any) -> Any:
-        return jax.grad(lambda x: jnp.sum(weights * function(x, axis=1)))(x)
+        def loss(x: Any) -> Any:
+            output = function(x, axis=1)
+            return jnp.sum(weights * output), output
 
-    output = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
-    trial.close(output, [[0, 6, 0], [0, 0, 0], [60, 40, 30.0]], dtype="float32")
+        return jax.grad(loss, has_aux=True)(x)
+
+    gradient, output = trial.call_inside(body, trial.tensor(host), trial.tensor(np.array(weights, "float32")))
+    return gradient, output
 
 
 def _listed(outputs: Any) -> list[Any]:

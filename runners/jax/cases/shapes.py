@@ -75,7 +75,7 @@ def is_scalar_of_number(trial: Trial) -> None:
 
 def is_scalar_traced(trial: Trial) -> None:
     """Inside a compiled function a traced array with axes is no scalar, and a constant is one."""
-    seen = []
+    seen: list[Any] = []
 
     def body(isscalar: Callable[..., Any], x: Any) -> Any:
         def traced(x: Any) -> Any:
@@ -135,7 +135,7 @@ def path_unoptimised(trial: Trial) -> None:
 def path_used(trial: Trial) -> None:
     """Inside a compiled function the path of traced arrays is known, and jax.numpy.einsum can follow it."""
     hosts = [trial.random(40, 2), trial.random(2, 30, seed=1), trial.random(30, 3, seed=2)]
-    seen = []
+    seen: list[Any] = []
 
     def body(einsum_path: Callable[..., Any], *operands: Any) -> Any:
         def product(*operands: Any) -> Any:
