@@ -14,6 +14,35 @@ VERSIONS = {
 TARGETS = [f"{framework}-{version}-cpu" for framework, versions in VERSIONS.items() for version in versions]
 
 
+def study_of(run_manifest: Any, framework: str) -> dict[str, Any]:
+    """The study in its own version: two runs, each in an order of its own."""
+    document: dict[str, Any] = run_manifest(
+        framework, VERSIONS[framework][0], "study", runs=2, protocol="both", shuffle=7
+    )
+    return document
+
+
+def current_of(run_manifest: Any, framework: str) -> dict[str, Any]:
+    """The study in the current version."""
+    document: dict[str, Any] = run_manifest(framework, VERSIONS[framework][1], "study", runs=1, protocol="cold")
+    return document
+
+
+def findings(document: dict[str, Any]) -> dict[tuple[str, str], str]:
+    """What did not pass, by function and test: the category, or the outcome where it has none. Functions that are not
+    in the version, and their successors, are left out."""
+    return {
+        (result["function"], result["test"]): result["category"] or result["outcome"]
+        for result in document["results"]
+        if result["outcome"] != "passed" and result["category"] != "unavailable" and not result["successor_of"]
+    }
+
+
+def unavailable(document: dict[str, Any]) -> set[str]:
+    """The functions that are not in the version."""
+    return {result["function"] for result in document["results"] if result["category"] == "unavailable"}
+
+
 def outcomes(document: dict[str, Any]) -> dict[str, dict[str, set[str]]]:
     """Per function and test, the outcomes over the runs."""
     found: dict[str, dict[str, set[str]]] = {}

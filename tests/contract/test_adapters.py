@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from contracts import ROOT, TARGETS, VERSIONS, outcomes
+from contracts import ROOT, TARGETS, VERSIONS, outcomes, study_of
 
 pytestmark = pytest.mark.frameworks
 
@@ -26,11 +26,6 @@ AUDITED = [
 """A few of each kind: the whole audit takes longer than all other tests together."""
 
 
-def study(run_manifest, framework):
-    """Both runs of it in an order of their own."""
-    return run_manifest(framework, VERSIONS[framework][0], "study", runs=2, protocol="both", shuffle=7)
-
-
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_adapter_keeps_its_promises(environment_python, target):
     framework, version, _ = target.split("-")
@@ -41,7 +36,7 @@ def test_an_adapter_keeps_its_promises(environment_python, target):
 
 @pytest.mark.parametrize("framework", VERSIONS)
 def test_every_function_of_the_study_passes_on_the_cpu_twice_and_in_any_order(run_manifest, framework):
-    document = study(run_manifest, framework)
+    document = study_of(run_manifest, framework)
     found = outcomes(document)
     ends = {
         (function, test): end for function, tests in found.items() for test, end in tests.items() if end != {"passed"}
@@ -53,9 +48,7 @@ def test_every_function_of_the_study_passes_on_the_cpu_twice_and_in_any_order(ru
     assert len(found) == FUNCTIONS[framework]
     assert all(len(tests) >= 5 for tests in found.values())
     assert {result["run"] for result in document["results"]} == {1, 2}
-    first, second = (
-        [result["test"] for result in document["results"] if result["run"] == number] for number in (1, 2)
-    )
+    first, second = ([result["test"] for result in document["results"] if result["run"] == number] for number in (1, 2))
     assert first != second
 
 
@@ -71,7 +64,7 @@ def test_the_tests_notice_a_broken_function(framework, function):
 
 @pytest.mark.parametrize("framework", VERSIONS)
 def test_both_protocols_leave_their_samples(run_manifest, framework):
-    document = study(run_manifest, framework)
+    document = study_of(run_manifest, framework)
     for result in document["results"]:
         assert result["calls"] or result["outcome"] == "skipped", result["test"]
         assert all(call["cold"]["call_ns"] > 0 for call in result["calls"])
@@ -83,7 +76,7 @@ def test_both_protocols_leave_their_samples(run_manifest, framework):
 
 @pytest.mark.parametrize("framework", VERSIONS)
 def test_the_environment_is_recorded(run_manifest, framework):
-    document = study(run_manifest, framework)
+    document = study_of(run_manifest, framework)
     environment = document["environment"]
     package = {"torch": "torch", "tensorflow": "tensorflow-cpu", "jax": "jax"}[framework]
     assert environment["packages"][package].split("+")[0] == VERSIONS[framework][0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterator, Mapping, Sequence
+from typing import Any, Dict, Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
 
 from runners.core.inputs import widened
 from runners.core.trial import Trial
+from runners.torch.cases.layers import filled, slopes
 
 Arrays = Dict[str, Any]
 
@@ -46,7 +47,7 @@ def conv2d(
 ) -> None:
     """The forward pass is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
     module = trial.make(shape[-3], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
-    weights = _filled(trial, module, dtype)
+    weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
     x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
     if memory_format:
         x = x.to(memory_format=getattr(torch, memory_format))
@@ -57,7 +58,7 @@ def conv2d(
 def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kernel: Sequence[int], dtype: str) -> None:
     """The gradients of input, weight and bias are those of the sum over the kernel's positions."""
     module = trial.make(shape[1], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype))
-    weights = _filled(trial, module, dtype)
+    weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
     x = trial.random(*shape, dtype=dtype)
     tensor = trial.tensor(x).requires_grad_()
     output = trial.call_method(module, "__call__", tensor)
@@ -85,7 +86,7 @@ def lstm_cell(
 ) -> None:
     """One step gives the hidden and the cell state of the LSTM equations; without a state it starts from zeros."""
     module = trial.make(*sizes, bias=bias, device=trial.device, dtype=trial.dtype(dtype))
-    weights = _filled(trial, module, dtype)
+    weights = filled(trial, module, dtype, module.hidden_size**-0.5)
     lead = [] if batch is None else [batch]
     x, h, c = (trial.tensor(trial.random(*lead, sizes[k], dtype=dtype, seed=k), dtype, layout) for k in (0, 1, 1))
     found = trial.call_method(module, "__call__", x, (h, c)) if state else trial.call_method(module, "__call__", x)
@@ -98,7 +99,7 @@ def lstm_cell(
 def lstm_cell_sequence(trial: Trial, steps: int, sizes: Sequence[int], dtype: str) -> None:
     """Fed with its own state, the cell follows the LSTM equations over a sequence."""
     module = trial.make(*sizes, device=trial.device, dtype=trial.dtype(dtype))
-    weights = _filled(trial, module, dtype)
+    weights = filled(trial, module, dtype, module.hidden_size**-0.5)
     sequence = trial.random(steps, 4, sizes[0], dtype=dtype, seed=5)
     state = None
     expected = (np.zeros((4, sizes[1])), np.zeros((4, sizes[1])))
@@ -114,7 +115,7 @@ def lstm_cell_sequence(trial: Trial, steps: int, sizes: Sequence[int], dtype: st
 def lstm_cell_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
     """The gradients of input, state and parameters are the slopes of the LSTM equations."""
     module = trial.make(*sizes, device=trial.device, dtype=trial.dtype(dtype))
-    weights = _filled(trial, module, dtype)
+    weights = filled(trial, module, dtype, module.hidden_size**-0.5)
     host = {name: trial.random(2, sizes[k], dtype=dtype, seed=9 + k) for name, k in (("x", 0), ("h", 1))}
     host["c"] = trial.random(2, sizes[1], dtype=dtype, seed=11)
     tensors = {name: trial.tensor(values).requires_grad_() for name, values in host.items()}
@@ -128,22 +129,9 @@ def lstm_cell_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
         return float((np.stack(_lstm(values["x"], values["h"], values["c"], values)) * down).sum())
 
     point = {**{name: widened(values) for name, values in host.items()}, **weights}
-    slopes = _slopes(loss, point)
+    expected = slopes(loss, point)
     for name, tensor in [*tensors.items(), *module.named_parameters()]:
-        trial.close(tensor.grad, slopes[name], dtype=dtype)
-
-
-def _filled(trial: Trial, module: Any, dtype: str) -> Arrays:
-    """Gives the layer's parameters known values; returns these on the host, in double precision."""
-    host = {}
-    fan_in = module.weight[0].numel() if hasattr(module, "weight") else module.hidden_size
-    bound = fan_in**-0.5
-    for seed, (name, parameter) in enumerate(module.named_parameters(), 21):
-        values = trial.random(*parameter.shape, dtype=dtype, seed=seed, low=-bound, high=bound)
-        with torch.no_grad():
-            parameter.copy_(trial.tensor(values, dtype))
-        host[name] = widened(trial.numpy(trial.tensor(values, dtype)))
-    return host
+        trial.close(tensor.grad, expected[name], dtype=dtype)
 
 
 def _convolved(
@@ -203,17 +191,3 @@ def _lstm(x: Any, h: Any, c: Any, weights: Arrays) -> tuple[Any, Any]:
 
 def _sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
-
-
-def _slopes(function: Callable[[Arrays], float], point: Arrays, step: float = 1e-5) -> Arrays:
-    """Central differences in double precision: wrong by about step**2."""
-    slopes = {}
-    for name, values in point.items():
-        slopes[name] = np.empty_like(values)
-        for index in np.ndindex(*values.shape):
-            there = [values.copy(), values.copy()]
-            there[0][index] += step
-            there[1][index] -= step
-            high, low = (function({**point, name: moved}) for moved in there)
-            slopes[name][index] = (high - low) / (2 * step)
-    return slopes
