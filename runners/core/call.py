@@ -85,6 +85,8 @@ def _check_output(trial: Trial, output: Any, expected: Any, tolerance: Mapping[s
         for part, wanted in zip(output, expected):
             _check_output(trial, part, wanted, tolerance, floating)
         return
+    if isinstance(output, (tuple, list)) and any(trial.dtype_name(leaf) for leaf in tree.leaves(output)):
+        raise compare.Mismatch(f"shape: expected one array, got {len(output)} outputs")
     trial.close(output, expected, tolerance.get("rtol"), tolerance.get("atol"))
     if floating is not None:
         _check_kind(trial.dtype_name(output), np.asarray(expected), floating)
