@@ -54,15 +54,6 @@ def constant_in_function(trial: Trial) -> None:
         trial.close(output, host.astype("float64") + step, dtype="float32")
 
 
-def constant_copies(trial: Trial) -> None:
-    """A constant keeps its values when the array that it was made from changes."""
-    host = trial.random(100, 50, seed=3)
-    given = host.copy()
-    output = trial.call(given)
-    given[:] = 0.0
-    trial.close(output, host, rtol=0.0, atol=0.0, dtype="float32")
-
-
 # tf.convert_to_tensor
 
 
