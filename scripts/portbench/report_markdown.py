@@ -25,7 +25,7 @@ def _document(report: Report) -> Iterator[str]:
                 _name(target.target),
                 _name(target.machine),
                 *percentages(target),
-                str(len(target.functions)),
+                str(sum(target.counts.values())),
                 str(target.counts["none"]),
             ]
             for target in report.targets

@@ -37,7 +37,7 @@ def _summary(report: Report) -> Table:
             _text(target.target),
             _text(target.machine),
             *percentages(target),
-            str(len(target.functions)),
+            str(sum(target.counts.values())),
             str(target.counts["none"]),
         )
     return table

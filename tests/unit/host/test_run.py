@@ -50,12 +50,12 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
 
 def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
     options = ["--function", "fake.i*", "--function", "fake.scale", "--runs", "2", "--protocol", "cold"]
-    options += ["--timeout", "1.5", "--steady-budget", "0.25", "--resume", "--out", "elsewhere"]
+    options += ["--timeout", "1.5", "--steady-budget", "0.25", "--resume", "--out", "elsewhere", "--shuffle", "7"]
     done = clone.portbench("run", "fake-cpu", *CURRENT, *options)
     assert done.returncode == 0, done.stderr
     manifest, out = clone.root / "manifests" / "study" / "fake.json", clone.root / "elsewhere"
     expected = f"--framework fake --device cpu --manifest {manifest} --out {out} --runs 2 --protocol cold"
-    expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale --resume --progress json"
+    expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale --shuffle 7 --resume --progress json"
     assert asked_of(clone, out="elsewhere") == expected.split()
 
 
