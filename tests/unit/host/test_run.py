@@ -55,7 +55,8 @@ def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
     assert done.returncode == 0, done.stderr
     manifest, out = clone.root / "manifests" / "study" / "fake.json", clone.root / "elsewhere"
     expected = f"--framework fake --device cpu --manifest {manifest} --out {out} --runs 2 --protocol cold"
-    expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale --shuffle 7 --resume --progress json"
+    expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale"
+    expected += " --shuffle 7 --resume --progress json"
     assert asked_of(clone, out="elsewhere") == expected.split()
 
 
