@@ -19,25 +19,11 @@ def run_aloud(
 
     The last lines are in the result's stdout. An exception here (Ctrl-C) kills the command and all that it started.
     """
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
     kept: deque[str] = deque(maxlen=_LINES_KEPT)
-    try:
+    with processes.running(command, cwd, env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
         for line in process.stdout:
             kept.append(line)
             heard(line.rstrip("\n"))
         process.wait()
-    except BaseException:
-        processes.kill_group(process)
-        raise
     return subprocess.CompletedProcess(command, process.returncode, "".join(kept), "")

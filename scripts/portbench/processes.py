@@ -6,7 +6,8 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 
@@ -21,23 +22,50 @@ def run_to_end(
 
     An exception here (Ctrl-C, or subprocess.TimeoutExpired after ``limit_s``) kills it and all that it started.
     """
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL if told is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
+    stdin = subprocess.DEVNULL if told is None else subprocess.PIPE
+    with running(command, cwd=cwd, env=env, stdin=stdin, stderr=subprocess.PIPE) as process:
         stdout, stderr = process.communicate(told, limit_s)
-    except BaseException:
-        kill_group(process)
-        raise
     return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str | Path], cwd: Path | None, env: Mapping[str, str] | None, stdin: int, stderr: int
+) -> Iterator[subprocess.Popen[str]]:
+    """A command with its stdout in a pipe. An exception in the block kills it and all that it started."""
+    with contextlib.ExitStack() as stack:
+        with _interrupts_held():
+            process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=env,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+            stack.callback(kill_group, process)
+        yield process
+        stack.pop_all()
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block: between a child's start and our knowing it, it would leave it behind."""
+    earlier = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(earlier):
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, earlier)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def kill_group(process: subprocess.Popen[str]) -> None:
