@@ -59,6 +59,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--protocol", choices=("cold", "steady", "both"), default="both", help="what is timed (default: both)")
     add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
     add("--steady-budget", type=float, default=0.1, metavar="S", help="for the steady time of a call (default: 0.1)")
+    add(
+        "--sync",
+        choices=("complete", "study"),
+        default="complete",
+        help="what ends a timed region: all work is done (default), or what the study called there",
+    )
     add("--shuffle", type=int, metavar="SEED", help="run the tests in another order, the same for the same seed")
     add("--mutant", choices=MUTANTS, help="break each function in this way: which tests notice? (portbench audit)")
     add("--resume", action="store_true", help="go on with the unfinished run in DIR, if it is the same run")
@@ -88,6 +94,7 @@ def _settings(options: argparse.Namespace) -> supervisor.Settings:
         resume=options.resume,
         shuffle=options.shuffle,
         mutant=options.mutant,
+        sync=options.sync,
     )
 
 

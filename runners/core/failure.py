@@ -67,8 +67,13 @@ def rules(framework: str) -> list[Rule]:
     ]
 
 
-def category(framework: str, outcome: str, error: Facts | None, oom_killed: bool = False) -> str | None:
+def category(
+    framework: str, outcome: str, error: Facts | None, oom_killed: bool = False, numbers: str | None = None
+) -> str | None:
     """Why a test did not pass, from its facts; None for passed and skipped ones. Without a matching rule: other.
+
+    Where ``numbers`` tells that refused values are not wrong, it is precision; where it tells that they are, or that
+    they are random, it is not.
 
     An exception that wraps another is judged by the wrapper first and then, if no rule speaks of it, by its causes.
     """
@@ -79,6 +84,13 @@ def category(framework: str, outcome: str, error: Facts | None, oom_killed: bool
     if outcome == "crashed":
         return "memory" if oom_killed else "crash"
     assert error is not None
+    found = _by_rules(framework, error)
+    if numbers in ("equal", "imprecise") and error["message"].startswith(("imprecise", "wrong value")):
+        return "precision"
+    return "other" if numbers in ("wrong", "random") and found == "precision" else found
+
+
+def _by_rules(framework: str, error: Facts) -> str:
     for fact in [error, *error["causes"]]:
         for rule in rules(framework):
             if rule.exception.fullmatch(fact["type"]) and rule.message.search(fact["message"]):

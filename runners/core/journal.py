@@ -21,6 +21,8 @@ from runners.core.errors import BadInput, RunnerError, StorageFailed
 SUFFIX = ".journal.jsonl"
 RESUME_REMEDY = "Run without --resume to start anew in the same folder; nothing there is overwritten."
 
+_MAY_CHANGE = ("runner_commit", "device_state")
+
 Document = Dict[str, Any]
 Key = Tuple[str, str, int]
 
@@ -41,12 +43,15 @@ class Journal:
         self.results.append(result)
         self.done.add(key_of(result))
 
-    def finish(self, ended_at: str) -> Path:
+    def finish(self, ended_at: str, device_state: Mapping[str, Any] | None) -> Path:
         """Writes the run file beside the journal, checks it against the schema, removes the journal.
+
+        ``device_state`` is that of the end.
 
         Raises StorageFailed, or RunnerError if the results do not fit the schema; the journal stays in both cases.
         """
         document = dict(self.header["document"], ended_at=ended_at)
+        document["environment"]["device_state"]["end"] = device_state
         mistake = documents.first_mistake(documents.validator("run"), dict(document, results=self.results))
         if mistake:
             raise RunnerError(
@@ -134,7 +139,7 @@ def identity_of(document: Mapping[str, Any]) -> Document:
         "target": document["target"],
         "manifest": document["manifest"],
         "protocol": document["protocol"],
-        "environment": {key: environment[key] for key in environment if key != "runner_commit"},
+        "environment": {key: environment[key] for key in environment if key not in _MAY_CHANGE},
     }
 
 

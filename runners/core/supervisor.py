@@ -12,20 +12,22 @@ import itertools
 import random
 import shutil
 import tempfile
-import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Mapping, Sequence
 
-from runners.core import environment, failure, journal, resolve
+from runners.core import environment, journal, placement, resolve
+from runners.core.attempt import attempt
 from runners.core.errors import BadInput, FrameworkFailed, NothingRan, StorageFailed
 from runners.core.journal import Journal
 from runners.core.manifest import Manifest, Test
+from runners.core.opinions import Opinions
 from runners.core.progress import Progress
-from runners.core.workers import Exit, Reply, Worker, Zygote, exit_document
+from runners.core.workers import Worker, Workers, Zygote
 
 SURVEY_LIMIT_S = 600.0
+STATE_LIMIT_S = 60.0
 
 Result = Dict[str, Any]
 
@@ -47,6 +49,7 @@ class Settings:
     resume: bool = False
     shuffle: int | None = None
     mutant: str | None = None
+    sync: str = "complete"
 
 
 def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
@@ -56,15 +59,18 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
     is left behind.
     """
     scratch = _scratch_folder()
-    zygote = Zygote(settings.framework, settings.device, manifest.functions, scratch)
-    book: Journal | None = None
+    workers = Workers(Zygote(settings.framework, settings.device, manifest.functions, scratch))
+    host = workers
+    if settings.device != "cpu":
+        host = Workers(Zygote(settings.framework, "cpu", manifest.functions, scratch))
     try:
-        worker = zygote.start_worker()
+        worker = workers.current()
         _check_version(settings, worker.ready["version"])
         document = _document(settings, manifest, worker.ready)
         identity = journal.identity_of(document)
         missing, successors = _survey(worker, settings, manifest)
         tests = _with_successors(manifest.tests, successors)
+        book: Journal | None = None
         if settings.resume:
             book = journal.resume(settings.out, settings.framework, settings.device, identity)
             if book is None:
@@ -75,13 +81,21 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         if book is None:
             book = journal.create(settings.out, document, identity)
         progress.start(document, book.path, len(tests), settings.runs, len(book.done))
-        _run_all(settings, tests, missing, zygote, worker, book, progress)
-        path = book.finish(_now())
+        opinions = Opinions(settings.framework, workers, host, settings.timeout_s, scratch, book.results)
+        _run_all(settings, tests, missing, workers, opinions, book, progress)
+        path = book.finish(_now(), _device_state(workers.idle))
         progress.end(path, Counter(result["outcome"] for result in book.results))
         return path
     finally:
-        zygote.close()
+        workers.close()
+        host.close()
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _device_state(worker: Worker | None) -> Mapping[str, Any] | None:
+    """What of the device has changed, from the last worker if it is still there."""
+    reply = worker.ask({"do": "state"}, STATE_LIMIT_S) if worker else None
+    return reply.message["state"] if reply and reply.message else None
 
 
 def _scratch_folder() -> Path:
@@ -96,12 +110,11 @@ def _run_all(
     settings: Settings,
     tests: Sequence[Test],
     missing: Mapping[str, str],
-    zygote: Zygote,
-    first: Worker,
+    workers: Workers,
+    opinions: Opinions,
     book: Journal,
     progress: Progress,
 ) -> None:
-    worker: Worker | None = first
     for number in range(1, settings.runs + 1):
         for test in _ordered(tests, settings.shuffle, number):
             if (test.function, test.id, number) in book.done:
@@ -109,18 +122,11 @@ def _run_all(
             if test.function in missing:
                 result = _unavailable(test, number, missing[test.function])
             else:
-                worker = worker or zygote.start_worker()
-                result = _run_one(settings, test, number, worker)
-                if result["outcome"] != "passed":
-                    worker.dismiss()
-                    worker = None
+                result = _run_one(settings, test, number, workers, opinions)
             book.append(result)
             progress.result(result)
-        if worker is not None and number < settings.runs:
-            worker.dismiss()
-            worker = None
-    if worker is not None:
-        worker.dismiss()
+        if number < settings.runs:
+            workers.retire()
 
 
 def _with_successors(tests: Sequence[Test], successors: Mapping[str, str]) -> Sequence[Test]:
@@ -140,8 +146,8 @@ def _ordered(tests: Sequence[Test], seed: int | None, number: int) -> Sequence[T
     return random.Random(f"{seed}/{number}").sample(tests, len(tests))
 
 
-def _run_one(settings: Settings, test: Test, number: int, worker: Worker) -> Result:
-    """Hands one test to a worker and describes what came of it."""
+def _run_one(settings: Settings, test: Test, number: int, workers: Workers, opinions: Opinions) -> Result:
+    """Hands one test to a worker and describes what came of it. Only a worker whose test passed is left."""
     request = {
         "do": "test",
         "function": test.function,
@@ -150,54 +156,14 @@ def _run_one(settings: Settings, test: Test, number: int, worker: Worker) -> Res
         "protocol": settings.protocol,
         "steady_budget_s": settings.steady_budget_s,
         "mutant": settings.mutant,
+        "sync": settings.sync,
     }
-    worker.capture.take()
-    begin = time.perf_counter_ns()
-    reply = worker.ask(request, settings.timeout_s)
-    took = time.perf_counter_ns() - begin
-    if reply.message is not None and "outcome" in reply.message:
-        facts = dict(reply.message, exit=None)
-        del facts["id"]
-    else:
-        facts = _ended(settings, worker, reply, took)
-    oom_killed = bool(facts["exit"] and facts["exit"]["oom_killed"])
-    facts["category"] = failure.category(settings.framework, facts["outcome"], facts["error"], oom_killed)
-    return _result(test, number, worker.number, facts, worker.capture.take())
-
-
-def _ended(settings: Settings, worker: Worker, reply: Reply, took: int) -> dict[str, Any]:
-    """The facts of a test whose worker died or had to be killed."""
-    phase = worker.phase
-    if reply.exit is None:
-        worker.stack()
-        ended = worker.kill()
-        outcome, reason = "timed_out", f"no result within {settings.timeout_s:g} s"
-    else:
-        ended = reply.exit
-        outcome, reason = "crashed", _how(ended)
-    oom_killed = (
-        outcome == "crashed" and ended.signal == "SIGKILL" and environment.oom_kills() > worker.oom_kills_before
-    )
-    if oom_killed:
-        reason += ", by the kernel for want of memory"
-    return {
-        "outcome": outcome,
-        "reason": reason,
-        "phase": phase,
-        "error": None,
-        "exit": exit_document(ended, oom_killed),
-        "placement": {"verdict": "unknown", "evidence": []},
-        "calls": [],
-        "case_ns": took,
-    }
-
-
-def _how(ended: Exit) -> str:
-    if ended.signal is not None:
-        return f"the worker was ended by {ended.signal}"
-    if ended.code is not None:
-        return f"the worker ended by itself with exit status {ended.code}"
-    return "the worker ended, nobody could tell how"
+    facts = attempt(workers.current(), settings.framework, request, settings.timeout_s)
+    if settings.mutant is None:
+        opinions.add_to(facts, (test.function, test.id), request)
+    elif facts["outcome"] != "passed":
+        workers.retire()
+    return _result(test, number, facts)
 
 
 def _unavailable(test: Test, number: int, reason: str) -> Result:
@@ -208,14 +174,16 @@ def _unavailable(test: Test, number: int, reason: str) -> Result:
         "category": "unavailable",
         "error": None,
         "exit": None,
-        "placement": {"verdict": "unknown", "evidence": []},
+        "placement": placement.UNKNOWN,
         "calls": [],
+        "output": {"text": "", "total_bytes": 0},
+        "worker": 0,
         "case_ns": 0,
     }
-    return _result(test, number, 0, facts, {"text": "", "total_bytes": 0})
+    return _result(test, number, facts)
 
 
-def _result(test: Test, number: int, worker: int, facts: Mapping[str, Any], output: Mapping[str, Any]) -> Result:
+def _result(test: Test, number: int, facts: Mapping[str, Any]) -> Result:
     return {
         "function": test.function,
         "test": test.id,
@@ -223,8 +191,6 @@ def _result(test: Test, number: int, worker: int, facts: Mapping[str, Any], outp
         "case": test.case,
         "successor_of": test.successor_of,
         **facts,
-        "output": output,
-        "worker": worker,
     }
 
 
@@ -282,7 +248,7 @@ def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) 
     variables = resolve.framework(settings.framework).variables(settings.device)
     return {
         "schema": "portbench/run",
-        "schema_version": 2,
+        "schema_version": 3,
         "run_id": journal.new_run_id(),
         "target": {"framework": settings.framework, "version": ready["version"], "device": settings.device},
         "manifest": {"name": manifest.name, "sha256": manifest.sha256, "selection": list(settings.selection)},
@@ -293,8 +259,12 @@ def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) 
             "steady_budget_s": settings.steady_budget_s,
             "shuffle": settings.shuffle,
             "mutant": settings.mutant,
+            "sync": settings.sync,
         },
-        "environment": environment.collect(settings.machine, ready["device"], variables),
+        "environment": dict(
+            environment.collect(settings.machine, ready["device"], variables),
+            device_state={"start": ready["state"], "end": None},
+        ),
         "started_at": _now(),
     }
 

@@ -55,12 +55,13 @@ def steady(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     budget_ns: int,
+    count: Callable[[], Mapping[str, int]] = dict,
 ) -> dict[str, Any]:
     """Calls again and again for at most about ``budget_ns``; returns a ``steady`` object of the run schema.
 
     The raw block times are in nanoseconds for ``calls_per_block`` calls each. ``unmet`` names the criteria that were
     not met when the budget ended: ``blocks`` (fewer than FEWEST_BLOCKS), ``median_interval`` (wider than
-    NARROW_ENOUGH).
+    NARROW_ENOUGH). ``count`` gives the framework's counters, as totals: what they gained over the blocks is told.
     """
 
     def block(calls: int) -> int:
@@ -83,6 +84,7 @@ def steady(
                 break
             if not long_enough:
                 calls *= 2
+        counted = count()
         blocks: list[int] = []
         while True:
             blocks.append(block(calls))
@@ -102,7 +104,14 @@ def steady(
         "stable": not unmet,
         "unmet": unmet,
         "median_interval_fraction": fraction,
+        "counters": gained(counted, count()),
     }
+
+
+def gained(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """By how much counters rose; those that did not are left out."""
+    risen = {name: after[name] - before.get(name, 0) for name in after}
+    return {name: gain for name, gain in risen.items() if gain > 0}
 
 
 def median_interval_fraction(samples: Sequence[int]) -> float | None:

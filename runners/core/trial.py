@@ -12,7 +12,7 @@ import mmap
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Sequence
 
-from runners.core import placement, timing, tree
+from runners.core import timing, tree
 from runners.core.adapter import Adapter
 from runners.core.mutants import Mutant
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 PHASES = ("inputs", "move", "call", "wait", "read_back", "compare")
+_WAIT = PHASES.index("wait")
 
 
 class Skip(Exception):
@@ -37,12 +38,20 @@ class _Timed(NamedTuple):
     repeatable: bool
 
 
+Observer = Callable[[Callable[[], Any]], Any]
+"""Makes a call that it is given, in its own way, and returns the output."""
+
+_WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
+
+
 class Trial:
     """One test in a worker.
 
     ``framework`` is its name, ``function`` the manifest's function, ``device`` the framework's device object. Set
     ``repeatable`` to False before a call that cannot be made twice with the same arguments: it has no steady time.
-    With a ``mutant`` what is timed is the function as that breaks it.
+    With a ``mutant`` what is timed is the function as that breaks it. ``wait`` ends a timed region: the adapter's own
+    unless given. With an ``observer`` nothing is timed: it makes the calls. ``wide`` tensors are made in float64 or
+    complex128 where the case asks for less.
     """
 
     def __init__(
@@ -54,6 +63,9 @@ class Trial:
         phase: mmap.mmap,
         clock: timing.Clock,
         mutant: Mutant | None = None,
+        wait: Callable[[Any], None] | None = None,
+        observer: Observer | None = None,
+        wide: bool = False,
     ) -> None:
         self.framework = framework
         self.function = function
@@ -65,8 +77,11 @@ class Trial:
         self._phase = phase
         self._clock = clock
         self._mutant = mutant
+        self._wait = wait or adapter.wait
+        self._observer = observer
+        self._wide = wide
         self._timed: list[_Timed] = []
-        self._locations: set[str] = set()
+        self.locations: set[str] = set()
         self._enter("inputs")
 
     # Inputs
@@ -93,14 +108,17 @@ class Trial:
 
         array = np.asarray(values)
         before = self._enter("move")
-        moved = self._adapter.tensor(array, dtype or array.dtype.name, self.device, layout)
+        moved = self._adapter.tensor(array, self._width(dtype or array.dtype.name), self.device, layout)
         self._adapter.wait(moved)
         self._phase[0] = before
         return moved
 
     def dtype(self, name: str) -> Any:
         """The framework's dtype object of a name such as ``bfloat16``."""
-        return self._adapter.dtype(name)
+        return self._adapter.dtype(self._width(name))
+
+    def _width(self, dtype: str) -> str:
+        return _WIDER.get(dtype, dtype) if self._wide else dtype
 
     # The function under test
 
@@ -144,20 +162,30 @@ class Trial:
 
     def _time(self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         adapter = self._adapter
-        counted = adapter.counters()
-
-        def wait(output: Any) -> None:
-            self._phase[0] = 3
-            adapter.wait(output)
-
+        self._enter("move")
+        # Work that was only begun before must not end inside of the timed region.
+        adapter.wait((args, kwargs))
         self._enter("call")
+        if self._observer is not None:
+            output = self._observer(lambda: call(*args, **kwargs))
+        else:
+            output = self._timed_call(call, args, kwargs)
+        self._enter("compare")
+        self.locations.update(filter(None, map(adapter.location, tree.leaves(output))))
+        return output
+
+    def _timed_call(self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        def wait(output: Any) -> None:
+            self._phase[0] = _WAIT
+            self._wait(output)
+
+        counted = self._adapter.counters()
         output, call_ns, wait_ns = timing.cold(self._clock, call, wait, args, kwargs)
         self._enter("compare")
-        after = adapter.counters()
-        counters = {name: after[name] - counted.get(name, 0) for name in after if after[name] != counted.get(name, 0)}
-        self.calls.append({"cold": {"call_ns": call_ns, "wait_ns": wait_ns, "counters": counters}, "steady": None})
+        counters = timing.gained(counted, self._adapter.counters())
+        cold = {"call_ns": call_ns, "wait_ns": wait_ns, "counters": counters}
+        self.calls.append({"cold": cold, "steady": None, "observed": None})
         self._timed.append(_Timed(call, args, kwargs, self.repeatable))
-        self._locations.update(filter(None, map(adapter.location, tree.leaves(output))))
         return output
 
     # Checks
@@ -210,7 +238,7 @@ class Trial:
         """Ends the test as skipped."""
         raise Skip(reason)
 
-    # For the worker
+    # For the worker, which also reads ``calls`` and ``locations``, the places where outputs of the calls lie
 
     def measure_steady(self, budget_ns: int) -> None:
         """Measures the steady time of each repeatable call, after the case has passed."""
@@ -218,12 +246,8 @@ class Trial:
         for record, timed in zip(self.calls, self._timed):
             if timed.repeatable:
                 record["steady"] = timing.steady(
-                    self._clock, timed.call, self._adapter.wait, timed.args, timed.kwargs, budget_ns
+                    self._clock, timed.call, self._wait, timed.args, timed.kwargs, budget_ns, self._adapter.counters
                 )
-
-    def placed(self) -> dict[str, Any]:
-        """Where the outputs of the timed calls lie."""
-        return placement.judged(sorted(self._locations), self._adapter, self.device)
 
     def finish(self) -> None:
         """Raises MisusedTrial for a case that timed or checked nothing."""

@@ -282,6 +282,35 @@ class Zygote:
         raise FrameworkFailed(reason + (f"\n{clipped(said, 2000)}" if said else ""), remedy)
 
 
+class Workers:
+    """One worker at a time from a zygote: a fresh one whenever the last was retired."""
+
+    def __init__(self, zygote: Zygote) -> None:
+        self._zygote = zygote
+        self._current: Worker | None = None
+
+    @property
+    def idle(self) -> Worker | None:
+        """The worker that is there, if one is."""
+        return self._current
+
+    def current(self) -> Worker:
+        """The worker that is there, or a fresh one. Raises DeviceUnavailable or FrameworkFailed."""
+        self._current = self._current or self._zygote.start_worker()
+        return self._current
+
+    def retire(self) -> None:
+        """Ends the worker that is there, if one is."""
+        if self._current is not None:
+            self._current.dismiss()
+            self._current = None
+
+    def close(self) -> None:
+        """Ends zygote and worker."""
+        self._zygote.close()
+        self._current = None
+
+
 def exit_document(ended: Exit, oom_killed: bool) -> dict[str, Any]:
     """The ``exit`` object of a result."""
     return {

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> None:
     os.environ.update(facts.variables(device))
     if device in facts.FORKS_AFTER_IMPORT:
         try:
-            importlib.import_module(f"runners.{framework}.adapter")
+            importlib.import_module(f"runners.{framework}.adapter").prepare(device)
         except Exception as error:
             control.send({"broken": failure.facts_of(error)})
             return

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import random
-from typing import Any, ContextManager, Mapping
+from typing import Any, Callable, ContextManager, Iterator, Mapping
 
+import numpy as np
+
+from runners.core import tree
+from runners.core.adapter import HOST, Operation, Watched
 from runners.core.errors import DeviceUnavailable
 from runners.fake import library
+
+_PLACES = {"cpu": library.HOST, "xla": library.DEVICE}
+_WORK = 20_000
 
 
 def version() -> str:
     return library.__version__
 
 
+def prepare(device: str) -> None:
+    """Nothing beside the library is needed."""
+
+
 def open_device(device: str) -> str:
-    if device != "cpu":
+    if device not in _PLACES:
         raise DeviceUnavailable(f"the fake framework has no {device}", "Use fake-cpu.")
     return device
 
@@ -24,8 +35,21 @@ def device_facts(device: str) -> Mapping[str, Any]:
     return {"kind": device}
 
 
+def device_state(device: str) -> Mapping[str, Any]:
+    return {}
+
+
 def scope(device: str) -> ContextManager[object]:
     return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def strict() -> Iterator[None]:
+    library.strict = True
+    try:
+        yield
+    finally:
+        library.strict = False
 
 
 def seed(seed: int) -> None:
@@ -33,7 +57,7 @@ def seed(seed: int) -> None:
 
 
 def tensor(array: Any, dtype: str, device: str, layout: str) -> library.Tensor:
-    return library.Tensor(array.tolist(), dtype)
+    return library.Tensor(array.tolist(), dtype, _PLACES[device])
 
 
 def dtype(name: str) -> str:
@@ -45,21 +69,45 @@ def dtype_name(leaf: Any) -> str | None:
 
 
 def to_numpy(leaf: library.Tensor) -> Any:
-    import numpy
-
-    return numpy.array(leaf.values, leaf.dtype)
+    return np.array(leaf.values, leaf.dtype)
 
 
 def wait(output: Any) -> None:
-    """Nothing to wait for: everything is done when it returns."""
+    """Work that was only begun is done by asking for its values."""
+    for leaf in tree.leaves(output):
+        if isinstance(leaf, library.Begun):
+            _ = leaf.values
+
+
+def wait_as_study(output: Any) -> None:
+    """Nothing: as ``xm.mark_step()``, it leaves the work to the device."""
+
+
+def work(units: int, device: str) -> Callable[[], Any]:
+    def compute() -> list[float]:
+        return [float(sum(range(units * _WORK)))]
+
+    return lambda: {"sums": (library.Begun(compute, "float64", _PLACES[device]),)}
 
 
 def location(leaf: Any) -> str | None:
-    return "cpu"
+    return leaf.place if isinstance(leaf, library.Tensor) else None
 
 
 def on_device(location: str, device: str) -> bool:
-    return location == device
+    return location == _PLACES[device]
+
+
+@contextlib.contextmanager
+def watch(device: str) -> Iterator[Watched]:
+    watched = Watched()
+    library.operations = []
+    try:
+        yield watched
+    finally:
+        seen, library.operations = library.operations, None
+        places = {library.HOST: HOST}
+        watched.operations = [Operation(f"fake::{name}", places.get(place, place)) for name, place in seen]
 
 
 def counters() -> dict[str, int]:

@@ -1,21 +1,52 @@
-"""The functions of the fake framework. Its tensors are lists of numbers, its only device is the host."""
+"""The functions of the fake framework. Its tensors are lists of numbers, its devices the host and a pretended one."""
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+import random
+from typing import Any, Callable, Sequence
 
 __version__ = "1.0.0"
 
+HOST, DEVICE = "cpu", "xla:0"
+
+strict = False
+"""Whether the pretended device keeps all digits."""
+
+operations: list[tuple[str, str]] | None = None
+"""What was computed and where, while somebody wants to know."""
+
 
 class Tensor:
-    """Numbers in a row, and their dtype."""
+    """Numbers in a row, their dtype, and where they lie."""
 
-    def __init__(self, values: Sequence[float], dtype: str = "float64") -> None:
+    def __init__(self, values: Sequence[float], dtype: str = "float64", place: str = HOST) -> None:
         self.values = list(values)
         self.dtype = dtype
+        self.place = place
 
     def __getitem__(self, index: int) -> float:
         return self.values[index]
+
+    def to(self, place: str) -> Tensor:
+        """The same numbers elsewhere."""
+        return Tensor(self.values, self.dtype, place)
+
+
+class Begun(Tensor):
+    """A tensor whose work was begun and goes on until somebody asks for its values."""
+
+    def __init__(self, work: Callable[[], Sequence[float]], dtype: str, place: str) -> None:
+        self._work = work
+        self._values: list[float] | None = None
+        self.dtype = dtype
+        self.place = place
+
+    @property
+    def values(self) -> list[float]:  # type: ignore[override]
+        """The numbers, once they are there."""
+        if self._values is None:
+            self._values = list(self._work())
+        return self._values
 
 
 def identity(value: Any) -> Any:
@@ -25,17 +56,56 @@ def identity(value: Any) -> Any:
 
 def scale(tensor: Tensor, factor: float) -> Tensor:
     """Each element times a factor."""
-    return Tensor([factor * value for value in tensor.values], tensor.dtype)
+    _note("scale", tensor.place)
+    return Tensor([factor * value for value in tensor.values], tensor.dtype, tensor.place)
+
+
+def scale_without_kernel(tensor: Tensor, factor: float) -> Tensor:
+    """The same, on the host wherever the tensor lies."""
+    return scale(tensor.to(HOST), factor).to(tensor.place)
+
+
+def scale_by_rounding(tensor: Tensor, factor: float) -> Tensor:
+    """The same, with three digits on a device that is not strict."""
+    digits = 17 if strict or tensor.place == HOST else 3
+    scaled = scale(tensor, factor)
+    return Tensor([float(f"{value:.{digits}g}") for value in scaled.values], tensor.dtype, tensor.place)
+
+
+def scale_wrongly(tensor: Tensor, factor: float) -> Tensor:
+    """The same, but on a device the last element stays as it was."""
+    scaled = scale(tensor, factor)
+    if tensor.place != HOST:
+        scaled.values[-1] = tensor.values[-1]
+    return scaled
+
+
+def noise(tensor: Tensor) -> Tensor:
+    """As many random numbers as the tensor has."""
+    _note("noise", tensor.place)
+    return Tensor([random.random() for _ in tensor.values], tensor.dtype, tensor.place)
 
 
 def quotient(tensor: Tensor, divisor: float) -> Tensor:
     """Each element over a divisor, with the infinities and NaN that floating-point division gives."""
-    return Tensor([_divided(value, divisor) for value in tensor.values], tensor.dtype)
+    return Tensor([_divided(value, divisor) for value in tensor.values], tensor.dtype, tensor.place)
 
 
 def refuse(value: Any) -> Any:
     """Raises NotImplementedError."""
     raise NotImplementedError(f"refuse is not implemented for {type(value).__name__}")
+
+
+def refuse_on_device(tensor: Tensor) -> Tensor:
+    """The tensor itself; on a device raises NotImplementedError."""
+    if tensor.place != HOST:
+        raise NotImplementedError(f"refuse_on_device is not implemented for {tensor.place}")
+    return tensor
+
+
+def _note(name: str, place: str) -> None:
+    if operations is not None:
+        operations.append((name, place))
 
 
 def _divided(value: float, divisor: float) -> float:

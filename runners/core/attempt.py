@@ -1,0 +1,69 @@
+"""One test in one worker: asks for it, and describes every way in which that can end."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Dict, Mapping
+
+from runners.core import environment, failure, placement
+from runners.core.workers import Exit, Reply, Worker, exit_document
+
+Facts = Dict[str, Any]
+
+
+def attempt(worker: Worker, framework: str, request: Mapping[str, Any], limit_s: float) -> Facts:
+    """The facts of a test's result, from its outcome to the worker's number. The worker is gone where ``exit`` is
+    not None, and else not to be trusted with another test unless this one passed."""
+    worker.capture.take()
+    begin = time.perf_counter_ns()
+    reply = worker.ask(dict(request), limit_s)
+    took = time.perf_counter_ns() - begin
+    if reply.message is not None and "outcome" in reply.message:
+        facts = dict(reply.message, exit=None)
+        del facts["id"]
+    else:
+        facts = _ended(worker, reply, limit_s, took)
+    facts["category"] = failure.category(framework, facts["outcome"], facts["error"], was_oom_killed(facts))
+    facts["output"] = worker.capture.take()
+    facts["worker"] = worker.number
+    return facts
+
+
+def was_oom_killed(facts: Mapping[str, Any]) -> bool:
+    return bool(facts["exit"] and facts["exit"]["oom_killed"])
+
+
+def _ended(worker: Worker, reply: Reply, limit_s: float, took: int) -> Facts:
+    """The facts of a test whose worker died or had to be killed."""
+    phase = worker.phase
+    if reply.exit is None:
+        worker.stack()
+        ended = worker.kill()
+        outcome, reason = "timed_out", f"no result within {limit_s:g} s"
+    else:
+        ended = reply.exit
+        outcome, reason = "crashed", _how(ended)
+    oom_killed = (
+        outcome == "crashed" and ended.signal == "SIGKILL" and environment.oom_kills() > worker.oom_kills_before
+    )
+    if oom_killed:
+        reason += ", by the kernel for want of memory"
+    return {
+        "outcome": outcome,
+        "reason": reason,
+        "phase": phase,
+        "error": None,
+        "exit": exit_document(ended, oom_killed),
+        "placement": placement.UNKNOWN,
+        "calls": [],
+        "proof": None,
+        "case_ns": took,
+    }
+
+
+def _how(ended: Exit) -> str:
+    if ended.signal is not None:
+        return f"the worker was ended by {ended.signal}"
+    if ended.code is not None:
+        return f"the worker ended by itself with exit status {ended.code}"
+    return "the worker ended, nobody could tell how"

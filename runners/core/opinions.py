@@ -1,0 +1,116 @@
+"""What a result means: the same test once more, watched, on the host, or in full precision.
+
+A test that passed on an accelerator is run again with every operation watched, which tells where it ran. One that did
+not is run on the CPU of the same version (``control``): only where it passes there, the device is to blame. Values that
+were refused are judged by what the host computes (``numbers``), and what turns out imprecise is tried again in full
+precision (``strict``).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Iterable, Mapping, Tuple
+
+from runners.core import failure
+from runners.core.attempt import Facts, attempt, was_oom_killed
+from runners.core.workers import Workers
+
+Key = Tuple[str, str]
+REFUSED = ("AssertionError", "runners.core.compare.Mismatch")
+
+
+class Opinions:
+    """``device`` are the workers whose results are judged, ``host`` those on the CPU: the same ones on a target cpu.
+
+    ``results`` are those of an unfinished run: what was tried for a test then, or in an earlier pass, is not tried
+    again.
+    """
+
+    def __init__(
+        self, framework: str, device: Workers, host: Workers, limit_s: float, folder: Path, results: Iterable[Facts]
+    ) -> None:
+        self._framework = framework
+        self._device = device
+        self._host = host
+        self._limit_s = limit_s
+        self._file = folder / "outputs.npz"
+        self._known: dict[str, dict[Key, Facts]] = {"control": {}, "strict": {}}
+        for result in results:
+            for kind, known in self._known.items():
+                if result.get(kind):
+                    known[result["function"], result["test"]] = result[kind]
+
+    def add_to(self, facts: Facts, key: Key, request: Mapping[str, Any]) -> None:
+        """Adds them to the facts of a test that the device's worker has just run. Only a worker whose test passed
+        is left there."""
+        facts.update(numbers=None, deviation=None, control=None, strict=None)
+        if facts["outcome"] == "passed":
+            facts["numbers"] = "equal"
+            if self._host is not self._device:
+                self._watch(facts, request)
+            return
+        recorded = self._record(facts, request)
+        self._device.retire()
+        if facts["outcome"] == "skipped":
+            return
+        if self._host is not self._device:
+            facts["control"] = self._once("control", key, self._host, request)
+        if recorded is not None:
+            self._judge(facts, request, recorded)
+        if facts["category"] == "precision" and self._host is not self._device:
+            facts["strict"] = self._once("strict", key, self._device, dict(request, strict=True))
+
+    def _watch(self, facts: Facts, request: Mapping[str, Any]) -> None:
+        reply = self._device.current().ask(dict(request, do="watch"), self._limit_s).message or {}
+        if "placement" in reply:
+            facts["placement"] = reply["placement"]
+            for call, observed in zip(facts["calls"], reply["observed"]):
+                call["observed"] = observed
+            return
+        # By the outputs alone, then.
+        self._device.retire()
+        why = reply.get("error", "the worker ended or took too long")
+        said = f"its operations could not be watched: {why}"
+        facts["placement"] = dict(facts["placement"], evidence=[*facts["placement"]["evidence"], said])
+
+    def _record(self, facts: Facts, request: Mapping[str, Any]) -> str | None:
+        """Stores the outputs of a test whose values were refused; their dtype, or None where there are none."""
+        if facts["outcome"] != "failed" or facts["phase"] != "compare" or facts["error"]["type"] not in REFUSED:
+            return None
+        asked = dict(request, do="record", path=str(self._file))
+        reply = self._device.current().ask(asked, self._limit_s).message or {}
+        dtype: str | None = reply.get("dtype")
+        return dtype
+
+    def _judge(self, facts: Facts, request: Mapping[str, Any], dtype: str) -> None:
+        asked = dict(request, do="judge", path=str(self._file), dtype=dtype)
+        reply = self._host.current().ask(asked, self._limit_s).message
+        # It computes in ways in which the test was never run: what comes after has a fresh worker.
+        self._host.retire()
+        self._file.unlink()
+        if reply is not None:
+            numbers = reply["numbers"]
+            control = facts["control"]
+            if numbers != "random" and not (control and control["outcome"] == "passed"):
+                # The host is no witness where it fails too: the reference has the last word.
+                numbers = _by_reference(facts["error"]["message"])
+            facts.update(numbers=numbers, deviation=reply["deviation"])
+            facts["category"] = failure.category(
+                self._framework, facts["outcome"], facts["error"], was_oom_killed(facts), facts["numbers"]
+            )
+
+    def _once(self, kind: str, key: Key, workers: Workers, request: Mapping[str, Any]) -> Facts:
+        known = self._known[kind]
+        if key not in known:
+            asked = dict(request, protocol="cold", sync="complete")
+            found = attempt(workers.current(), self._framework, asked, self._limit_s)
+            if found["outcome"] != "passed":
+                workers.retire()
+            known[key] = {name: found[name] for name in ("outcome", "reason", "category", "error")}
+        return known[key]
+
+
+def _by_reference(message: str) -> str | None:
+    if message.startswith("imprecise"):
+        return "imprecise"
+    return "wrong" if message.startswith(("wrong value", "shape")) else None
