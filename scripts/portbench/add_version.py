@@ -65,9 +65,12 @@ def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None
             folder = staged.images / asked.framework / asked.version
             folder.mkdir(parents=True)
             for pattern in patterns:
+                if pattern.packages in left_out:
+                    left_out[pattern.device] = left_out[pattern.packages]
+                    continue
                 say(f"locking {asked.framework}-{asked.version}-{pattern.device}")
                 try:
-                    pythons[pattern.device] = _add_device(asked, pattern, checkout, staged)
+                    pythons[pattern.device] = _add_device(asked, pattern, staged)
                 except (BadInput, EnvironmentFailed) as failure:
                     failures.append(failure)
                     left_out[pattern.device] = str(failure)
@@ -102,7 +105,8 @@ def _patterns(asked: NewVersion, checkout: Checkout) -> list[Target]:
     if source not in versions:
         raise BadInput(f"images/{asked.framework} holds no version {source}", f"It holds {', '.join(versions)}.")
     own = [target for target in catalogue if (target.framework, target.version) == (asked.framework, source)]
-    return sorted(own, key=lambda target: target.device)
+    # Those with another device's packages after it.
+    return sorted(own, key=lambda target: (target.packages != target.device, target.device))
 
 
 def _versions(framework: str, checkout: Checkout) -> list[str]:
@@ -115,19 +119,21 @@ def _before(version: str, versions: list[str]) -> str:
     return (older or versions[:1])[-1]
 
 
-def _add_device(asked: NewVersion, pattern: Target, checkout: Checkout, staged: Checkout) -> str:
+def _add_device(asked: NewVersion, pattern: Target, staged: Checkout) -> str:
     """Writes a device's files and makes its lock; returns its Python. Raises BadInput or EnvironmentFailed."""
-    source = checkout.images / asked.framework / pattern.version / f"{pattern.device}.in"
+    source = pattern.source
     python = asked.python or pattern.python
-    if not source.is_file():
-        raise BadInput(f"version {pattern.version} has no {source.name} to make a lock from")
+    if source is None:
+        raise BadInput(f"version {pattern.version} has no {pattern.packages}.in to make a lock from")
     folder = staged.images / asked.framework / asked.version
-    wanted = requirements_for(source, asked.framework, pattern.version, asked.version)
-    (folder / source.name).write_text(wanted.text)
-    (folder / "python-version").write_text(f"{python}\n")
     if pattern.dockerfile:
         text = dockerfile_for(pattern.dockerfile.read_text(), pattern.version, asked.version, pattern.python, python)
         (folder / pattern.dockerfile.name).write_text(text)
+    if pattern.packages != pattern.device:
+        return python
+    wanted = requirements_for(source, asked.framework, pattern.version, asked.version)
+    (folder / source.name).write_text(wanted.text)
+    (folder / "python-version").write_text(f"{python}\n")
     locks = all_locks(staged, f"{asked.framework}/{asked.version}")
     (lock,) = (each for each in locks if each.source.name == source.name)
     try:

@@ -3,8 +3,8 @@
     <cache>/portbench/environments/torch-1.12.0-cpu-<12 hex>/                 the hex is of lock and Python
     <cache>/portbench/environments/torch-1.12.0-cpu-<12 hex>/portbench.json   written last: it makes it complete
 
-So another lock is another folder. One without that file was left unfinished and is made anew; two processes never make
-the same one at once.
+So another lock is another folder, and targets with the same lock share one. One without that file was left unfinished
+and is made anew; two processes never make the same one at once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def environment_folder(target: Target) -> Path:
     if target.lock is None:
         raise TargetUnavailable(f"{target.name} has no lock, so no virtual environment can be made for it")
     digest = hashlib.sha256(target.lock.read_bytes() + target.python.encode()).hexdigest()
-    return environments_folder() / f"{target.name}-{digest[:12]}"
+    return environments_folder() / f"{target.environment}-{digest[:12]}"
 
 
 def is_made(target: Target) -> bool:
@@ -76,7 +76,7 @@ def _make(target: Target, folder: Path, say: Callable[[str], None]) -> None:
     _uv(target, folder, "venv", "--quiet", "--no-project", "--python", str(python), str(folder))
     install = ("pip", "sync", "--quiet", "--require-hashes", "--python", str(folder / "bin" / "python"))
     _uv(target, folder, *install, str(target.lock))
-    marker = {"target": target.name, "python": str(python), "lock": str(target.lock)}
+    marker = {"target": target.environment, "python": str(python), "lock": str(target.lock)}
     unfinished = folder / f"{_MARKER}.unfinished"
     unfinished.write_text(json.dumps(marker, indent=1) + "\n")
     unfinished.replace(folder / _MARKER)

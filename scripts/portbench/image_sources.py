@@ -26,7 +26,7 @@ def source_sha256(target: Target, checkout: Checkout) -> str:
     be read.
     """
     assert target.dockerfile is not None
-    own_python = target.dockerfile.with_name(f"{target.device}.python-version")
+    own_python = target.dockerfile.with_name(f"{target.packages}.python-version")
     files = {target.dockerfile, own_python if own_python.is_file() else own_python.with_name("python-version")}
     for source in copied(target.dockerfile):
         files |= set(_files(checkout.root / source))

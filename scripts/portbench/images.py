@@ -103,7 +103,7 @@ class Images:
             )
         if target.lock is None:
             raise TargetUnavailable(
-                f"{target.name} is not locked: there is no {target.device}.lock to install from",
+                f"{target.name} is not locked: there is no {target.packages}.lock to install from",
                 f"portbench lock {target.framework}/{target.version}",
             )
         compose.build(target, self.checkout, self.machine, heard)

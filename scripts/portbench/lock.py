@@ -94,10 +94,10 @@ def missing_lock(target: Target) -> Finding | None:
         return None
     hosts = dict.fromkeys(re.findall(r"https://([^/\s]+)/", target.source.read_text()))
     where = f" where {' and '.join(hosts)} is reached" if hosts else ""
-    command = f"portbench lock {target.framework}/{target.version}/{target.device}"
+    command = f"portbench lock {target.framework}/{target.version}/{target.packages}"
     return error(
         "lock",
-        f"{target.name} is not locked: '{command}'{where} makes its {target.device}.lock",
+        f"{target.name} is not locked: '{command}'{where} makes its {target.packages}.lock",
         "Call it there and keep the file it writes; or use --backend current with an environment of your own.",
     )
 

@@ -7,6 +7,7 @@ images/<framework>/<version>/<device>.lock       its packages, hash-pinned: the 
 images/<framework>/<version>/<device>.Dockerfile the docker backend can
 
 Where a device needs another version or Python, <device>.default-version or <device>.python-version beside it says so.
+Device xla has the packages of cpu, and an xla.Dockerfile alone, unless it has an xla.in or xla.lock of its own.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Target:
     """Minor version of the Python that it needs: "3.10"."""
     is_default: bool
     """Whether its framework's default version, on this device, is this one."""
+    packages: str
+    """The device after which its .in and lock are called: its own, or cpu where xla needs nothing beside."""
     lock: Path | None
     dockerfile: Path | None
     source: Path | None = None
@@ -47,6 +50,11 @@ class Target:
     def name(self) -> str:
         """The full name, torch-1.12.0-cpu."""
         return f"{self.framework}-{self.version}-{self.device}"
+
+    @property
+    def environment(self) -> str:
+        """What its virtual environment is called: torch-1.12.0-cpu. Targets with the same packages share one."""
+        return f"{self.framework}-{self.version}-{self.packages}"
 
     @property
     def service(self) -> str:
@@ -104,16 +112,23 @@ def _targets_of(folder: Path) -> Iterable[Target]:
     if not _VERSION.fullmatch(version):
         raise BadInput(f"{folder}: {version!r} is not a version", "Name the folder like 2.9.0.")
     for device in sorted({path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}):
+        packages = _packages(folder, device)
         yield Target(
             framework=framework,
             version=version,
             device=device,
-            python=python_version(folder, device),
+            python=python_version(folder, packages),
             is_default=version == _default_version(folder.parent, device),
-            source=_existing(folder / f"{device}.in"),
-            lock=_existing(folder / f"{device}.lock"),
+            packages=packages,
+            source=_existing(folder / f"{packages}.in"),
+            lock=_existing(folder / f"{packages}.lock"),
             dockerfile=_existing(folder / f"{device}.Dockerfile"),
         )
+
+
+def _packages(folder: Path, device: str) -> str:
+    own = any((folder / f"{device}.{kind}").is_file() for kind in ("in", "lock"))
+    return "cpu" if device == "xla" and not own else device
 
 
 def _default_version(folder: Path, device: str) -> str:

@@ -94,9 +94,9 @@ def test_an_image_says_what_it_is_and_is_nobodys_root(image: str) -> None:
 
 
 DEVICES = {
-    "torch": ("cpu", "gpu", "tpu"),
-    "tensorflow": ("cpu", "gpu", "tpu"),
-    "jax": ("cpu", "gpu", "tpu"),
+    "torch": ("cpu", "gpu", "tpu", "xla"),
+    "tensorflow": ("cpu", "gpu", "tpu", "xla"),
+    "jax": ("cpu", "gpu", "tpu", "xla"),
     "fake": ("cpu",),
 }
 

@@ -27,7 +27,7 @@ class Venv:
         if target.lock is None:
             yield missing_lock(target) or error(
                 "lock",
-                f"{target.name} has no {target.device}.lock, so it runs in a container only",
+                f"{target.name} has no {target.packages}.lock, so it runs in a container only",
                 "Use --backend docker, or write the lock's .in file and call 'portbench lock'.",
             )
             return

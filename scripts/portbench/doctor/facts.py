@@ -22,12 +22,12 @@ def facts() -> dict[str, Any]:
 def environment_gb(target: Target) -> float:
     """What the target's virtual environment needs on disk."""
     known = facts()["space"]["environment_gb"]
-    return float(known.get(target.name, known["other"]))
+    return float(known.get(target.environment, known["other"]))
 
 
 def is_measured(target: Target) -> bool:
     """Whether that is known of this very target, rather than taken from the largest of the others."""
-    return target.name in facts()["space"]["environment_gb"]
+    return target.environment in facts()["space"]["environment_gb"]
 
 
 def image_build_gb(target: Target) -> float:

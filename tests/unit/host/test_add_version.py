@@ -186,6 +186,23 @@ def test_a_device_whose_lock_cannot_be_made_is_left_out_and_named(
     assert made == {"cpu.in", "cpu.lock", "cpu.Dockerfile", "python-version"}
 
 
+def test_xla_comes_along_with_the_packages_of_cpu(add: Any, clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    (folder / "xla.Dockerfile").write_text(DOCKERFILE.format(device="cpu"))
+    done = add("torch", "2.1.0")
+    assert done.exit_code == 0, done.output
+    assert "portbench run torch-2.1.0-xla" in done.output
+    made = clone.root / "images" / "torch" / "2.1.0"
+    assert [path.name for path in made.glob("xla.*")] == ["xla.Dockerfile"]
+    assert "images/torch/2.1.0/cpu.lock" in (made / "xla.Dockerfile").read_text()
+    monkeypatch.setenv("ABSENT", "torch==2.2.0")
+    (folder / "tpu.in").write_text("torch_xla==1.12.0\n")
+    done = add("torch", "2.2.0", "--from", "1.12.0")
+    assert done.exit_code == 0, done.output
+    assert "left out xla: the package index has no torch 2.2.0" in done.output
+    assert not (clone.root / "images" / "torch" / "2.2.0" / "xla.Dockerfile").exists()
+
+
 def test_a_version_that_the_index_does_not_have_is_one_error(failure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ABSENT", "torch==9.9.9")
     error = failure("torch", "9.9.9", "--from", "1.12.0")

@@ -90,6 +90,16 @@ def test_another_lock_or_another_python_is_another_environment(machine: Machine)
     assert first.is_file()
 
 
+def test_targets_with_the_same_lock_share_one(machine: Machine) -> None:
+    (machine.clone.root / "images" / "fake" / "1.0.0" / "xla.Dockerfile").touch()
+    cpu, xla = find_targets(["fake-cpu", "fake-xla"], Checkout(machine.clone.root))
+    assert environments.make_environment(cpu, print) == environments.make_environment(xla, print)
+    assert machine.called("pip sync") == 1
+    (machine.clone.root / "images" / "fake" / "1.0.0" / "xla.lock").touch()
+    (xla,) = find_targets(["fake-xla"], Checkout(machine.clone.root))
+    assert not environments.is_made(xla)
+
+
 def test_an_unfinished_one_is_made_anew(machine: Machine) -> None:
     machine.install("exit 1")
     with pytest.raises(EnvironmentFailed):

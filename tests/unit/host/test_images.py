@@ -18,18 +18,23 @@ CATALOGUE = all_targets(Checkout(REPOSITORY))
 COMPOSE = (REPOSITORY / "compose.yaml").read_text()
 
 # The study's JAX needs a jaxlib that no package index has, so on the CPU the nearest that can be had is the default.
+# torch_xla of the study's time is in none either.
 DEFAULTS = {
     **{f"torch-{device}": "1.12.0" for device in ("cpu", "gpu", "tpu")},
     **{f"tensorflow-{device}": "2.11.0" for device in ("cpu", "gpu", "tpu")},
     "jax-cpu": "0.4.13",
     "jax-gpu": "0.4.8",
     "jax-tpu": "0.4.8",
+    "torch-xla": "2.9.0",
+    "tensorflow-xla": "2.11.0",
+    "jax-xla": "0.4.13",
     "fake-cpu": "1.0.0",
 }
 OTHERS = {
     *(f"torch-2.9.0-{device}" for device in ("cpu", "gpu", "tpu")),
     *(f"jax-0.10.2-{device}" for device in ("cpu", "gpu", "tpu")),
     *("tensorflow-2.21.0-cpu", "tensorflow-2.21.0-gpu", "tensorflow-2.20.0-tpu", "jax-0.4.8-cpu"),
+    *("tensorflow-2.21.0-xla", "jax-0.10.2-xla"),
 }
 # Their wheels lie in a vendor's bucket; whoever reaches it adds the locks.
 MAY_LACK_A_LOCK = {"torch-1.12.0-tpu", "tensorflow-2.11.0-tpu", "jax-0.4.8-cpu", "jax-0.4.8-gpu", "jax-0.4.8-tpu"}
@@ -38,6 +43,7 @@ DRIVERS = {
     "torch-1.12.0-tpu": "libtpu-nightly @ https://",
     "torch-2.9.0-gpu": "nvidia-cudnn-cu12==",
     "torch-2.9.0-tpu": "libtpu==",
+    "torch-2.9.0-xla": "torch-xla==2.9.0",
     "tensorflow-2.11.0-gpu": "nvidia-cudnn-cu11==8.",
     "tensorflow-2.20.0-tpu": "libtpu==",
     "tensorflow-2.21.0-gpu": "nvidia-cudnn-cu12==9.",
@@ -79,7 +85,8 @@ def test_a_dockerfile_speaks_of_its_own_folder(target: Target) -> None:
     text = target.dockerfile.read_text()
     own = f"images/{target.framework}/{target.version}"
     assert set(re.findall(r"images/[a-z]+/[0-9.]+", text)) == {own}
-    assert f"{own}/{target.device}.lock" in text
+    assert f"{own}/{target.packages}.lock" in text
+    assert f"Every pin is in {target.packages}.lock" in text
     assert set(re.findall(r"^FROM python:([0-9.]+)-slim-bookworm", text, re.MULTILINE)) == {target.python}
     assert set(re.findall(r"/lib/python([0-9.]+)/", text)) <= {target.python}
     assert f'"--framework", "{target.framework}", "--device", "{target.device}"]' in text
@@ -125,9 +132,10 @@ def test_a_lock_pins_every_package_by_hash_and_the_framework_at_its_folders_vers
         assert addresses <= set(re.findall(r"https://[^ ]+", target.source.read_text()))
     else:
         assert addresses == set()
-        package = {"tensorflow-cpu": "tensorflow-cpu", "tensorflow-tpu": "tensorflow-tpu"}.get(target.service)
+        of_device = f"{target.framework}-{target.packages}"
         if target.framework != "fake":
-            assert pinned[package or target.framework] == target.version
+            package = of_device if of_device in ("tensorflow-cpu", "tensorflow-tpu") else target.framework
+            assert pinned[package] == target.version
 
 
 @pytest.mark.parametrize(("name", "package"), DRIVERS.items())
@@ -152,7 +160,7 @@ def test_no_file_names_a_registry_or_an_unhardened_service() -> None:
     for text in [COMPOSE, *(path.read_text() for path in files)]:
         assert not re.search(r"(docker|ghcr|gcr|quay|pypi|pythonhosted)\.(io|org)", text)
     services = re.findall(r"^  [a-z]+-[a-z]+:.*\n    <<: \*(\w+)$", COMPOSE, re.MULTILINE)
-    assert sorted(services) == ["container"] * 4 + ["gpu"] * 3 + ["tpu"] * 3
+    assert sorted(services) == ["container"] * 7 + ["gpu"] * 3 + ["tpu"] * 3
     for line in ("network_mode: none", "read_only: true", "cap_drop: [ALL]", "no-new-privileges:true", "init: true"):
         assert line in COMPOSE
 

@@ -50,6 +50,25 @@ def test_a_device_may_need_another_version_or_python_than_the_others(clone: Clon
     assert not catalogue["torch-1.12.0-tpu"].is_default
 
 
+def test_xla_has_the_packages_of_cpu_unless_it_has_its_own(clone: Clone) -> None:
+    shared = clone.add_version("jax", "0.4.13")
+    own = clone.add_version("torch", "2.9.0")
+    for folder in (shared, own):
+        (folder / "cpu.python-version").write_text("3.9\n")
+        for device in ("xla", "tpu"):
+            (folder / f"{device}.Dockerfile").touch()
+    (own / "xla.lock").touch()
+    catalogue = {target.name: target for target in all_targets(Checkout(clone.root))}
+    jax, torch, tpu = (catalogue[name] for name in ("jax-0.4.13-xla", "torch-2.9.0-xla", "jax-0.4.13-tpu"))
+    assert (jax.source, jax.lock, jax.python) == (shared / "cpu.in", shared / "cpu.lock", "3.9")
+    assert jax.dockerfile == shared / "xla.Dockerfile"
+    assert (torch.source, torch.lock, torch.python) == (None, own / "xla.lock", "3.11")
+    assert (tpu.source, tpu.lock, tpu.python) == (None, None, "3.11")
+    assert jax.environment == catalogue["jax-0.4.13-cpu"].environment == "jax-0.4.13-cpu"
+    assert torch.environment == "torch-2.9.0-xla"
+    assert named(clone, "jax-xla", "torch-xla") == ["jax-0.4.13-xla", "torch-2.9.0-xla"]
+
+
 def test_a_short_name_is_the_default_version_and_names_none(clone: Clone) -> None:
     clone.add_version("torch", "1.12.0")
     clone.add_version("torch", "2.9.0", default=False)
