@@ -32,7 +32,7 @@ def holders(patterns: Sequence[str], proc: Path = Path("/proc")) -> list[str]:
         if process == os.getpid():
             continue
         name = _text(proc / str(process) / "comm")
-        opened = {_target(descriptor) for descriptor in _entries(proc / str(process) / "fd")}
+        opened = {_target(descriptor) for descriptor in _entries(proc / str(process) / "fd")} - {""}
         if name not in _KEEP_DRIVER_LOADED and any(fnmatch.filter(opened, pattern) for pattern in patterns):
             found.append(f"{name or 'a process'} (process {process})")
     return found
@@ -132,8 +132,10 @@ _TPU_CHIPS = {
 _TPU_VARIABLES = {
     "TPU_ACCELERATOR_TYPE": "accelerator_type",
     "TPU_TOPOLOGY": "topology",
-    "TPU_CHIPS_PER_HOST_BOUNDS": "chips_per_host_bounds",
-    "TPU_HOST_BOUNDS": "host_bounds",
+    "TPU_PROCESS_BOUNDS": "process_bounds",
+    "TPU_CHIPS_PER_PROCESS_BOUNDS": "chips_per_process",
+    "TPU_HOST_BOUNDS": "process_bounds",
+    "TPU_CHIPS_PER_HOST_BOUNDS": "chips_per_process",
     "TPU_WORKER_ID": "worker",
     "TPU_VISIBLE_CHIPS": "visible_chips",
     "TPU_VISIBLE_DEVICES": "visible_chips",
@@ -208,7 +210,22 @@ def _nvidia_smi(*arguments: str) -> str | None:
 def _chosen(index: int) -> list[str]:
     """The option that selects CUDA's device: CUDA counts what CUDA_VISIBLE_DEVICES leaves, nvidia-smi all."""
     visible = [each.strip() for each in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if each.strip()]
-    return [f"--id={visible[index] if index < len(visible) else index}"]
+    name = visible[index] if index < len(visible) else str(index)
+    if name.startswith("MIG-"):
+        name = _parent(name) or name
+    return [f"--id={name}"]
+
+
+def _parent(mig: str) -> str | None:
+    """The UUID of the GPU that a part of one (Multi-Instance GPU) belongs to."""
+    gpu = None
+    for line in (_nvidia_smi("-L") or "").splitlines():
+        found = re.search(r"UUID: ([^)\s]+)", line)
+        if found and line.startswith("GPU"):
+            gpu = found[1]
+        elif found and found[1] == mig:
+            return gpu
+    return None
 
 
 def _entries(folder: Path) -> list[Path]:
