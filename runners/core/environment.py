@@ -13,20 +13,24 @@ from typing import Any, Mapping
 ROOT = Path(__file__).resolve().parents[2]
 
 VARIABLES: tuple[str, ...] = (
-    "OMP_",
-    "MKL_",
-    "KMP_",
-    "OPENBLAS_",
-    "XLA_",
-    "TF_",
-    "JAX_",
-    "PYTORCH_",
-    "TORCH_",
-    "CUDA_",
-    "CUBLAS_",
+    # The frameworks, their compilers and their runtimes.
+    *("TORCH", "PYTORCH_", "ATEN_", "PT_XLA_", "LTC_", "TF_", "KERAS_", "JAX_", "XLA_", "XRT_", "PJRT_", "TRITON_"),
+    # TPUs.
+    *("TPU_", "LIBTPU_", "ALLOW_MULTIPLE_LIBTPU_LOAD"),
+    # NVIDIA's and AMD's GPUs: which are seen, how work is queued, which algorithms are taken.
+    *("CUDA_", "CUBLAS", "CUDNN_", "NVIDIA_", "NCCL_"),
+    *("HIP_", "HIPBLAS", "HSA_", "ROCM_", "ROCR_", "ROCBLAS_", "MIOPEN_", "AMD_", "GPU_"),
+    # The host's arithmetic: threads, instruction sets, precision.
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "MKLDNN_", "DNNL_", "ONEDNN_", "NPY_", "NUMEXPR_"),
+    *("OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_"),
+    # What every program is changed by: other libraries, another allocator, another C library's choices.
+    *("LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "MALLOC_", "TCMALLOC_"),
+    *("PYTHONHASHSEED", "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONPATH"),
 )
-VARIABLES += ("CUDNN_", "NVIDIA_", "NCCL_", "HIP_", "ROCR_", "PJRT_", "XRT_", "TPU_", "LIBTPU_", "PYTHONHASHSEED")
 """Beginnings of the environment variables that change what a framework does."""
+
+_SECRETS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
+"""Ends of names whose values belong in no file that is shared: NVIDIA_API_KEY."""
 
 
 def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
@@ -44,9 +48,14 @@ def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[st
         "packages": packages(),
         "runner_commit": os.environ.get("PORTBENCH_RUNNER_COMMIT") or _commit(),
         "runner_sha256": _own_sha256(),
-        "variables": {**{k: v for k, v in sorted(os.environ.items()) if k.startswith(VARIABLES)}, **variables},
+        "variables": {**_surroundings(), **variables},
         "device": dict(device_facts),
     }
+
+
+def _surroundings() -> dict[str, str]:
+    found = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
+    return {name: found[name] for name in sorted(found) if not name.endswith(_SECRETS)}
 
 
 def packages() -> dict[str, str]:

@@ -46,6 +46,11 @@ class Progress:
             line = reason.splitlines()[0] if reason else ""
             self._say(f"  {result['outcome']}: {result['function']} {result['test']}: {line[:150]}")
 
+    def warn(self, message: str) -> None:
+        """Something that makes the run worth less than it seems."""
+        self._event("warning", message=message)
+        self._say(f"warning: {message}")
+
     def end(self, run_file: Path, outcomes: Mapping[str, int]) -> None:
         self._flush()
         self._event("end", run_file=str(run_file), outcomes=dict(outcomes))

@@ -115,6 +115,7 @@ def _run_all(
     book: Journal,
     progress: Progress,
 ) -> None:
+    warned = False
     for number in range(1, settings.runs + 1):
         for test in _ordered(tests, settings.shuffle, number):
             if (test.function, test.id, number) in book.done:
@@ -125,8 +126,18 @@ def _run_all(
                 result = _run_one(settings, test, number, workers, opinions)
             book.append(result)
             progress.result(result)
+            proof = result.get("proof")
+            if proof and not proof["passed"] and not warned:
+                warned = True
+                progress.warn(_unproven(settings.sync, proof["reason"]))
         if number < settings.runs:
             workers.retire()
+
+
+def _unproven(sync: str, reason: str) -> str:
+    if sync == "study":
+        return f"the study's synchronisation does not cover the work of this device: {reason}"
+    return f"no latencies: on this device waiting could not be proved to work: {reason}"
 
 
 def _with_successors(tests: Sequence[Test], successors: Mapping[str, str]) -> Sequence[Test]:

@@ -65,6 +65,11 @@ def scale_without_kernel(tensor: Tensor, factor: float) -> Tensor:
     return scale(tensor.to(HOST), factor).to(tensor.place)
 
 
+def scale_half_without_kernel(tensor: Tensor, factor: float) -> Tensor:
+    """The same, of which the first step is made on the host."""
+    return scale(scale_without_kernel(tensor, factor), 1.0)
+
+
 def scale_by_rounding(tensor: Tensor, factor: float) -> Tensor:
     """The same, with three digits on a device that is not strict."""
     digits = 17 if strict or tensor.place == HOST else 3
