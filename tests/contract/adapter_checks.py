@@ -1,42 +1,56 @@
-"""What every adapter must do, present and future: run inside an environment as
-``python -m tests.contract.adapter_checks FRAMEWORK``; a broken promise is an AssertionError that names it."""
+"""What every adapter must do, present and future: run inside an environment as ``python -m
+tests.contract.adapter_checks FRAMEWORK VERSION DEVICE``; a broken promise is an AssertionError that names it."""
 
 from __future__ import annotations
 
 import importlib
 import os
 import sys
+import time
 
 import numpy as np
 
-from runners.core import resolve
-from runners.core.errors import DeviceUnavailable
+from runners.core import proof, resolve, tree
+from runners.core.adapter import HOST
 
 DTYPES = ("float16", "bfloat16", "float32", "int8", "int32", "uint8", "bool", "complex64")
 LAYOUTS = ("contiguous", "transposed", "strided")
 
 
-def main(framework: str, expected_version: str) -> None:
+COUNTERS = {
+    "traces",
+    "lowerings",
+    "compilations",
+    "executions",
+    "to_device",
+    "from_device",
+    "fallbacks",
+    "trace_ns",
+    "lower_ns",
+    "compile_ns",
+    "execute_ns",
+    "to_device_ns",
+    "from_device_ns",
+    "to_device_bytes",
+    "from_device_bytes",
+}
+
+
+def main(framework: str, expected_version: str, device_name: str) -> None:
     facts = resolve.framework(framework)
     assert facts.MODULE not in sys.modules, "the facts are read before the framework is imported"
-    os.environ.update(facts.variables("cpu"))
+    assert device_name in facts.DEVICES
+    os.environ.update(facts.variables(device_name))
     adapter = importlib.import_module(f"runners.{framework}.adapter")
+    for _ in range(2):
+        adapter.prepare(device_name)
 
     home = sys.modules[facts.MODULE].__file__ or ""
     assert "site-packages" in home, f"the framework comes from {home}, not from its installation"
     assert adapter.version() == expected_version
 
-    for absent in sorted({"gpu", "tpu", "xla"} - set(facts.DEVICES)) or ["gpu"]:
-        try:
-            adapter.open_device(absent)
-        except DeviceUnavailable as error:
-            assert str(error)
-        else:
-            raise AssertionError(f"opened a {absent} that is not there")
-
-    device = adapter.open_device("cpu")
-    for value in adapter.device_facts(device).values():
-        assert value is None or isinstance(value, (str, int, float, bool)), value
+    device = adapter.open_device(device_name)
+    check_facts(adapter, device, device_name)
     adapter.seed(1)
     with adapter.scope(device):
         for dtype in DTYPES:
@@ -44,14 +58,63 @@ def main(framework: str, expected_version: str) -> None:
                 check_round_trip(adapter, device, dtype, layout)
         check_nesting(adapter, device)
         check_what_is_no_tensor(adapter)
+        check_the_proof(adapter, device)
+        check_watching(adapter, device, device_name)
+    assert not adapter.on_device(HOST, device)
+    check_counters(adapter, device)
     try:
         adapter.dtype("float7")
     except KeyError:
         pass
     else:
         raise AssertionError("float7 is a dtype")
-    counters = adapter.counters()
-    assert all(isinstance(count, int) and count >= 0 for count in counters.values()), counters
+
+
+def check_facts(adapter, device, device_name):
+    known = adapter.device_facts(device)
+    assert known["kind"] == device_name, known
+    for values in (known, adapter.device_state(device)):
+        assert all(value is None or isinstance(value, (str, int, float, bool)) for value in values.values()), values
+    with adapter.strict():
+        pass
+    assert adapter.device_facts(device) == known, "strict changed more than what it surrounds"
+
+
+def check_the_proof(adapter, device):
+    found = proof.prove(adapter, device, time.perf_counter_ns, adapter.wait)
+    assert found["passed"], found
+    output = adapter.work(1, device)()
+    adapter.wait(output)
+    (leaf,) = tree.leaves(output)
+    assert adapter.on_device(adapter.location(leaf), device)
+
+
+def check_watching(adapter, device, device_name):
+    """On the host's own CPU there is nothing to tell apart, and an adapter may see nothing."""
+    with adapter.watch(device) as watched:
+        pass
+    assert not watched.operations, watched.operations
+    call = adapter.work(1, device)
+    adapter.wait(call())
+    for _ in range(2):
+        with adapter.watch(device) as watched:
+            adapter.wait(call())
+        assert all(adapter.on_device(operation.location, device) for operation in watched.operations), (
+            watched.operations
+        )
+        assert watched.operations or device_name == "cpu", "what was computed before is seen too"
+    assert all(isinstance(count, int) for count in watched.counters.values()), watched.counters
+
+
+def check_counters(adapter, device):
+    before = adapter.counters()
+    output = adapter.work(3, device)()
+    adapter.wait(output)
+    for leaf in tree.leaves(output):
+        adapter.to_numpy(leaf)
+    after = adapter.counters()
+    assert set(after) <= COUNTERS, set(after) - COUNTERS
+    assert all(isinstance(count, int) and count >= before.get(name, 0) for name, count in after.items()), after
 
 
 def check_round_trip(adapter, device, dtype, layout):
@@ -72,12 +135,13 @@ def check_nesting(adapter, device):
     tensor = adapter.tensor(np.ones(2, "float32"), "float32", device, "contiguous")
     for output in (tensor, [tensor, (tensor, {"a": tensor})], (), None, 3, "text", [None, tensor]):
         adapter.wait(output)
+        adapter.wait_as_study(output)
 
 
 def check_what_is_no_tensor(adapter):
     for leaf in (None, 3, 2.5, "text", object(), np.ones(2)):
         assert adapter.dtype_name(leaf) is None, leaf
-        assert adapter.location(leaf) is None, leaf
+        assert adapter.location(leaf) in (None, HOST), leaf
 
 
 if __name__ == "__main__":

@@ -30,14 +30,16 @@ def environment_python() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def run_manifest(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
-    """Runs a manifest and returns the run file. Options as those of ``portbench run``: runs=2, protocol="cold"."""
+    """Runs a manifest and returns the run file. Options as those of ``portbench run``: runs=2, protocol="cold"; and
+    device, cpu unless given."""
     made: dict[Any, dict[str, Any]] = {}
 
     def run(framework: str, version: str, manifest: Path | str, **options: Any) -> dict[str, Any]:
         key = (framework, version, str(manifest), tuple(sorted(options.items())))
+        device = options.pop("device", "cpu")
         if key not in made:
             out = tmp_path_factory.mktemp("results")
-            target = f"{framework}-{version}-cpu"
+            target = f"{framework}-{version}-{device}"
             arguments = ["--backend", "venv", "--manifest", str(manifest), "--out", str(out), "--json"]
             for name, value in options.items():
                 arguments += [f"--{name.replace('_', '-')}", str(value)]

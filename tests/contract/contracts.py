@@ -11,7 +11,10 @@ VERSIONS = {
     "tensorflow": ("2.11.0", "2.21.0"),
     "jax": ("0.4.13", "0.10.2"),
 }
-TARGETS = [f"{framework}-{version}-cpu" for framework, versions in VERSIONS.items() for version in versions]
+CPU_TARGETS = [f"{framework}-{version}-cpu" for framework, versions in VERSIONS.items() for version in versions]
+XLA_TARGETS = [target.replace("-cpu", "-xla") for target in CPU_TARGETS if target != "torch-1.12.0-cpu"]
+TARGETS = [*CPU_TARGETS, *XLA_TARGETS]
+"""torch_xla of PyTorch 1.12 is not in the package index."""
 
 
 def study_of(run_manifest: Any, framework: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from contracts import ROOT, TARGETS, VERSIONS, outcomes, study_of
+from contracts import CPU_TARGETS, ROOT, TARGETS, VERSIONS, outcomes, study_of
 
 pytestmark = pytest.mark.frameworks
 
@@ -28,10 +28,23 @@ AUDITED = [
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_adapter_keeps_its_promises(environment_python, target):
-    framework, version, _ = target.split("-")
-    command = [str(environment_python(target)), "-m", "tests.contract.adapter_checks", framework, version]
+    command = [str(environment_python(target)), "-m", "tests.contract.adapter_checks", *target.split("-")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("device", ["gpu", "tpu"])
+@pytest.mark.parametrize("target", CPU_TARGETS)
+def test_a_device_that_is_not_there_is_one_sentence_and_leaves_no_file(environment_python, target, device, tmp_path):
+    framework = target.split("-")[0]
+    manifest = ROOT / "manifests" / "study" / f"{framework}.json"
+    arguments = ["--framework", framework, "--device", device, "--manifest", str(manifest), "--out", str(tmp_path)]
+    command = [str(environment_python(target)), "-m", "runners", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr[-3000:]
+    message, remedy = done.stderr.strip().splitlines()
+    assert message.startswith("error: ") and remedy
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("framework", VERSIONS)
