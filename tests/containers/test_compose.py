@@ -97,7 +97,7 @@ DEVICES = {
     "torch": ("cpu", "gpu", "tpu", "xla"),
     "tensorflow": ("cpu", "gpu", "tpu", "xla"),
     "jax": ("cpu", "gpu", "tpu", "xla"),
-    "fake": ("cpu",),
+    "fake": ("cpu", "xla"),
 }
 
 

@@ -29,6 +29,7 @@ DEFAULTS = {
     "tensorflow-xla": "2.11.0",
     "jax-xla": "0.4.13",
     "fake-cpu": "1.0.0",
+    "fake-xla": "1.0.0",
 }
 OTHERS = {
     *(f"torch-2.9.0-{device}" for device in ("cpu", "gpu", "tpu")),
@@ -160,7 +161,7 @@ def test_no_file_names_a_registry_or_an_unhardened_service() -> None:
     for text in [COMPOSE, *(path.read_text() for path in files)]:
         assert not re.search(r"(docker|ghcr|gcr|quay|pypi|pythonhosted)\.(io|org)", text)
     services = re.findall(r"^  [a-z]+-[a-z]+:.*\n    <<: \*(\w+)$", COMPOSE, re.MULTILINE)
-    assert sorted(services) == ["container"] * 7 + ["gpu"] * 3 + ["tpu"] * 3
+    assert sorted(services) == ["container"] * 8 + ["gpu"] * 3 + ["tpu"] * 3
     for line in ("network_mode: none", "read_only: true", "cap_drop: [ALL]", "no-new-privileges:true", "init: true"):
         assert line in COMPOSE
 
