@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from typing import Mapping
 
 MODULE = "jax"
 NAMESPACE = "jax"
 PACKAGES = ("jax", "jaxlib")
-DEVICES = ("cpu",)
-FORKS_AFTER_IMPORT = ("cpu",)
+DEVICES = ("cpu", "gpu", "tpu", "xla")
+FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla")
+
+# The first is the default. The host's own must be there too: pure_callback hands its arrays to it.
+_PLATFORMS = {"cpu": "cpu", "gpu": "cuda,cpu", "tpu": "tpu,cpu", "xla": "cpu"}
+
+_HOST_DEVICES = "--xla_force_host_platform_device_count"
 
 
 def variables(device: str) -> Mapping[str, str]:
-    """The platform is pinned: left to itself JAX falls back to the CPU where a device is absent, without a word."""
-    return {"JAX_PLATFORMS": device}
+    """The platforms are pinned, and compiled programs are kept in no file: one from an earlier process would make a
+    cold call look warm. For xla the host gets a second device, unless the user has set how many there are."""
+    chosen = {"JAX_PLATFORMS": _PLATFORMS[device], "JAX_COMPILATION_CACHE_DIR": ""}
+    flags = os.environ.get("XLA_FLAGS", "")
+    if device == "xla" and _HOST_DEVICES not in flags:
+        chosen["XLA_FLAGS"] = f"{flags} {_HOST_DEVICES}=2".strip()
+    return chosen

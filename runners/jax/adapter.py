@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ContextManager, Mapping
+from types import FunctionType, ModuleType
+from typing import Any, Callable, ContextManager, Iterator, Mapping
 
 import jax
 import jax.monitoring
 import numpy as np
 
-from runners.core.errors import DeviceUnavailable
+from runners.core import tree
+from runners.core.adapter import HOST, Watched
+from runners.jax import platforms, watching
 
 _COUNTERS = {
     "/jax/core/compile/jaxpr_trace_duration": ("traces", "trace_ns"),
@@ -16,6 +19,15 @@ _COUNTERS = {
     "/jax/core/compile/backend_compile_duration": ("compilations", "compile_ns"),
 }
 _totals: dict[str, int] = {}
+
+_PRODUCTS = 8
+"""So many that the launch of one program does not count beside its work."""
+
+_DEEPEST = 3
+"""Objects in objects, in which results are looked for."""
+
+_kind = "cpu"
+"""Of the one device that this process has opened."""
 
 
 def _count(event: str, duration: float, **_: Any) -> None:
@@ -32,28 +44,32 @@ def version() -> str:
     return jax.__version__.split("+")[0]
 
 
+def prepare(device: str) -> None:
+    """Nothing: JAX finds its plug-ins when it opens the device."""
+
+
 def open_device(device: str) -> Any:
-    if device != "cpu":
-        raise DeviceUnavailable(f"the JAX adapter cannot open a {device}", "Use jax-cpu.")
-    found = jax.devices()[0]
-    if found.platform != device:
-        raise DeviceUnavailable(f"JAX opened {found.platform} where {device} was asked for", "Unset JAX_PLATFORMS.")
+    global _kind
+    found = platforms.opened(device)
+    _kind = device
     return found
 
 
 def device_facts(device: Any) -> Mapping[str, Any]:
-    return {
-        "kind": device.platform,
-        "model": device.device_kind,
-        "devices": jax.device_count(),
-        "x64": bool(jax.config.jax_enable_x64),
-        "matmul_precision": jax.config.jax_default_matmul_precision,
-        "prng": str(jax.config.jax_default_prng_impl),
-    }
+    return platforms.facts(_kind, device)
+
+
+def device_state(device: Any) -> Mapping[str, Any]:
+    return platforms.state(_kind, device)
 
 
 def scope(device: Any) -> ContextManager[object]:
+    """Where inputs lie that were put on a device, JAX computes there, whatever the scope."""
     return jax.default_device(device)
+
+
+def strict() -> ContextManager[object]:
+    return jax.default_matmul_precision("highest")
 
 
 def seed(seed: int) -> None:
@@ -84,26 +100,72 @@ def wait(output: Any) -> None:
     try:
         output.block_until_ready()
     except AttributeError:
-        jax.block_until_ready(output)
+        for array in _arrays_in(output, _DEEPEST):
+            array.block_until_ready()
+
+
+def wait_as_study(output: Any) -> None:
+    """Not for tuples and other containers: the study did not wait for those."""
+    if hasattr(output, "block_until_ready"):
+        output.block_until_ready()
+
+
+def work(units: int, device: Any) -> Callable[[], Any]:
+    rows, factor = 64 * units, np.eye(512, dtype="float32")[::-1].copy()
+    left = tensor(np.ones((rows, 512)), "float32", device, "contiguous")
+    right = tensor(factor, "float32", device, "contiguous")
+
+    @jax.jit
+    def chain(left: Any, right: Any) -> Any:
+        for _ in range(_PRODUCTS):
+            left = left @ right
+        return {"sum": (left.sum(),)}
+
+    return lambda: chain(left, right)
 
 
 def location(leaf: Any) -> str | None:
     """A leaf may be a container that JAX knows, or a function that jax.vjp gave: where the arrays in it live."""
+    if isinstance(leaf, np.ndarray) and leaf.ndim and leaf.dtype != jax.dtypes.float0 and _kind != "cpu":
+        return HOST
     arrays = filter(_is_array, jax.tree_util.tree_leaves(leaf))
-    names = {f"{device.platform}:{device.id}" for array in arrays for device in array.devices()}
-    return ",".join(sorted(names)) or None
+    return platforms.names_of({device for array in arrays for device in array.devices()}) or None
 
 
 def on_device(location: str, device: Any) -> bool:
-    """A collective's output lies on several devices: all must be of the target's kind, and one the target's own."""
+    """A collective's output lies on several devices: all must be the target's, and one its own."""
     names = location.split(",")
-    alike = all(name.startswith(device.platform + ":") for name in names)
-    return alike and f"{device.platform}:{device.id}" in names
+    return platforms.names_of([device]) in names and set(names) <= set(map(_name, platforms.of_target(device)))
+
+
+def watch(device: Any) -> ContextManager[Watched]:
+    return watching.watching(lambda location: on_device(location, device))
 
 
 def counters() -> dict[str, int]:
     return dict(_totals)
 
 
+def _name(device: Any) -> str:
+    return platforms.names_of([device])
+
+
 def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+
+
+def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
+    """The arrays of a nested value, and those in objects and functions that JAX does not look into."""
+    try:
+        leaves = jax.tree_util.tree_leaves(value)
+    except (TypeError, ValueError):  # a dict whose keys cannot be sorted
+        leaves = list(tree.leaves(value))
+    for leaf in leaves:
+        if _is_array(leaf):
+            if not leaf.is_deleted():
+                yield leaf
+        elif isinstance(leaf, FunctionType):
+            if depth:
+                yield from _arrays_in([cell.cell_contents for cell in leaf.__closure__ or ()], depth - 1)
+        elif depth and not isinstance(leaf, (type, ModuleType)) and isinstance(getattr(leaf, "__dict__", None), dict):
+            yield from _arrays_in(list(vars(leaf).values()), depth - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ import numpy as np
 
 from runners.core.inputs import widened
 from runners.core.trial import Trial
+from runners.jax.platforms import of_target
 
 
 def gather_rows(trial: Trial, dtype: str, axis: int = 0, tiled: bool = False) -> None:
@@ -27,10 +28,10 @@ def gather_rows(trial: Trial, dtype: str, axis: int = 0, tiled: bool = False) ->
 
 def gather_devices(trial: Trial) -> None:
     """Every device gets the rows of all devices."""
-    count = jax.local_device_count()
-    host = trial.random(count, 16, 8)
-    output = trial.call_inside(lambda all_gather, x: _gathered_over_devices(all_gather)(x), _spread(host))
-    trial.close(output, np.stack([host] * count), rtol=0, atol=0, dtype="float32")
+    devices = of_target(trial.device)
+    host = trial.random(len(devices), 16, 8)
+    output = trial.call_inside(lambda all_gather, x: _gathered_over(all_gather, devices)(x), _spread(host, devices))
+    trial.close(output, np.stack([host] * len(devices)), rtol=0, atol=0, dtype="float32")
 
 
 def gather_gradient(trial: Trial) -> None:
@@ -93,8 +94,9 @@ def pmax_axes(trial: Trial) -> None:
 
 def pmax_devices(trial: Trial) -> None:
     """Over the devices and the rows on each of them, all get the largest of all."""
-    host = trial.random(jax.local_device_count(), 4, 8)
-    output = trial.call_inside(lambda pmax, x: _pmax_over_devices(pmax)(x), _spread(host))
+    devices = of_target(trial.device)
+    host = trial.random(len(devices), 4, 8)
+    output = trial.call_inside(lambda pmax, x: _pmax_over(pmax, devices)(x), _spread(host, devices))
     trial.close(output, np.broadcast_to(host.max(axis=(0, 1)), host.shape), rtol=0, atol=0, dtype="float32")
 
 
@@ -122,18 +124,18 @@ def _pmax_over_rows(pmax: Callable[..., Any], x: Any) -> Any:
     return jax.vmap(lambda row: pmax(row, "rows"), axis_name="rows")(x)
 
 
-def _spread(host: Any) -> Any:
+def _spread(host: Any, devices: Sequence[Any]) -> Any:
     """A block for each device: pmap takes an array that lies on one device in some versions only."""
-    return jax.block_until_ready(jax.pmap(lambda block: block, axis_name="devices")(host))
+    return jax.block_until_ready(jax.pmap(lambda block: block, axis_name="devices", devices=devices)(host))
 
 
 @lru_cache(maxsize=1)
-def _gathered_over_devices(all_gather: Callable[..., Any]) -> Callable[..., Any]:
+def _gathered_over(all_gather: Callable[..., Any], devices: Sequence[Any]) -> Callable[..., Any]:
     """Compiled once for each function, so that calling again does not compile again."""
-    return jax.pmap(lambda block: all_gather(block, "devices"), axis_name="devices")
+    return jax.pmap(lambda block: all_gather(block, "devices"), axis_name="devices", devices=devices)
 
 
 @lru_cache(maxsize=1)
-def _pmax_over_devices(pmax: Callable[..., Any]) -> Callable[..., Any]:
+def _pmax_over(pmax: Callable[..., Any], devices: Sequence[Any]) -> Callable[..., Any]:
     over_rows = jax.vmap(lambda row: pmax(row, ("devices", "rows")), axis_name="rows")
-    return jax.pmap(over_rows, axis_name="devices")
+    return jax.pmap(over_rows, axis_name="devices", devices=devices)
