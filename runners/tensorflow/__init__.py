@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Mapping
 
 MODULE = "tensorflow"
 NAMESPACE = "tf"
 PACKAGES = ("tensorflow", "keras", "tensorflow_estimator", "tensorboard")
-DEVICES = ("cpu",)
-FORKS_AFTER_IMPORT = ("cpu",)
+DEVICES = ("cpu", "gpu", "tpu", "xla")
+
+FORKS_AFTER_IMPORT = ("cpu", "xla")
+"""TensorFlow for TPUs opens libtpu, with its lock and threads, at its import; CUDA does not survive a fork."""
+
+NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
+"""Where the target is no GPU, TensorFlow must not see one at all, or it would place operations there."""
+
+PLACEMENT_LOG = {"TF_CPP_MIN_LOG_LEVEL": "0"}
+"""TensorFlow's log says where each operation was executed."""
+
+XLA_DEVICES = "--tf_xla_enable_xla_devices"
+CUDA_FOLDER = "--xla_gpu_cuda_data_dir"
 
 
 def variables(device: str) -> Mapping[str, str]:
-    """A CPU run must not see a GPU at all, or TensorFlow would place operations there."""
-    return {"CUDA_VISIBLE_DEVICES": "-1"} if device == "cpu" else {}
+    """What the user has set in flags stays; the runner's own are added."""
+    if device == "gpu":
+        compiler = _cuda_compiler()
+        flags = _added("XLA_FLAGS", f"{CUDA_FOLDER}={compiler}") if compiler else {}
+        return {**PLACEMENT_LOG, **flags}
+    if device == "tpu":
+        return {**NO_GPU, **PLACEMENT_LOG}
+    if device == "xla":
+        return {**NO_GPU, **PLACEMENT_LOG, **_added("TF_XLA_FLAGS", XLA_DEVICES)}
+    return NO_GPU
+
+
+def _added(variable: str, flag: str) -> Mapping[str, str]:
+    words = os.environ.get(variable, "").split()
+    present = any(word.split("=")[0] == flag.split("=")[0] for word in words)
+    return {} if present else {variable: " ".join([*words, flag])}
+
+
+def _cuda_compiler() -> str | None:
+    """Where a Python package has put ptxas and libdevice, which XLA would look for in a CUDA installation."""
+    folders = (Path(folder) / "nvidia" / "cuda_nvcc" for folder in sys.path if folder.endswith("site-packages"))
+    return next((str(folder) for folder in folders if (folder / "bin" / "ptxas").exists()), None)

@@ -3,38 +3,54 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, Mapping
+import os
+from typing import Any, Callable, ContextManager, Iterator, Mapping
+
+from runners.tensorflow import NO_GPU, cuda_libraries
+
+if os.environ.get("CUDA_VISIBLE_DEVICES") != NO_GPU["CUDA_VISIBLE_DEVICES"]:
+    # Before the import, which looks for them.
+    cuda_libraries.preload()
 
 import tensorflow as tf
 
-from runners.core.errors import DeviceUnavailable
+from runners.core.adapter import Watched
+from runners.tensorflow import devices, placing, tracing, waiting, watching
 
 
 def version() -> str:
     return str(tf.__version__).split("+")[0]
 
 
+def prepare(device: str) -> None:
+    """TensorFlow has everything in one package."""
+
+
 def open_device(device: str) -> str:
-    if device != "cpu":
-        raise DeviceUnavailable(f"the TensorFlow adapter cannot open a {device}", "Use tensorflow-cpu.")
-    # An operation without a kernel for the device must fail, not move elsewhere.
-    tf.config.set_soft_device_placement(False)
-    return "/device:CPU:0"
+    return devices.open_device(device)
 
 
 def device_facts(device: str) -> Mapping[str, Any]:
-    return {
-        "kind": "cpu",
-        "inter_op_threads": tf.config.threading.get_inter_op_parallelism_threads(),
-        "intra_op_threads": tf.config.threading.get_intra_op_parallelism_threads(),
-        "soft_placement": tf.config.get_soft_device_placement(),
-    }
+    return devices.facts(device)
+
+
+def device_state(device: str) -> Mapping[str, Any]:
+    return devices.state(device)
+
+
+def scope(device: str) -> ContextManager[object]:
+    return placing.placed(device)
 
 
 @contextlib.contextmanager
-def scope(device: str) -> Iterator[None]:
-    with tf.device(device):
+def strict() -> Iterator[None]:
+    """Without TensorFloat-32; on a TPU the same switch asks for products in float32, by several in bfloat16."""
+    before = tf.config.experimental.tensor_float_32_execution_enabled()
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+    try:
         yield
+    finally:
+        tf.config.experimental.enable_tensor_float_32_execution(before)
 
 
 def seed(seed: int) -> None:
@@ -64,20 +80,54 @@ def to_numpy(leaf: Any) -> Any:
 
 
 def wait(output: Any) -> None:
-    """Nothing to wait for on the CPU: an eager operation or function has ended when its call returns."""
+    """On the CPU and on XLA_CPU an eager operation or function has ended when its call returns."""
+    waiting.wait()
+
+
+def wait_as_study(output: Any) -> None:
+    if tf.executing_eagerly() and hasattr(output, "numpy"):
+        output.numpy()
+
+
+def work(units: int, device: str) -> Callable[[], Any]:
+    with tf.device(device):
+        rows = tf.fill([64 * units, 512], 0.5)
+        # Each row of the product is the row again.
+        square = tf.fill([512, 512], 1.0 / 512)
+        # One function: on an XLA device to start eight operations takes as long as a small product.
+        chain = tf.function(_chain, autograph=False).get_concrete_function(rows, square)
+
+    def call() -> Any:
+        with tf.device(device):
+            return chain(rows, square)
+
+    return call
+
+
+def _chain(rows: tf.Tensor, square: tf.Tensor) -> Any:
+    for _ in range(8):
+        rows = tf.matmul(rows, square)
+    return {"sum": (tf.reduce_sum(rows),)}
 
 
 def location(leaf: Any) -> str | None:
     """The device that holds the values: ``.device`` alone names the device of the operation that handed them out."""
+    if isinstance(leaf, tf.RaggedTensor):
+        return location(leaf.flat_values)
+    if isinstance(leaf, (tf.SparseTensor, tf.IndexedSlices)):
+        return location(leaf.values)
     if not isinstance(leaf, (tf.Tensor, tf.Variable)) or not hasattr(leaf, "numpy"):
         return None
-    device = leaf.device if isinstance(leaf, tf.Variable) else leaf.backing_device
-    return str(device).split("/")[-1].replace("device:", "")
+    return watching.short(leaf.device if isinstance(leaf, tf.Variable) else leaf.backing_device)
 
 
 def on_device(location: str, device: str) -> bool:
-    return device.endswith(location)
+    return location == watching.short(device)
 
 
-def counters() -> dict[str, int]:
-    return {}
+def watch(device: str) -> ContextManager[Watched]:
+    return watching.watch(device)
+
+
+def counters() -> Mapping[str, int]:
+    return tracing.counters()

@@ -1,0 +1,136 @@
+"""Opens the target's device, or says in one sentence why not; what TensorFlow and the system know of it."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Any, Mapping
+
+import tensorflow as tf
+
+from runners.core import devices as system
+from runners.core.errors import DeviceUnavailable
+from runners.tensorflow import XLA_DEVICES, waiting
+
+NAMES = {"cpu": "/device:CPU:0", "gpu": "/device:GPU:0", "tpu": "/device:TPU:0", "xla": "/device:XLA_CPU:0"}
+KINDS = {name: kind for kind, name in NAMES.items()}
+
+GPU_NODES = ("/dev/nvidia[0-9]*",)
+TPU_NODES = ("/dev/accel*", "/dev/accel/*", "/dev/vfio/[0-9]*")
+
+
+def open_device(kind: str) -> str:
+    """The name that TensorFlow has for the device. Raises DeviceUnavailable."""
+    if kind not in NAMES:
+        raise DeviceUnavailable(f"the TensorFlow adapter knows no device {kind}", f"Use one of {', '.join(NAMES)}.")
+    {"cpu": _open_cpu, "gpu": _open_gpu, "tpu": _open_tpu, "xla": _open_xla}[kind]()
+    # An operation without a kernel for the device must fail, not move elsewhere.
+    tf.config.set_soft_device_placement(False)
+    return NAMES[kind]
+
+
+def facts(device: str) -> Mapping[str, Any]:
+    """See runners.core.adapter.Adapter.device_facts."""
+    kind = KINDS[device]
+    known = {
+        "kind": kind,
+        "inter_op_threads": tf.config.threading.get_inter_op_parallelism_threads(),
+        "intra_op_threads": tf.config.threading.get_intra_op_parallelism_threads(),
+        "soft_placement": tf.config.get_soft_device_placement(),
+        "tensor_float_32": tf.config.experimental.tensor_float_32_execution_enabled(),
+    }
+    if kind == "gpu":
+        known.update(_gpu_facts())
+    elif kind == "tpu":
+        known.update(system.tpu_facts(), tpu_cores=len(tf.config.list_logical_devices("TPU")))
+    elif kind == "xla":
+        known["devices"] = len(tf.config.list_logical_devices("XLA_CPU"))
+    return known
+
+
+def state(device: str) -> Mapping[str, Any]:
+    """See runners.core.adapter.Adapter.device_state."""
+    return system.nvidia_state(0) if KINDS[device] == "gpu" else {}
+
+
+def _open_cpu() -> None:
+    """It is always there."""
+
+
+def _open_xla() -> None:
+    if not tf.config.list_physical_devices("XLA_CPU"):
+        raise DeviceUnavailable(
+            f"TensorFlow {tf.__version__} has no XLA device on this CPU",
+            f"Set TF_XLA_FLAGS={XLA_DEVICES} before TensorFlow is imported, as the runner does.",
+        )
+
+
+def _open_gpu() -> None:
+    if not tf.config.list_physical_devices("GPU"):
+        if not tf.test.is_built_with_cuda():
+            why, remedy = "is built without CUDA", "Use the environment or image of tensorflow-gpu."
+        else:
+            why = "finds no GPU, or not all of CUDA's libraries"
+            remedy = "See that nvidia-smi shows the GPU here; 'portbench doctor' says how to mend."
+        raise DeviceUnavailable(f"TensorFlow {tf.__version__} {why}", remedy)
+    gpu = tf.config.list_physical_devices("GPU")[0]
+    try:
+        # The others are left alone. Memory is taken as it is needed, not all at once: a worker that has just ended
+        # may not have given back all of its own, and free memory remains a fact worth recording.
+        tf.config.set_visible_devices([gpu], "GPU")
+        tf.config.experimental.set_memory_growth(gpu, True)
+        waiting.wait_behind(NAMES["gpu"])
+    except (tf.errors.OpError, RuntimeError) as error:
+        raise _held("the GPU", GPU_NODES, error) from error
+
+
+def _open_tpu() -> None:
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        cores = tf.config.list_logical_devices("TPU")
+    except tf.errors.NotFoundError as error:
+        raise _held("a TPU", TPU_NODES, None) from error
+    except (tf.errors.OpError, RuntimeError, ValueError) as error:
+        raise _held("a TPU", TPU_NODES, error) from error
+    if not cores:
+        raise _held("a TPU", TPU_NODES, None)
+    try:
+        waiting.wait_behind(NAMES["tpu"])
+    except (tf.errors.OpError, RuntimeError) as error:
+        raise _held("the TPU", TPU_NODES, error) from error
+
+
+def _held(what: str, nodes: tuple[str, ...], error: Exception | None) -> DeviceUnavailable:
+    """The error for a device that does not open; names who holds it, where the system tells."""
+    holders = system.holders(nodes)
+    if holders:
+        return DeviceUnavailable(f"{what} is held by {', '.join(holders)}", "End that process, then try again.")
+    said = (str(error).strip().splitlines() or [type(error).__name__])[0][:200] if error else "it finds none"
+    remedy = "See that the device is there and nobody has it; 'portbench doctor' looks."
+    return DeviceUnavailable(f"TensorFlow {tf.__version__} cannot open {what}: {said}", remedy)
+
+
+def _gpu_facts() -> Mapping[str, Any]:
+    gpu = tf.config.list_physical_devices("GPU")[0]
+    details = tf.config.experimental.get_device_details(gpu)
+    build = tf.sysconfig.get_build_info()
+    capability = details.get("compute_capability")
+    return {
+        "model": details.get("device_name"),
+        "compute_capability": ".".join(map(str, capability)) if capability else None,
+        "cuda": build.get("cuda_version"),
+        "cudnn": build.get("cudnn_version"),
+        "cudnn_package": _cudnn_package(),
+        "memory_growth": bool(tf.config.experimental.get_memory_growth(gpu)),
+        **system.nvidia_facts(0),
+    }
+
+
+def _cudnn_package() -> str | None:
+    """Of the library, where it comes as a package: the build information names what TensorFlow was built with."""
+    for package in ("nvidia-cudnn-cu12", "nvidia-cudnn-cu11"):
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
