@@ -1,25 +1,37 @@
 """The analysis as published: the status of each function on each target and machine, rates over functions, times.
 
-The rules stand in sql/analysis.sql; here their rows become the summary of a study.
+The rules stand in sql/analysis.sql, what goes beyond the published in sql/second_opinions.sql and sql/cold_split.sql;
+here their rows become the summary of a study.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from importlib import resources
-from itertools import groupby
 from typing import Any
 
 import duckdb
 
+from portbench.study import statements
+
 STATUSES = ("pass", "partial", "complete", "none")
 VERDICTS = ("passed", "failed", "flaky", "skipped")
 
-_KEY = "framework, version, device, machine, function, successor_of"
+_TARGET = ("framework", "version", "device", "machine", "sync")
+_KEY = (*_TARGET, "function", "successor_of")
+
+# What is counted in tests: the key of a function in the summary, and the view that says how often what was seen.
+_COUNTED = {
+    "tests_by_category": "categories",
+    "tests_by_placement": "placements",
+    "tests_by_numbers": "number_verdicts",
+    "tests_by_control": "controls",
+    "tests_by_strict": "strict_modes",
+}
 
 Row = dict[str, Any]
-Counts = dict[tuple[str, ...], dict[str, int]]
+Key = tuple[str, ...]
+Seen = dict[Key, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -48,14 +60,10 @@ class RunFile:
     sha256: str
     target: Target
     machine: str
+    sync: str
     manifest: str
     manifest_sha256: str
     started_at: str
-
-
-def statements(name: str) -> str:
-    """The SQL of ``sql/<name>.sql``."""
-    return (resources.files("portbench") / "sql" / f"{name}.sql").read_text("utf-8")
 
 
 def runs_of(summary: Row) -> list[RunFile]:
@@ -66,6 +74,7 @@ def runs_of(summary: Row) -> list[RunFile]:
             sha256=row["sha256"],
             target=Target(**row["target"]),
             machine=row["machine"],
+            sync=row.get("sync", "complete"),
             manifest=row["manifest"]["name"],
             manifest_sha256=row["manifest"]["sha256"],
             started_at=row["started_at"],
@@ -74,21 +83,30 @@ def runs_of(summary: Row) -> list[RunFile]:
     ]
 
 
-def analyse(connection: duckdb.DuckDBPyConnection) -> None:
-    """Makes the tables and views of sql/analysis.sql from runs, results and samples."""
-    connection.execute(statements("analysis"))
+def analyse(connection: duckdb.DuckDBPyConnection, strict_placement: bool = False) -> None:
+    """Makes the tables and views of the analysis from runs, results and samples.
+
+    With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
+    """
+    connection.execute("SET VARIABLE strict_placement = ?", [strict_placement])
+    for name in ("analysis", "second_opinions", "cold_split"):
+        connection.execute(statements(name))
 
 
-def summarise(connection: duckdb.DuckDBPyConnection, runs: Iterable[RunFile], tables: str) -> Row:
-    """The summary of a study whose tables ``connection`` shows and whose run files are ``runs``; see ``analyse``.
+def summarise(
+    connection: duckdb.DuckDBPyConnection, runs: Iterable[RunFile], tables: str, strict_placement: bool = False
+) -> Row:
+    """The summary of a study whose tables ``connection`` shows and whose run files are ``runs``, once ``analyse`` was
+    called with the same ``strict_placement``.
 
     It depends on the run files alone, not on their order. ``tables`` is the name of the tables' folder.
     """
     ordered = sorted(runs, key=lambda run: (run.target.order, run.machine, run.started_at, run.run_id))
     return {
         "schema": "portbench/study",
-        "schema_version": 2,
+        "schema_version": 3,
         "tables": tables,
+        "strict_placement": strict_placement,
         "run_files": [_run_file(run) for run in ordered],
         "targets": _targets(connection),
     }
@@ -106,60 +124,92 @@ def _run_file(run: RunFile) -> Row:
         "sha256": run.sha256,
         "target": asdict(run.target),
         "machine": run.machine,
+        "sync": run.sync,
         "manifest": {"name": run.manifest, "sha256": run.manifest_sha256},
         "started_at": run.started_at,
     }
 
 
 def _targets(connection: duckdb.DuckDBPyConnection) -> list[Row]:
-    categories = _counts(connection, "categories")
-    placements = _counts(connection, "placements")
-    reasons = _counts(connection, "skip_reasons")
-    rows = rows_of(connection, f"FROM functions ORDER BY {_KEY}")
-    targets = []
-    for (target, machine), group in groupby(rows, lambda row: (_target(row), row["machine"])):
-        functions = []
-        for row in group:
-            key = tuple(row[part] for part in _KEY.split(", "))
-            functions.append(
-                {
-                    "name": row["function"],
-                    "successor_of": row["successor_of"] or None,
-                    "status": row["status"],
-                    "tests_by_verdict": {verdict: row[verdict] for verdict in VERDICTS},
-                    "tests_by_category": categories.get(key, {}),
-                    "tests_by_placement": placements.get(key, {}),
-                    "skipped": [{"reason": why, "tests": tests} for why, tests in reasons.get(key, {}).items()],
-                    "cold_mean_ns": row["cold_mean_ns"],
-                    "steady_median_ns": row["steady_median_ns"],
-                }
-            )
-        targets.append((target, machine, functions))
-    targets.sort(key=lambda entry: (entry[0].order, entry[1]))
-    return [_target_summary(*entry) for entry in targets]
+    functions: dict[Key, list[Row]] = {}
+    for row, function in zip(*_functions(connection), strict=True):
+        functions.setdefault(_key(row, _TARGET), []).append(function)
+    proofs = {_key(row, _TARGET): row for row in rows_of(connection, "FROM proofs")}
+    targets = [_target(key, rows, proofs.get(key)) for key, rows in functions.items()]
+    return sorted(targets, key=lambda entry: (Target(**entry["target"]).order, entry["machine"], entry["sync"]))
 
 
-def _target_summary(target: Target, machine: str, functions: Sequence[Row]) -> Row:
+def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[Row]]:
+    """The rows of the view functions, and the summary of each."""
+    counts = {name: _seen(connection, view) for name, view in _COUNTED.items()}
+    reasons = _seen(connection, "skip_reasons")
+    operations = _seen(connection, "operations_on_host")
+    unproven = _seen(connection, "unproven")
+    splits = _cold_splits(connection)
+    wrong: dict[Key, list[Row]] = {}
+    for row in rows_of(connection, f"FROM wrong_values ORDER BY {', '.join(_KEY)}, test"):
+        wrong.setdefault(_key(row), []).append({name: row[name] for name in row if name not in _KEY})
+    rows = rows_of(connection, f"FROM functions ORDER BY {', '.join(_KEY)}")
+    return rows, [
+        {
+            "name": row["function"],
+            "successor_of": row["successor_of"] or None,
+            "status": row["status"],
+            "tests_by_verdict": {verdict: row[verdict] for verdict in VERDICTS},
+            **{name: seen.get(key, {}) for name, seen in counts.items()},
+            "wrong_values": wrong.get(key, []),
+            "host_operations": [{"name": name, "tests": tests} for name, tests in operations.get(key, {}).items()],
+            "unproven_tests": unproven.get(key, {}).get("tests", 0),
+            "skipped": [{"reason": why, "tests": tests} for why, tests in reasons.get(key, {}).items()],
+            "cold_mean_ns": row["cold_mean_ns"],
+            "cold_split": splits.get(key),
+            "steady_median_ns": row["steady_median_ns"],
+        }
+        for row, key in ((row, _key(row)) for row in rows)
+    ]
+
+
+def _target(key: Key, functions: Sequence[Row], proofs: Row | None) -> Row:
+    framework, version, device, machine, sync = key
     own = [function["status"] for function in functions if function["successor_of"] is None]
     counts = {status: own.count(status) for status in STATUSES}
     rated = sum(counts.values()) - counts["none"]
     percent = {status: 100 * counts[status] / rated for status in STATUSES[:-1]} if rated else None
+    worst = proofs["worst"] if proofs else None
     return {
-        "target": asdict(target),
+        "target": {"framework": framework, "version": version, "device": device},
         "machine": machine,
+        "sync": sync,
+        "proofs": {
+            "passed": proofs["passed"] if proofs else 0,
+            "failed": proofs["failed"] if proofs else 0,
+            "reason": worst["reason"] if worst else None,
+        },
         "functions_by_status": counts,
         "percent_of_rated_functions": percent,
         "functions": functions,
     }
 
 
-def _target(row: Row) -> Target:
-    return Target(row["framework"], row["version"], row["device"])
-
-
-def _counts(connection: duckdb.DuckDBPyConnection, view: str) -> Counts:
+def _seen(connection: duckdb.DuckDBPyConnection, view: str, value: str = "tests") -> Seen:
     """The rows of a view as what was seen → in how many tests, for each function of each target and machine."""
-    counts: Counts = {}
-    for *key, seen, tests in connection.sql(f"SELECT {_KEY}, seen, tests FROM {view} ORDER BY ALL").fetchall():
-        counts.setdefault(tuple(key), {})[seen] = tests
-    return counts
+    found: Seen = {}
+    query = f"SELECT {', '.join(_KEY)}, seen, {value} FROM {view} ORDER BY ALL"
+    for *key, seen, amount in connection.sql(query).fetchall():
+        found.setdefault(tuple(key), {})[seen] = amount
+    return found
+
+
+def _cold_splits(connection: duckdb.DuckDBPyConnection) -> dict[Key, Row]:
+    parts = _seen(connection, "cold_part_sums", "ns")
+    return {
+        _key(row): {
+            **{name: row[name] for name in ("calls", "overlapping_calls", "total_ns", "rest_ns")},
+            "parts_ns": parts[_key(row)],
+        }
+        for row in rows_of(connection, "FROM cold_splits")
+    }
+
+
+def _key(row: Row, columns: Sequence[str] = _KEY) -> Key:
+    return tuple(row[column] for column in columns)

@@ -15,11 +15,11 @@ from pathlib import Path
 import duckdb
 
 from portbench import study as studies
-from portbench.analysis import RunFile, Target, analyse, runs_of, statements, summarise
+from portbench.analysis import RunFile, Target, analyse, runs_of, summarise
 from portbench.errors import BadInput, Contradiction
 from portbench.jsonfile import shown
 from portbench.printable import printable
-from portbench.study import Study
+from portbench.study import Study, statements
 from portbench.validate import JOURNAL, Document, files_below, read_document
 
 _SMALLEST_BUFFER_BYTES = 16 * 1024 * 1024
@@ -137,6 +137,7 @@ def _source(document: Document) -> Source:
             sha256=document.sha256,
             target=Target(**data["target"]),
             machine=data["environment"]["machine"],
+            sync=data["protocol"].get("sync", "complete"),
             manifest=data["manifest"]["name"],
             manifest_sha256=data["manifest"]["sha256"],
             started_at=data["started_at"],

@@ -7,24 +7,30 @@ out of run files and is not trusted: printers escape it.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench.analysis import Row, Target, rows_of, statements
+from portbench import report_cold, report_failures, report_placement, report_sync
+from portbench.analysis import Row, Target, analyse, rows_of, runs_of, summarise
 from portbench.merge import merge
-from portbench.study import Study, connect, is_study, read_study, show_tables
+from portbench.report_failures import Failure
+from portbench.report_figures import NOTHING, in_ms, in_us
+from portbench.report_section import Section
+from portbench.study import Study, connect, is_study, read_study, show_tables, statements
 
 HOW_RATES = (
     "A function succeeds if every test that ran passed in every run, fails completely if none did, and else partially. "
     "Percentages are over the functions of which some test ran; 'none' counts the others. "
-    "A successor is tried where a version lacks a function, and does not count."
+    "A successor is tried where a version lacks a function, and does not count. "
+    "wrong: functions of which a test gave wrong values."
 )
 HOW_TIMES = (
     "cold: mean of all first calls, waiting included, over all runs of the passing tests (as published). "
     "steady: median over the passing tests of the median time of a call after the warm-up."
 )
+STRICT = "Strict placement: a test that passed, but not wholly on the device, counts as failed."
 
 
 @dataclass(frozen=True)
@@ -36,64 +42,51 @@ class Function:
     passed: int
     ran: int
     flaky: int
+    ran_on: str
     cold_mean_ns: float | None
     steady_median_ns: float | None
 
 
 @dataclass(frozen=True)
-class Failure:
-    """The most frequent cause why a function's tests did not pass; ``others`` counts the causes beside it."""
-
-    function: str
-    status: str
-    category: str
-    evidence: str
-    others: int
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Tests of a function that did not run, and why."""
-
-    function: str
-    tests: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class Fallback:
-    """Tests of a function that passed, but ran elsewhere than on the device of the target."""
-
-    function: str
-    tests: int
-    placement: str
-
-
-@dataclass(frozen=True)
 class TargetReport:
-    """One target on one machine. ``percent`` is null where no function has a status."""
+    """One target on one machine. ``percent`` is null where no function has a status, ``wrong`` where no values were
+    judged; ``blame`` says how many failures are the device's doing."""
 
     target: str
     machine: str
+    is_cpu: bool
     percent: dict[str, float] | None
     counts: dict[str, int]
+    wrong: int | None
     functions: tuple[Function, ...]
     failures: tuple[Failure, ...]
-    gaps: tuple[Gap, ...]
-    fallbacks: tuple[Fallback, ...]
+    blame: str
+    before: tuple[Section, ...]
+    """What stands before the failures, and after them: the rest."""
+    after: tuple[Section, ...]
 
 
 @dataclass(frozen=True)
 class Report:
-    """The whole: one entry for each target on each machine."""
+    """The whole: sections about all targets, then one entry for each target on each machine.
 
-    run_files: int
+    Everything is of runs with the complete wait, but for the sections that put the study's beside it. ``summary`` is
+    that of the study, judged in the same way.
+    """
+
+    summary: Row
+    sections: tuple[Section, ...]
     targets: tuple[TargetReport, ...]
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether tests that did not run wholly on the device count as failed."""
+        return bool(self.summary["strict_placement"])
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing ran on any target."""
-        return all(target.percent is None for target in self.targets)
+        return all(entry["percent_of_rated_functions"] is None for entry in self.summary["targets"])
 
 
 @contextmanager
@@ -106,49 +99,73 @@ def study_of(paths: Sequence[str]) -> Iterator[Study]:
             yield merge(paths, Path(folder, "study")).study
 
 
-def report_of(study: Study) -> Report:
-    """Reads a study. Raises BadInput where its tables are missing or damaged."""
+def report_of(study: Study, strict_placement: bool = False) -> Report:
+    """Reads a study, whose tables may be of an older version. Raises BadInput where they are missing or damaged.
+
+    With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
+    """
     with connect() as connection:
         show_tables(connection, study.tables)
+        analyse(connection, strict_placement)
+        summary = summarise(connection, runs_of(study.summary), study.tables.name, strict_placement)
         evidence = rows_of(connection, statements("evidence"))
-    causes: dict[tuple[Target, str, str], list[Row]] = {}
+        times = rows_of(connection, statements("synchronisation"))
+    causes: dict[tuple[str, ...], list[Row]] = {}
     for row in evidence:
-        target = Target(row["framework"], row["version"], row["device"])
-        causes.setdefault((target, row["machine"], row["function"]), []).append(row)
-    targets = [_target(entry, causes) for entry in study.summary["targets"]]
-    return Report(len(study.summary["run_files"]), tuple(targets))
+        key = (*(row[part] for part in ("framework", "version", "device", "machine", "sync", "function")),)
+        causes.setdefault((*key, row["successor_of"]), []).append(row)
+    entries = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
+    as_study = [entry for entry in summary["targets"] if entry["sync"] == "study"]
+    sections = (
+        *report_sync.not_proven(entries),
+        *report_cold.of_targets(entries),
+        *report_sync.side_by_side(as_study, times),
+    )
+    targets = [_target(entry, causes, strict_placement) for entry in entries]
+    return Report(summary, sections, tuple(targets))
 
 
-def _target(entry: Row, causes: dict[tuple[Target, str, str], list[Row]]) -> TargetReport:
-    target, machine, functions = Target(**entry["target"]), entry["machine"], entry["functions"]
-    failing = [function for function in functions if function["status"] in ("partial", "complete")]
-    failing.sort(key=lambda function: (function["status"], function["name"]))
+def _target(entry: Row, causes: Mapping[tuple[str, ...], list[Row]], strict: bool) -> TargetReport:
+    functions = [(_named(function), function) for function in entry["functions"]]
+    failing = [found for found in functions if found[1]["status"] in ("partial", "complete")]
+    failing.sort(key=lambda found: (found[1]["status"], found[0]))
+    is_cpu = entry["target"]["device"] == "cpu"
+    judged = any(function["tests_by_numbers"] for _, function in functions)
+    own = [function for _, function in functions if function["successor_of"] is None]
+    where = (*entry["target"].values(), entry["machine"], entry["sync"])
     return TargetReport(
-        target=str(target),
-        machine=machine,
+        target=str(Target(**entry["target"])),
+        machine=entry["machine"],
+        is_cpu=is_cpu,
         percent=entry["percent_of_rated_functions"],
         counts=entry["functions_by_status"],
-        functions=tuple(_function(function) for function in functions),
+        wrong=sum(bool(function["wrong_values"]) for function in own) if judged else None,
+        functions=tuple(_function(name, function) for name, function in functions),
         failures=tuple(
-            _failure(function, causes[key])
-            for function in failing
-            if (key := (target, machine, function["name"])) in causes
+            report_failures.failure(name, function, causes[key])
+            for name, function in failing
+            if (key := (*where, function["name"], function["successor_of"] or "")) in causes
         ),
-        gaps=tuple(
-            Gap(function["name"], gap["tests"], gap["reason"]) for function in functions for gap in function["skipped"]
+        blame=report_failures.blamed([function for _, function in functions]),
+        before=tuple(report_failures.wrong_values(functions)),
+        after=(
+            *report_failures.precision(functions),
+            *report_failures.gaps(functions),
+            *(() if is_cpu else report_placement.fallbacks(functions, strict)),
+            *report_cold.of_functions(functions),
         ),
-        fallbacks=tuple(_fallbacks(functions)) if target.device != "cpu" else (),
     )
 
 
-def _function(function: Row) -> Function:
+def _function(name: str, function: Row) -> Function:
     tests = function["tests_by_verdict"]
     return Function(
-        name=_named(function),
+        name=name,
         status=function["status"],
         passed=tests["passed"],
         ran=tests["passed"] + tests["failed"] + tests["flaky"],
         flaky=tests["flaky"],
+        ran_on=report_placement.ran_on(function),
         cold_mean_ns=function["cold_mean_ns"],
         steady_median_ns=function["steady_median_ns"],
     )
@@ -159,45 +176,16 @@ def _named(function: Row) -> str:
     return f"{function['name']} (successor of {former})" if former else str(function["name"])
 
 
-def _failure(function: Row, causes: Sequence[Row]) -> Failure:
-    first = causes[0]
-    what = first["what"].replace("_", " ") if first["what"] in ("timed_out", "crashed") else first["what"]
-    lines = [line.strip() for line in first["message"].splitlines() if line.strip()]
-    return Failure(
-        function=function["name"],
-        status=function["status"],
-        category=first["category"],
-        evidence=f"{what}: {lines[0]}" if lines else what,
-        others=len(causes) - 1,
-    )
-
-
-def _fallbacks(functions: Sequence[Row]) -> Iterator[Fallback]:
-    for function in functions:
-        for placement, tests in function["tests_by_placement"].items():
-            if placement in ("host", "mixed"):
-                yield Fallback(function["name"], tests, placement)
-
-
-def significant(value: float) -> str:
-    """A number with three significant digits, or all digits before the point: 0.0123, 1.23, 12.3, 1,234."""
-    for limit, decimals in ((100, 0), (10, 1), (1, 2), (0.1, 3), (0.01, 4), (0.001, 5)):
-        if value >= limit:
-            return f"{value:,.{decimals}f}"
-    return f"{value:.2g}" if value else "0"
-
-
 def figures(function: Function) -> tuple[str, str, str]:
     """How tests, cold time in ms and steady time in µs of a function are shown; a dash where there is none."""
-    tests = f"{function.passed}/{function.ran}" if function.ran else "-"
-    cold = "-" if function.cold_mean_ns is None else significant(function.cold_mean_ns / 1e6)
-    steady = "-" if function.steady_median_ns is None else significant(function.steady_median_ns / 1e3)
-    return tests + (f" ({function.flaky} flaky)" if function.flaky else ""), cold, steady
+    tests = f"{function.passed}/{function.ran}" if function.ran else NOTHING
+    flaky = f" ({function.flaky} flaky)" if function.flaky else ""
+    return tests + flaky, in_ms(function.cold_mean_ns), in_us(function.steady_median_ns)
 
 
-def percentages(target: TargetReport) -> tuple[str, str, str]:
-    """How the rates of pass, partial and complete of a target are shown; a dash where nothing ran."""
-    if target.percent is None:
-        return "-", "-", "-"
-    percent = target.percent
-    return f"{percent['pass']:.1f}", f"{percent['partial']:.1f}", f"{percent['complete']:.1f}"
+def summary_figures(target: TargetReport) -> tuple[str, ...]:
+    """How the rates of pass, partial and complete of a target are shown, its functions, those without a status and
+    those with wrong values; a dash where there is nothing to say."""
+    rates = target.percent and [f"{target.percent[status]:.1f}" for status in ("pass", "partial", "complete")]
+    wrong = NOTHING if target.wrong is None else str(target.wrong)
+    return *(rates or [NOTHING] * 3), str(sum(target.counts.values())), str(target.counts["none"]), wrong

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from portbench.printable import printable, shortened
-from portbench.report import HOW_RATES, HOW_TIMES, Report, TargetReport, figures, percentages
+from portbench.report import HOW_RATES, HOW_TIMES, STRICT, Report, TargetReport, figures, summary_figures
+from portbench.report_section import Section
 
 
 def markdown(report: Report) -> str:
@@ -15,71 +16,71 @@ def markdown(report: Report) -> str:
 
 
 def _document(report: Report) -> Iterator[str]:
-    yield "# Portability report"
+    yield "# Portability report" + (", strict placement" if report.is_strict else "")
     yield ""
+    if report.is_strict:
+        yield f"**{STRICT}**"
+        yield ""
     yield from _table(
         ["target", "machine"],
-        ["success %", "partial %", "complete %", "functions", "none"],
-        (
-            [
-                _name(target.target),
-                _name(target.machine),
-                *percentages(target),
-                str(sum(target.counts.values())),
-                str(target.counts["none"]),
-            ]
-            for target in report.targets
-        ),
+        ["success %", "partial %", "complete %", "functions", "none", "wrong"],
+        ([_name(target.target), _name(target.machine), *summary_figures(target)] for target in report.targets),
     )
-    yield HOW_RATES
-    yield ""
-    yield HOW_TIMES
-    yield ""
+    yield from (HOW_RATES, "", HOW_TIMES, "")
+    for section in report.sections:
+        yield from _section(section, level=2)
     for target in report.targets:
         yield from _target(target)
 
 
 def _target(target: TargetReport) -> Iterator[str]:
-    yield f"## {_name(target.target)} on {_name(target.machine)}"
-    yield ""
+    yield from (f"## {_name(target.target)} on {_name(target.machine)}", "")
     yield from _table(
-        ["function", "status"],
+        ["function", "status", *([] if target.is_cpu else ["ran on"])],
         ["tests passed", "cold ms", "steady µs"],
-        ([_name(function.name), function.status, *figures(function)] for function in target.functions),
+        (
+            [_name(found.name), found.status, *([] if target.is_cpu else [found.ran_on]), *figures(found)]
+            for found in target.functions
+        ),
     )
+    for section in target.before:
+        yield from _section(section)
     if target.failures:
-        yield from _section("Why tests did not pass")
+        yield from ("### Why tests did not pass", "")
         yield from _table(
-            ["function", "status", "category", "evidence"],
+            ["function", "status", "category", *([] if target.is_cpu else ["fails"]), "evidence"],
             [],
             (
                 [
                     _name(failure.function),
                     failure.status,
                     failure.category,
+                    *([] if target.is_cpu else [failure.fails]),
                     _plain(failure.evidence) + (f" (and {failure.others} more)" if failure.others else ""),
                 ]
                 for failure in target.failures
             ),
         )
-    if target.gaps:
-        yield from _section("Did not run")
-        yield from _table(
-            ["function", "reason"],
-            ["tests"],
-            ([_name(gap.function), _plain(gap.reason), str(gap.tests)] for gap in target.gaps),
-        )
-    if target.fallbacks:
-        yield from _section("Passed, but not on the device")
-        yield from _table(
-            ["function", "ran on"],
-            ["tests"],
-            ([_name(found.function), found.placement, str(found.tests)] for found in target.fallbacks),
-        )
+        if target.blame:
+            yield from (target.blame, "")
+    for section in target.after:
+        yield from _section(section)
 
 
-def _section(title: str) -> Iterator[str]:
-    yield from (f"### {title}", "")
+def _section(section: Section, level: int = 3) -> Iterator[str]:
+    yield from (f"{'#' * level} {_plain(section.title)}", "")
+    names, numbers = len(section.names), len(section.numbers)
+    rows = (
+        [
+            *map(_name, row[:names]),
+            *map(_plain, row[names + numbers :]),
+            *row[names : names + numbers],
+        ]
+        for row in section.rows
+    )
+    yield from _table([*section.names, *section.texts], section.numbers, rows)
+    if section.note:
+        yield from (section.note, "")
 
 
 def _table(texts: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -12,34 +12,33 @@ from rich.table import Table
 from rich.text import Text
 
 from portbench.printable import printable, shortened
-from portbench.report import HOW_RATES, HOW_TIMES, Failure, Report, TargetReport, figures, percentages
+from portbench.report import HOW_RATES, HOW_TIMES, STRICT, Report, TargetReport, figures, summary_figures
+from portbench.report_failures import Failure
+from portbench.report_figures import NOTHING
+from portbench.report_section import Section
 
 _COLOURS = {"pass": "green", "partial": "yellow", "complete": "red", "none": "bright_black"}
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Prints the summary of all targets, then each target."""
+    """Prints the summary of all targets, what is to be said of all of them, then each target."""
     console.print(_title("Percent of functions"))
+    if report.is_strict:
+        console.print(Text(STRICT, "bold yellow"))
     console.print(_summary(report))
     for note in (HOW_RATES, HOW_TIMES):
         console.print()
-        console.print(Text(note, "bright_black"))
-    for target in report.targets:
-        for part in _target(target):
-            console.print()
-            console.print(part)
+        console.print(_note(note))
+    parts = [*map(_section, report.sections), *(part for target in report.targets for part in _target(target))]
+    for part in parts:
+        console.print()
+        console.print(part)
 
 
 def _summary(report: Report) -> Table:
-    table = _table(["target", "machine"], ["success", "partial", "complete", "functions", "none"])
+    table = _table(["target", "machine"], ["success", "partial", "complete", "functions", "none", "wrong"])
     for target in report.targets:
-        table.add_row(
-            _text(target.target),
-            _text(target.machine),
-            *percentages(target),
-            str(sum(target.counts.values())),
-            str(target.counts["none"]),
-        )
+        table.add_row(_text(target.target), _text(target.machine), *summary_figures(target))
     return table
 
 
@@ -47,34 +46,43 @@ def _target(target: TargetReport) -> Iterator[RenderableType]:
     title = Text.assemble((printable(target.target), "bold"), f" on {printable(target.machine)}")
     yield Rule(title, align="left", style="bright_black")
     yield _functions(target)
+    yield from map(_section, target.before)
     if target.failures:
-        yield Group(_title("Why tests did not pass"), *(line for found in target.failures for line in _failure(found)))
-    if target.gaps:
-        table = _table(["function"], ["tests"], ["reason"])
-        for gap in target.gaps:
-            table.add_row(_text(gap.function), str(gap.tests), _text(gap.reason, 300))
-        yield Group(_title("Did not run"), table)
-    if target.fallbacks:
-        table = _table(["function"], ["tests"], ["ran on"])
-        for fallback in target.fallbacks:
-            table.add_row(_text(fallback.function), str(fallback.tests), fallback.placement)
-        yield Group(_title("Passed, but not on the device"), table)
+        lines = (line for found in target.failures for line in _failure(found))
+        blame = [_note(target.blame)] if target.blame else []
+        yield Group(_title("Why tests did not pass"), *lines, *blame)
+    yield from map(_section, target.after)
 
 
 def _functions(target: TargetReport) -> Table:
-    table = _table(["function", "status"], ["tests passed", "cold ms", "steady µs"])
+    where = [] if target.is_cpu else ["ran on"]
+    table = _table(["function", "status", *where], ["tests passed", "cold ms", "steady µs"])
     for function in target.functions:
-        table.add_row(_text(function.name), _status(function.status), *figures(function))
+        place = [] if target.is_cpu else [function.ran_on]
+        table.add_row(_text(function.name), _status(function.status), *place, *figures(function))
     return table
+
+
+def _section(section: Section) -> RenderableType:
+    table = _table(section.names, section.numbers, section.texts)
+    numbers = range(len(section.names), len(section.names) + len(section.numbers))
+    for row in section.rows:
+        table.add_row(*(cell if place in numbers else _text(cell, 300) for place, cell in enumerate(row)))
+    return Group(_title(section.title), table, *([_note(section.note)] if section.note else []))
 
 
 def _failure(failure: Failure) -> Iterator[RenderableType]:
     """Two lines, since the evidence would have no room in a column beside the rest."""
-    yield Text.assemble(_text(failure.function), "  ", _status(failure.status), f"  {failure.category}")
+    fails = f"  {failure.fails}" if failure.fails != NOTHING else ""
+    yield Text.assemble(_text(failure.function), "  ", _status(failure.status), f"  {failure.category}{fails}")
     others = f"(and {failure.others} more) " if failure.others else ""
     evidence = Text.assemble((others, "bright_black"), _text(failure.evidence))
     evidence.no_wrap, evidence.overflow = True, "ellipsis"
     yield Padding(evidence, (0, 0, 0, 4), expand=False)
+
+
+def _note(text: str) -> Text:
+    return Text(text, "bright_black")
 
 
 def _table(texts: Sequence[str], numbers: Sequence[str], last: Sequence[str] = ()) -> Table:
@@ -89,7 +97,7 @@ def _table(texts: Sequence[str], numbers: Sequence[str], last: Sequence[str] = (
 
 
 def _title(text: str) -> Text:
-    return Text(text, "bold")
+    return Text(printable(text), "bold")
 
 
 def _status(status: str) -> Text:

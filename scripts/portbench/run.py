@@ -33,6 +33,7 @@ class RunOptions:
     functions: tuple[str, ...] = ()
     runs: int = 3
     protocol: str = "both"
+    sync: str = "complete"
     timeout_s: float = 900.0
     steady_budget_s: float = 0.1
     shuffle: int | None = None
@@ -88,6 +89,7 @@ def plan_run(options: RunOptions, checkout: Checkout, machine: Machine | None = 
             functions=options.functions,
             runs=options.runs,
             protocol=options.protocol,
+            sync=options.sync,
             timeout_s=options.timeout_s,
             steady_budget_s=options.steady_budget_s,
             shuffle=options.shuffle,
@@ -108,6 +110,7 @@ def command_to_resume(options: RunOptions) -> str:
         *(("--function", pattern, None) for pattern in options.functions),
         ("--runs", options.runs, usual.runs),
         ("--protocol", options.protocol, usual.protocol),
+        ("--sync", options.sync, usual.sync),
         ("--timeout", options.timeout_s, usual.timeout_s),
         ("--steady-budget", options.steady_budget_s, usual.steady_budget_s),
         ("--shuffle", options.shuffle, usual.shuffle),

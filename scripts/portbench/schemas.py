@@ -23,7 +23,7 @@ from portbench.printable import printable, shortened
 from portbench.schema_errors import Mistake, explain
 
 # The newest version of each format that this portbench reads. What a version changed stands in schema/README.md.
-VERSIONS = {"manifest": 2, "run": 2, "study": 2, "survivors": 1}
+VERSIONS = {"manifest": 2, "run": 3, "study": 3, "survivors": 1}
 
 
 def kind_of(data: Any) -> str:

@@ -18,6 +18,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -72,22 +73,30 @@ def connect(spill: Path | None = None) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config=config)
 
 
+def statements(name: str) -> str:
+    """The SQL of ``sql/<name>.sql``."""
+    return (resources.files("portbench") / "sql" / f"{name}.sql").read_text("utf-8")
+
+
 def show_tables(connection: duckdb.DuckDBPyConnection, folder: Path, prefix: str = "") -> None:
     """Makes the Parquet files of ``folder`` the views runs, results and samples.
 
-    Raises BadInput where one is missing or damaged.
+    What a table of an older version has no column for is null. Raises BadInput where one is missing or damaged.
     """
+    connection.execute(statements("added_columns"))
     for table in TABLES:
         file = folder / f"{table}.parquet"
         try:
-            connection.read_parquet(str(file)).create_view(prefix + table)
+            connection.read_parquet(str(file)).create_view(f"{prefix}stored_{table}")
+            both = f"FROM {prefix}stored_{table} UNION ALL BY NAME FROM added_{table}"
+            connection.execute(f"CREATE TEMP VIEW {prefix}{table} AS {both}")
         except duckdb.Error as error:
             raise BadInput(f"{shown(file)} is missing or damaged: {error}", _AGAIN) from error
 
 
 def tables_name(sha256s: Iterable[str]) -> str:
     """The name of the tables that hold the run files with these digests."""
-    version = "portbench/study 2"
+    version = "portbench/study 3"
     return "tables-" + hashlib.sha256("\n".join([version, *sorted(sha256s)]).encode()).hexdigest()[:16]
 
 

@@ -27,6 +27,7 @@ class RunnerArguments:
     timeout_s: float
     steady_budget_s: float
     resume: bool
+    sync: str = "complete"
     shuffle: int | None = None
     mutant: str | None = None
 
@@ -36,6 +37,9 @@ class RunnerArguments:
         words += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]
         for pattern in self.functions:
             words += ["--function", pattern]
+        if self.sync != "complete":
+            # Not said where it is the usual one: runners of older images do not know the option.
+            words += ["--sync", self.sync]
         if self.shuffle is not None:
             words += ["--shuffle", str(self.shuffle)]
         if self.mutant is not None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from portbench import click_options
 from portbench.audit import AuditReporter, audit, explanations_beside, mutants
 from portbench.audit_terminal import as_data, print_audit
-from portbench.backends.choice import BACKENDS
 from portbench.checkout import find_checkout
 from portbench.cli import cli
 from portbench.machine import Machine
@@ -21,9 +21,7 @@ from portbench.run import RunOptions, plan_run
 @cli.command("audit")
 @click.argument("manifest", metavar="MANIFEST")
 @click.option("--target", required=True, metavar="TARGET", help="Where the tests run, such as torch-cpu.")
-@click.option(
-    "--function", "functions", multiple=True, metavar="GLOB", help="Only functions that match. May be repeated."
-)
+@click_options.FUNCTION
 @click.option(
     "--mutant", "chosen", multiple=True, metavar="NAME", help="Only this way to break a function. May be repeated."
 )
@@ -34,16 +32,8 @@ from portbench.run import RunOptions, plan_run
     metavar="FILE",
     help="Reasons why tests may not notice (schema/survivors.schema.json). Default: survivors/ beside the manifest.",
 )
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Limit of one test: a broken function may never come to an end.",
-)
-@click.option("--backend", type=click.Choice(BACKENDS), default="auto", show_default=True, help="As of portbench run.")
+@click_options.timeout(60.0, "Limit of one test: a broken function may never come to an end.")
+@click_options.BACKEND
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress goes to stderr.")
 @click.pass_context
 def command(

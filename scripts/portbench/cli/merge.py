@@ -41,8 +41,9 @@ def _print(merged: Merged) -> None:
     known = f", {merged.known} already there" if merged.known else ""
     click.echo(f"{shown(merged.study.path)}: {_number(merged.added, 'run file')} added{known}")
     for entry in summary["targets"]:
+        study_sync = ", the study's synchronisation" if entry["sync"] == "study" else ""
         functions = _number(len(entry["functions"]), "function")
-        click.echo(f"  {Target(**entry['target'])} on {printable(entry['machine'])}: {functions}")
+        click.echo(f"  {Target(**entry['target'])} on {printable(entry['machine'])}{study_sync}: {functions}")
     for journal in merged.unfinished:
         click.echo(f"left out, unfinished: {shown(journal)} ('portbench run --resume' goes on from there)")
     for other in merged.others:

@@ -22,15 +22,21 @@ from portbench.text_file import write_text
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write report.md into this folder too."
 )
+@click.option(
+    "--strict-placement", is_flag=True, help="Count a test that passed, but not wholly on the device, as failed."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary (schema/study.schema.json) instead of tables.")
-def command(paths: tuple[str, ...], out: Path | None, as_json: bool) -> None:
+def command(paths: tuple[str, ...], out: Path | None, strict_placement: bool, as_json: bool) -> None:
     """Show what a study found: which functions run where, how fast, and why the others do not.
 
     STUDY is a folder that 'portbench merge' made. Run files, or folders of them, do as well: they are merged for this
     report only.
 
-    First comes a table of all targets: the percentage of functions that pass, fail partially and fail completely. Then
-    each target: its functions with tests and times, the evidence of each failure, and what did not run, and why.
+    First comes a table of all targets: the percentage of functions that pass, fail partially and fail completely, and
+    how many give wrong values; then what first calls were spent on, and how far the study's synchronisation
+    under-reports, where a study holds runs of both kinds. Then each target: its functions with tests, places and times,
+    wrong values, the evidence of each failure and whether it is the device's doing, what did not run, and what was
+    computed on the host.
 
     Exit status 4 where nothing ran on any target.
 
@@ -38,13 +44,14 @@ def command(paths: tuple[str, ...], out: Path | None, as_json: bool) -> None:
     Examples:
       portbench report study -o report
       portbench report results/
+      portbench report study --strict-placement
     """
     with study_of(paths) as study:
-        report = report_of(study)
+        report = report_of(study, strict_placement)
     if out:
         write_text(out / "report.md", markdown(report))
     if as_json:
-        click.echo(json.dumps(study.summary, indent=1))
+        click.echo(json.dumps(report.summary, indent=1))
     else:
         print_report(report, Console(highlight=False))
     if out:

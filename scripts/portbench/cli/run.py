@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 from rich.console import Console
 
-from portbench.backends.choice import BACKENDS
+from portbench import click_options
 from portbench.checkout import find_checkout
 from portbench.cli import cli
 from portbench.machine import Machine
@@ -25,13 +25,7 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     metavar="NAME|FILE",
     help="What is tested. A name means manifests/NAME/FRAMEWORK.json, so it serves targets of several frameworks.",
 )
-@click.option(
-    "--function",
-    "functions",
-    multiple=True,
-    metavar="GLOB",
-    help="Only functions whose name matches, such as 'torch.linalg.*'. May be repeated.",
-)
+@click_options.FUNCTION
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
@@ -48,14 +42,14 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     help="What is timed: the first call (cold), many calls after it (steady), or both.",
 )
 @click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    default=900.0,
+    "--sync",
+    type=click.Choice(["complete", "study"]),
+    default="complete",
     show_default=True,
-    metavar="SECONDS",
-    help="Limit of one test; a test that reaches it is recorded as timed out.",
+    help="What ends a timed region: all work behind the output is done (complete), or what the study called there, "
+    "which on some devices only starts the work (study). Results of the two are never pooled.",
 )
+@click_options.timeout(900.0, "Limit of one test; a test that reaches it is recorded as timed out.")
 @click.option(
     "--steady-budget",
     "steady_budget_s",
@@ -71,14 +65,7 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     metavar="SEED",
     help="Run the tests in another order, the same for the same seed: no outcome may depend on it.",
 )
-@click.option(
-    "--backend",
-    type=click.Choice(BACKENDS),
-    default="auto",
-    show_default=True,
-    help="Where it runs: in a container (docker), in a virtual environment made from the target's lock once and kept "
-    "(venv), in your own Python (current). auto: docker where an engine answers and the image is built, else venv.",
-)
+@click_options.BACKEND
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same target and manifest.")
 @click.option(
     "--out",
@@ -97,6 +84,7 @@ def command(
     functions: tuple[str, ...],
     runs: int,
     protocol: str,
+    sync: str,
     timeout_s: float,
     steady_budget_s: float,
     shuffle: int | None,
@@ -129,6 +117,7 @@ def command(
         functions=functions,
         runs=runs,
         protocol=protocol,
+        sync=sync,
         timeout_s=timeout_s,
         steady_budget_s=steady_budget_s,
         shuffle=shuffle,

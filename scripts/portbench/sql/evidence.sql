@@ -1,11 +1,16 @@
--- What the tests that did not pass left behind, the most frequent first within each function.
+-- What the tests that did not pass left behind, the most frequent first within each function. On the views of analysis.sql.
 SELECT
-    framework, version, device, machine, function,
-    coalesce(category, 'other') AS category,
-    coalesce(error_type, outcome) AS what,
-    coalesce(error_message, reason, '') AS message,
+    framework, version, device, machine, sync, function, successor_of,
+    CASE WHEN misplaced THEN 'placement' ELSE coalesce(category, 'other') END AS category,
+    CASE
+        WHEN misplaced AND placement = 'host' THEN 'ran on the host'
+        WHEN misplaced THEN 'ran partly on the host'
+        ELSE coalesce(error_type, outcome)
+    END AS what,
+    CASE WHEN misplaced THEN array_to_string(host_operations, ', ') ELSE error_message END AS said,
+    coalesce(said, reason, '') AS message,
     count(DISTINCT test) AS tests
-FROM results
-WHERE outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
+FROM told
+WHERE misplaced OR (outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable')
 GROUP BY ALL
-ORDER BY framework, version, device, machine, function, tests DESC, category, what, message;
+ORDER BY framework, version, device, machine, sync, function, successor_of, tests DESC, category, what, message;

@@ -5,11 +5,12 @@ SELECT * FROM incoming_runs;
 CREATE TEMP VIEW new_results AS
 SELECT * EXCLUDE (calls), len(calls) AS timed_calls FROM incoming_results;
 
--- One row for each raw sample: a first call (cold), or a block of calls after the warm-up (steady).
+-- One row for each raw sample: a first call (cold), a block of calls after the warm-up (steady), or the call that was made
+-- once more to be watched (observed).
 CREATE TEMP VIEW new_samples AS
 WITH timed AS (
     SELECT
-        framework, version, device, machine, run_id, function, successor_of, test, run,
+        framework, version, device, machine, sync, run_id, function, successor_of, test, run,
         generate_subscripts(calls, 1) AS call,
         unnest(calls) AS timing
     FROM incoming_results
@@ -33,6 +34,11 @@ SELECT
     timing.steady.warmup_calls AS warmup_calls,
     timing.steady.stable AS stable,
     timing.steady.unmet AS unmet,
-    timing.steady.median_interval_fraction AS median_interval_fraction
+    timing.steady.median_interval_fraction AS median_interval_fraction,
+    timing.steady.counters AS counters
 FROM timed
-WHERE timing.steady IS NOT NULL;
+WHERE timing.steady IS NOT NULL
+UNION ALL BY NAME
+SELECT timed.* EXCLUDE (timing), 'observed' AS protocol, 1 AS sample, timing.observed.counters AS counters
+FROM timed
+WHERE timing.observed IS NOT NULL;

@@ -16,6 +16,7 @@ SELECT
     protocol.timeout_s AS timeout_s,
     protocol.steady_budget_s AS steady_budget_s,
     protocol.shuffle AS shuffle,
+    coalesce(protocol.sync, 'complete') AS sync,
     started_at,
     ended_at,
     environment
@@ -28,7 +29,7 @@ FROM read_json(
         run_id: 'VARCHAR',
         target: 'STRUCT(framework VARCHAR, version VARCHAR, device VARCHAR)',
         manifest: 'STRUCT(name VARCHAR, sha256 VARCHAR, selection VARCHAR[])',
-        protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE, shuffle BIGINT)',
+        protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE, shuffle BIGINT, sync VARCHAR)',
         environment: 'JSON',
         started_at: 'VARCHAR',
         ended_at: 'VARCHAR'
@@ -56,7 +57,30 @@ WITH result AS (
                 category VARCHAR,
                 error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[]),
                 exit STRUCT(code BIGINT, signal VARCHAR, oom_killed BOOLEAN, peak_memory_bytes BIGINT),
-                placement STRUCT(verdict VARCHAR, evidence VARCHAR[]),
+                placement STRUCT(verdict VARCHAR, evidence VARCHAR[], host_operations VARCHAR[]),
+                numbers VARCHAR,
+                deviation STRUCT(dtype VARCHAR, device DOUBLE, host DOUBLE, other_seed DOUBLE),
+                control STRUCT(
+                    outcome VARCHAR,
+                    reason VARCHAR,
+                    category VARCHAR,
+                    error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])
+                ),
+                strict STRUCT(
+                    outcome VARCHAR,
+                    reason VARCHAR,
+                    category VARCHAR,
+                    error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])
+                ),
+                proof STRUCT(
+                    passed BOOLEAN,
+                    reason VARCHAR,
+                    units BIGINT,
+                    base_ns BIGINT,
+                    grown_ns BIGINT,
+                    ratio DOUBLE,
+                    left_ns BIGINT
+                ),
                 calls STRUCT(
                     cold STRUCT(call_ns BIGINT, wait_ns BIGINT, counters JSON),
                     steady STRUCT(
@@ -65,8 +89,10 @@ WITH result AS (
                         block_ns BIGINT[],
                         stable BOOLEAN,
                         unmet VARCHAR[],
-                        median_interval_fraction DOUBLE
-                    )
+                        median_interval_fraction DOUBLE,
+                        counters JSON
+                    ),
+                    observed STRUCT(counters JSON)
                 )[],
                 output STRUCT(text VARCHAR, total_bytes BIGINT),
                 worker BIGINT,
@@ -80,6 +106,7 @@ SELECT
     run.version,
     run.device,
     run.machine,
+    run.sync,
     run.run_id,
     facts.function,
     facts.test,
@@ -100,6 +127,12 @@ SELECT
     facts.exit.peak_memory_bytes AS peak_memory_bytes,
     facts.placement.verdict AS placement,
     facts.placement.evidence AS placement_evidence,
+    facts.placement.host_operations AS host_operations,
+    facts.numbers,
+    facts.deviation,
+    facts.control,
+    facts.strict,
+    facts.proof,
     facts.output.text AS output_text,
     facts.output.total_bytes AS output_total_bytes,
     facts.worker,

@@ -82,17 +82,25 @@ def timed_call(
 def run_document(results: list[Document] | None = None, **changes: Any) -> Document:
     """A run file of torch 2.9.0 on the CPU of machine ``box``; its run_id follows from what is in it.
 
-    ``changes`` replace keys of the document, ``target`` ("torch-2.9.0-cpu"), ``machine`` and ``manifest`` (its name)
-    what they name.
+    ``changes`` replace keys of the document, ``target`` ("torch-2.9.0-cpu"), ``machine``, ``manifest`` (its name) and
+    ``sync`` what they name.
     """
     framework, version, device = changes.pop("target", "torch-2.9.0-cpu").split("-")
     document: Document = {
         "schema": "portbench/run",
-        "schema_version": 1,
+        "schema_version": 3,
         "run_id": "0" * 32,
         "target": {"framework": framework, "version": version, "device": device},
         "manifest": {"name": changes.pop("manifest", f"study-{framework}"), "sha256": "a" * 64, "selection": []},
-        "protocol": {"name": "both", "runs": 3, "timeout_s": 900.0, "steady_budget_s": 0.1},
+        "protocol": {
+            "name": "both",
+            "runs": 3,
+            "timeout_s": 900.0,
+            "steady_budget_s": 0.1,
+            "shuffle": None,
+            "mutant": None,
+            "sync": changes.pop("sync", "complete"),
+        },
         "environment": {
             "machine": changes.pop("machine", "box"),
             "os": "Debian GNU/Linux 12 (bookworm)",

@@ -19,7 +19,8 @@ from markdown_it import MarkdownIt
 from portbench.errors import BadInput, NothingRan, StorageFailed
 from portbench.merge import merge
 from portbench.printable import printable
-from portbench.report import report_of, significant, study_of
+from portbench.report import report_of, study_of
+from portbench.report_figures import significant
 from portbench.report_markdown import markdown
 from portbench.validate import read_document
 
@@ -36,7 +37,7 @@ def results(write: Write, make_run: Make, make_result: Make, make_call: Make) ->
     """A folder of run files: one target where all passes, one where a function has each status."""
     write("results/cpu.json", make_run([make_result(NAME), make_result("torch.cat")]))
     error = {"type": "ValueError", "message": "\nfirst line\nsecond line", "traceback": "", "causes": []}
-    on_host = {"verdict": "host", "evidence": []}
+    on_host = {"verdict": "host", "evidence": [], "host_operations": ["aten::sort", "aten::nonzero"]}
     found = [
         make_result("torch.cat", "a", 1, calls=[make_call(12_345_678, 0, (1_234_567,), 1)], placement=on_host),
         make_result("torch.dot", "a", 1),
@@ -56,35 +57,35 @@ def test_the_markdown_in_full(results: Path, portbench: Command, tmp_path: Path)
     tables = [line for line in text.splitlines() if line.startswith(("|", "#"))]
     assert "\n".join(tables) == (
         "# Portability report\n"
-        "| target | machine | success % | partial % | complete % | functions | none |\n"
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"
-        "| `torch-2.9.0-cpu` | `box` | 100.0 | 0.0 | 0.0 | 2 | 0 |\n"
-        "| `torch-2.9.0-xla` | `box` | 33.3 | 33.3 | 33.3 | 4 | 1 |\n"
+        "| target | machine | success % | partial % | complete % | functions | none | wrong |\n"
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        "| `torch-2.9.0-cpu` | `box` | 100.0 | 0.0 | 0.0 | 2 | 0 | - |\n"
+        "| `torch-2.9.0-xla` | `box` | 33.3 | 33.3 | 33.3 | 4 | 1 | - |\n"
         "## `torch-2.9.0-cpu` on `box`\n"
         "| function | status | tests passed | cold ms | steady µs |\n"
         "| --- | --- | ---: | ---: | ---: |\n"
         "| `torch.cat` | pass | 1/1 | 1.50 | 20.0 |\n"
         "| `torch.nn.Conv2d` | pass | 1/1 | 1.50 | 20.0 |\n"
         "## `torch-2.9.0-xla` on `box`\n"
-        "| function | status | tests passed | cold ms | steady µs |\n"
-        "| --- | --- | ---: | ---: | ---: |\n"
-        "| `torch.cat` | pass | 1/1 | 12.3 | 1,235 |\n"
-        "| `torch.dot` | partial | 1/3 (1 flaky) | 1.50 | 20.0 |\n"
-        "| `torch.new` | none | - | - | - |\n"
-        "| `torch.nn.Conv2d` | complete | 0/1 | - | - |\n"
+        "| function | status | ran on | tests passed | cold ms | steady µs |\n"
+        "| --- | --- | --- | ---: | ---: | ---: |\n"
+        "| `torch.cat` | pass | host | 1/1 | 12.3 | 1,235 |\n"
+        "| `torch.dot` | partial | device | 1/3 (1 flaky) | 1.50 | 20.0 |\n"
+        "| `torch.new` | none | - | - | - | - |\n"
+        "| `torch.nn.Conv2d` | complete | - | 0/1 | - | - |\n"
         "### Why tests did not pass\n"
-        "| function | status | category | evidence |\n"
-        "| --- | --- | --- | --- |\n"
-        "| `torch.nn.Conv2d` | complete | timeout | timed out: no result within 900 s |\n"
-        "| `torch.dot` | partial | crash | crashed: the worker was ended by SIGSEGV (and 1 more) |\n"
+        "| function | status | category | fails | evidence |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| `torch.nn.Conv2d` | complete | timeout | - | timed out: no result within 900 s |\n"
+        "| `torch.dot` | partial | crash | - | crashed: the worker was ended by SIGSEGV (and 1 more) |\n"
         "### Did not run\n"
         "| function | reason | tests |\n"
         "| --- | --- | ---: |\n"
         "| `torch.new` | torch.new is not in this version | 1 |\n"
         "### Passed, but not on the device\n"
-        "| function | ran on | tests |\n"
-        "| --- | --- | ---: |\n"
-        "| `torch.cat` | host | 1 |"
+        "| function | ran on | on the host | tests |\n"
+        "| --- | --- | --- | ---: |\n"
+        "| `torch.cat` | host | aten::nonzero, aten::sort | 1 |"
     )
 
 
@@ -108,8 +109,8 @@ def test_the_terminal_shows_all_within_its_width(
     if width == 60:
         return  # Names take two lines there.
     rows = {tuple(line.split()) for line in shown.splitlines()}
-    assert ("torch-2.9.0-xla", "box", "33.3", "33.3", "33.3", "4", "1") in rows
-    assert ("torch.cat", "pass", "1/1", "12.3", "1,235") in rows
+    assert ("torch-2.9.0-xla", "box", "33.3", "33.3", "33.3", "4", "1", "-") in rows
+    assert ("torch.cat", "pass", "host", "1/1", "12.3", "1,235") in rows
 
 
 def test_the_evidence_is_the_first_line_that_says_something(write: Write, make_run: Make, make_result: Make) -> None:

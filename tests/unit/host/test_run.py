@@ -50,14 +50,32 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
 
 def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
     options = ["--function", "fake.i*", "--function", "fake.scale", "--runs", "2", "--protocol", "cold"]
-    options += ["--timeout", "1.5", "--steady-budget", "0.25", "--resume", "--out", "elsewhere", "--shuffle", "7"]
+    options += [
+        "--timeout",
+        "1.5",
+        "--steady-budget",
+        "0.25",
+        "--resume",
+        "--out",
+        "elsewhere",
+        "--shuffle",
+        "7",
+        "--sync",
+        "study",
+    ]
     done = clone.portbench("run", "fake-cpu", *CURRENT, *options)
     assert done.returncode == 0, done.stderr
     manifest, out = clone.root / "manifests" / "study" / "fake.json", clone.root / "elsewhere"
     expected = f"--framework fake --device cpu --manifest {manifest} --out {out} --runs 2 --protocol cold"
     expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale"
-    expected += " --shuffle 7 --resume --progress json"
+    expected += " --sync study --shuffle 7 --resume --progress json"
     assert asked_of(clone, out="elsewhere") == expected.split()
+
+
+def test_what_is_usual_is_not_said_to_a_runner_that_may_not_know_it(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, "--sync", "complete")
+    assert done.returncode == 0, done.stderr
+    assert "--sync" not in asked_of(clone)
 
 
 def test_the_runner_starts_in_the_clone_wherever_the_user_stands(clone: Clone) -> None:
@@ -138,7 +156,19 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_goes_on_is_print
     clone: Clone, number: signal.Signals
 ) -> None:
     clone.add_version("torch", "1.12.0")
-    options = [*CURRENT, "--manifest", "study", "--function", "fake.[a-z]*", "--runs", "2", "--out", "my results"]
+    options = [
+        *CURRENT,
+        "--manifest",
+        "study",
+        "--function",
+        "fake.[a-z]*",
+        "--runs",
+        "2",
+        "--sync",
+        "study",
+        "--out",
+        "my results",
+    ]
     process, tell = clone.start("run", "fake-cpu", "torch-cpu", *options, stand_in="waits")
     assert tell.readline() == "ready\n"
     process.send_signal(number)
@@ -155,6 +185,7 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_goes_on_is_print
     assert "--resume" in asked
     assert asked[asked.index("--function") + 1] == "fake.[a-z]*"
     assert asked[asked.index("--runs") + 1] == "2"
+    assert asked[asked.index("--sync") + 1] == "study"
     assert "torch" not in stdout
 
 
@@ -196,7 +227,9 @@ def test_a_mistake_is_one_error_before_anything_runs(
     assert not (clone.root / "results").exists() or not list((clone.root / "results").iterdir())
 
 
-@pytest.mark.parametrize("option", [["--runs", "0"], ["--timeout", "0"], ["--protocol", "hot"], ["--backend", "vm"]])
+@pytest.mark.parametrize(
+    "option", [["--runs", "0"], ["--timeout", "0"], ["--protocol", "hot"], ["--sync", "no"], ["--backend", "vm"]]
+)
 def test_an_option_out_of_range_is_wrong_usage(clone: Clone, option: list[str]) -> None:
     done = clone.portbench("run", "fake-cpu", *option)
     assert done.returncode == 2

@@ -1,0 +1,82 @@
+"""What first calls were spent on, by the framework's own counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from portbench.analysis import Row, Target
+from portbench.report_figures import NOTHING, in_ms, percent
+from portbench.report_section import Section
+
+_PARTS = ("trace", "lower", "compile", "to_device", "execute", "from_device")
+_TITLES = tuple(part.replace("_", " ") for part in _PARTS)
+_OVERLAP = (
+    "A call is left out (overlapping) where its parts add up to more than it took, since times stand within times or "
+    "ran side by side; what the framework does not tell is blank and stands in the rest."
+)
+
+
+def of_targets(entries: Sequence[Row]) -> Iterator[Section]:
+    """One row for each target: the share of each part."""
+    rows = []
+    for entry in entries:
+        total = _sum([function["cold_split"] for function in entry["functions"] if function["cold_split"]])
+        if total:
+            whole = total["total_ns"]
+            mean = whole / total["calls"] if total["calls"] else None
+            parts = [_share(total["parts_ns"].get(part), whole) for part in _PARTS]
+            rows.append(
+                (
+                    str(Target(**entry["target"])),
+                    entry["machine"],
+                    str(total["calls"]),
+                    in_ms(mean),
+                    *parts,
+                    percent(total["rest_ns"], whole),
+                    str(total["overlapping_calls"]),
+                )
+            )
+    if rows:
+        yield Section(
+            "What first calls were spent on, in percent",
+            ("target", "machine"),
+            ("calls", "mean ms", *_TITLES, "rest", "overlapping"),
+            (),
+            tuple(rows),
+            f"Over the timed first calls of the passing tests. {_OVERLAP}",
+        )
+
+
+def of_functions(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
+    """One row for each function of a target: milliseconds of a first call, in the mean."""
+    split = [(name, function["cold_split"]) for name, function in functions if function["cold_split"]]
+    told = [part for part in _PARTS if any(part in parts["parts_ns"] for _, parts in split)]
+    if told:
+        yield Section(
+            "What first calls were spent on, in ms",
+            ("function",),
+            ("calls", "mean", *(part.replace("_", " ") for part in told), "rest", "overlapping"),
+            (),
+            tuple((name, *_means(parts, told)) for name, parts in split),
+        )
+
+
+def _means(split: Row, told: Sequence[str]) -> Iterator[str]:
+    calls = split["calls"]
+    yield str(calls)
+    for ns in (split["total_ns"], *(split["parts_ns"].get(part) for part in told), split["rest_ns"]):
+        yield in_ms(ns / calls) if calls and ns is not None else NOTHING
+    yield str(split["overlapping_calls"])
+
+
+def _sum(splits: Sequence[Row]) -> Row | None:
+    if not splits:
+        return None
+    total: Row = {name: sum(split[name] for split in splits) for name in splits[0] if name != "parts_ns"}
+    told = {part for split in splits for part in split["parts_ns"]}
+    total["parts_ns"] = {part: sum(split["parts_ns"].get(part, 0.0) for split in splits) for part in told}
+    return total
+
+
+def _share(part: float | None, whole: float) -> str:
+    return "" if part is None else percent(part, whole)

@@ -1,0 +1,98 @@
+"""What a report says of synchronisation: whether waiting was proven, and what the study's points of it leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import median
+
+from portbench.analysis import Row, Target
+from portbench.report_figures import NOTHING, in_ms, in_us, significant
+from portbench.report_section import Section
+
+_RATIO = (
+    "Ratio: the time with the study's points of synchronisation over the time with the complete wait, over tests that "
+    "passed with both. Below 1 the study's clock stopped before the work was done."
+)
+
+
+def not_proven(entries: Sequence[Row]) -> Iterator[Section]:
+    """The targets of which it was not proven that their clock sees the work of the device."""
+    rows = [
+        (
+            str(Target(**entry["target"])),
+            entry["machine"],
+            str(entry["proofs"]["failed"]),
+            str(entry["proofs"]["passed"] + entry["proofs"]["failed"]),
+            entry["proofs"]["reason"] or NOTHING,
+        )
+        for entry in entries
+        if entry["proofs"]["failed"]
+    ]
+    if rows:
+        yield Section(
+            "No latencies: waiting was not proven",
+            ("target", "machine"),
+            ("workers", "of"),
+            ("reason",),
+            tuple(rows),
+            "Before a worker times anything, four times the work must take the clock at least 2.5 times as long. What "
+            "ran in these workers has outcomes and no latencies.",
+        )
+
+
+def side_by_side(entries: Sequence[Row], times: Sequence[Row]) -> Iterator[Section]:
+    """Both synchronisations: one table of all targets, then one of each target's functions.
+
+    ``entries``: those of the summary with the study's points; ``times``: the rows of sql/synchronisation.sql.
+    """
+    of_target: dict[tuple[Target, str], list[Row]] = {}
+    for row in times:
+        target = Target(row["framework"], row["version"], row["device"])
+        of_target.setdefault((target, row["machine"]), []).append(row)
+    keys = [(Target(**entry["target"]), entry["machine"]) for entry in entries]
+    if keys:
+        rows = tuple((str(key[0]), key[1], *_overall(of_target.get(key, []))) for key in keys)
+        numbers = ("functions", "cold", "steady")
+        title = "Synchronisation: median ratio over functions"
+        yield Section(title, ("target", "machine"), numbers, ("",), rows, _RATIO)
+    for key in keys:
+        if key in of_target:
+            yield Section(
+                f"Synchronisation of {key[0]} on {key[1]}",
+                ("function",),
+                ("cold ms", "study's", "ratio", "steady µs", "study's", "ratio"),
+                (),
+                tuple((_named(row), *_figures(row)) for row in of_target[key]),
+            )
+
+
+def _overall(rows: Sequence[Row]) -> tuple[str, ...]:
+    if not rows:
+        return "0", NOTHING, NOTHING, "nothing passed with both: run it with --sync complete and with --sync study"
+    return str(len(rows)), _median(map(_cold_ratio, rows)), _median(map(_steady_ratio, rows)), ""
+
+
+def _figures(row: Row) -> Iterator[str]:
+    yield from (in_ms(row["cold_ns"]), in_ms(row["study_cold_ns"]), _shown(_cold_ratio(row)))
+    yield from (in_us(row["steady_ns"]), in_us(row["study_steady_ns"]), _shown(_steady_ratio(row)))
+
+
+def _ratio(complete: str, study: str) -> Callable[[Row], float | None]:
+    return lambda row: row[study] / row[complete] if row[complete] and row[study] is not None else None
+
+
+_cold_ratio = _ratio("cold_ns", "study_cold_ns")
+_steady_ratio = _ratio("steady_ns", "study_steady_ns")
+
+
+def _median(ratios: Iterable[float | None]) -> str:
+    known = [ratio for ratio in ratios if ratio is not None]
+    return _shown(median(known) if known else None)
+
+
+def _shown(ratio: float | None) -> str:
+    return NOTHING if ratio is None else significant(ratio)
+
+
+def _named(row: Row) -> str:
+    return f"{row['function']} (successor of {row['successor_of']})" if row["successor_of"] else str(row["function"])

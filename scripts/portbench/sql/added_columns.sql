@@ -1,0 +1,39 @@
+-- The columns that tables got after version 1 of the study format, without rows: a table that lacks them is read as if they
+-- stood there and were null.
+CREATE OR REPLACE TEMP VIEW added_runs AS
+SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync
+WHERE false;
+
+CREATE OR REPLACE TEMP VIEW added_samples AS
+SELECT NULL::VARCHAR AS successor_of, NULL::VARCHAR AS sync
+WHERE false;
+
+CREATE OR REPLACE TEMP VIEW added_results AS
+WITH again AS (
+    SELECT
+        NULL::STRUCT(
+            outcome VARCHAR,
+            reason VARCHAR,
+            category VARCHAR,
+            error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])
+        ) AS nothing
+)
+SELECT
+    NULL::VARCHAR AS successor_of,
+    NULL::VARCHAR AS sync,
+    NULL::VARCHAR[] AS host_operations,
+    NULL::VARCHAR AS numbers,
+    NULL::STRUCT(dtype VARCHAR, device DOUBLE, host DOUBLE, other_seed DOUBLE) AS deviation,
+    nothing AS control,
+    nothing AS strict,
+    NULL::STRUCT(
+        passed BOOLEAN,
+        reason VARCHAR,
+        units BIGINT,
+        base_ns BIGINT,
+        grown_ns BIGINT,
+        ratio DOUBLE,
+        left_ns BIGINT
+    ) AS proof
+FROM again
+WHERE false;

@@ -1,0 +1,89 @@
+-- What was found out beside the outcome of each test: what is to be said of its values, whether it fails elsewhere too, what
+-- of it ran on the host, and whether its worker's clock saw the work. On the views of analysis.sql.
+
+CREATE TEMP VIEW number_verdicts AS
+SELECT framework, version, device, machine, sync, function, successor_of, numbers AS seen, count(DISTINCT test) AS tests
+FROM told
+WHERE numbers IS NOT NULL
+GROUP BY ALL;
+
+-- The greatest deviation of all runs; null, which is not finite or of another shape, is greater than any.
+CREATE TEMP VIEW wrong_values AS
+SELECT
+    framework, version, device, machine, sync, function, successor_of, test,
+    count(*) AS runs,
+    min(deviation.dtype) AS dtype,
+    CASE WHEN bool_and(deviation.device IS NOT NULL) THEN max(deviation.device) END AS deviation_on_device,
+    max(deviation.host) AS deviation_on_host
+FROM told
+WHERE numbers = 'wrong'
+GROUP BY ALL;
+
+-- Tests that failed on a device, by what came of them on the CPU. One that ever failed there is not the device's to answer for.
+CREATE TEMP VIEW controls AS
+WITH of_test AS (
+    SELECT
+        framework, version, device, machine, sync, function, successor_of, test,
+        CASE
+            WHEN coalesce(bool_or(control.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'on_cpu_too'
+            WHEN coalesce(bool_or(control.outcome = 'passed'), false) THEN 'only_on_device'
+            ELSE 'unknown'
+        END AS seen
+    FROM told
+    WHERE device <> 'cpu' AND outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
+    GROUP BY framework, version, device, machine, sync, function, successor_of, test
+)
+SELECT * EXCLUDE (test), count(*) AS tests
+FROM of_test
+GROUP BY ALL;
+
+-- Tests that failed by precision, by what came of them with the full precision of each dtype.
+CREATE TEMP VIEW strict_modes AS
+WITH of_test AS (
+    SELECT
+        framework, version, device, machine, sync, function, successor_of, test,
+        CASE
+            WHEN coalesce(bool_or(strict.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'failed'
+            WHEN coalesce(bool_or(strict.outcome = 'passed'), false) THEN 'passed'
+            ELSE 'unknown'
+        END AS seen
+    FROM told
+    WHERE device <> 'cpu' AND category = 'precision'
+    GROUP BY framework, version, device, machine, sync, function, successor_of, test
+)
+SELECT * EXCLUDE (test), count(*) AS tests
+FROM of_test
+GROUP BY ALL;
+
+CREATE TEMP VIEW operations_on_host AS
+WITH named AS (
+    SELECT DISTINCT
+        framework, version, device, machine, sync, function, successor_of, test,
+        unnest(host_operations) AS seen
+    FROM told
+    WHERE outcome = 'passed' AND placement IN ('host', 'mixed')
+)
+SELECT * EXCLUDE (test), count(*) AS tests
+FROM named
+GROUP BY ALL;
+
+CREATE TEMP VIEW unproven AS
+SELECT framework, version, device, machine, sync, function, successor_of, 'tests' AS seen, count(DISTINCT test) AS tests
+FROM told
+WHERE NOT proof.passed
+GROUP BY ALL;
+
+-- In how many workers it was proven that the clock sees the work of the device, and why it was not in the worst of the others.
+CREATE TEMP VIEW proofs AS
+WITH of_worker AS (
+    SELECT DISTINCT framework, version, device, machine, sync, run_id, worker, proof
+    FROM told
+    WHERE proof IS NOT NULL
+)
+SELECT
+    framework, version, device, machine, sync,
+    count(*) FILTER (proof.passed) AS passed,
+    count(*) FILTER (NOT proof.passed) AS failed,
+    min({ratio: proof.ratio, reason: coalesce(proof.reason, '')}) FILTER (NOT proof.passed) AS worst
+FROM of_worker
+GROUP BY ALL;
