@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from typing import Mapping
 
 MODULE = "torch"
 NAMESPACE = "torch"
 PACKAGES = ("torch",)
-DEVICES = ("cpu",)
-FORKS_AFTER_IMPORT = ("cpu",)
+DEVICES = ("cpu", "gpu", "tpu", "xla")
+FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla")
+"""CUDA refuses to work in a fork of a process that has imported PyTorch 1.12."""
 
 
 def variables(device: str) -> Mapping[str, str]:
-    """None: on the CPU PyTorch runs as the user has set it up."""
+    """What chooses the device of torch_xla: PJRT_DEVICE from 2.0 on, XRT_TPU_CONFIG before. What names another TPU
+    than this machine's own is the user's to say."""
+    if device == "xla":
+        return {"PJRT_DEVICE": "CPU"}
+    if device == "tpu":
+        xrt = os.environ.get("XRT_TPU_CONFIG", "localservice;0;localhost:51011")
+        return {"PJRT_DEVICE": "TPU", "XRT_TPU_CONFIG": xrt}
     return {}

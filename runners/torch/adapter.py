@@ -1,52 +1,81 @@
-"""Adapter of PyTorch, from 1.12 on. Implements runners.core.adapter.Adapter."""
+"""Adapter of PyTorch, from 1.12 on. Implements runners.core.adapter.Adapter.
+
+What differs between kinds of devices is in one module for each, all alike: ``host`` (cpu), ``cuda`` (gpu) and ``xla``
+(tpu, xla).
+"""
 
 from __future__ import annotations
 
-import contextlib
-from typing import Any, ContextManager, Mapping
+import importlib
+import warnings
+from typing import Any, Callable, ContextManager, Mapping
 
 import numpy as np
 import torch
 
-from runners.core.errors import DeviceUnavailable
+from runners.core.adapter import Watched
+
+_KINDS = {"cpu": "host", "gpu": "cuda", "tpu": "xla", "xla": "xla"}
+_kind: Any = None
 
 
 def version() -> str:
     return torch.__version__.split("+")[0]
 
 
+def prepare(device: str) -> None:
+    global _kind
+    _kind = importlib.import_module(f"runners.torch.{_KINDS[device]}")
+
+
 def open_device(device: str) -> torch.device:
-    if device != "cpu":
-        raise DeviceUnavailable(f"the PyTorch adapter cannot open a {device}", "Use torch-cpu.")
-    return torch.device("cpu")
+    prepare(device)
+    return _kind.open_device(device)  # type: ignore[no-any-return]
 
 
 def device_facts(device: torch.device) -> Mapping[str, Any]:
     return {
-        "kind": device.type,
+        **_kind.facts(device),
         "threads": torch.get_num_threads(),
         "interop_threads": torch.get_num_interop_threads(),
         "default_dtype": str(torch.get_default_dtype()),
+        "float32_matmul_precision": _precision(),
         "mkl": torch.backends.mkl.is_available(),
         "mkldnn": torch.backends.mkldnn.is_available(),
     }
 
 
+def _precision() -> str:
+    with warnings.catch_warnings():
+        # That there is a newer way to say it, which differs between kinds of devices.
+        warnings.simplefilter("ignore")
+        return torch.get_float32_matmul_precision()
+
+
+def device_state(device: torch.device) -> Mapping[str, Any]:
+    return _kind.state(device)  # type: ignore[no-any-return]
+
+
 def scope(device: torch.device) -> ContextManager[object]:
-    return contextlib.nullcontext()
+    return _kind.scope(device)  # type: ignore[no-any-return]
+
+
+def strict() -> ContextManager[object]:
+    return _kind.strict()  # type: ignore[no-any-return]
 
 
 def seed(seed: int) -> None:
     torch.manual_seed(seed)
+    _kind.seed(seed)
 
 
 def tensor(array: Any, dtype: str, device: torch.device, layout: str) -> torch.Tensor:
     kind = getattr(torch, dtype)
     if layout == "transposed" and array.ndim > 1:
-        return torch.tensor(array.swapaxes(-1, -2)).to(device, kind).transpose(-1, -2)
+        return torch.tensor(array.swapaxes(-1, -2), device="cpu").to(kind).to(device).transpose(-1, -2)
     if layout == "strided" and array.ndim > 0:
-        return torch.tensor(np.repeat(array, 2, axis=-1)).to(device, kind)[..., ::2]
-    return torch.tensor(array).to(device, kind)
+        return torch.tensor(np.repeat(array, 2, axis=-1), device="cpu").to(kind).to(device)[..., ::2]
+    return torch.tensor(array, device="cpu").to(kind).to(device)
 
 
 def dtype(name: str) -> torch.dtype:
@@ -62,12 +91,33 @@ def dtype_name(leaf: Any) -> str | None:
 
 def to_numpy(leaf: torch.Tensor) -> Any:
     dense = leaf.detach() if leaf.layout == torch.strided else leaf.detach().to_dense()
-    host = dense.cpu().resolve_conj().resolve_neg()
+    host = _kind.read(dense).resolve_conj().resolve_neg()
     return (host.float() if host.dtype == torch.bfloat16 else host).numpy()
 
 
 def wait(output: Any) -> None:
-    """Nothing to wait for on the CPU: an operation has ended when its call returns."""
+    _kind.wait()
+
+
+def wait_as_study(output: Any) -> None:
+    _kind.wait_as_study()
+
+
+def work(units: int, device: torch.device) -> Callable[[], Any]:
+    generator = torch.Generator().manual_seed(0)
+    # Of such a matrix the products neither vanish nor overflow.
+    step = (torch.randn(512, 512, generator=generator, device="cpu") / 512**0.5).to(device)
+    start = torch.randn(64 * units, 512, generator=generator, device="cpu").to(device)
+    wait((step, start))
+
+    def products() -> Any:
+        output = start
+        for _ in range(8):
+            output = output @ step
+        # Of the sum alone a compiler could leave out rows or columns of the products.
+        return {"sum": (output.abs().sum(),)}
+
+    return products
 
 
 def location(leaf: Any) -> str | None:
@@ -75,8 +125,12 @@ def location(leaf: Any) -> str | None:
 
 
 def on_device(location: str, device: torch.device) -> bool:
-    return torch.device(location).type == device.type
+    return location == str(device)
 
 
-def counters() -> dict[str, int]:
-    return {}
+def watch(device: torch.device) -> ContextManager[Watched]:
+    return _kind.watch(device)  # type: ignore[no-any-return]
+
+
+def counters() -> Mapping[str, int]:
+    return _kind.counters()  # type: ignore[no-any-return]

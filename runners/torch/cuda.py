@@ -1,0 +1,171 @@
+"""PyTorch on CUDA."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from typing import Any, ContextManager, Iterator, Mapping
+
+import torch
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
+
+from runners.core import devices
+from runners.core.adapter import Watched
+from runners.core.errors import DeviceUnavailable
+from runners.torch.watching import seeing
+
+_NODES = ("/dev/nvidia[0-9]*",)
+_HELD = ("out of memory", "busy or unavailable")
+_OTHER_WHEEL = "no kernel image"
+
+
+def open_device(device: str) -> torch.device:
+    if torch.version.cuda is None or not torch.backends.cuda.is_built():
+        raise DeviceUnavailable(
+            f"this PyTorch {torch.__version__} was built without CUDA", "Use an environment or image for torch-gpu."
+        )
+    opened = torch.device("cuda", 0)
+    try:
+        with warnings.catch_warnings():
+            # What it warns of here, an old driver or an unknown architecture, fails below and is told once.
+            warnings.simplefilter("ignore")
+            torch.cuda.init()
+            one = torch.ones(1, device=opened)
+            _computes = (one + one).item()
+            torch.ones(8, 8, device=opened) @ torch.ones(8, 8, device=opened)
+            torch.cuda.synchronize()
+    except (RuntimeError, AssertionError) as error:
+        raise _refused(error) from error
+    return opened
+
+
+def _refused(error: Exception) -> DeviceUnavailable:
+    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    if _OTHER_WHEEL in said:
+        capability = ".".join(map(str, torch.cuda.get_device_capability(0)))
+        return DeviceUnavailable(
+            f"{torch.cuda.get_device_name(0)} has the compute capability {capability}, and this PyTorch"
+            f" {torch.__version__} was built for {', '.join(torch.cuda.get_arch_list())} alone",
+            "Use a newer PyTorch, or a build of this one for a newer CUDA.",
+        )
+    held = devices.holders(_NODES) if any(word in said for word in _HELD) else []
+    if held:
+        return DeviceUnavailable(f"the GPU is held by {', '.join(held)}: {said}", "End what holds it, then run again.")
+    return DeviceUnavailable(
+        f"there is no CUDA device for PyTorch: {said.split('. ')[0]}",
+        "nvidia-smi must list one; a container sees it with --gpus all.",
+    )
+
+
+def facts(device: torch.device) -> Mapping[str, Any]:
+    properties = torch.cuda.get_device_properties(device)
+    found = {
+        "model": properties.name,
+        "memory_bytes": properties.total_memory,
+        "compute_capability": f"{properties.major}.{properties.minor}",
+        "multiprocessors": properties.multi_processor_count,
+    }
+    found.update(devices.nvidia_facts(device.index or 0))
+    return {
+        **found,
+        "kind": "gpu",
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version(),
+        "architectures": ", ".join(torch.cuda.get_arch_list()),
+        **_switches(),
+        "cudnn_benchmark": torch.backends.cudnn.benchmark,
+        "cudnn_deterministic": torch.backends.cudnn.deterministic,
+    }
+
+
+def state(device: torch.device) -> Mapping[str, Any]:
+    return devices.nvidia_state(device.index or 0)
+
+
+def read(leaf: torch.Tensor) -> torch.Tensor:
+    return leaf.cpu()
+
+
+def scope(device: torch.device) -> ContextManager[object]:
+    return contextlib.nullcontext()
+
+
+_SWITCHES = (
+    ("matmul_tf32", "cuda.matmul.allow_tf32"),
+    ("cudnn_tf32", "cudnn.allow_tf32"),
+    ("matmul_fp16_sums", "cuda.matmul.allow_fp16_reduced_precision_reduction"),
+    ("matmul_bf16_sums", "cuda.matmul.allow_bf16_reduced_precision_reduction"),
+)
+"""What lets products be coarser than their dtype, by its name in the facts; not every version has each."""
+
+
+def _switches() -> dict[str, bool]:
+    found = {}
+    for name, path in _SWITCHES:
+        holder, switch = _switch(path)
+        with contextlib.suppress(AttributeError, AssertionError, RuntimeError):
+            found[name] = bool(getattr(holder, switch))
+    return found
+
+
+def _switch(path: str) -> tuple[Any, str]:
+    holder: Any = torch.backends
+    *modules, switch = path.split(".")
+    for module in modules:
+        holder = getattr(holder, module)
+    return holder, switch
+
+
+@contextlib.contextmanager
+def strict() -> Iterator[None]:
+    paths = dict(_SWITCHES)
+    before = _switches()
+    for name in before:
+        setattr(*_switch(paths[name]), False)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(*_switch(paths[name]), value)
+
+
+def seed(seed: int) -> None:
+    """torch.manual_seed has seeded every CUDA device."""
+
+
+def wait() -> None:
+    torch.cuda.synchronize()
+
+
+wait_as_study = wait
+
+
+@contextlib.contextmanager
+def watch(device: torch.device) -> Iterator[Watched]:
+    """Operations as they are dispatched, and the time of their kernels. What a kernel's own code does on the host
+    cannot be seen: linalg.eig sends its matrix to LAPACK."""
+    watched = Watched()
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA]) as profiled, seeing(device) as seen:
+        yield watched
+        torch.cuda.synchronize()
+    watched.operations = seen
+    watched.counters["kernel_ns"] = kernel_ns(profiled.events())
+
+
+def kernel_ns(events: Any) -> int:
+    """The sum of the times of the kernels among a profiler's events: no copies, and no names for spans of them."""
+    kernels = [
+        event
+        for event in events
+        if event.device_type == DeviceType.CUDA
+        and not event.name.startswith(("Memcpy", "Memset"))
+        and not getattr(event, "is_user_annotation", False)
+    ]
+    return round(1000 * sum(event.time_range.elapsed_us() for event in kernels))
+
+
+def counters() -> Mapping[str, int]:
+    """None: CUDA counts nothing cheaply."""
+    return {}

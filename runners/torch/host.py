@@ -1,0 +1,66 @@
+"""PyTorch on the CPU: nothing is queued, nothing is elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, ContextManager, Iterator, Mapping
+
+import torch
+
+from runners.core.adapter import Watched
+from runners.torch.watching import seeing
+
+
+def open_device(device: str) -> torch.device:
+    return torch.device("cpu")
+
+
+def facts(device: torch.device) -> Mapping[str, Any]:
+    return {"kind": "cpu"}
+
+
+def state(device: torch.device) -> Mapping[str, Any]:
+    return {}
+
+
+def read(leaf: torch.Tensor) -> torch.Tensor:
+    return leaf.cpu()
+
+
+def scope(device: torch.device) -> ContextManager[object]:
+    return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def strict() -> Iterator[None]:
+    """From 2.2 on a CPU may be allowed to multiply float32 in bfloat16."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def seed(seed: int) -> None:
+    pass
+
+
+def wait() -> None:
+    """Nothing to wait for: an operation has ended when its call returns."""
+
+
+def wait_as_study() -> None:
+    pass
+
+
+@contextlib.contextmanager
+def watch(device: torch.device) -> Iterator[Watched]:
+    watched = Watched()
+    with seeing(device) as seen:
+        yield watched
+    watched.operations = seen
+
+
+def counters() -> Mapping[str, int]:
+    return {}

@@ -1,0 +1,218 @@
+"""PyTorch through torch_xla: a TPU, or XLA's own CPU device. From 2.0 on over PJRT, before over XRT."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any, ContextManager, Iterator, Mapping
+
+import torch
+
+from runners.core import devices
+from runners.core.adapter import Operation, Watched
+from runners.core.errors import DeviceUnavailable
+from runners.torch.watching import only_moves, seeing
+
+_missing = ""
+_available = torch.cuda.is_available
+try:
+    # Parts of PyTorch that torch_xla imports ask this, after which torch.cuda works in no process forked from here.
+    torch.cuda.is_available = lambda: False
+    import torch_xla
+    import torch_xla.core.xla_model as xm
+    import torch_xla.debug.metrics as metrics
+
+    _sync = getattr(torch_xla, "sync", xm.mark_step)
+except ImportError as error:
+    _missing = str(error)
+finally:
+    torch.cuda.is_available = _available
+
+_NODES = ("/dev/accel[0-9]*", "/dev/accel/accel[0-9]*", "/dev/vfio/[0-9]*")
+
+
+def open_device(device: str) -> torch.device:
+    if _missing:
+        raise DeviceUnavailable(
+            f"PyTorch reaches the device '{device}' through torch_xla, which cannot be imported: {_missing}",
+            f"Use an environment or image made for it, such as torch-{device}.",
+        )
+    if device == "tpu":
+        _demand_tpu()
+    try:
+        opened = torch_xla.device() if hasattr(torch_xla, "device") else xm.xla_device()
+        hardware = xm.xla_device_hw(opened)
+    except (RuntimeError, OSError) as error:
+        raise _refused(device, error) from error
+    expected = {"tpu": "TPU", "xla": "CPU"}[device]
+    if hardware != expected:
+        raise DeviceUnavailable(f"torch_xla opened a {hardware} where a {expected} was asked for")
+    return torch.device(opened)
+
+
+def _demand_tpu() -> None:
+    """Without a TPU libtpu would ask the cloud for one, for minutes."""
+    remote = not os.environ.get("XRT_TPU_CONFIG", "localservice").startswith("localservice")
+    if not remote and not devices.tpu_facts().get("device_nodes"):
+        raise DeviceUnavailable(
+            "there is no TPU on this machine: none of /dev/accel0, /dev/accel/accel0 and /dev/vfio/0 is there",
+            "Run on a TPU VM; a container needs --privileged to see its TPU.",
+        )
+
+
+def _refused(device: str, error: Exception) -> DeviceUnavailable:
+    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    held = devices.holders(_NODES) if device == "tpu" else []
+    if held:
+        return DeviceUnavailable(
+            f"the TPU is held by {', '.join(held)}: {said}", "A TPU has one holder: end the other."
+        )
+    return DeviceUnavailable(f"torch_xla cannot open the device '{device}': {said}")
+
+
+def facts(device: torch.device) -> Mapping[str, Any]:
+    found = {
+        "kind": "xla",
+        "torch_xla": torch_xla.__version__,
+        "hardware": xm.xla_device_hw(device),
+        "devices": len(xm.get_xla_supported_devices()),
+        "runtime": "PJRT" if hasattr(torch_xla, "runtime") else "XRT",
+        "matmul_precision": _precision(),
+        "xla_flags": os.environ.get("XLA_FLAGS", "").strip(),
+    }
+    if found["hardware"] == "TPU":
+        found.update(devices.tpu_facts(), kind="tpu", libtpu_flags=os.environ.get("LIBTPU_INIT_ARGS", "").strip())
+        limit = _memory(device).get("bytes_limit")
+        if limit is not None:
+            found["memory_bytes"] = limit
+    return found
+
+
+def state(device: torch.device) -> Mapping[str, Any]:
+    return {f"memory_{name}": value for name, value in _memory(device).items() if name != "bytes_limit"}
+
+
+def _memory(device: torch.device) -> dict[str, int]:
+    """As torch_xla has it, in bytes; empty where the runtime does not tell."""
+    try:
+        told = xm.get_memory_info(device)
+    except RuntimeError:
+        return {}
+    if "kb_total" in told:  # XRT
+        return {"bytes_limit": 1024 * told["kb_total"], "bytes_used": 1024 * (told["kb_total"] - told["kb_free"])}
+    return {name: int(told[name]) for name in ("bytes_limit", "bytes_used", "peak_bytes_used") if name in told}
+
+
+def _precision() -> str | None:
+    """Of products and convolutions of float32; a TPU's default is one pass in bfloat16."""
+    told = getattr(torch_xla._XLAC, "_xla_get_mat_mul_precision", None)
+    return told() if told else None
+
+
+def read(leaf: torch.Tensor) -> torch.Tensor:
+    """torch_xla 2.9 reads complex128 back without its imaginary part; its parts come whole."""
+    if leaf.dtype == torch.complex128 and leaf.device.type == "xla":
+        return torch.complex(leaf.real.cpu(), leaf.imag.cpu())
+    return leaf.cpu()
+
+
+def scope(device: torch.device) -> ContextManager[object]:
+    return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def strict() -> Iterator[None]:
+    before = _precision()
+    if before is None:
+        torch_xla._XLAC._xla_set_use_full_mat_mul_precision(use_full_mat_mul_precision=True)
+    else:
+        torch_xla._XLAC._xla_set_mat_mul_precision("highest")
+    try:
+        yield
+    finally:
+        if before is None:
+            torch_xla._XLAC._xla_set_use_full_mat_mul_precision(use_full_mat_mul_precision=False)
+        else:
+            torch_xla._XLAC._xla_set_mat_mul_precision(before)
+
+
+def seed(seed: int) -> None:
+    """torch.manual_seed leaves XLA's random state alone."""
+    xm.set_rng_state(seed)
+
+
+def wait() -> None:
+    """A step only launches what was traced, whatever it is told of waiting."""
+    _sync()
+    xm.wait_device_ops()
+
+
+def wait_as_study() -> None:
+    xm.mark_step()
+
+
+@contextlib.contextmanager
+def watch(device: torch.device) -> Iterator[Watched]:
+    """What torch_xla lowered or left to the host it counts itself; what was dispatched elsewhere is seen beside it."""
+    watched = Watched()
+    wait()
+    before = _counted()
+    with seeing(device) as seen:
+        yield watched
+    after = _counted()
+    here = str(device)
+    watched.operations = [operation for operation in seen if operation.location != here]
+    fresh = {name: after[name] - before.get(name, 0) for name in after}
+    for name in _fallbacks(fresh):
+        watched.operations.append(Operation(name, "cpu"))
+        # The device's own entry was called, too, and passed it on.
+        fresh[f"xla::{_base(name)}"] = fresh.get(f"xla::{_base(name)}", 0) - fresh[name]
+    lowered = [name for name in fresh if name.startswith("xla::") and fresh[name] > 0]
+    watched.operations += [Operation(name, here) for name in lowered if not only_moves(_base(name))]
+
+
+def _counted() -> dict[str, int]:
+    return {name: metrics.counter_value(name) for name in metrics.counter_names()}
+
+
+def _base(name: str) -> str:
+    """``xla::add_symint`` and ``aten::add.Tensor`` are both ``add``."""
+    base = name.split("::")[1].split(".")[0]
+    return base[: -len("_symint")] if base.endswith("_symint") else base
+
+
+def _fallbacks(counted: Mapping[str, int]) -> list[str]:
+    """Operations that went to the host. Reading one number back is none."""
+    return [
+        name
+        for name, count in counted.items()
+        if name.startswith("aten::") and name != "aten::_local_scalar_dense" and count > 0
+    ]
+
+
+_METRICS = {
+    "LazyTracing": ("traces", "trace_ns"),
+    "CompileTime": ("compilations", "compile_ns"),
+    "ExecuteTime": ("executions", "execute_ns"),
+    "TransferToDeviceTime": ("to_device", "to_device_ns"),
+    "TransferFromDeviceTime": ("from_device", "from_device_ns"),
+    "TransferToServerTime": ("to_device", "to_device_ns"),
+    "TransferFromServerTime": ("from_device", "from_device_ns"),
+    "OutboundData": ("", "to_device_bytes"),
+    "InboundData": ("", "from_device_bytes"),
+}
+"""torch_xla's metrics, each a number of samples and their sum; XRT speaks of a server."""
+
+
+def counters() -> Mapping[str, int]:
+    found = {}
+    for metric in metrics.metric_names():
+        if metric in _METRICS:
+            count, total, _ = metrics.metric_data(metric)
+            samples, sums = _METRICS[metric]
+            found[sums] = int(total)
+            if samples:
+                found[samples] = count
+    counted = _counted()
+    found["fallbacks"] = sum(counted[name] for name in _fallbacks(counted))
+    return found
