@@ -11,10 +11,12 @@ import torch
 from runners.core import devices
 from runners.core.adapter import Operation, Watched
 from runners.core.errors import DeviceUnavailable
+from runners.torch import libpython
 from runners.torch.watching import only_moves, seeing
 
 _missing = ""
 _available = torch.cuda.is_available
+libpython.load()
 try:
     # Parts of PyTorch that torch_xla imports ask this, after which torch.cuda works in no process forked from here.
     torch.cuda.is_available = lambda: False
