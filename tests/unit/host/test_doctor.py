@@ -82,6 +82,15 @@ def test_a_target_whose_environment_is_made_is_ready(ask: Ask, clone: Clone) -> 
     assert not any(line.startswith("uv") for line in machine.asked), "nothing is to be downloaded"
 
 
+def test_xla_needs_no_device_and_cpus_environment_is_its_own(ask: Ask, clone: Clone) -> None:
+    make_environment(clone, "fake-cpu")
+    (clone.root / "images" / "fake" / "1.0.0" / "xla.Dockerfile").touch()
+    done = ask(Described(), "doctor", "fake-xla")
+    assert done.exit_code == 0, done.stdout
+    assert "fake-1.0.0-xla can run here, in a virtual environment" in done.stdout
+    assert lines(done)["environment"][1].startswith("made")
+
+
 def test_a_built_image_is_taken_before_an_environment(ask: Ask) -> None:
     done = ask(Described().with_docker(images=[IMAGE]), "doctor", "fake-cpu")
     assert done.exit_code == 0
