@@ -23,6 +23,14 @@ def building(trial: Trial, graph: Any = None) -> Iterator[tf.Graph]:
         yield graph
 
 
+@contextlib.contextmanager
+def beside(graph: tf.Graph) -> Iterator[tf.Graph]:
+    """The graph again, for what is host code by nature, such as savers and the sessions that hooks drive: text has no
+    kernels elsewhere. What is made inside lies where TensorFlow can place it."""
+    with graph.as_default(), tf.device(None):
+        yield graph
+
+
 def call_building(trial: Trial, graph: tf.Graph, *args: Any, **kwargs: Any) -> Any:
     """Times one call of the function inside a graph, each time that it is repeated as well."""
 

@@ -21,7 +21,7 @@ _one: Any = None
 def wait_behind(device: str) -> None:
     """From now on ``wait`` waits for this device. Compiles what it needs. Raises what the device raises."""
     global _device, _one
-    with tf.init_scope(), tf.device(device):
+    with context.eager_mode(), tf.device(device):
         # float32: integers of 32 bits are kept in the host's memory.
         _one = tf.constant(1.0, tf.float32)
     _device = device
@@ -37,6 +37,6 @@ def wait() -> None:
 
 
 def _run_last() -> None:
-    # A call may have ended inside of a graph, where it would only be added to that.
-    with tf.init_scope(), tf.device(_device):
+    # Inside of a graph, where a call may have ended, the operation would only be added to that.
+    with context.eager_mode(), tf.device(_device):
         tf.raw_ops.AddV2(x=_one, y=_one).numpy()

@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterable, Iterator
 
 import tensorflow as tf
 from tensorflow.core.protobuf import config_pb2
+from tensorflow.python.client import pywrap_tf_session as tf_session
 from tensorflow.python.client import session as sessions
 from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import ops, tensor_util
@@ -126,23 +127,30 @@ def _partition_graphs(run: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _sessions_tell(runs: list[Any]) -> Iterator[None]:
-    original = sessions.BaseSession.run
+    # Behind the public ``run``, which a caller may have taken from its class before.
+    original = sessions.BaseSession._run
 
-    def run(self: Any, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self: Any, handle: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         telling = config_pb2.RunOptions()
         if options is not None:
-            telling.CopyFrom(options)
+            telling.ParseFromString(tf_session.TF_GetBuffer(options))
         telling.output_partition_graphs = True
-        metadata = config_pb2.RunMetadata() if run_metadata is None else run_metadata
-        output = original(self, fetches, feed_dict, telling, metadata)
-        runs.append(metadata)
+        asked = tf_session.TF_NewBufferFromString(telling.SerializeToString())
+        told = tf_session.TF_NewBuffer() if run_metadata is None else run_metadata
+        try:
+            output = original(self, handle, fetches, feed_dict, asked, told)
+            runs.append(config_pb2.RunMetadata.FromString(tf_session.TF_GetBuffer(told)))
+        finally:
+            tf_session.TF_DeleteBuffer(asked)
+            if run_metadata is None:
+                tf_session.TF_DeleteBuffer(told)
         return output
 
-    sessions.BaseSession.run = run
+    sessions.BaseSession._run = run
     try:
         yield
     finally:
-        sessions.BaseSession.run = original
+        sessions.BaseSession._run = original
 
 
 @contextlib.contextmanager
@@ -174,9 +182,10 @@ def _host_code_tells(device: str, operations: list[Operation]) -> Iterator[None]
 
     What is read through ``numpy.asarray(tensor)``, which does not ask Python, cannot be seen.
     """
-    tensors = ops._EagerTensorBase
-    read, call, static_value = tensors._numpy, script_ops.py_func_common, tensor_util.constant_value
     describing = False
+    tensors = ops._EagerTensorBase
+    read, call = tensors._numpy, script_ops.py_func_common
+    looks = {name: getattr(tensor_util, name) for name in ("constant_value", "constant_value_as_shape")}
 
     def noted_read(self: Any) -> Any:
         if not describing and self.shape.rank and short(self.backing_device) == short(device):
@@ -188,21 +197,27 @@ def _host_code_tells(device: str, operations: list[Operation]) -> Iterator[None]
             operations.append(Operation("numpy_function", HOST))
         return call(func, inp, Tout, *args, **kwargs)
 
-    def noted_static_value(*args: Any, **kwargs: Any) -> Any:
+    def unnoted(look: Callable[..., Any]) -> Callable[..., Any]:
         # How TensorFlow looks at shapes and axes; nothing is computed with them.
-        nonlocal describing
-        before, describing = describing, True
-        try:
-            return static_value(*args, **kwargs)
-        finally:
-            describing = before
+        def described(*args: Any, **kwargs: Any) -> Any:
+            nonlocal describing
+            before, describing = describing, True
+            try:
+                return look(*args, **kwargs)
+            finally:
+                describing = before
+
+        return described
 
     tensors._numpy, script_ops.py_func_common = noted_read, noted_call
-    tensor_util.constant_value = noted_static_value
+    for name, look in looks.items():
+        setattr(tensor_util, name, unnoted(look))
     try:
         yield
     finally:
-        tensors._numpy, script_ops.py_func_common, tensor_util.constant_value = read, call, static_value
+        tensors._numpy, script_ops.py_func_common = read, call
+        for name, look in looks.items():
+            setattr(tensor_util, name, look)
 
 
 @contextlib.contextmanager

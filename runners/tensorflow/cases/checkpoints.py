@@ -1,6 +1,7 @@
 """What is written to files and found there again: checkpoints, the hook that saves them, saved models.
 
 Folders stay in the run's temporary one: where calls are repeated for their steady time the files must still be there.
+Models lie on the target's device; savers are host code and are built beside them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 from runners.core.compare import check_dtype
 from runners.core.trial import Trial
+from runners.tensorflow.graph_mode import beside, building
 
 v1 = tf.compat.v1
 
@@ -25,14 +27,6 @@ _GRAPH = ("_CHECKPOINTABLE_OBJECT_GRAPH", [])
 
 def _folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="saved-"))
-
-
-@contextlib.contextmanager
-def _graph(trial: Trial) -> Iterator[tf.Graph]:
-    # Savers are host code and are built outside of this scope.
-    graph = tf.Graph()
-    with graph.as_default(), tf.device(trial.device):
-        yield graph
 
 
 # tf.train.list_variables
@@ -64,7 +58,7 @@ def nested_objects(trial: Trial) -> None:
 def names_in_graph(trial: Trial, dtype: str) -> None:
     """A saver's checkpoint lists the names in the graph, scopes before them, sorted; not what was not saved."""
     shapes = {"z": [2, 3], "outer/b": [], "outer/inner/a": [0, 4]}
-    with _graph(trial) as graph:
+    with building(trial) as graph:
         variables = [
             v1.Variable(trial.random(*shape, dtype=dtype, seed=1), name=name, use_resource=True)
             for name, shape in shapes.items()
@@ -72,7 +66,7 @@ def names_in_graph(trial: Trial, dtype: str) -> None:
         v1.Variable(1.0, name="left_out", use_resource=True)
         start = v1.global_variables_initializer()
     path = _folder() / "model.ckpt"
-    with graph.as_default(), v1.Session() as session:
+    with beside(graph), v1.Session() as session:
         saver = v1.train.Saver(variables)
         session.run(start)
         path = saver.save(session, str(path), global_step=7)
@@ -96,13 +90,13 @@ def latest_in_folder(trial: Trial) -> None:
 
 def partitioned(trial: Trial, parts: int) -> None:
     """A variable that was saved in slices is listed once, with its whole shape."""
-    with _graph(trial) as graph:
+    with building(trial) as graph:
         partitioner = v1.fixed_size_partitioner(parts, axis=0)
         whole = v1.get_variable("table", [12, 3], partitioner=partitioner, use_resource=True)
         slices = list(whole)
         start = v1.global_variables_initializer()
     trial.equal(len(slices), parts)
-    with graph.as_default(), v1.Session() as session:
+    with beside(graph), v1.Session() as session:
         saver = v1.train.Saver()
         session.run(start)
         path = saver.save(session, str(_folder() / "model.ckpt"))
@@ -132,7 +126,7 @@ class _Training(NamedTuple):
 
 def _training(trial: Trial, dtype: str = "float32") -> _Training:
     host = trial.random(4, dtype=dtype, seed=2).astype(trial.dtype(dtype).as_numpy_dtype)
-    with _graph(trial) as graph:
+    with building(trial) as graph:
         step = v1.train.get_or_create_global_step()
         weights = v1.Variable(host, name="weights", use_resource=True)
         train = tf.group(weights.assign_add(weights.read_value()), step.assign_add(1))
@@ -143,7 +137,7 @@ def _train(training: _Training, hook: Any, steps: int) -> int:
     """Trains with the hook for at most so many steps; returns how many it were."""
     done = 0
     try:
-        with training.graph.as_default(), v1.train.SingularMonitoredSession(hooks=[hook]) as session:
+        with beside(training.graph), v1.train.SingularMonitoredSession(hooks=[hook]) as session:
             while done < steps and not session.should_stop():
                 session.run(training.train)
                 done += 1
@@ -254,7 +248,7 @@ def listener_stops(trial: Trial) -> None:
 def own_saver(trial: Trial, given: str) -> None:
     """A saver of one's own, by itself or in a scaffold, decides which variables are saved and how many checkpoints."""
     training, folder = _training(trial), _folder()
-    with training.graph.as_default():
+    with beside(training.graph):
         (step,) = training.graph.get_collection(v1.GraphKeys.GLOBAL_STEP)
         saver = v1.train.Saver([step], max_to_keep=2)
         value = saver if given == "saver" else v1.train.Scaffold(saver=saver)
@@ -269,7 +263,7 @@ def saves_when_due(trial: Trial) -> None:
     training, folder = _training(trial), _folder()
     hook = trial.make(str(folder), save_steps=3)
     trial.repeatable = False
-    with training.graph.as_default():
+    with beside(training.graph):
         training.graph.add_to_collection(v1.GraphKeys.SAVERS, v1.train.Saver())
         start = v1.global_variables_initializer()
         hook.begin()
@@ -307,13 +301,13 @@ class _Model(NamedTuple):
 
 @contextlib.contextmanager
 def _model(trial: Trial, host: Any) -> Iterator[_Model]:
-    with _graph(trial) as graph:
+    with building(trial) as graph:
         x = v1.placeholder(host.dtype, [None, host.shape[0]], "x")
         weights = v1.Variable(np.zeros_like(host), name="weights", use_resource=True)
         y = tf.identity(tf.matmul(x, weights) + 1, "y")
         # Not the initial value: what the session holds must be saved.
         change = weights.assign(tf.constant(host))
-    with graph.as_default(), v1.Session() as session:
+    with beside(graph), v1.Session() as session:
         session.run(change)
         yield _Model(graph, session, x, weights, y)
 
@@ -338,7 +332,7 @@ def served_in_session(trial: Trial, dtype: str) -> None:
     with _model(trial, host) as model:
         folder = _save(trial, model)
         model.session.run(model.weights.assign(np.ones_like(host)))
-    with tf.Graph().as_default() as graph, tf.device(trial.device), v1.Session() as session:
+    with beside(tf.Graph()) as graph, v1.Session() as session:
         meta = v1.saved_model.load(session, ["serve"], folder)
         signature = meta.signature_def["serving_default"]
         x, y = (
@@ -356,14 +350,16 @@ def served_eagerly(trial: Trial, dtype: str) -> None:
     host, given = trial.random(4, 3, dtype=dtype, seed=5), trial.random(6, 4, dtype=dtype, seed=6)
     with _model(trial, host) as model:
         folder = _save(trial, model)
-    loaded = tf.saved_model.load(folder)
-    serve = loaded.signatures["serving_default"]
-    for rows in (6, 1):
-        output = serve(x=trial.tensor(given[:rows]))
-        trial.equal(sorted(output), ["y"])
-        trial.close(output["y"], _product(given[:rows], host), rtol=1e-5, atol=1e-5, dtype=dtype)
-    (variable,) = loaded.variables
-    trial.close(variable, host, rtol=0.0, atol=0.0, dtype=dtype)
+    # What is loaded is served as a whole, text included, where TensorFlow can place it.
+    with tf.device(None):
+        loaded = tf.saved_model.load(folder)
+        serve = loaded.signatures["serving_default"]
+        for rows in (6, 1):
+            output = serve(x=tf.constant(given[:rows]))
+            trial.equal(sorted(output), ["y"])
+            trial.close(output["y"], _product(given[:rows], host), rtol=1e-5, atol=1e-5, dtype=dtype)
+        (variable,) = loaded.variables
+        trial.close(variable, host, rtol=0.0, atol=0.0, dtype=dtype)
 
 
 def signature(trial: Trial) -> None:
@@ -416,7 +412,7 @@ def start_operation(trial: Trial) -> None:
             start = local.assign(41.0)
             total = tf.identity(model.y + local, "total")
         folder = _save(trial, model, outputs={"total": total}, legacy_init_op=tf.group(start))
-    with tf.Graph().as_default(), tf.device(trial.device), v1.Session() as session:
+    with beside(tf.Graph()), v1.Session() as session:
         v1.saved_model.load(session, ["serve"], folder)
         given = trial.random(4, 2, seed=10)
         found = session.run("total:0", feed_dict={"x:0": given})

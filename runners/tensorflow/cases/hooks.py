@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.trial import Trial
+from runners.tensorflow.graph_mode import beside
 
 v1 = tf.compat.v1
 
@@ -42,7 +43,7 @@ class _Collector:
 
 
 def _train(model: _Model, hook: Any, steps: int) -> None:
-    with model.graph.as_default(), v1.train.SingularMonitoredSession(hooks=[hook]) as session:
+    with beside(model.graph), v1.train.SingularMonitoredSession(hooks=[hook]) as session:
         for number in range(steps):
             session.run(model.half, feed_dict={model.step: number})
 
@@ -164,7 +165,7 @@ def whole_training(trial: Trial, steps: int) -> None:
             # Read behind the addition, so that the order within one step is certain.
             with tf.control_dependencies([count]):
                 held = tf.identity(step.read_value())
-        with graph.as_default():
+        with beside(graph):
             hook = logging_tensor_hook({"step": held}, every_n_iter=10, formatter=collector)
             with v1.train.SingularMonitoredSession(hooks=[hook]) as session:
                 for _ in range(steps):

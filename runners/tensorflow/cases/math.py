@@ -54,8 +54,10 @@ def inverse_cosine(trial: Trial, shape: Sizes, kind: int = 2, norm: str | None =
 def undoes_dct(trial: Trial, dtype: str, kind: int) -> None:
     """With orthonormal scaling the inverse gives back what tf.signal.dct was given."""
     host = trial.random(3, 50, dtype=dtype, seed=2)
-    given = tf.signal.dct(trial.tensor(host), type=kind, norm="ortho")
-    output = trial.call(given, type=kind, norm="ortho")
+    # Wherever that has a kernel: it is not what is tested.
+    with tf.device(None):
+        given = trial.numpy(tf.signal.dct(tf.constant(host), type=kind, norm="ortho"))
+    output = trial.call(trial.tensor(given), type=kind, norm="ortho")
     tolerance = {"float32": 1e-5, "float64": 1e-12}[dtype]
     trial.close(output, host, rtol=0.0, atol=tolerance, dtype=dtype)
 

@@ -1,0 +1,136 @@
+"""The study's TensorFlow functions on an XLA device, and what the adapter does where there is no GPU and no TPU."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contracts import ROOT, VERSIONS, findings
+
+pytestmark = pytest.mark.frameworks
+
+STUDY, CURRENT = VERSIONS["tensorflow"]
+
+DATA_SETS = {"tf.data.Dataset.shard", "tf.data.experimental.dense_to_ragged_batch", "tf.data.experimental.from_list"}
+
+LACKING = DATA_SETS | {
+    "tf.image.draw_bounding_boxes",
+    "tf.io.parse_single_sequence_example",
+    "tf.lookup.KeyValueTensorInitializer",
+    "tf.print",
+    "tf.random.gamma",
+    "tf.sets.intersection",
+}
+"""Functions of which most tests fail for want of a kernel, in every version."""
+
+WRONG = {
+    # XLA's version has no nan for what lies outside of the domain.
+    "tf.math.igammac",
+    # XLA leaves assertions out of what it compiles.
+    "tf.debugging.assert_less",
+    # XLA's random numbers do not heed the seed.
+    "tf.Graph.as_default",
+    "tf.experimental.numpy.random.standard_normal",
+}
+"""Functions that give another answer than on the CPU."""
+
+ON_HOST = {"tf.numpy_function", "tf.compat.v1.saved_model.simple_save", "tf.constant", "tf.convert_to_tensor"}
+"""Functions with tests that pass and compute nothing on the device: NumPy, savers, text."""
+
+Run = Callable[[str, str], "dict[str, Any]"]
+
+
+@pytest.fixture(scope="module")
+def run_on_xla(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs a manifest on the XLA device, once for a version; returns the run file."""
+    made: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def run(version: str, manifest: str) -> dict[str, Any]:
+        if (version, manifest) not in made:
+            out = tmp_path_factory.mktemp("results")
+            command = [sys.executable, "-m", "portbench", "run", f"tensorflow-{version}-xla", "--backend", "venv"]
+            options = ["--manifest", manifest, "--out", str(out), "--runs", "1", "--protocol", "cold", "--json"]
+            done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr[-3000:]
+            (told,) = json.loads(done.stdout)["targets"]
+            made[version, manifest] = json.loads(Path(told["run_file"]).read_text("utf-8"))
+        return made[version, manifest]
+
+    return run
+
+
+@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+def test_the_study_runs_to_its_end(run_on_xla: Run, version: str) -> None:
+    results = run_on_xla(version, "study")["results"]
+    assert {result["outcome"] for result in results if result["category"] != "unavailable"} == {"passed", "failed"}
+    tried = [result for result in results if not result["successor_of"] and result["category"] != "unavailable"]
+    passed = [result for result in tried if result["outcome"] == "passed"]
+    assert 0.7 < len(passed) / len(tried) < 0.9
+    assert all(result["proof"]["passed"] for result in tried)
+
+
+@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+def test_what_fails_is_the_devices_and_has_its_category(run_on_xla: Run, version: str) -> None:
+    document = run_on_xla(version, "study")
+    failed = [result for result in document["results"] if result["outcome"] == "failed" and not result["successor_of"]]
+    assert {result["control"]["outcome"] for result in failed} == {"passed"}
+    found = findings(document)
+    categories: dict[str, set[str]] = {}
+    for (function, _), category in found.items():
+        categories.setdefault(function, set()).add(category)
+    assert all("not_implemented" in categories[function] for function in LACKING)
+    others = {function for function, kinds in categories.items() if "other" in kinds}
+    assert WRONG <= others <= WRONG | {"tf.linalg.svd"}
+
+
+@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+def test_what_passes_without_the_device_is_told(run_on_xla: Run, version: str) -> None:
+    results = run_on_xla(version, "study")["results"]
+    by_verdict: dict[str, set[str]] = {}
+    for result in results:
+        if result["outcome"] == "passed":
+            by_verdict.setdefault(result["placement"]["verdict"], set()).add(result["function"])
+    assert by_verdict["host"] >= ON_HOST
+    assert "tf.linalg.svd" in by_verdict["device"] - by_verdict["host"] - by_verdict.get("mixed", set())
+    sessions = [result for result in results if result["function"] == "tf.compat.v1.Session.run"]
+    assert {result["placement"]["verdict"] for result in sessions} <= {"device", "unknown"}
+
+
+@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+def test_placement_is_told_from_what_was_computed(run_on_xla: Run, version: str) -> None:
+    results = run_on_xla(version, "placement")["results"]
+    words = {"on-device": "device", "on-host": "host", "on-both": "mixed"}
+    for result in results:
+        expected = next(word for beginning, word in words.items() if result["test"].startswith(beginning))
+        assert result["outcome"] == "passed", result["error"]
+        assert result["placement"]["verdict"] == expected, result
+    elsewhere = {result["test"]: result["placement"]["host_operations"] for result in results}
+    assert elsewhere["on-device-session"] == [] and elsewhere["on-host-session"] == ["AddV2"]
+    assert elsewhere["on-both-numpy"] == ["read to host"]
+
+
+@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+def test_the_adapter_keeps_its_promises_on_xla(environment_python: Callable[[str], Path], version: str) -> None:
+    python = environment_python(f"tensorflow-{version}-xla")
+    command = [str(python), "-m", "tests.contract.tensorflow_device_checks", version]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("device", ["gpu", "tpu"])
+@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+def test_a_device_that_is_not_there_is_an_error_and_leaves_no_run_file(
+    environment_python: Callable[[str], Path], tmp_path: Path, version: str, device: str
+) -> None:
+    command = [str(environment_python(f"tensorflow-{version}-cpu")), "-m", "runners", "--framework", "tensorflow"]
+    options = ["--device", device, "--manifest", "manifests/placement/tensorflow.json", "--out", str(tmp_path / "out")]
+    done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 3
+    message, remedy = done.stderr.strip().split("\n")
+    assert message.startswith(f"error: TensorFlow {version} ") and remedy
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
