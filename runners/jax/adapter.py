@@ -69,7 +69,7 @@ def scope(device: Any) -> ContextManager[object]:
 
 
 def strict() -> ContextManager[object]:
-    return jax.default_matmul_precision("highest")
+    return jax.default_matmul_precision("float32")
 
 
 def seed(seed: int) -> None:
@@ -126,7 +126,7 @@ def work(units: int, device: Any) -> Callable[[], Any]:
 
 def location(leaf: Any) -> str | None:
     """A leaf may be a container that JAX knows, or a function that jax.vjp gave: where the arrays in it live."""
-    if isinstance(leaf, np.ndarray) and leaf.ndim and leaf.dtype != jax.dtypes.float0 and _kind != "cpu":
+    if isinstance(leaf, np.ndarray) and leaf.ndim and leaf.dtype != jax.dtypes.float0:
         return HOST
     arrays = filter(_is_array, jax.tree_util.tree_leaves(leaf))
     return platforms.names_of({device for array in arrays for device in array.devices()}) or None

@@ -120,7 +120,7 @@ def _what_cuda_says() -> str:
         module.cuda_runtime_get_version()
         return f"CUDA counts {module.cuda_device_count()} devices, and its plug-in for CUDA does not start"
     except (AttributeError, RuntimeError) as error:
-        return str(error).split("failed: ")[-1].rstrip(". ")
+        return _first_sentence(str(error).split("failed: ")[-1])
 
 
 def _unavailable(kind: str, reason: str) -> DeviceUnavailable:
@@ -141,7 +141,10 @@ def _unavailable(kind: str, reason: str) -> DeviceUnavailable:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of what JAX said, without what it advises: to fall back."""
-    said = str(error).split("\n")[0]
-    said = re.sub(r"^Unable to initialize backend '\w+': | \(set JAX_PLATFORMS=.*", "", said)
-    return said.rstrip(". ") or "no platform starts"
+    """What JAX said, without what it advises: to fall back."""
+    said = re.sub(r"^Unable to initialize backend '\w+': | \(set JAX_PLATFORMS=.*", "", str(error))
+    return _first_sentence(said) or "no platform starts"
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"\.\s|\n", text + " ")[0].strip()

@@ -25,9 +25,9 @@ from runners.core.adapter import HOST, Operation, Watched
 from runners.jax.platforms import names_of
 
 _ON_HOST = re.compile(
-    r'custom_call_target="(\w*(?:callback|hybrid)\w*)"'  # Python; LAPACK in place of the GPU's solver
-    r"| (outfeed)\(| (send|recv)\((?=.*is_host_transfer=true)"
-    r'|_xla_compute_type="(host)"'
+    r'custom_call_target="(\w*(?:callback|hybrid|HostExecute)\w*)"'  # Python, LAPACK for a GPU, compute_on(host)
+    r"| (outfeed)\(| (send|recv)\((?=.*is_host_transfer=true)"  # Python, for a TPU
+    r'| (call-start)\((?=.*async_execution_thread="host")'
 )
 """What of a program the host computes. An infeed only moves what the host had."""
 

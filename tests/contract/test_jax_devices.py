@@ -1,0 +1,128 @@
+"""JAX on devices other than the host's own CPU: what can be tried without a GPU or TPU."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contracts import ROOT, VERSIONS, findings, unavailable
+from test_jax import CHANGED, GONE
+
+import runners.jax
+
+pytestmark = pytest.mark.frameworks
+
+Run = Callable[..., dict[str, Any]]
+
+STUDY, CURRENT = VERSIONS["jax"]
+
+READS_BACK = {
+    # NumPy finds the places that a mask or a list of indices leaves.
+    "jax.numpy.compress",
+    "jax.numpy.delete",
+    "jax.disable_jit",
+}
+
+COMPUTES_NOTHING = {
+    "jax.make_jaxpr",
+    "jax.numpy.einsum_path",
+    "jax.numpy.isscalar",
+    "jax.numpy.size",
+    "jax._src.interpreters.partial_eval.trace_to_jaxpr_dynamic",
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS["jax"])
+def test_xla_runs_the_whole_study_and_only_what_the_cpu_refuses_fails(run_manifest: Run, version: str) -> None:
+    document = on_xla(run_manifest, version)
+    assert findings(document) == (CHANGED if version == CURRENT else {})
+    assert unavailable(document) == (GONE if version == CURRENT else set())
+    assert all(result["proof"]["passed"] for result in document["results"] if result["proof"])
+    assert document["environment"]["device"]["kind"] == "xla"
+
+
+@pytest.mark.parametrize("version", VERSIONS["jax"])
+def test_functions_that_read_arrays_back_are_told(run_manifest: Run, version: str) -> None:
+    document = on_xla(run_manifest, version)
+    partly = {r["function"] for r in document["results"] if r["placement"]["verdict"] in ("mixed", "host")}
+    # 0.4.13 reads a whole array of exponents back to see whether it is one integer.
+    assert partly == READS_BACK | ({"jax.numpy.power"} if version == STUDY else set())
+    host = {name for result in document["results"] for name in result["placement"].get("host_operations", [])}
+    assert host == {"read to host"}
+
+
+@pytest.mark.parametrize("version", VERSIONS["jax"])
+def test_what_computes_on_arrays_is_seen_on_the_device(run_manifest: Run, version: str) -> None:
+    document = on_xla(run_manifest, version)
+    verdicts: dict[str, set[str]] = {}
+    for result in document["results"]:
+        if result["outcome"] == "passed":
+            verdicts.setdefault(result["function"], set()).add(result["placement"]["verdict"])
+    assert {function for function, found in verdicts.items() if found <= {"unknown"}} <= COMPUTES_NOTHING
+    assert all("device" in verdicts[name] for name in ("jax.numpy.cos", "jax.numpy.linalg.svd", "jax.vjp"))
+    cos = [result["placement"]["evidence"] for result in document["results"] if result["function"] == "jax.numpy.cos"]
+    assert all("output on cpu:1" in evidence and len(evidence) > 1 for evidence in cos)
+
+
+@pytest.mark.parametrize("version", VERSIONS["jax"])
+def test_where_sums_run_is_told_rightly(run_manifest: Run, version: str) -> None:
+    document = run_manifest("jax", version, "placement", device="xla", runs=1, protocol="cold")
+    verdicts = {result["test"]: result["placement"]["verdict"] for result in document["results"]}
+    assert verdicts == {
+        "on-device": "device",
+        "on-host": "host",
+        "on-both": "mixed",
+        "in-numpy": "mixed",
+        "in-callback": "mixed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "check"),
+    [
+        # In 0.4.13 a call on the host returns when its work is done: there is nothing to wait for.
+        (CURRENT, "wait_waits"),
+        (CURRENT, "proof_refuses_no_wait"),
+        *((version, "watch_sees") for version in VERSIONS["jax"]),
+        *((version, "watch_without_its_names_says_so") for version in VERSIONS["jax"]),
+        *((version, "taken_devices_are_told_with_their_holders") for version in VERSIONS["jax"]),
+    ],
+)
+def test_of_a_device(environment_python: Callable[[str], Path], version: str, check: str) -> None:
+    command = [str(environment_python(f"jax-{version}-xla")), "-m", "tests.contract.jax_device_checks", check]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_what_the_user_has_set_for_xla_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=/tmp/dump")
+    assert runners.jax.variables("xla")["XLA_FLAGS"].startswith("--xla_dump_to=/tmp/dump --xla_force_host")
+    assert "XLA_FLAGS" not in runners.jax.variables("gpu")
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
+    assert "XLA_FLAGS" not in runners.jax.variables("xla")
+
+
+def test_the_default_platform_is_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    first = {device: runners.jax.variables(device)["JAX_PLATFORMS"].split(",")[0] for device in runners.jax.DEVICES}
+    assert first == {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu", "xla": "cpu"}
+
+
+def test_a_host_with_one_device_has_no_xla(
+    environment_python: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=1")
+    arguments = ["--framework", "jax", "--device", "xla", "--manifest", "manifests/study/jax.json"]
+    command = [str(environment_python(f"jax-{CURRENT}-xla")), "-m", "runners", *arguments, "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "XLA_FLAGS" in done.stderr and "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def on_xla(run_manifest: Run, version: str) -> dict[str, Any]:
+    """The study through XLA, once."""
+    return run_manifest("jax", version, "study", device="xla", runs=1, protocol="cold")
