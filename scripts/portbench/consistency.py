@@ -90,6 +90,19 @@ def _in_run(run: Data) -> Iterator[Mistake]:
             test = f"{printable(key[0])} {printable(key[1])}, run {key[2]}"
             yield Mistake(where, f"a second result of {test}; the first is $.results[{seen[key]}]")
         seen.setdefault(key, position)
+        if run["protocol"].get("sync", "complete") == "complete":
+            yield from _unproven(where, result)
+
+
+def _unproven(where: str, result: Data) -> Iterator[Mistake]:
+    """Times of a worker whose clock does not see the work of the device."""
+    proof = result.get("proof")
+    if proof and not proof["passed"]:
+        for position, call in enumerate(result["calls"]):
+            for protocol in ("cold", "steady"):
+                if call[protocol]:
+                    found = f"found times, expected null, since {where}.proof did not pass"
+                    yield Mistake(f"{where}.calls[{position}].{protocol}", found)
 
 
 def _in_times(run: Data) -> Iterator[Mistake]:

@@ -51,7 +51,14 @@ class Failed:
     remedy: str
 
 
-Event = Started | Result | Ended | Failed
+@dataclass(frozen=True)
+class Warned:
+    """Something that makes the run worth less than it seems."""
+
+    message: str
+
+
+Event = Started | Result | Ended | Failed | Warned
 
 
 def parse_event(line: str) -> Event | None:
@@ -82,9 +89,14 @@ def _failed(document: Mapping[str, Any]) -> Failed:
     return Failed(str(document["message"]), str(document.get("remedy") or ""))
 
 
+def _warned(document: Mapping[str, Any]) -> Warned:
+    return Warned(str(document["message"]))
+
+
 _EVENTS: dict[str, Callable[[Mapping[str, Any]], Event]] = {
     "start": _started,
     "result": _result,
     "end": _ended,
     "error": _failed,
+    "warning": _warned,
 }

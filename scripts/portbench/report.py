@@ -116,13 +116,28 @@ def report_of(study: Study, strict_placement: bool = False) -> Report:
         causes.setdefault((*key, row["successor_of"]), []).append(row)
     entries = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
     as_study = [entry for entry in summary["targets"] if entry["sync"] == "study"]
+    targets = tuple(_target(entry, causes, strict_placement) for entry in entries)
     sections = (
+        _rates(targets),
         *report_sync.not_proven(entries),
         *report_cold.of_targets(entries),
         *report_sync.side_by_side(as_study, times),
     )
-    targets = [_target(entry, causes, strict_placement) for entry in entries]
-    return Report(summary, sections, tuple(targets))
+    return Report(summary, sections, targets)
+
+
+def _rates(targets: Sequence[TargetReport]) -> Section:
+    """The rates of all targets; a dash where there is nothing to say."""
+    rows = []
+    for target in targets:
+        rates = target.percent and [f"{target.percent[status]:.1f}" for status in ("pass", "partial", "complete")]
+        counts = [str(sum(target.counts.values())), str(target.counts["none"])]
+        wrong = NOTHING if target.wrong is None else str(target.wrong)
+        rows.append((target.target, target.machine, *(rates or [NOTHING] * 3), *counts, wrong))
+    numbers = ("success", "partial", "complete", "total", "none", "wrong")
+    return Section(
+        "Percent of functions", ("target", "machine"), numbers, (), tuple(rows), f"{HOW_RATES}\n\n{HOW_TIMES}"
+    )
 
 
 def _target(entry: Row, causes: Mapping[tuple[str, ...], list[Row]], strict: bool) -> TargetReport:
@@ -181,11 +196,3 @@ def figures(function: Function) -> tuple[str, str, str]:
     tests = f"{function.passed}/{function.ran}" if function.ran else NOTHING
     flaky = f" ({function.flaky} flaky)" if function.flaky else ""
     return tests + flaky, in_ms(function.cold_mean_ns), in_us(function.steady_median_ns)
-
-
-def summary_figures(target: TargetReport) -> tuple[str, ...]:
-    """How the rates of pass, partial and complete of a target are shown, its functions, those without a status and
-    those with wrong values; a dash where there is nothing to say."""
-    rates = target.percent and [f"{target.percent[status]:.1f}" for status in ("pass", "partial", "complete")]
-    wrong = NOTHING if target.wrong is None else str(target.wrong)
-    return *(rates or [NOTHING] * 3), str(sum(target.counts.values())), str(target.counts["none"]), wrong

@@ -9,7 +9,6 @@ from portbench.report_figures import NOTHING, in_ms, percent
 from portbench.report_section import Section
 
 _PARTS = ("trace", "lower", "compile", "to_device", "execute", "from_device")
-_TITLES = tuple(part.replace("_", " ") for part in _PARTS)
 _OVERLAP = (
     "A call is left out (overlapping) where its parts add up to more than it took, since times stand within times or "
     "ran side by side; what the framework does not tell is blank and stands in the rest."
@@ -18,29 +17,28 @@ _OVERLAP = (
 
 def of_targets(entries: Sequence[Row]) -> Iterator[Section]:
     """One row for each target: the share of each part."""
+    found = [(entry, _sum([function["cold_split"] for function in entry["functions"]])) for entry in entries]
+    totals = [(entry, total) for entry, total in found if total]
+    told = [part for part in _PARTS if any(part in total["parts_ns"] for _, total in totals)]
     rows = []
-    for entry in entries:
-        total = _sum([function["cold_split"] for function in entry["functions"] if function["cold_split"]])
-        if total:
-            whole = total["total_ns"]
-            mean = whole / total["calls"] if total["calls"] else None
-            parts = [_share(total["parts_ns"].get(part), whole) for part in _PARTS]
-            rows.append(
-                (
-                    str(Target(**entry["target"])),
-                    entry["machine"],
-                    str(total["calls"]),
-                    in_ms(mean),
-                    *parts,
-                    percent(total["rest_ns"], whole),
-                    str(total["overlapping_calls"]),
-                )
+    for entry, total in totals:
+        whole = total["total_ns"]
+        rows.append(
+            (
+                str(Target(**entry["target"])),
+                entry["machine"],
+                str(total["calls"]),
+                in_ms(whole / total["calls"] if total["calls"] else None),
+                *(percent(total["parts_ns"][part], whole) if part in total["parts_ns"] else "" for part in told),
+                percent(total["rest_ns"], whole),
+                str(total["overlapping_calls"]),
             )
+        )
     if rows:
         yield Section(
             "What first calls were spent on, in percent",
             ("target", "machine"),
-            ("calls", "mean ms", *_TITLES, "rest", "overlapping"),
+            ("calls", "mean ms", *map(_title, told), "rest", "overlapping"),
             (),
             tuple(rows),
             f"Over the timed first calls of the passing tests. {_OVERLAP}",
@@ -55,7 +53,7 @@ def of_functions(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
         yield Section(
             "What first calls were spent on, in ms",
             ("function",),
-            ("calls", "mean", *(part.replace("_", " ") for part in told), "rest", "overlapping"),
+            ("calls", "mean", *map(_title, told), "rest", "overlapping"),
             (),
             tuple((name, *_means(parts, told)) for name, parts in split),
         )
@@ -69,7 +67,8 @@ def _means(split: Row, told: Sequence[str]) -> Iterator[str]:
     yield str(split["overlapping_calls"])
 
 
-def _sum(splits: Sequence[Row]) -> Row | None:
+def _sum(of_functions: Sequence[Row | None]) -> Row | None:
+    splits = [split for split in of_functions if split]
     if not splits:
         return None
     total: Row = {name: sum(split[name] for split in splits) for name in splits[0] if name != "parts_ns"}
@@ -78,5 +77,5 @@ def _sum(splits: Sequence[Row]) -> Row | None:
     return total
 
 
-def _share(part: float | None, whole: float) -> str:
-    return "" if part is None else percent(part, whole)
+def _title(part: str) -> str:
+    return part.replace("_", " ")

@@ -10,7 +10,7 @@ from portbench.analysis import Row
 from portbench.report_figures import NOTHING, counted, significant
 from portbench.report_section import Section
 
-_CONTROL = {"only_on_device": "only on the device", "on_cpu_too": "on the CPU too", "unknown": "not known where else"}
+_CONTROL = {"only_on_device": "only on the device", "on_cpu_too": "on the CPU too", "unknown": "not tried elsewhere"}
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ def wrong_values(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
             _deviation(found["deviation_on_host"], found["dtype"]),
             str(found["runs"]),
             found["dtype"] or NOTHING,
+            _CONTROL.get(found["control"], NOTHING),
         )
         for name, function in functions
         for found in function["wrong_values"]
@@ -76,7 +77,7 @@ def wrong_values(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
             "Wrong values",
             ("function", "test"),
             ("off by", "host off by", "runs"),
-            ("dtype",),
+            ("dtype", "fails"),
             tuple(rows),
             "The call succeeded, and what it gave is wrong beyond any want of precision. off by: greatest difference "
             "from what the host computes in float64, over the greatest value (not finite: of another shape, or not "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from portbench.printable import printable, shortened
-from portbench.report import HOW_RATES, HOW_TIMES, STRICT, Report, TargetReport, figures, summary_figures
+from portbench.report import STRICT, Report, TargetReport, figures
 from portbench.report_section import Section
 
 
@@ -21,12 +21,6 @@ def _document(report: Report) -> Iterator[str]:
     if report.is_strict:
         yield f"**{STRICT}**"
         yield ""
-    yield from _table(
-        ["target", "machine"],
-        ["success %", "partial %", "complete %", "functions", "none", "wrong"],
-        ([_name(target.target), _name(target.machine), *summary_figures(target)] for target in report.targets),
-    )
-    yield from (HOW_RATES, "", HOW_TIMES, "")
     for section in report.sections:
         yield from _section(section, level=2)
     for target in report.targets:

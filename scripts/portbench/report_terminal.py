@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from portbench.printable import printable, shortened
-from portbench.report import HOW_RATES, HOW_TIMES, STRICT, Report, TargetReport, figures, summary_figures
+from portbench.report import STRICT, Report, TargetReport, figures
 from portbench.report_failures import Failure
 from portbench.report_figures import NOTHING
 from portbench.report_section import Section
@@ -21,37 +21,29 @@ _COLOURS = {"pass": "green", "partial": "yellow", "complete": "red", "none": "br
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Prints the summary of all targets, what is to be said of all of them, then each target."""
-    console.print(_title("Percent of functions"))
+    """Prints what is to be said of all targets, then each target."""
     if report.is_strict:
         console.print(Text(STRICT, "bold yellow"))
-    console.print(_summary(report))
-    for note in (HOW_RATES, HOW_TIMES):
         console.print()
-        console.print(_note(note))
-    parts = [*map(_section, report.sections), *(part for target in report.targets for part in _target(target))]
-    for part in parts:
+    for section in report.sections:
+        console.print(_section(section, console.width))
         console.print()
-        console.print(part)
-
-
-def _summary(report: Report) -> Table:
-    table = _table(["target", "machine"], ["success", "partial", "complete", "functions", "none", "wrong"])
     for target in report.targets:
-        table.add_row(_text(target.target), _text(target.machine), *summary_figures(target))
-    return table
+        for part in _target(target, console.width):
+            console.print(part)
+            console.print()
 
 
-def _target(target: TargetReport) -> Iterator[RenderableType]:
+def _target(target: TargetReport, width: int) -> Iterator[RenderableType]:
     title = Text.assemble((printable(target.target), "bold"), f" on {printable(target.machine)}")
     yield Rule(title, align="left", style="bright_black")
     yield _functions(target)
-    yield from map(_section, target.before)
+    yield from (_section(section, width) for section in target.before)
     if target.failures:
         lines = (line for found in target.failures for line in _failure(found))
         blame = [_note(target.blame)] if target.blame else []
         yield Group(_title("Why tests did not pass"), *lines, *blame)
-    yield from map(_section, target.after)
+    yield from (_section(section, width) for section in target.after)
 
 
 def _functions(target: TargetReport) -> Table:
@@ -63,12 +55,35 @@ def _functions(target: TargetReport) -> Table:
     return table
 
 
-def _section(section: Section) -> RenderableType:
+def _section(section: Section, width: int) -> RenderableType:
+    note = [Text(), _note(section.note)] if section.note else []
+    table = _as_table(section) if _needs(section) <= width else Group(*_as_lines(section))
+    return Group(_title(section.title), table, *note)
+
+
+def _needs(section: Section) -> int:
+    """The width below which numbers would be cut, or names take a line for every few letters."""
+    first, last = len(section.names), len(section.names) + len(section.numbers)
+    columns = zip(section.numbers, *(row[first:last] for row in section.rows), strict=True)
+    return sum(max(map(len, column)) + 2 for column in columns) + 14 * (first + len(section.texts))
+
+
+def _as_table(section: Section) -> Table:
     table = _table(section.names, section.numbers, section.texts)
     numbers = range(len(section.names), len(section.names) + len(section.numbers))
     for row in section.rows:
         table.add_row(*(cell if place in numbers else _text(cell, 300) for place, cell in enumerate(row)))
-    return Group(_title(section.title), table, *([_note(section.note)] if section.note else []))
+    return table
+
+
+def _as_lines(section: Section) -> Iterator[RenderableType]:
+    """For a narrow terminal: the names, and below them each figure behind its title."""
+    first = len(section.names)
+    for row in section.rows:
+        yield _text(" ".join(row[:first]))
+        figures = zip((*section.numbers, *section.texts), row[first:], strict=True)
+        said = ", ".join(f"{title} {cell}" for title, cell in figures if cell)
+        yield Padding(_text(said, 400), (0, 0, 0, 4), expand=False)
 
 
 def _failure(failure: Failure) -> Iterator[RenderableType]:

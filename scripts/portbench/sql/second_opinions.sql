@@ -7,35 +7,40 @@ FROM told
 WHERE numbers IS NOT NULL
 GROUP BY ALL;
 
--- The greatest deviation of all runs; null, which is not finite or of another shape, is greater than any.
-CREATE TEMP VIEW wrong_values AS
+-- Tests that failed on a device, by what came of them on the CPU. One that ever failed there is not the device's to answer for.
+CREATE TEMP VIEW test_controls AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test,
-    count(*) AS runs,
-    min(deviation.dtype) AS dtype,
-    CASE WHEN bool_and(deviation.device IS NOT NULL) THEN max(deviation.device) END AS deviation_on_device,
-    max(deviation.host) AS deviation_on_host
+    CASE
+        WHEN coalesce(bool_or(control.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'on_cpu_too'
+        WHEN coalesce(bool_or(control.outcome = 'passed'), false) THEN 'only_on_device'
+        ELSE 'unknown'
+    END AS control
 FROM told
-WHERE numbers = 'wrong'
+WHERE device <> 'cpu' AND outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
+GROUP BY framework, version, device, machine, sync, function, successor_of, test;
+
+CREATE TEMP VIEW controls AS
+SELECT * EXCLUDE (test, control), control AS seen, count(*) AS tests
+FROM test_controls
 GROUP BY ALL;
 
--- Tests that failed on a device, by what came of them on the CPU. One that ever failed there is not the device's to answer for.
-CREATE TEMP VIEW controls AS
+-- The greatest deviation of all runs; null, which is not finite or of another shape, is greater than any.
+CREATE TEMP VIEW wrong_values AS
 WITH of_test AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
-        CASE
-            WHEN coalesce(bool_or(control.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'on_cpu_too'
-            WHEN coalesce(bool_or(control.outcome = 'passed'), false) THEN 'only_on_device'
-            ELSE 'unknown'
-        END AS seen
+        count(*) AS runs,
+        min(deviation.dtype) AS dtype,
+        CASE WHEN bool_and(deviation.device IS NOT NULL) THEN max(deviation.device) END AS deviation_on_device,
+        max(deviation.host) AS deviation_on_host
     FROM told
-    WHERE device <> 'cpu' AND outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
-    GROUP BY framework, version, device, machine, sync, function, successor_of, test
+    WHERE numbers = 'wrong'
+    GROUP BY ALL
 )
-SELECT * EXCLUDE (test), count(*) AS tests
+SELECT of_test.*, control
 FROM of_test
-GROUP BY ALL;
+LEFT JOIN test_controls USING (framework, version, device, machine, sync, function, successor_of, test);
 
 -- Tests that failed by precision, by what came of them with the full precision of each dtype.
 CREATE TEMP VIEW strict_modes AS

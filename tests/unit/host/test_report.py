@@ -57,7 +57,8 @@ def test_the_markdown_in_full(results: Path, portbench: Command, tmp_path: Path)
     tables = [line for line in text.splitlines() if line.startswith(("|", "#"))]
     assert "\n".join(tables) == (
         "# Portability report\n"
-        "| target | machine | success % | partial % | complete % | functions | none | wrong |\n"
+        "## Percent of functions\n"
+        "| target | machine | success | partial | complete | total | none | wrong |\n"
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         "| `torch-2.9.0-cpu` | `box` | 100.0 | 0.0 | 0.0 | 2 | 0 | - |\n"
         "| `torch-2.9.0-xla` | `box` | 33.3 | 33.3 | 33.3 | 4 | 1 | - |\n"

@@ -111,6 +111,12 @@ def test_what_the_runner_prints_besides_its_events_is_passed_over(clone: Clone) 
     assert "1 passed, 1 failed" in done.stdout
 
 
+def test_a_warning_of_the_runner_is_shown_at_once(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="warns")
+    assert done.returncode == 0, done.stderr
+    assert "fake-1.0.0-cpu: warning: no latencies: \\x1b[2Jnothing waits here" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("stand_in", "status", "told"),
     [
