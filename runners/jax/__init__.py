@@ -20,7 +20,7 @@ _HOST_DEVICES = "--xla_force_host_platform_device_count"
 def variables(device: str) -> Mapping[str, str]:
     """The platforms are pinned, and compiled programs are kept in no file: one from an earlier process would make a
     cold call look warm. For xla the host gets a second device, unless the user has set how many there are."""
-    chosen = {"JAX_PLATFORMS": _PLATFORMS[device], "JAX_COMPILATION_CACHE_DIR": ""}
+    chosen = {"JAX_PLATFORMS": _PLATFORMS[device], "JAX_ENABLE_COMPILATION_CACHE": "false"}
     flags = os.environ.get("XLA_FLAGS", "")
     if device == "xla" and _HOST_DEVICES not in flags:
         chosen["XLA_FLAGS"] = f"{flags} {_HOST_DEVICES}=2".strip()

@@ -14,9 +14,11 @@ from runners.core.errors import DeviceUnavailable
 
 _PLATFORMS = {"cpu": "cpu", "gpu": "gpu", "tpu": "tpu", "xla": "cpu"}
 
-_TPU_NODES = ("/dev/accel[0-9]*", "/dev/accel/accel[0-9]*", "/dev/vfio/[0-9]*", "/tmp/libtpu_lockfile")
-_GPU_NODES = ("/dev/nvidia[0-9]*",)
-_GPU_TAKEN = re.compile(r"busy|out of memory|RESOURCE_EXHAUSTED|DEVICE_UNAVAILABLE", re.IGNORECASE)
+_NODES = {
+    "tpu": ("/dev/accel[0-9]*", "/dev/accel/accel[0-9]*", "/dev/vfio/[0-9]*", "/tmp/libtpu_lockfile"),
+    "gpu": ("/dev/nvidia[0-9]*",),
+}
+_TAKEN = re.compile(r"already in use|lockfile|busy|out of memory|RESOURCE_EXHAUSTED|DEVICE_UNAVAILABLE", re.IGNORECASE)
 
 _CUDA_VERSIONS = {"cuda_runtime": "cuda_runtime_get_version", "cudnn": "cudnn_get_version"}
 
@@ -31,7 +33,7 @@ def opened(kind: str) -> Any:
     except (RuntimeError, AssertionError) as error:
         raise _unavailable(kind, _reason(error)) from error
     if found[0].platform != _PLATFORMS[kind]:
-        raise _unavailable(kind, _what_cuda_says() if kind == "gpu" else f"it offers the {found[0].platform} instead")
+        raise _unavailable(kind, _why_not(kind) or f"it offers the {found[0].platform} instead")
     if kind != "xla":
         return found[0]
     if len(found) < 2:
@@ -64,15 +66,13 @@ def facts(kind: str, device: Any) -> Mapping[str, Scalar]:
         "prng": str(jax.config.jax_default_prng_impl),
         "xla_flags": os.environ.get("XLA_FLAGS", ""),
     }
-    limit = _memory(device).get("bytes_limit")
-    if limit is not None:
-        found["memory_limit_bytes"] = limit
     if kind == "gpu":
         found.update(devices.nvidia_facts(device.id))
         found.update(_cuda_versions())
     if kind == "tpu":
         found.update(devices.tpu_facts())
         found["libtpu_init_args"] = os.environ.get("LIBTPU_INIT_ARGS", "")
+        found["memory_bytes"] = _memory(device).get("bytes_limit")
         for name in ("coords", "core_on_chip", "num_cores"):
             if hasattr(device, name):
                 found[name] = str(getattr(device, name))
@@ -82,9 +82,11 @@ def facts(kind: str, device: Any) -> Mapping[str, Scalar]:
 def state(kind: str, device: Any) -> Mapping[str, Scalar]:
     """What changes of the device."""
     found: dict[str, Scalar] = dict(devices.nvidia_state(device.id)) if kind == "gpu" else {}
-    used = _memory(device).get("bytes_in_use")
-    if used is not None:
-        found["allocated_bytes"] = used
+    memory = _memory(device)
+    if memory:
+        # How much JAX takes for itself of a GPU depends on how much was free.
+        found["reserved_bytes"] = memory.get("bytes_limit")
+        found["allocated_bytes"] = memory.get("bytes_in_use")
     return found
 
 
@@ -109,39 +111,40 @@ def _cuda_versions() -> Mapping[str, Scalar]:
     return found
 
 
-def _what_cuda_says() -> str:
-    """Why JAX went on without the GPU: it writes that to a log only."""
-    from jax._src import lib
+def _why_not(kind: str) -> str:
+    """Why JAX went on without the device; it says so in a log at most. Empty where it does not tell."""
+    from jax._src import lib, xla_bridge
 
-    module = getattr(lib, "cuda_versions", None)
-    if module is None:
+    for name in ("_backends_errors", "_backend_errors"):
+        for said in getattr(xla_bridge, name, {}).values():
+            return _first_sentence(said)
+    if kind != "gpu" or not hasattr(lib, "cuda_versions"):
+        return ""
+    if lib.cuda_versions is None:
         return "its plug-in for CUDA is not installed"
     try:
-        module.cuda_runtime_get_version()
-        return f"CUDA counts {module.cuda_device_count()} devices, and its plug-in for CUDA does not start"
+        lib.cuda_versions.cuda_runtime_get_version()
+        return f"CUDA counts {lib.cuda_versions.cuda_device_count()} devices, but its plug-in does not start"
     except (AttributeError, RuntimeError) as error:
         return _first_sentence(str(error).split("failed: ")[-1])
 
 
 def _unavailable(kind: str, reason: str) -> DeviceUnavailable:
-    doctor = f"`portbench doctor jax-{kind}` tells what is missing."
-    if kind == "tpu":
-        holders = devices.holders(_TPU_NODES)
-        if holders:
-            return DeviceUnavailable(
-                f"the TPU is held by {', '.join(holders)}", "A TPU has one holder: let it end, or end it."
-            )
-    if kind == "gpu" and _GPU_TAKEN.search(reason):
-        holders = devices.holders(_GPU_NODES)
-        if holders:
-            return DeviceUnavailable(
-                f"JAX cannot open the GPU, which {', '.join(holders)} uses: {reason}", "Let it end, or end it."
-            )
-    return DeviceUnavailable(f"JAX cannot open a {kind}: {reason}", f"Use a machine and an image with one; {doctor}")
+    holders = devices.holders(_NODES.get(kind, ())) if _TAKEN.search(reason) else []
+    if holders:
+        return DeviceUnavailable(
+            f"JAX cannot open the {kind}, which {', '.join(holders)} holds: {reason}", "Let it end, or end it."
+        )
+    return DeviceUnavailable(
+        f"JAX cannot open a {kind}: {reason}",
+        f"Use a machine and an image with a {kind}; `portbench doctor jax-{kind}` tells what is missing.",
+    )
 
 
 def _reason(error: Exception) -> str:
     """What JAX said, without what it advises: to fall back."""
+    if "GpuAllocatorConfig" in str(error):
+        return "this jaxlib is built without CUDA"
     said = re.sub(r"^Unable to initialize backend '\w+': | \(set JAX_PLATFORMS=.*", "", str(error))
     return _first_sentence(said) or "no platform starts"
 

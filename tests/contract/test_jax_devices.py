@@ -105,6 +105,16 @@ def test_what_the_user_has_set_for_xla_is_kept(monkeypatch: pytest.MonkeyPatch) 
     assert "XLA_FLAGS" not in runners.jax.variables("xla")
 
 
+def test_no_compiled_program_is_kept_for_another_process(
+    run_manifest: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+    run_manifest("jax", CURRENT, "placement", device="xla", runs=1, protocol="cold", timeout=100)
+    assert not list(tmp_path.rglob("*"))
+
+
 def test_the_default_platform_is_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     first = {device: runners.jax.variables(device)["JAX_PLATFORMS"].split(",")[0] for device in runners.jax.DEVICES}
