@@ -184,6 +184,7 @@ def _target(key: Key, functions: Sequence[Row], proofs: Row | None) -> Row:
             "passed": proofs["passed"] if proofs else 0,
             "failed": proofs["failed"] if proofs else 0,
             "reason": worst["reason"] if worst else None,
+            "seen_fraction": proofs["seen_fraction"] if proofs else None,
         },
         "functions_by_status": counts,
         "percent_of_rated_functions": percent,

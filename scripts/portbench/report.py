@@ -121,7 +121,7 @@ def report_of(study: Study, strict_placement: bool = False) -> Report:
         _rates(targets),
         *report_sync.not_proven(entries),
         *report_cold.of_targets(entries),
-        *report_sync.side_by_side(as_study, times),
+        *report_sync.side_by_side(entries, as_study, times),
     )
     return Report(summary, sections, targets)
 

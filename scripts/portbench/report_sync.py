@@ -11,8 +11,9 @@ from portbench.report_section import Section
 
 _RATIO = (
     "Ratio: the time with the study's points of synchronisation over the time with the complete wait, over tests that "
-    "passed with both. Below 1 the study's clock stopped before the work was done. Without a ratio, runs with one "
-    "of the two are missing (portbench run --sync)."
+    "passed with both. These are runs apart: near 1 the ratio says that the waits differ little in these tests. "
+    "Without a ratio, runs with one of the two are missing (portbench run --sync). kernel seen: how much of a long "
+    "kernel, up to its values on the host, the clock saw with the study's points; complete: with the complete wait."
 )
 
 
@@ -41,22 +42,31 @@ def not_proven(entries: Sequence[Row]) -> Iterator[Section]:
         )
 
 
-def side_by_side(entries: Sequence[Row], times: Sequence[Row]) -> Iterator[Section]:
+def side_by_side(complete: Sequence[Row], as_study: Sequence[Row], times: Sequence[Row]) -> Iterator[Section]:
     """Both synchronisations: one table of all targets, then one of each target's functions.
 
-    ``entries``: those of the summary with the study's points; ``times``: the rows of sql/synchronisation.sql.
+    ``complete`` and ``as_study``: the summary's targets with the one and the other; ``times``: the rows of
+    sql/synchronisation.sql.
     """
+    seen = {_key(entry): entry["proofs"]["seen_fraction"] for entry in complete}
     of_target: dict[tuple[Target, str], list[Row]] = {}
     for row in times:
         target = Target(row["framework"], row["version"], row["device"])
         of_target.setdefault((target, row["machine"]), []).append(row)
-    keys = [(Target(**entry["target"]), entry["machine"]) for entry in entries]
+    keys = [_key(entry) for entry in as_study]
     if keys:
         rows = tuple(
-            (str(key[0]), key[1], *_overall(of_target.get(key, [])), _proof(entry["proofs"]))
-            for key, entry in zip(keys, entries, strict=True)
+            (
+                str(key[0]),
+                key[1],
+                *_overall(of_target.get(key, [])),
+                _percent(entry["proofs"]["seen_fraction"]),
+                _percent(seen.get(key)),
+                _proof(entry["proofs"]),
+            )
+            for key, entry in zip(keys, as_study, strict=True)
         )
-        numbers = ("functions", "cold", "steady")
+        numbers = ("functions", "cold", "steady", "kernel seen %", "complete %")
         title = "Synchronisation: median ratio over functions"
         yield Section(title, ("target", "machine"), numbers, ("do the study's points wait?",), rows, _RATIO)
     for key in keys:
@@ -68,6 +78,14 @@ def side_by_side(entries: Sequence[Row], times: Sequence[Row]) -> Iterator[Secti
                 (),
                 tuple((_named(row), *_figures(row)) for row in of_target[key]),
             )
+
+
+def _key(entry: Row) -> tuple[Target, str]:
+    return Target(**entry["target"]), entry["machine"]
+
+
+def _percent(fraction: float | None) -> str:
+    return NOTHING if fraction is None else f"{100 * fraction:.1f}"
 
 
 def _overall(rows: Sequence[Row]) -> tuple[str, ...]:

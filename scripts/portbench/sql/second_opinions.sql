@@ -89,6 +89,7 @@ SELECT
     framework, version, device, machine, sync,
     count(*) FILTER (proof.passed) AS passed,
     count(*) FILTER (NOT proof.passed) AS failed,
-    min({ratio: proof.ratio, reason: coalesce(proof.reason, '')}) FILTER (NOT proof.passed) AS worst
+    min({ratio: proof.ratio, reason: coalesce(proof.reason, '')}) FILTER (NOT proof.passed) AS worst,
+    median(proof.grown_ns / nullif(proof.grown_ns::HUGEINT + proof.left_ns, 0)) AS seen_fraction
 FROM of_worker
 GROUP BY ALL;

@@ -263,7 +263,7 @@ def test_targets_whose_wait_was_not_proven_are_named_and_have_no_latencies(
         ]
     )
     (target,) = report.summary["targets"]
-    assert target["proofs"] == {"passed": 1, "failed": 2, "reason": "1.0 times"}
+    assert target["proofs"] == {"passed": 1, "failed": 2, "reason": "1.0 times", "seen_fraction": 1.0}
     dot = function(report, "torch.dot")
     assert (dot["unproven_tests"], dot["cold_mean_ns"], dot["steady_median_ns"]) == (3, None, None)
     assert (function(report)["unproven_tests"], function(report)["cold_mean_ns"]) == (0, 1_500_000)
@@ -274,7 +274,12 @@ def test_targets_whose_wait_was_not_proven_are_named_and_have_no_latencies(
 def test_where_all_is_proven_nothing_is_said_of_it(reported: Reported, make_result: Make) -> None:
     report = reported([make_result(proof=proof(True))])
     assert len(report.sections) == 1
-    assert report.summary["targets"][0]["proofs"] == {"passed": 1, "failed": 0, "reason": None}
+    assert report.summary["targets"][0]["proofs"] == {
+        "passed": 1,
+        "failed": 0,
+        "reason": None,
+        "seen_fraction": 1.0,
+    }
 
 
 def test_a_first_call_is_split_into_what_the_framework_tells(reported: Reported, make_result: Make) -> None:
@@ -349,14 +354,14 @@ def test_synchronisations_are_never_pooled_and_stand_side_by_side(
         times(make_result, make_call, "torch.a", 4_000_000, 2_000),
         times(make_result, make_call, "torch.b", 4_000_000, 2_000),
         times(make_result, make_call, "torch.c", 4_000_000, 2_000),
-        make_result("torch.d"),
+        make_result("torch.d", proof=proof(True) | {"left_ns": 1_000_000}),
     ]
     study = [
         times(make_result, make_call, "torch.a", 1_000_000, 1_000),
         times(make_result, make_call, "torch.b", 2_000_000, 200),
         times(make_result, make_call, "torch.c", 3_000_000, 1_600),
         make_result("torch.d", outcome="failed"),
-        make_result("torch.e", proof=proof(False, 1.0, "it only starts the work")),
+        make_result("torch.e", proof=proof(False, 1.0, "it only starts the work") | {"left_ns": 3_000_000}),
     ]
     report = reported(complete, (study, {"sync": "study"}))
     apart = {entry["sync"]: entry for entry in report.summary["targets"]}
@@ -369,7 +374,7 @@ def test_synchronisations_are_never_pooled_and_stand_side_by_side(
     assert [found.cold_mean_ns for found in target.functions] == [4_000_000, 4_000_000, 4_000_000, 1_500_000]
     assert not [part for part in report.sections if part.title.startswith("No latencies")]
     overall = section(report.sections, "Synchronisation: median ratio")
-    assert overall.rows == ((XLA, "box", "3", "0.500", "0.500", "no: it only starts the work"),)
+    assert overall.rows == ((XLA, "box", "3", "0.500", "0.500", "25.0", "80.0", "no: it only starts the work"),)
     of_functions = section(report.sections, f"Synchronisation of {XLA} on box")
     assert of_functions.rows == (
         ("torch.a", "4.00", "1.00", "0.250", "2.00", "1.00", "0.500"),
@@ -384,8 +389,8 @@ def test_a_study_of_the_studys_synchronisation_alone_has_no_standard_tables(
     report = reported(([make_result()], {"sync": "study"}))
     assert report.targets == ()
     assert not report.is_empty
-    assert section(report.sections, "Synchronisation").rows == ((XLA, "box", "0", "-", "-", "-"),)
-    assert "are missing (portbench run --sync)" in markdown(report)
+    assert section(report.sections, "Synchronisation").rows == ((XLA, "box", "0", "-", "-", "-", "-", "-"),)
+    assert "are missing (portbench run --sync)." in markdown(report)
 
 
 def test_the_terminal_and_markdown_show_the_same_sections(
