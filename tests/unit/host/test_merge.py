@@ -114,6 +114,22 @@ def test_samples_hold_one_row_for_each_raw_sample(
     assert [json.loads(row[0]) for row in rows(study, "samples", "counters") if row[0]] == [{"compilations": 1}] * 2
 
 
+def test_results_and_samples_hold_the_facts_of_version_3(study: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "run" / "valid" / "second_opinions.json"
+    merge([str(example)], study)
+    by_test = {result["test"]: result for result in json.loads(example.read_text())["results"]}
+    columns = "test, sync, host_operations, numbers, deviation, control, strict, proof"
+    for test, sync, host_operations, *facts in rows(study, "results", columns):
+        result = by_test[test]
+        assert sync == "complete"
+        assert host_operations == result["placement"].get("host_operations")
+        assert facts == [result[key] for key in ("numbers", "deviation", "control", "strict", "proof")]
+    (call,) = by_test["mixed"]["calls"]
+    counters = {protocol: json.loads(text) for protocol, text in rows(study, "samples", "protocol, counters")}
+    assert counters == {protocol: call[protocol]["counters"] for protocol in ("cold", "steady", "observed")}
+    assert rows(study, "runs", "sync, shuffle") == [("complete", None)]
+
+
 def test_the_same_file_twice_changes_nothing(write: Write, make_run: Make, study: Path) -> None:
     path = write("a/run.json", make_run())
     copy = write("b/copy.json", path.read_text())

@@ -393,6 +393,46 @@ def test_a_study_of_the_studys_synchronisation_alone_has_no_standard_tables(
     assert "are missing (portbench run --sync)." in markdown(report)
 
 
+HOSTILE = "\x1b[2J\u202e[bold]x[/]|`<script>alert(1)</script>[b](https://evil.example)"
+
+
+def test_hostile_text_reaches_neither_terminal_nor_markdown(
+    write: Write, make_run: Make, make_result: Make, portbench: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    error = {"type": "Mismatch", "message": "wrong", "traceback": "", "causes": []}
+    found = [
+        make_result(HOSTILE, HOSTILE, outcome="failed", error=error, numbers="wrong", deviation=deviation(1.0)),
+        make_result(HOSTILE, "b", placement=placed("host", HOSTILE), calls=[cold(1_000, compile_ns=1)]),
+        make_result("torch.dot", "c", proof=proof(False, 1.0, HOSTILE), calls=NO_TIMES),
+    ]
+    found[0]["deviation"]["dtype"] = HOSTILE
+    for sync in ("complete", "study"):
+        write(f"runs/of-{sync}.json", make_run(found, target=XLA, machine=HOSTILE, sync=sync))
+    monkeypatch.setenv("COLUMNS", "1000")
+    arguments = ("report", tmp_path / "runs", "--strict-placement")
+    shown = portbench(*arguments).stdout
+    result = portbench(*arguments, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.exception
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert all(line.isprintable() for line in [*shown.splitlines(), *text.splitlines()])
+    assert "<script>" not in text and "https://" not in text and "[b](" not in text
+    # Ten rows of sections and titles hold it, some twice.
+    assert shown.count("[bold]x[/]|`<script>") >= 10
+    assert text.count("script&gt;alert") >= 10
+
+
+def test_merge_says_which_targets_have_the_studys_synchronisation(
+    write: Write, make_run: Make, portbench: Command, tmp_path: Path
+) -> None:
+    for sync in ("complete", "study"):
+        write(f"runs/of-{sync}.json", make_run(sync=sync))
+    told = portbench("merge", tmp_path / "runs", "-o", tmp_path / "study").stdout.splitlines()
+    assert told[1:] == [
+        "  torch-2.9.0-cpu on box: 1 function",
+        "  torch-2.9.0-cpu on box, the study's synchronisation: 1 function",
+    ]
+
+
 def test_the_terminal_and_markdown_show_the_same_sections(
     portbench: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
