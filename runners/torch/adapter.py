@@ -7,13 +7,13 @@ What differs between kinds of devices is in one module for each, all alike: ``ho
 from __future__ import annotations
 
 import importlib
-import warnings
 from typing import Any, Callable, ContextManager, Mapping
 
 import numpy as np
 import torch
 
 from runners.core.adapter import Watched
+from runners.torch import host
 
 _KINDS = {"cpu": "host", "gpu": "cuda", "tpu": "xla", "xla": "xla"}
 _kind: Any = None
@@ -39,17 +39,10 @@ def device_facts(device: torch.device) -> Mapping[str, Any]:
         "threads": torch.get_num_threads(),
         "interop_threads": torch.get_num_interop_threads(),
         "default_dtype": str(torch.get_default_dtype()),
-        "float32_matmul_precision": _precision(),
+        "float32_matmul_precision": host.matmul_precision(),
         "mkl": torch.backends.mkl.is_available(),
         "mkldnn": torch.backends.mkldnn.is_available(),
     }
-
-
-def _precision() -> str:
-    with warnings.catch_warnings():
-        # That there is a newer way to say it, which differs between kinds of devices.
-        warnings.simplefilter("ignore")
-        return torch.get_float32_matmul_precision()
 
 
 def device_state(device: torch.device) -> Mapping[str, Any]:
@@ -91,8 +84,8 @@ def dtype_name(leaf: Any) -> str | None:
 
 def to_numpy(leaf: torch.Tensor) -> Any:
     dense = leaf.detach() if leaf.layout == torch.strided else leaf.detach().to_dense()
-    host = _kind.read(dense).resolve_conj().resolve_neg()
-    return (host.float() if host.dtype == torch.bfloat16 else host).numpy()
+    read = _kind.read(dense).resolve_conj().resolve_neg()
+    return (read.float() if read.dtype == torch.bfloat16 else read).numpy()
 
 
 def wait(output: Any) -> None:

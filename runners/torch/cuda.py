@@ -13,6 +13,7 @@ from torch.profiler import ProfilerActivity, profile
 from runners.core import devices
 from runners.core.adapter import Watched
 from runners.core.errors import DeviceUnavailable
+from runners.torch import host
 from runners.torch.watching import seeing
 
 _NODES = ("/dev/nvidia[0-9]*",)
@@ -102,10 +103,13 @@ _SWITCHES = (
 
 def _switches() -> dict[str, bool]:
     found = {}
-    for name, path in _SWITCHES:
-        holder, switch = _switch(path)
-        with contextlib.suppress(AttributeError, AssertionError, RuntimeError):
-            found[name] = bool(getattr(holder, switch))
+    with warnings.catch_warnings():
+        # 2.9 has a newer name for the first two.
+        warnings.simplefilter("ignore")
+        for name, path in _SWITCHES:
+            holder, switch = _switch(path)
+            with contextlib.suppress(AttributeError, AssertionError, RuntimeError):
+                found[name] = bool(getattr(holder, switch))
     return found
 
 
@@ -119,15 +123,17 @@ def _switch(path: str) -> tuple[Any, str]:
 
 @contextlib.contextmanager
 def strict() -> Iterator[None]:
-    paths = dict(_SWITCHES)
     before = _switches()
-    for name in before:
-        setattr(*_switch(paths[name]), False)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(*_switch(paths[name]), value)
+    # The first switch follows from it.
+    with host.strict():
+        others = [(_switch(path), before[name]) for name, path in _SWITCHES[1:] if name in before]
+        for (holder, switch), _ in others:
+            setattr(holder, switch, False)
+        try:
+            yield
+        finally:
+            for (holder, switch), value in others:
+                setattr(holder, switch, value)
 
 
 def seed(seed: int) -> None:

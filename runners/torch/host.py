@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from typing import Any, ContextManager, Iterator, Mapping
 
 import torch
@@ -33,13 +34,24 @@ def scope(device: torch.device) -> ContextManager[object]:
 
 @contextlib.contextmanager
 def strict() -> Iterator[None]:
-    """From 2.2 on a CPU may be allowed to multiply float32 in bfloat16."""
-    before = torch.get_float32_matmul_precision()
+    """From 2.1 on a CPU, too, may be allowed to multiply float32 in bfloat16."""
+    before = matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        torch.set_float32_matmul_precision(before or "highest")
+
+
+def matmul_precision() -> str | None:
+    """None where it was set in two ways that 2.9 does not see together."""
+    with warnings.catch_warnings():
+        # That there is a newer way to say it, for each kind of device by itself.
+        warnings.simplefilter("ignore")
+        try:
+            return torch.get_float32_matmul_precision()
+        except RuntimeError:
+            return None
 
 
 def seed(seed: int) -> None:

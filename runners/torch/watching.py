@@ -38,6 +38,9 @@ MOVES = {
     "record_stream",
     "resize_",
     "set_",
+    "split",
+    "split_with_sizes",
+    "unbind",
 }
 """Operations that compute nothing: they move, describe or make room for data, or read one number back."""
 

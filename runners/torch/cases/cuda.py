@@ -29,7 +29,7 @@ def cuda_is_available(trial: Trial) -> None:
     """It says that there is a device, and, once a tensor is there, that it is in use."""
     _needs_an_accelerator(trial)
     available = trial.call_method(trial.function, "is_available")
-    trial.check(available is True, f"expected True, got {available!r}")
+    trial.check(available is True, f"there is no CUDA device: expected True, got {available!r}")
     tensor = trial.tensor(trial.random(3))
     trial.equal([tensor.is_cuda, tensor.device.type], [True, "cuda"])
     initialized = trial.call_method(trial.function, "is_initialized")
@@ -41,7 +41,7 @@ def cuda_device_count(trial: Trial) -> None:
     _needs_an_accelerator(trial)
     cuda = trial.function
     count = trial.call_method(cuda, "device_count")
-    trial.check(type(count) is int and count > 0, f"expected a number of devices, got {count!r}")
+    trial.check(type(count) is int and count > 0, f"there is no CUDA device: counted {count!r}")
     trial.check(0 <= trial.tensor(trial.random(3)).get_device() < count, "the target is not among the devices")
     names = [cuda.get_device_name(number) for number in range(count)]
     trial.check(all(isinstance(name, str) and name for name in names), f"a device has no name: {names}")
@@ -110,6 +110,7 @@ def cuda_memory_allocated(trial: Trial, mebibytes: int) -> None:
     """It rises by the bytes of a new tensor on the target's device and falls when that is gone."""
     _needs_an_accelerator(trial)
     cuda = trial.function
+    trial.equal(trial.call_method(cuda, "current_device"), cuda.current_device())
     before = _allocated(trial)
     tensor = trial.tensor(np.ones(mebibytes * _MIB // 4, "float32"))
     during = _allocated(trial)

@@ -158,9 +158,9 @@ def size_of_found(trial: Trial, length: int) -> None:
 def address(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
     """The address is that of the first element: the storage's, and for a part of a tensor as much behind it."""
     tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
+    found, step = trial.call(tensor), tensor.element_size()
     begin = tensor.storage().data_ptr()
-    step = tensor.element_size()
-    _check_address(trial, trial.call(tensor), begin)
+    _check_address(trial, found, begin)
     _check_address(trial, trial.call(tensor[1:]), begin + step * tensor.stride(0))
     _check_address(trial, trial.call(tensor[2, 3:]), begin + step * (2 * tensor.stride(0) + 3 * tensor.stride(1)))
 
@@ -168,7 +168,8 @@ def address(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "conti
 def address_of_views(trial: Trial) -> None:
     """Views of the whole and changes in place keep the address; a copy lies elsewhere."""
     tensor = trial.tensor(trial.random(4, 6))
-    begin = tensor.storage().data_ptr()
+    found, begin = trial.call(tensor), tensor.storage().data_ptr()
+    _check_address(trial, found, begin)
     for view in (
         tensor.detach(),
         tensor.T,

@@ -1,0 +1,197 @@
+"""PyTorch on devices other than the host's own CPU: what can be tried without a GPU or TPU."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contracts import ROOT, VERSIONS, findings, unavailable
+
+import runners.torch
+
+pytestmark = pytest.mark.frameworks
+
+Run = Callable[..., dict[str, Any]]
+
+STUDY, CURRENT = VERSIONS["torch"]
+
+FALLS_BACK = {
+    "torch.nn.AdaptiveAvgPool3d": "aten::_adaptive_avg_pool3d",
+    "torch.multinomial": "aten::multinomial",
+    "torch.optim.Rprop": "aten::nonzero",
+    "torch.ormqr": "aten::ormqr",
+    "torch.range": "aten::range.out",
+    "torch.round": "aten::round.decimals",
+}
+"""Functions of which torch_xla leaves an operation to the host, though their tests pass."""
+
+WRONG = {
+    # The sign is that of a real number, and the logarithm comes as a complex one.
+    ("torch.slogdet", "dtypes[dtype=complex64]"),
+    # The singular values of several matrices come in a wrong shape.
+    ("torch.linalg.matrix_rank", "batch"),
+    # The gradients of tanh lack a conjugate.
+    ("torch.autograd.functional.jvp", "elementwise[name=tanh,dtype=complex64]"),
+    # What goes to the host and back loses its imaginary part.
+    ("torch.ormqr", "dtypes[dtype=complex128]"),
+    # torch.manual_seed leaves the device's random state alone.
+    ("torch.nn.functional.dropout", "draws-anew"),
+    ("torch.nn.init.xavier_uniform_", "draws-anew"),
+}
+
+LACKING = {
+    ("torch.Tensor.data_ptr", "views"): "not_implemented",
+    ("torch.cuda", "is-available"): "not_implemented",
+    ("torch.cuda", "current-device"): "not_implemented",
+    ("torch.cuda.synchronize", "copies"): "not_implemented",
+    ("torch.saddmm", "large"): "not_implemented",
+    ("torch.zeros", "sparse"): "not_implemented",
+    ("torch.linalg.matrix_rank", "product[dtype=complex64]"): "type",
+    # The running variance is the biased one.
+    ("torch.nn.functional.batch_norm", "dtypes[training=true,dtype=float32]"): "precision",
+    # Every step compiles a longer program.
+    ("torch.optim.LBFGS", "quadratic[dtype=float32,line_search=null]"): "timeout",
+}
+"""Some of each kind."""
+
+
+@pytest.fixture
+def study(run_manifest: Run) -> dict[str, Any]:
+    """The study through XLA. The limit is met only where programs grow with every step."""
+    return run_manifest("torch", CURRENT, "study", device="xla", runs=1, protocol="cold", timeout=20)
+
+
+def test_xla_runs_the_whole_study_and_fails_where_torch_xla_does(study: dict[str, Any]) -> None:
+    found = findings(study)
+    assert unavailable(study) == set()
+    assert {test: found.get(test) for test in LACKING} == LACKING
+    complete = {name for name, ends in _outcomes(study).items() if "passed" not in ends}
+    assert complete == {"torch.cuda", "torch.cuda.synchronize", "torch.Tensor.data_ptr", "torch.saddmm"}
+    assert 0.85 < sum(r["outcome"] == "passed" for r in study["results"]) / len(study["results"]) < 0.95
+    assert all(result["proof"]["passed"] for result in study["results"] if result["proof"])
+    assert study["environment"]["device"]["kind"] == "xla"
+
+
+def test_wrong_values_are_told_from_lacking_ones(study: dict[str, Any]) -> None:
+    numbers = {(r["function"], r["test"]): r["numbers"] for r in study["results"]}
+    assert {test: numbers[test] for test in WRONG} == dict.fromkeys(WRONG, "wrong")
+    passed = {r["numbers"] for r in study["results"] if r["outcome"] == "passed"}
+    assert not passed & {"wrong", "imprecise"}
+
+
+def test_the_cpu_of_the_same_version_is_the_control(study: dict[str, Any]) -> None:
+    controls = {
+        r["control"]["outcome"]
+        for r in study["results"]
+        if r["outcome"] != "passed" and not r["function"].startswith("torch.cuda")
+    }
+    assert controls == {"passed"}
+
+
+def test_functions_that_torch_xla_leaves_to_the_host_are_told(study: dict[str, Any]) -> None:
+    operations: dict[str, set[str]] = {}
+    for result in study["results"]:
+        if result["placement"]["verdict"] in ("mixed", "host"):
+            operations.setdefault(result["function"], set()).update(result["placement"]["host_operations"])
+    assert all(name in operations.get(function, set()) for function, name in FALLS_BACK.items())
+    assert not operations.keys() & {"torch.argsort", "torch.cat", "torch.sum", "torch.nn.Linear", "torch.nn.Conv2d"}
+    for result in study["results"]:
+        if result["function"] == "torch.multinomial" and result["outcome"] == "passed":
+            assert any(call["cold"]["counters"].get("fallbacks") for call in result["calls"])
+
+
+def test_where_sums_run_is_told_rightly(run_manifest: Run) -> None:
+    document = run_manifest("torch", CURRENT, "placement", device="xla", runs=1, protocol="cold")
+    assert _verdicts(document) == {"on-device": "device", "on-host": "host", "on-both": "mixed"}
+
+
+@pytest.mark.parametrize("version", VERSIONS["torch"])
+def test_on_the_cpu_everything_is_on_the_device(run_manifest: Run, version: str) -> None:
+    document = run_manifest("torch", version, "placement", runs=1, protocol="cold")
+    assert set(_verdicts(document).values()) == {"device"}
+
+
+def test_the_study_did_not_wait(run_manifest: Run) -> None:
+    document = run_manifest("torch", CURRENT, "placement", device="xla", runs=1, protocol="cold", sync="study")
+    proofs = [result["proof"] for result in document["results"] if result["proof"]]
+    assert proofs and not any(proof["passed"] for proof in proofs)
+
+
+def test_what_is_known_to_be_wrong_is_found_wrong(run_manifest: Run) -> None:
+    host = run_manifest("torch", CURRENT, "known_wrong", runs=1, protocol="cold")
+    assert findings(host) == {}
+    device = run_manifest("torch", CURRENT, "known_wrong", device="xla", runs=1, protocol="cold")
+    assert {r["outcome"] for r in device["results"]} == {"failed"}
+    assert {r["control"]["outcome"] for r in device["results"]} == {"passed"}
+    numbers = {(r["function"], r["test"]): r["numbers"] for r in device["results"]}
+    # The number is right, its dtype is not.
+    assert numbers.pop(("torch.count_nonzero", "dtype")) == "equal"
+    assert len(numbers) >= 10 and set(numbers.values()) == {"wrong"}
+
+
+@pytest.mark.parametrize(
+    ("target", "check"),
+    [
+        *(
+            (f"torch-{CURRENT}-xla", check)
+            for check in (
+                "only_both_steps_wait",
+                "watch_sees_what_falls_back",
+                "counters_tell_what_a_call_cost",
+                "complex_numbers_come_back_whole",
+                "a_seed_fixes_what_is_drawn",
+                "strict_multiplies_in_full_precision",
+                "a_held_tpu_is_told_with_its_holder",
+                "another_device_is_no_tpu",
+            )
+        ),
+        *(
+            (f"torch-{version}-cpu", check)
+            for version in VERSIONS["torch"]
+            for check in (
+                "watch_sees_where_operations_run",
+                "only_kernels_have_kernel_time",
+                "strict_switches_are_set_back",
+                "a_cuda_device_that_cannot_be_used_is_told_why",
+            )
+        ),
+    ],
+)
+def test_of_a_device(environment_python: Callable[[str], Path], target: str, check: str) -> None:
+    command = [str(environment_python(target)), "-m", "tests.contract.torch_device_checks", check]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_xla_without_torch_xla_is_one_sentence(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
+    arguments = ["--framework", "torch", "--device", "xla", "--manifest", "manifests/placement/torch.json"]
+    python = environment_python(f"torch-{STUDY}-cpu")
+    command = [str(python), "-m", "runners", *arguments, "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr[-3000:]
+    message, remedy = done.stderr.strip().splitlines()
+    assert "torch_xla" in message and remedy
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_tpu_that_the_user_named_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XRT_TPU_CONFIG", raising=False)
+    assert runners.torch.variables("tpu")["XRT_TPU_CONFIG"].startswith("localservice")
+    monkeypatch.setenv("XRT_TPU_CONFIG", "tpu_worker;0;10.0.0.2:8470")
+    assert runners.torch.variables("tpu")["XRT_TPU_CONFIG"] == "tpu_worker;0;10.0.0.2:8470"
+    chosen = {device: runners.torch.variables(device).get("PJRT_DEVICE") for device in runners.torch.DEVICES}
+    assert chosen == {"cpu": None, "gpu": None, "tpu": "TPU", "xla": "CPU"}
+
+
+def _verdicts(document: dict[str, Any]) -> dict[str, str]:
+    return {result["test"]: result["placement"]["verdict"] for result in document["results"]}
+
+
+def _outcomes(document: dict[str, Any]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for result in document["results"]:
+        found.setdefault(result["function"], set()).add(result["outcome"])
+    return found
