@@ -96,6 +96,6 @@ def test_time_that_does_not_grow_with_the_work_fails():
 
 
 def test_a_slow_device_is_not_kept_busy_for_ever():
-    device = Device(lambda units: 300 * MS)
+    device = Device(lambda units: 3000 * MS)
     assert not proof.prove(device, None, device.clock, device.waits)["passed"]
     assert device.most_units == proof.GROWTH
