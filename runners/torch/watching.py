@@ -23,6 +23,7 @@ MOVES = {
     "_to_cpu",
     "_unsafe_view",
     "clone",
+    "copy",
     "copy_",
     "detach",
     "empty",

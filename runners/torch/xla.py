@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from typing import Any, ContextManager, Iterator, Mapping
 
 import torch
@@ -165,12 +166,16 @@ def watch(device: torch.device) -> Iterator[Watched]:
     here = str(device)
     watched.operations = [operation for operation in seen if operation.location != here]
     fresh = {name: after[name] - before.get(name, 0) for name in after}
+    lowered: Counter[str] = Counter()
+    for name, count in fresh.items():
+        if name.startswith("xla::"):
+            lowered[_base(name)] += count
     for name in _fallbacks(fresh):
         watched.operations.append(Operation(name, "cpu"))
         # The device's own entry was called, too, and passed it on.
-        fresh[f"xla::{_base(name)}"] = fresh.get(f"xla::{_base(name)}", 0) - fresh[name]
-    lowered = [name for name in fresh if name.startswith("xla::") and fresh[name] > 0]
-    watched.operations += [Operation(name, here) for name in lowered if not only_moves(_base(name))]
+        lowered[_base(name)] -= fresh[name]
+    bases = [base for base, count in lowered.items() if count > 0 and not only_moves(base)]
+    watched.operations += [Operation(f"xla::{base}", here) for base in bases]
 
 
 def _counted() -> dict[str, int]:
@@ -193,7 +198,7 @@ def _fallbacks(counted: Mapping[str, int]) -> list[str]:
 
 
 _METRICS = {
-    "LazyTracing": ("traces", "trace_ns"),
+    "LazyTracing": ("traces", ""),
     "CompileTime": ("compilations", "compile_ns"),
     "ExecuteTime": ("executions", "execute_ns"),
     "TransferToDeviceTime": ("to_device", "to_device_ns"),
@@ -203,7 +208,8 @@ _METRICS = {
     "OutboundData": ("", "to_device_bytes"),
     "InboundData": ("", "from_device_bytes"),
 }
-"""torch_xla's metrics, each a number of samples and their sum; XRT speaks of a server."""
+"""torch_xla's metrics, each a number of samples and their sum; XRT speaks of a server. What was traced within a trace
+is in the time of both, whose sum would be longer than the call."""
 
 
 def counters() -> Mapping[str, int]:
@@ -212,9 +218,10 @@ def counters() -> Mapping[str, int]:
         if metric in _METRICS:
             count, total, _ = metrics.metric_data(metric)
             samples, sums = _METRICS[metric]
-            found[sums] = int(total)
             if samples:
                 found[samples] = count
+            if sums:
+                found[sums] = int(total)
     counted = _counted()
     found["fallbacks"] = sum(counted[name] for name in _fallbacks(counted))
     return found
