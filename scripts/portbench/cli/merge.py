@@ -41,7 +41,7 @@ def _print(merged: Merged) -> None:
     known = f", {merged.known} already there" if merged.known else ""
     click.echo(f"{shown(merged.study.path)}: {_number(merged.added, 'run file')} added{known}")
     for entry in summary["targets"]:
-        study_sync = ", the study's synchronisation" if entry["sync"] == "study" else ""
+        study_sync = ", the study's synchronisation" if entry.get("sync") == "study" else ""
         functions = _number(len(entry["functions"]), "function")
         click.echo(f"  {Target(**entry['target'])} on {printable(entry['machine'])}{study_sync}: {functions}")
     for journal in merged.unfinished:

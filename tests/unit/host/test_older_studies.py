@@ -64,3 +64,18 @@ def test_a_merge_into_an_older_study_makes_it_one_of_the_present_version(
     assert {file["run_id"] for file in before} < {file["run_id"] for file in merged.summary["run_files"]}
     assert json.loads((study / "study.json").read_text()) == merged.summary
     assert len([path for path in study.iterdir() if path.is_dir()]) == 1
+
+
+def test_a_merge_that_adds_nothing_leaves_an_older_study_as_it_is(
+    study: Path, portbench: Callable[..., Result]
+) -> None:
+    before = (study / "study.json").read_bytes()
+    told = portbench("merge", STUDIES / "run.json", "-o", study)
+    assert told.exit_code == 0, told.exception
+    assert "0 run files added, 1 already there" in told.stdout
+    assert "torch-2.9.0-xla on box: 3 functions" in told.stdout
+    assert (study / "study.json").read_bytes() == before
+
+
+def test_an_older_study_and_its_run_file_give_the_same_report(study: Path, portbench: Callable[..., Result]) -> None:
+    assert portbench("report", study).stdout == portbench("report", STUDIES / "run.json").stdout
