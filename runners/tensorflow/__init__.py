@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Mapping
 
+from runners.core.devices import tpu_facts
+
 MODULE = "tensorflow"
 NAMESPACE = "tf"
 PACKAGES = ("tensorflow", "keras", "tensorflow_estimator", "tensorboard")
@@ -18,9 +20,6 @@ FORKS_AFTER_IMPORT = ("cpu", "xla")
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 """Where the target is no GPU, TensorFlow must not see one at all, or it would place operations there."""
 
-PLACEMENT_LOG = {"TF_CPP_MIN_LOG_LEVEL": "0"}
-"""TensorFlow's log says where each operation was executed."""
-
 XLA_DEVICES = "--tf_xla_enable_xla_devices"
 CUDA_FOLDER = "--xla_gpu_cuda_data_dir"
 
@@ -29,12 +28,11 @@ def variables(device: str) -> Mapping[str, str]:
     """What the user has set in flags stays; the runner's own are added."""
     if device == "gpu":
         compiler = _cuda_compiler()
-        flags = _added("XLA_FLAGS", f"{CUDA_FOLDER}={compiler}") if compiler else {}
-        return {**PLACEMENT_LOG, **flags}
+        return _added("XLA_FLAGS", f"{CUDA_FOLDER}={compiler}") if compiler else {}
     if device == "tpu":
-        return {**NO_GPU, **PLACEMENT_LOG}
+        return {**NO_GPU, **_tpu_metadata()}
     if device == "xla":
-        return {**NO_GPU, **PLACEMENT_LOG, **_added("TF_XLA_FLAGS", XLA_DEVICES)}
+        return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES)}
     return NO_GPU
 
 
@@ -42,6 +40,11 @@ def _added(variable: str, flag: str) -> Mapping[str, str]:
     words = os.environ.get(variable, "").split()
     present = any(word.split("=")[0] == flag.split("=")[0] for word in words)
     return {} if present else {variable: " ".join([*words, flag])}
+
+
+def _tpu_metadata() -> Mapping[str, str]:
+    """Where there is no TPU, TensorFlow's import would wait for minutes for the server that describes a TPU VM."""
+    return {} if {"chips", "device_nodes"} & set(tpu_facts()) else {"TPU_SKIP_MDS_QUERY": "1"}
 
 
 def _cuda_compiler() -> str | None:

@@ -11,13 +11,15 @@ import sys
 from pathlib import Path
 from typing import Iterable
 
+OPENED = ("libcudart", "libcublas", "libcufft", "libcurand", "libcusolver", "libcusparse", "libcudnn")
+"""Beginnings of the names that TensorFlow opens, or libraries that it opened."""
+
 
 def preload(folders: Iterable[str] = ()) -> list[str]:
     """Loads the libraries of the packages ``nvidia-*`` under these folders (``sys.path`` unless given); returns the
     files that could be loaded. Where there are none, it is the system's libraries that count."""
-    pending = sorted(
-        file for folder in folders or sys.path for file in Path(folder).glob("nvidia/*/lib/lib*.so*") if file.is_file()
-    )
+    files = (file for folder in folders or sys.path for file in Path(folder).glob("nvidia/*/lib/lib*.so*"))
+    pending = sorted({str(file) for file in files if file.name.startswith(OPENED)})
     loaded: list[str] = []
     progress = True
     while progress:
@@ -25,10 +27,10 @@ def preload(folders: Iterable[str] = ()) -> list[str]:
         progress = False
         for file in list(pending):
             try:
-                ctypes.CDLL(str(file), mode=ctypes.RTLD_GLOBAL)
+                ctypes.CDLL(file)
             except OSError:
                 continue
             pending.remove(file)
-            loaded.append(str(file))
+            loaded.append(file)
             progress = True
     return loaded

@@ -84,6 +84,11 @@ def _open_gpu() -> None:
 
 
 def _open_tpu() -> None:
+    if not system.tpu_facts().get("device_nodes"):
+        raise DeviceUnavailable(
+            f"TensorFlow {tf.__version__} finds no TPU: there is no device node /dev/accel* or /dev/vfio/*",
+            "Run on a TPU VM; a container must be given the host's devices.",
+        )
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
         tf.tpu.experimental.initialize_tpu_system(resolver)
@@ -105,9 +110,16 @@ def _held(what: str, nodes: tuple[str, ...], error: Exception | None) -> DeviceU
     holders = system.holders(nodes)
     if holders:
         return DeviceUnavailable(f"{what} is held by {', '.join(holders)}", "End that process, then try again.")
-    said = (str(error).strip().splitlines() or [type(error).__name__])[0][:200] if error else "it finds none"
+    said = _said(error) if error else "it finds none"
     remedy = "See that the device is there and nobody has it; 'portbench doctor' looks."
     return DeviceUnavailable(f"TensorFlow {tf.__version__} cannot open {what}: {said}", remedy)
+
+
+def _said(error: Exception) -> str:
+    """The line of a message that says what was wrong."""
+    lines = (line.strip() for line in str(error).splitlines())
+    headings = ("Graph execution error:", "Detected at node", "<stack traces unavailable>")
+    return next((line[:200] for line in lines if line and not line.startswith(headings)), type(error).__name__)
 
 
 def _gpu_facts() -> Mapping[str, Any]:

@@ -1,18 +1,18 @@
 """Sees where TensorFlow computes.
 
-Several sources, since none shows everything: the log names each eager operation with its device ("Executing op MatMul
-in device ..."); the partition graphs name the operations inside of a function or session, but only when kernels are
-built, so their cache is emptied before; what Python computes on the host is in neither. A function called on an XLA
-device is compiled as a whole, and neither logged nor partitioned: there the function is the operation.
+An eager operation runs inside of a function made for it alone, and TensorFlow tells the graphs into which it partitions
+a function or a session's graph, each operation with its device, when their kernels are built: their cache is emptied
+before. A function that is called on an XLA device is compiled as a whole, without partitions: it is the operation. What
+Python computes on the host is in no graph.
+
+(The log of placements cannot be used: once operations have run, ``tf.debugging.set_log_device_placement`` sets soft
+placement in its stead, in 2.11 and in 2.21.)
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import sys
-import tempfile
 from typing import Any, Callable, Iterable, Iterator
 
 import tensorflow as tf
@@ -25,7 +25,6 @@ from tensorflow.python.ops import script_ops
 
 from runners.core.adapter import HOST, Operation, Watched
 
-EXECUTED = re.compile(r"Executing op (\S+) in device (\S+)")
 FUNCTION = re.compile(r"_*(?:inference|forward|backward)_(.*?)(?:_\d+)*")
 COMPILING = {"TPU", "XLA_CPU", "XLA_GPU"}
 
@@ -47,9 +46,6 @@ NO_OPERATIONS = {
     *("LoopCond", "ControlTrigger", "PartitionedCall", "StatefulPartitionedCall"),
 }
 
-NUMBERS_MADE = Operation("Cast", "CPU:0")
-"""TensorFlow casts a Python number on the host before it moves it."""
-
 _watching = False
 
 
@@ -64,35 +60,31 @@ def short(device: str | None) -> str:
 
 @contextlib.contextmanager
 def watch(device: str) -> Iterator[Watched]:
-    """Collects the operations; see runners.core.adapter.Adapter.watch. Output of the calls inside is swallowed."""
+    """Collects the operations, each once; see runners.core.adapter.Adapter.watch."""
     global _watching
     watched = Watched()
     runs: list[Any] = []
-    called: list[Operation] = []
-    context.ensure_initialized()
+    compiled: list[Operation] = []
+    context.enable_run_metadata()
+    # It has kept what was built since the last time.
+    context.export_run_metadata()
     context.context().clear_kernel_cache()
     with contextlib.ExitStack() as stack:
         _watching = True
         stack.callback(_no_longer)
-        stack.enter_context(_sessions_tell(runs))
-        stack.enter_context(_functions_tell(called))
-        stack.enter_context(_host_code_tells(device, watched.operations))
-        log = stack.enter_context(_log())
-        context.enable_run_metadata()
         stack.callback(context.disable_run_metadata)
+        stack.enter_context(_sessions_tell(runs))
+        stack.enter_context(_compiled_functions_tell(compiled))
+        stack.enter_context(_host_code_tells(device, watched.operations))
         try:
             yield watched
         finally:
             if context.is_async():
                 context.async_wait()
             runs.append(context.export_run_metadata())
-            stack.close()
             graphs = [graph for run in runs for graph in _partition_graphs(run)]
-            # A function that is compiled as a whole counts itself; of the others the graphs show what is in them.
-            compiled = [each for each in called if not graphs or each.location.split(":")[0] in COMPILING]
-            seen = [*watched.operations, *compiled, *_of_graphs(graphs), *_of_log("".join(log))]
-            # An eager operation is in both, and how often something ran depends on what was cached.
-            watched.operations[:] = dict.fromkeys(each for each in seen if each != NUMBERS_MADE)
+            seen = [*watched.operations, *compiled, *_of_graphs(graphs)]
+            watched.operations[:] = dict.fromkeys(seen)
 
 
 def _no_longer() -> None:
@@ -103,12 +95,6 @@ def _no_longer() -> None:
 def _operation(name: str, device: str) -> Iterable[Operation]:
     if name not in NO_OPERATIONS:
         yield Operation(name, HOST if name in PYTHON else short(device))
-
-
-def _of_log(text: str) -> Iterator[Operation]:
-    for name, device in EXECUTED.findall(text):
-        if FUNCTION.fullmatch(name) is None:
-            yield from _operation(name, device)
 
 
 def _of_graphs(graphs: Iterable[Any]) -> Iterator[Operation]:
@@ -154,7 +140,7 @@ def _sessions_tell(runs: list[Any]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _functions_tell(called: list[Operation]) -> Iterator[None]:
+def _compiled_functions_tell(compiled: list[Operation]) -> Iterator[None]:
     plain, cancellable = execute.execute, execute.execute_with_cancellation
 
     def noted(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,7 +150,9 @@ def _functions_tell(called: list[Operation]) -> Iterator[None]:
             function = FUNCTION.fullmatch(name)
             if function is not None:
                 # Where it was called: its outputs may be said to lie elsewhere.
-                called.append(Operation(f"function {function[1]}", short(context.context().device_name) or "CPU:0"))
+                where = short(context.context().device_name) or "CPU:0"
+                if where.split(":")[0] in COMPILING or _must_compile(name):
+                    compiled.append(Operation(f"function {function[1]}", where))
             return outputs
 
         return run
@@ -174,6 +162,12 @@ def _functions_tell(called: list[Operation]) -> Iterator[None]:
         yield
     finally:
         execute.execute, execute.execute_with_cancellation = plain, cancellable
+
+
+def _must_compile(function: str) -> bool:
+    """Whether it was made with ``jit_compile``."""
+    attributes = context.context().get_function_def(function).attr
+    return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
 
 
 @contextlib.contextmanager
@@ -218,38 +212,3 @@ def _host_code_tells(device: str, operations: list[Operation]) -> Iterator[None]
         tensors._numpy, script_ops.py_func_common = read, call
         for name, look in looks.items():
             setattr(tensor_util, name, look)
-
-
-@contextlib.contextmanager
-def _log() -> Iterator[list[str]]:
-    """TensorFlow's log of placements, complete when the context has ended. It goes to the descriptors 1 and 2."""
-    logging, soft = tf.debugging.get_log_device_placement(), tf.config.get_soft_device_placement()
-    text: list[str] = []
-    _flush()
-    kept = [os.dup(1), os.dup(2)]
-    with tempfile.TemporaryFile() as file:
-        for number in (1, 2):
-            os.dup2(file.fileno(), number)
-        try:
-            _set_logging(True, soft)
-            yield text
-        finally:
-            _set_logging(logging, soft)
-            _flush()
-            for number, descriptor in zip((1, 2), kept):
-                os.dup2(descriptor, number)
-                os.close(descriptor)
-            file.seek(0)
-            text.append(file.read().decode("utf-8", "replace"))
-
-
-def _set_logging(on: bool, soft: bool) -> None:
-    tf.debugging.set_log_device_placement(on)
-    # Setting the log turns soft placement on again.
-    tf.config.set_soft_device_placement(soft)
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()

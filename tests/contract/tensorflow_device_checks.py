@@ -28,6 +28,7 @@ def main(version: str) -> None:
         check_placement(adapter)
         check_waiting(adapter, device)
         check_waiting_behind(adapter, device)
+        check_watching(adapter, device)
         check_strict(adapter)
         check_traces(adapter)
     check_scope_ends(adapter, device)
@@ -116,6 +117,40 @@ def check_waiting_behind(adapter, device):
             output = tf.cos(1.0)
         adapter.wait(output)
     assert watched.operations == [("Cos", "CPU:0")], watched.operations
+
+
+def check_watching(adapter, device):
+    """Each way to compute is seen, with its place; nothing is seen of what was computed before."""
+    import numpy as np
+    import tensorflow as tf
+
+    host = "/device:CPU:0"
+    ones = tf.ones([2, 2])
+    by_numpy = tf.function(lambda x: tf.numpy_function(np.sin, [x], tf.float32))
+    compiled = tf.function(tf.sin, jit_compile=True)
+
+    def on_host(call, *args):
+        with tf.device(host):
+            return call(*args)
+
+    for call, expected in (
+        (lambda: tf.sin(ones), {("Sin", "XLA_CPU:0")}),
+        (lambda: on_host(tf.sin, ones), {("Sin", "CPU:0")}),
+        (lambda: tf.function(lambda x: tf.sin(x))(ones), {("function <lambda>", "XLA_CPU:0")}),
+        (lambda: on_host(compiled, ones), {("function sin", "CPU:0")}),
+        (lambda: on_host(by_numpy, ones), {("PyFunc", "host")}),
+        (lambda: on_host(tf.py_function, tf.sin, [ones], tf.float32), {("EagerPyFunc", "host"), ("Sin", "CPU:0")}),
+        (lambda: tf.numpy_function(np.sin, [ones], tf.float32), {("numpy_function", "host")}),
+        (lambda: ones.numpy(), {("read to host", "host")}),
+        (lambda: float(ones[0, 0]), {("StridedSlice", "XLA_CPU:0")}),
+        (lambda: tf.reshape(ones, [4]), set()),
+        (lambda: tf.constant(1, tf.float16), set()),
+    ):
+        with tf.device(host):
+            tf.cos(tf.constant([1.0, 2.0]))
+        with adapter.watch(device) as watched:
+            call()
+        assert set(watched.operations) == expected, watched.operations
 
 
 def check_strict(adapter):

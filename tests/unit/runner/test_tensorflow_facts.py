@@ -37,7 +37,7 @@ def test_libraries_that_come_as_packages_are_loaded_before_they_are_asked_for(tm
     folder = tmp_path / "nvidia" / "cuda_runtime" / "lib"
     folder.mkdir(parents=True)
     shutil.copy(library, folder / "libcudart.so.11.0")
-    (folder / "libbroken.so.1").write_text("no library")
+    (folder / "libcudnn.so.8").write_text("no library")
     loaded = cuda_libraries.preload([str(tmp_path)])
     assert loaded == [str(folder / "libcudart.so.11.0")]
     assert cuda_libraries.preload([str(tmp_path / "nowhere")]) == []
