@@ -97,6 +97,13 @@ def test_of_a_device(environment_python: Callable[[str], Path], version: str, ch
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+def test_the_studys_synchronisation_leaves_containers_out(run_manifest: Run) -> None:
+    document = run_manifest("jax", CURRENT, "placement", device="xla", runs=1, protocol="cold", sync="study")
+    (proof,) = {result["proof"]["reason"] for result in document["results"]}
+    assert "the work was not done" in proof
+    assert {result["outcome"] for result in document["results"]} == {"passed"}
+
+
 def test_what_the_user_has_set_for_xla_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=/tmp/dump")
     assert runners.jax.variables("xla")["XLA_FLAGS"].startswith("--xla_dump_to=/tmp/dump --xla_force_host")
