@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import Any, ContextManager, Iterator, Mapping
+from typing import Any, Iterator, Mapping
 
 import torch
 from torch.autograd import DeviceType
@@ -86,10 +86,6 @@ def state(device: torch.device) -> Mapping[str, Any]:
 
 def read(leaf: torch.Tensor) -> torch.Tensor:
     return leaf.cpu()
-
-
-def scope(device: torch.device) -> ContextManager[object]:
-    return contextlib.nullcontext()
 
 
 _SWITCHES = (

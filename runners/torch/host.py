@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import Any, ContextManager, Iterator, Mapping
+from typing import Any, Iterator, Mapping
 
 import torch
 
@@ -26,10 +26,6 @@ def state(device: torch.device) -> Mapping[str, Any]:
 
 def read(leaf: torch.Tensor) -> torch.Tensor:
     return leaf.cpu()
-
-
-def scope(device: torch.device) -> ContextManager[object]:
-    return contextlib.nullcontext()
 
 
 @contextlib.contextmanager

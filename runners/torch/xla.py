@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from typing import Any, ContextManager, Iterator, Mapping
+from typing import Any, Iterator, Mapping
 
 import torch
 
@@ -49,7 +49,10 @@ def open_device(device: str) -> torch.device:
         raise _refused(device, error) from error
     expected = {"tpu": "TPU", "xla": "CPU"}[device]
     if hardware != expected:
-        raise DeviceUnavailable(f"torch_xla opened a {hardware} where a {expected} was asked for")
+        raise DeviceUnavailable(
+            f"torch_xla opened a {hardware} where a {expected} was asked for",
+            "The first device that torch_xla opens in a process stays the one that it has.",
+        )
     return torch.device(opened)
 
 
@@ -70,7 +73,8 @@ def _refused(device: str, error: Exception) -> DeviceUnavailable:
         return DeviceUnavailable(
             f"the TPU is held by {', '.join(held)}: {said}", "A TPU has one holder: end the other."
         )
-    return DeviceUnavailable(f"torch_xla cannot open the device '{device}': {said}")
+    remedy = "Versions of torch_xla, libtpu and the TPU must fit: use the image torch-tpu." if device == "tpu" else ""
+    return DeviceUnavailable(f"torch_xla cannot open the device '{device}': {said}", remedy)
 
 
 def facts(device: torch.device) -> Mapping[str, Any]:
@@ -92,7 +96,9 @@ def facts(device: torch.device) -> Mapping[str, Any]:
 
 
 def state(device: torch.device) -> Mapping[str, Any]:
-    return {f"memory_{name}": value for name, value in _memory(device).items() if name != "bytes_limit"}
+    told = _memory(device)
+    names = {"bytes_used": "memory_used_bytes", "peak_bytes_used": "memory_peak_bytes"}
+    return {names[name]: told[name] for name in names if name in told}
 
 
 def _memory(device: torch.device) -> dict[str, int]:
@@ -103,7 +109,7 @@ def _memory(device: torch.device) -> dict[str, int]:
         return {}
     if "kb_total" in told:  # XRT
         return {"bytes_limit": 1024 * told["kb_total"], "bytes_used": 1024 * (told["kb_total"] - told["kb_free"])}
-    return {name: int(told[name]) for name in ("bytes_limit", "bytes_used", "peak_bytes_used") if name in told}
+    return {name: int(value) for name, value in told.items()}
 
 
 def _precision() -> str | None:
@@ -117,10 +123,6 @@ def read(leaf: torch.Tensor) -> torch.Tensor:
     if leaf.dtype == torch.complex128 and leaf.device.type == "xla":
         return torch.complex(leaf.real.cpu(), leaf.imag.cpu())
     return leaf.cpu()
-
-
-def scope(device: torch.device) -> ContextManager[object]:
-    return contextlib.nullcontext()
 
 
 @contextlib.contextmanager

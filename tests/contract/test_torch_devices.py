@@ -148,6 +148,7 @@ def test_what_is_known_to_be_wrong_is_found_wrong(run_manifest: Run) -> None:
                 "another_device_is_no_tpu",
             )
         ),
+        (f"torch-{STUDY}-cpu", "the_xla_of_the_study_is_driven_in_its_own_way"),
         *(
             (f"torch-{version}-cpu", check)
             for version in VERSIONS["torch"]

@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 import time
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -123,6 +123,54 @@ def another_device_is_no_tpu():
     adapter, _ = opened("xla")
     with mock.patch.object(devices, "tpu_facts", lambda: {"device_nodes": 1}):
         assert "CPU" in refused(adapter, "tpu")
+
+
+def the_xla_of_the_study_is_driven_in_its_own_way():
+    """Only the names that torch_xla 1.12 has are here: it steps by mark_step, over XRT, and tells memory in kB."""
+    import torch
+
+    steps, precisions = [], []
+    model = ModuleType("torch_xla.core.xla_model")
+    vars(model).update(
+        xla_device=lambda: torch.device("cpu"),
+        xla_device_hw=lambda device: "TPU",
+        get_xla_supported_devices=lambda: ["xla:1", "xla:2"],
+        get_memory_info=lambda device: {"kb_total": 8, "kb_free": 6},
+        set_rng_state=lambda seed: None,
+        mark_step=lambda: steps.append("step"),
+        wait_device_ops=lambda: steps.append("wait"),
+    )
+    metrics = ModuleType("torch_xla.debug.metrics")
+    vars(metrics).update(
+        counter_names=lambda: ["aten::nonzero", "aten::_local_scalar_dense", "xla::add"],
+        counter_value=lambda name: 2,
+        metric_names=lambda: ["CompileTime", "TransferToServerTime"],
+        metric_data=lambda name: (3, 5.0, ()),
+    )
+    native = SimpleNamespace(
+        _xla_set_use_full_mat_mul_precision=lambda use_full_mat_mul_precision: precisions.append(
+            use_full_mat_mul_precision
+        )
+    )
+    package, core, debug = (ModuleType(name) for name in ("torch_xla", "torch_xla.core", "torch_xla.debug"))
+    vars(package).update(__version__="1.12", _XLAC=native, core=core, debug=debug)
+    core.xla_model, debug.metrics = model, metrics
+    sys.modules.update({module.__name__: module for module in (package, core, debug, model, metrics)})
+    adapter = prepared("tpu")
+    with mock.patch.object(devices, "tpu_facts", lambda: {"device_nodes": 4}):
+        device = adapter.open_device("tpu")
+        facts = adapter.device_facts(device)
+    assert (facts["kind"], facts["runtime"], facts["devices"], facts["memory_bytes"]) == ("tpu", "XRT", 2, 8192), facts
+    assert adapter.device_state(device) == {"memory_used_bytes": 2048}
+    adapter.seed(1)
+    adapter.wait(None)
+    adapter.wait_as_study(None)
+    assert steps == ["step", "wait", "step"], steps
+    with adapter.strict():
+        assert precisions == [True]
+    assert precisions == [True, False]
+    counted = {"compilations": 3, "compile_ns": 5, "to_device": 3, "to_device_ns": 5, "fallbacks": 2}
+    assert adapter.counters() == counted, adapter.counters()
 
 
 # On CUDA, as far as it goes without one; in every version
