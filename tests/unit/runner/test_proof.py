@@ -17,11 +17,12 @@ class Output:
 class Device:
     """An adapter and a clock in one. ``starts_ns`` passes in each call, ``takes_ns(units)`` on the device."""
 
-    def __init__(self, takes_ns, starts_ns=1000, compiles_ns=0):
+    def __init__(self, takes_ns, starts_ns=1000, compiles_ns=0, reads_ns=20_000):
         self.now = 0
         self.takes_ns = takes_ns
         self.starts_ns = starts_ns
         self.compiles_ns = compiles_ns
+        self.reads_ns = reads_ns
         self.most_units = 0
 
     def clock(self):
@@ -42,7 +43,7 @@ class Device:
 
     def to_numpy(self, leaf):
         self.finish(leaf)
-        self.now += 20_000
+        self.now += self.reads_ns
 
     def finish(self, leaf):
         self.now += leaf.left_ns
@@ -50,6 +51,11 @@ class Device:
 
     def waits(self, output):
         self.finish(output["sums"][0])
+
+    def half_waits(self, output):
+        (leaf,) = output["sums"]
+        self.now += leaf.left_ns // 2
+        leaf.left_ns -= leaf.left_ns // 2
 
     def does_not_wait(self, output):
         """As ``xm.mark_step()``: starts the work."""
@@ -99,3 +105,17 @@ def test_a_slow_device_is_not_kept_busy_for_ever():
     device = Device(lambda units: 3000 * MS)
     assert not proof.prove(device, None, device.clock, device.waits)["passed"]
     assert device.most_units == proof.GROWTH
+
+
+def test_half_a_wait_fails():
+    device = Device(lambda units: units * 20 * MS)
+    found = proof.prove(device, None, device.clock, device.half_waits)
+    assert not found["passed"]
+    assert "the work was not done" in found["reason"]
+
+
+def test_slow_reading_is_told_from_work_that_was_left():
+    device = Device(lambda units: units * 2 * MS, reads_ns=4 * MS)
+    found = proof.prove(device, None, device.clock, device.waits)
+    assert found["passed"]
+    assert found["left_ns"] == 4 * MS
