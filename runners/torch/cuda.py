@@ -8,7 +8,7 @@ from typing import Any, Iterator, Mapping
 
 import torch
 from torch.autograd import DeviceType
-from torch.profiler import ProfilerActivity, profile
+from torch.profiler import ProfilerActivity, profile, supported_activities
 
 from runners.core import devices
 from runners.core.adapter import Watched
@@ -149,11 +149,13 @@ def watch(device: torch.device) -> Iterator[Watched]:
     cannot be seen: linalg.eig sends its matrix to LAPACK."""
     watched = Watched()
     torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA]) as profiled, seeing(device) as seen:
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled, seeing(device) as seen:
         yield watched
         torch.cuda.synchronize()
     watched.operations = seen
-    watched.counters["kernel_ns"] = kernel_ns(profiled.events())
+    # A build without CUPTI sees no kernels.
+    if ProfilerActivity.CUDA in supported_activities():
+        watched.counters["kernel_ns"] = kernel_ns(profiled.events())
 
 
 def kernel_ns(events: Any) -> int:

@@ -155,6 +155,7 @@ def test_what_is_known_to_be_wrong_is_found_wrong(run_manifest: Run) -> None:
             for check in (
                 "watch_sees_where_operations_run",
                 "only_kernels_have_kernel_time",
+                "a_profile_and_a_watch_go_together",
                 "strict_switches_are_set_back",
                 "a_cuda_device_that_cannot_be_used_is_told_why",
             )

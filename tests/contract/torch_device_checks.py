@@ -228,6 +228,20 @@ def only_kernels_have_kernel_time():
     assert cuda.kernel_ns(events) == 14500
 
 
+def a_profile_and_a_watch_go_together():
+    """The host's own operations stand in for CUDA's."""
+    import torch
+
+    from runners.torch import cuda
+
+    with mock.patch.object(torch.cuda, "synchronize", lambda: None):
+        for _ in range(2):
+            with cuda.watch(torch.device("cpu")) as watched:
+                torch.sin(torch.ones(3))
+            assert [operation.name for operation in watched.operations] == ["aten::ones", "aten::sin"]
+            assert not any(watched.counters.values()), watched.counters
+
+
 def strict_switches_are_set_back():
     import torch
 
