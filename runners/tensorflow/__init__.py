@@ -28,7 +28,9 @@ def variables(device: str) -> Mapping[str, str]:
     """What the user has set in flags stays; the runner's own are added."""
     if device == "gpu":
         compiler = _cuda_compiler()
-        return _added("XLA_FLAGS", f"{CUDA_FOLDER}={compiler}") if compiler else {}
+        flags = _added("XLA_FLAGS", f"{CUDA_FOLDER}={compiler}") if compiler else {}
+        # CUDA's first device is then nvidia-smi's first, too.
+        return {"CUDA_DEVICE_ORDER": os.environ.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID"), **flags}
     if device == "tpu":
         return {**NO_GPU, **_tpu_metadata()}
     if device == "xla":

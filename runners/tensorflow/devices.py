@@ -66,11 +66,7 @@ def _open_xla() -> None:
 
 def _open_gpu() -> None:
     if not tf.config.list_physical_devices("GPU"):
-        if not tf.test.is_built_with_cuda():
-            why, remedy = "is built without CUDA", "Use the environment or image of tensorflow-gpu."
-        else:
-            why = "finds no GPU, or not all of CUDA's libraries"
-            remedy = "See that nvidia-smi shows the GPU here; 'portbench doctor' says how to mend."
+        why, remedy = _why_no_gpu()
         raise DeviceUnavailable(f"TensorFlow {tf.__version__} {why}", remedy)
     gpu = tf.config.list_physical_devices("GPU")[0]
     try:
@@ -79,8 +75,19 @@ def _open_gpu() -> None:
         tf.config.set_visible_devices([gpu], "GPU")
         tf.config.experimental.set_memory_growth(gpu, True)
         waiting.wait_behind(NAMES["gpu"])
-    except (tf.errors.OpError, RuntimeError) as error:
+    except (tf.errors.OpError, RuntimeError, ValueError) as error:
         raise _held("the GPU", GPU_NODES, error) from error
+
+
+def _why_no_gpu() -> tuple[str, str]:
+    """What is wrong where TensorFlow lists no GPU, and what to do."""
+    if not tf.test.is_built_with_cuda():
+        return "is built without CUDA", "Use the environment or image of tensorflow-gpu."
+    model = system.nvidia_facts(0).get("model")
+    if model:
+        remedy = "With TF_CPP_MIN_LOG_LEVEL=0 TensorFlow says which library of CUDA it cannot open."
+        return f"cannot use the {model} that nvidia-smi shows", remedy
+    return "finds no GPU, nor does nvidia-smi show one", "'portbench doctor' looks for the driver and the device."
 
 
 def _open_tpu() -> None:

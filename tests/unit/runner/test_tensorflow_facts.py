@@ -17,6 +17,9 @@ def test_flags_of_the_user_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert facts.variables("xla")["TF_XLA_FLAGS"] == "--tf_xla_clustering_debug --tf_xla_enable_xla_devices"
     monkeypatch.setenv("TF_XLA_FLAGS", "--tf_xla_enable_xla_devices=true")
     assert "TF_XLA_FLAGS" not in facts.variables("xla")
+    monkeypatch.setenv("CUDA_DEVICE_ORDER", "FASTEST_FIRST")
+    assert facts.variables("gpu")["CUDA_DEVICE_ORDER"] == "FASTEST_FIRST"
+    assert all(facts.variables(device)["CUDA_VISIBLE_DEVICES"] == "-1" for device in ("cpu", "tpu", "xla"))
 
 
 def test_a_compiler_that_comes_as_a_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
