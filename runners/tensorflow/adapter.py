@@ -111,7 +111,10 @@ def _chain(rows: tf.Tensor, square: tf.Tensor) -> Any:
 
 
 def location(leaf: Any) -> str | None:
-    """The device that holds the values: ``.device`` alone names the device of the operation that handed them out."""
+    """The device that holds the values: ``.device`` alone names the device of the operation that handed them out.
+
+    Text, and on a GPU most tensors of int32, are kept in the host's memory whatever the scope says.
+    """
     if isinstance(leaf, tf.RaggedTensor):
         return location(leaf.flat_values)
     if isinstance(leaf, (tf.SparseTensor, tf.IndexedSlices)):
