@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import OrderedDict
 from typing import Any, Callable, Dict, Iterator, Mapping, Sequence
@@ -13,13 +12,13 @@ from scipy import special
 
 from runners.core.inputs import widened
 from runners.core.trial import Trial
+from runners.torch.cases.convolution import convolved, windows
 
 Arrays = Dict[str, Any]
 
 ROUNDED: Mapping[str, Mapping[str, float]] = {"bfloat16": {"rtol": 1.6e-2, "atol": 2e-2}}
 """What is rounded to bfloat16's 8 bits on the way, such as a sum before its bias is added: off by 2**-8 of 1 to 4."""
 
-_PAD_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 _LONG_SUMS: Mapping[str, float] = {"rtol": 1.3e-6, "atol": 1e-4}
 """Sums of hundreds of float32 products, in whatever order: their rounding errors reach 1e-5 and beyond."""
@@ -174,7 +173,7 @@ def conv3d(
         x = x.to(memory_format=getattr(torch, memory_format))
     output = trial.call_method(module, "__call__", x)
     allowed = _LONG_SUMS if dtype == "float32" and weights["weight"][0].size > 200 else ROUNDED.get(dtype, {})
-    trial.close(output, _convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype, **allowed)
+    trial.close(output, convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype, **allowed)
 
 
 def conv3d_gradients(
@@ -191,12 +190,12 @@ def conv3d_gradients(
     x = trial.random(*shape, dtype=dtype)
     tensor = trial.tensor(x).requires_grad_()
     output = trial.call_method(module, "__call__", tensor)
-    trial.close(output, _convolved(widened(x), weights, stride=stride), dtype=dtype)
+    trial.close(output, convolved(widened(x), weights, stride=stride), dtype=dtype)
     down = trial.random(*output.shape, dtype=dtype, seed=7)
     (output * trial.tensor(down)).sum().backward()
     x, down, weight = widened(x), widened(down), weights["weight"]
     x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
-    for position, window in _windows(shape[2:], kernel, stride, (1, 1, 1)):
+    for position, window in windows(shape[2:], kernel, stride, (1, 1, 1)):
         weight_gradient[(..., *position)] = np.einsum("nodhw,ncdhw->oc", down, x[window])
         x_gradient[window] += np.einsum("nodhw,oc->ncdhw", down, weight[(..., *position)])
     trial.close(tensor.grad, x_gradient, dtype=dtype)
@@ -365,50 +364,3 @@ def _shares(shape: Sequence[int], size: Any) -> Iterator[tuple[int, Any]]:
             begin, end = row * length // count, math.ceil((row + 1) * length / count)
             weights[row, begin:end] = 1 / (end - begin)
         yield axis, weights
-
-
-def _convolved(
-    x: Any,
-    weights: Arrays,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    padding_mode: str = "zeros",
-    bias: bool = True,
-) -> Any:
-    if x.ndim == 4:
-        return _convolved(x[None], weights, stride, padding, dilation, groups, padding_mode, bias)[0]
-    weight = weights["weight"]
-    stride, dilation = _triple(stride), _triple(dilation)
-    if padding == "same":
-        totals = [step * (size - 1) for size, step in zip(weight.shape[2:], dilation)]
-        # An odd number of padded layers puts the larger part behind.
-        pads = [(total // 2, total - total // 2) for total in totals]
-    else:
-        pads = [(p, p) for p in _triple(padding)]
-    x = np.pad(x, [(0, 0), (0, 0), *pads], mode=_PAD_MODES[padding_mode])
-    parts = []
-    for part, kernels in zip(np.split(x, groups, axis=1), np.split(weight, groups)):
-        terms = (
-            np.einsum("ncdhw,oc->nodhw", part[window], kernels[(..., *position)], optimize=True)
-            for position, window in _windows(x.shape[2:], weight.shape[2:], stride, dilation)
-        )
-        parts.append(sum(terms))
-    output = np.concatenate(parts, axis=1)
-    return output + weights["bias"][:, None, None, None] if bias else output
-
-
-def _windows(
-    volume: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
-) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """For each position in the kernel the part of the (padded) volumes that is multiplied with it."""
-    lengths = [(volume[d] - dilation[d] * (kernel[d] - 1) - 1) // stride[d] + 1 for d in range(3)]
-    for position in itertools.product(*map(range, kernel)):
-        begin = [position[d] * dilation[d] for d in range(3)]
-        axes = (slice(begin[d], begin[d] + stride[d] * lengths[d], stride[d]) for d in range(3))
-        yield position, (slice(None), slice(None), *axes)
-
-
-def _triple(value: Any) -> tuple[int, int, int]:
-    return (value, value, value) if isinstance(value, int) else (value[0], value[1], value[2])

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, Mapping, Sequence
+from typing import Any, Dict, Mapping, Sequence
 
 import numpy as np
 import torch
 
 from runners.core.inputs import widened
 from runners.core.trial import Trial
+from runners.torch.cases.convolution import convolved, windows
 from runners.torch.cases.layers import filled, slopes
 
 Arrays = Dict[str, Any]
 
-_PAD_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 _LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 2e-2}}
 """bfloat16 rounds every gate to 8 bits before the next operation: errors of the order of 2**-7 at values of about 1."""
@@ -52,7 +52,7 @@ def conv2d(
     if memory_format:
         x = x.to(memory_format=getattr(torch, memory_format))
     output = trial.call_method(module, "__call__", x)
-    trial.close(output, _convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype)
+    trial.close(output, convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype)
 
 
 def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kernel: Sequence[int], dtype: str) -> None:
@@ -62,12 +62,12 @@ def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kern
     x = trial.random(*shape, dtype=dtype)
     tensor = trial.tensor(x).requires_grad_()
     output = trial.call_method(module, "__call__", tensor)
-    trial.close(output, _convolved(x, weights), dtype=dtype)
+    trial.close(output, convolved(x, weights), dtype=dtype)
     down = trial.random(*output.shape, dtype=dtype, seed=7)
     (output * trial.tensor(down)).sum().backward()
     x, down, weight = widened(x), widened(down), weights["weight"]
     x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
-    for (i, j), window in _windows(x.shape[2:], weight.shape[2:], (1, 1), (1, 1)):
+    for (i, j), window in windows(x.shape[2:], weight.shape[2:], (1, 1), (1, 1)):
         weight_gradient[:, :, i, j] = np.einsum("nohw,nchw->oc", down, x[window])
         x_gradient[window] += np.einsum("nohw,oc->nchw", down, weight[:, :, i, j])
     trial.close(tensor.grad, x_gradient, dtype=dtype)
@@ -132,53 +132,6 @@ def lstm_cell_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
     expected = slopes(loss, point)
     for name, tensor in [*tensors.items(), *module.named_parameters()]:
         trial.close(tensor.grad, expected[name], dtype=dtype)
-
-
-def _convolved(
-    x: Any,
-    weights: Arrays,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    padding_mode: str = "zeros",
-    bias: bool = True,
-) -> Any:
-    if x.ndim == 3:
-        return _convolved(x[None], weights, stride, padding, dilation, groups, padding_mode, bias)[0]
-    weight = weights["weight"]
-    stride, dilation = _pair(stride), _pair(dilation)
-    pads = [(p, p) for p in _pair(padding)] if padding != "same" else []
-    for size, step in zip(weight.shape[2:], dilation) if padding == "same" else ():
-        # An odd number of padded rows puts the larger part behind.
-        total = step * (size - 1)
-        pads.append((total // 2, total - total // 2))
-    x = np.pad(widened(x), [(0, 0), (0, 0), *pads], mode=_PAD_MODES[padding_mode])
-    parts = []
-    for part, kernels in zip(np.split(x, groups, axis=1), np.split(weight, groups)):
-        terms = (
-            np.einsum("nchw,oc->nohw", part[window], kernels[:, :, i, j], optimize=True)
-            for (i, j), window in _windows(x.shape[2:], weight.shape[2:], stride, dilation)
-        )
-        parts.append(sum(terms))
-    output = np.concatenate(parts, axis=1)
-    return output + weights["bias"][:, None, None] if bias else output
-
-
-def _windows(
-    image: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
-) -> Iterator[tuple[tuple[int, int], Any]]:
-    """For each position in the kernel the part of the (padded) images that is multiplied with it."""
-    lengths = [(image[d] - dilation[d] * (kernel[d] - 1) - 1) // stride[d] + 1 for d in (0, 1)]
-    for i in range(kernel[0]):
-        for j in range(kernel[1]):
-            begin = (i * dilation[0], j * dilation[1])
-            rows, columns = (slice(begin[d], begin[d] + stride[d] * lengths[d], stride[d]) for d in (0, 1))
-            yield (i, j), (slice(None), slice(None), rows, columns)
-
-
-def _pair(value: Any) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else (value[0], value[1])
 
 
 def _lstm(x: Any, h: Any, c: Any, weights: Arrays) -> tuple[Any, Any]:

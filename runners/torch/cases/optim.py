@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import torch
@@ -93,37 +93,47 @@ def adamax_groups(trial: Trial) -> None:
 
 def adamax_closure(trial: Trial) -> None:
     """A step with a closure computes the gradient by it and returns its loss."""
+    check_closure(trial, _Adamax)
+
+
+def adamax_resumed(trial: Trial) -> None:
+    """An optimiser that is given the state of another goes on as that one would."""
+    check_resumed(trial, _Adamax)
+
+
+def check_closure(trial: Trial, rule: Callable[..., Any]) -> None:
+    """One step on the sum of fourth powers, the loss given by a closure, against an update rule in NumPy."""
     host = trial.random(6, seed=4)
     parameter = trial.tensor(host).requires_grad_()
     optimizer = trial.make([parameter], lr=0.1)
 
     def closure() -> Any:
         optimizer.zero_grad()
-        loss = (parameter**3).sum()
+        loss = (parameter**4).sum()
         loss.backward()
         return loss
 
     trial.repeatable = False
     returned = trial.call_method(optimizer, "step", closure)
-    trial.close(returned, (widened(host) ** 3).sum(), dtype="float32")
-    trial.close(parameter, _Adamax(host, lr=0.1).step(3 * widened(host) ** 2), dtype="float32")
+    trial.close(returned, (widened(host) ** 4).sum(), dtype="float32")
+    trial.close(parameter, rule(host, lr=0.1).step(4 * widened(host) ** 3), dtype="float32")
 
 
-def adamax_resumed(trial: Trial) -> None:
-    """An optimiser that is given the state of another goes on as that one would."""
+def check_resumed(trial: Trial, rule: Callable[..., Any]) -> None:
+    """Three steps of one optimiser and a fourth of another that got its state, against an update rule in NumPy."""
     host, gradients = trial.random(6, seed=5), trial.random(4, 6, seed=6)
-    rule = _Adamax(host, lr=0.1)
+    followed = rule(host, lr=0.1)
     parameter = trial.tensor(host).requires_grad_()
     earlier = trial.make([parameter], lr=0.1)
     for gradient in gradients[:3]:
         parameter.grad = trial.tensor(gradient)
         earlier.step()
-        rule.step(gradient)
+        followed.step(gradient)
     later = trial.make([parameter], lr=7.0)
     later.load_state_dict(earlier.state_dict())
     parameter.grad = trial.tensor(gradients[3])
-    trial.call_method(later, "step")
-    trial.close(parameter, rule.step(gradients[3]), dtype="float32")
+    trial.check(trial.call_method(later, "step") is None, "expected nothing to be returned")
+    trial.close(parameter, followed.step(gradients[3]), dtype="float32")
 
 
 def adamax_options(trial: Trial) -> None:

@@ -9,6 +9,7 @@ import torch
 
 from runners.core.inputs import widened
 from runners.core.trial import Trial
+from runners.torch.cases.optim import check_closure, check_resumed
 
 _LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 1e-2}}
 """Of steps that were rounded to bfloat16 several times."""
@@ -151,37 +152,12 @@ def rprop_groups(trial: Trial) -> None:
 
 def rprop_closure(trial: Trial) -> None:
     """A step with a closure computes the gradient by it and returns its loss."""
-    host = trial.random(6, seed=4)
-    parameter = trial.tensor(host).requires_grad_()
-    optimizer = trial.make([parameter], lr=0.1)
-
-    def closure() -> Any:
-        optimizer.zero_grad()
-        loss = (parameter**4).sum()
-        loss.backward()
-        return loss
-
-    trial.repeatable = False
-    returned = trial.call_method(optimizer, "step", closure)
-    trial.close(returned, (widened(host) ** 4).sum(), dtype="float32")
-    trial.close(parameter, _Rprop(host, lr=0.1).step(widened(host)), dtype="float32")
+    check_closure(trial, _Rprop)
 
 
 def rprop_resumed(trial: Trial) -> None:
     """An optimiser that is given the state of another goes on as that one would."""
-    host, gradients = trial.random(6, seed=5), trial.random(4, 6, seed=6)
-    rule = _Rprop(host, lr=0.1)
-    parameter = trial.tensor(host).requires_grad_()
-    earlier = trial.make([parameter], lr=0.1)
-    for gradient in gradients[:3]:
-        parameter.grad = trial.tensor(gradient)
-        earlier.step()
-        rule.step(gradient)
-    later = trial.make([parameter], lr=7.0)
-    later.load_state_dict(earlier.state_dict())
-    parameter.grad = trial.tensor(gradients[3])
-    trial.check(trial.call_method(later, "step") is None, "expected nothing to be returned")
-    trial.close(parameter, rule.step(gradients[3]), dtype="float32")
+    check_resumed(trial, _Rprop)
 
 
 def rprop_options(trial: Trial) -> None:
