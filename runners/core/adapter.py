@@ -92,6 +92,10 @@ class Adapter(Protocol):
         """A context in which the framework computes with the full precision of each dtype: no TF32, no bfloat16
         passes. Entered outside of ``scope``."""
 
+    def wide(self) -> ContextManager[object]:
+        """A context in which tensors may be float64 and complex128, where the framework does not have that anyway.
+        Entered outside of ``scope``."""
+
     def seed(self, seed: int) -> None:
         """Seeds the framework's global random state."""
 

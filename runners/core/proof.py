@@ -22,7 +22,7 @@ LEFT_SHARE = 0.25
 """Of the time of call and wait: reading the output back afterwards takes less. Where it does not, but is shorter than
 they were, a machine busy with something else may be the reason; more work tells."""
 
-MOST_UNITS = GROWTH**6
+MOST_UNITS = GROWTH**7
 LONGEST_NS = 2_000_000_000
 """A kernel of this length whose ratio is still wrong will not do better with more work. On a machine that is busy with
 something else, starting threads alone may take a tenth of it."""

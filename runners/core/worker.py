@@ -182,7 +182,7 @@ class Worker:
 
         recorder = outputs.Recorder(self._adapter)
         try:
-            with self._surroundings(request, seed):
+            with self._surroundings(request, seed, wide):
                 trial = self._trial(request, observer=recorder, wide=wide)
                 self._case(request)(trial, **request["parameters"])
         except AssertionError:
@@ -209,8 +209,10 @@ class Worker:
         )
 
     @contextlib.contextmanager
-    def _surroundings(self, request: Message, seed: int) -> Iterator[None]:
+    def _surroundings(self, request: Message, seed: int, wide: bool = False) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
+            if wide:
+                stack.enter_context(self._adapter.wide())
             if request.get("strict"):
                 stack.enter_context(self._adapter.strict())
             self._adapter.seed(seed)

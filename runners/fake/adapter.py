@@ -52,6 +52,10 @@ def strict() -> Iterator[None]:
         library.strict = False
 
 
+def wide() -> ContextManager[object]:
+    return contextlib.nullcontext()
+
+
 def seed(seed: int) -> None:
     random.seed(seed)
 

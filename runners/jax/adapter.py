@@ -12,6 +12,7 @@ import numpy as np
 from runners.core import tree
 from runners.core.adapter import HOST, Watched
 from runners.jax import platforms, watching
+from runners.jax.double import double_precision
 
 _COUNTERS = {
     "/jax/core/compile/jaxpr_trace_duration": ("traces", "trace_ns"),
@@ -70,6 +71,10 @@ def scope(device: Any) -> ContextManager[object]:
 
 def strict() -> ContextManager[object]:
     return jax.default_matmul_precision("float32")
+
+
+def wide() -> ContextManager[object]:
+    return double_precision()
 
 
 def seed(seed: int) -> None:

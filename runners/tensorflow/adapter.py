@@ -53,6 +53,10 @@ def strict() -> Iterator[None]:
         tf.config.experimental.enable_tensor_float_32_execution(before)
 
 
+def wide() -> ContextManager[object]:
+    return contextlib.nullcontext()
+
+
 def seed(seed: int) -> None:
     tf.random.set_seed(seed)
 

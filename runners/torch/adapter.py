@@ -60,6 +60,10 @@ def strict() -> ContextManager[object]:
     return _kind.strict()  # type: ignore[no-any-return]
 
 
+def wide() -> ContextManager[object]:
+    return contextlib.nullcontext()
+
+
 def seed(seed: int) -> None:
     torch.manual_seed(seed)
     _kind.seed(seed)

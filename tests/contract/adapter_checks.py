@@ -52,6 +52,9 @@ def main(framework: str, expected_version: str, device_name: str) -> None:
     device = adapter.open_device(device_name)
     check_facts(adapter, device, device_name)
     adapter.seed(1)
+    with adapter.wide(), adapter.scope(device):
+        for dtype in ("float64", "complex128"):
+            check_round_trip(adapter, device, dtype, "contiguous")
     with adapter.scope(device):
         for dtype in DTYPES:
             for layout in LAYOUTS:
