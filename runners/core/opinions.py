@@ -1,9 +1,9 @@
 """What a result means: the same test once more, watched, on the host, or in full precision.
 
-A test that passed on an accelerator is run again with every operation watched, which tells where it ran. One that did
-not is run on the CPU of the same version (``control``): only where it passes there, the device is to blame. Values that
-were refused are judged by what the host computes (``numbers``), and what turns out imprecise is tried again in full
-precision (``strict``).
+A test that came to its checks on an accelerator is run again with every operation watched, which tells where it ran.
+One that did not pass is run on the CPU of the same version (``control``): only where it passes there, the device is to
+blame. Values that were refused are judged by what the host computes (``numbers``), and what turns out imprecise is
+tried again in full precision (``strict``).
 """
 
 from __future__ import annotations
@@ -44,20 +44,23 @@ class Opinions:
         """Adds them to the facts of a test that the device's worker has just run. Only a worker whose test passed
         is left there."""
         facts.update(numbers=None, deviation=None, control=None, strict=None)
-        if facts["outcome"] == "passed":
+        elsewhere = self._host is not self._device
+        passed, refused = facts["outcome"] == "passed", _is_refused(facts)
+        if passed:
             facts["numbers"] = "equal"
-            if self._host is not self._device:
-                self._watch(facts, request)
+        if elsewhere and (passed or refused):
+            self._watch(facts, request)
+        if passed:
             return
-        recorded = self._record(facts, request)
+        recorded = self._record(request) if refused else None
         self._device.retire()
         if facts["outcome"] == "skipped":
             return
-        if self._host is not self._device:
+        if elsewhere:
             facts["control"] = self._once("control", key, self._host, request)
         if recorded is not None:
             self._judge(facts, request, recorded)
-        if facts["category"] == "precision" and self._host is not self._device:
+        if facts["category"] == "precision" and elsewhere:
             facts["strict"] = self._once("strict", key, self._device, dict(request, strict=True))
 
     def _watch(self, facts: Facts, request: Mapping[str, Any]) -> None:
@@ -73,10 +76,8 @@ class Opinions:
         said = f"its operations could not be watched: {why}"
         facts["placement"] = dict(facts["placement"], evidence=[*facts["placement"]["evidence"], said])
 
-    def _record(self, facts: Facts, request: Mapping[str, Any]) -> str | None:
+    def _record(self, request: Mapping[str, Any]) -> str | None:
         """Stores the outputs of a test whose values were refused; their dtype, or None where there are none."""
-        if facts["outcome"] != "failed" or facts["phase"] != "compare" or facts["error"]["type"] not in REFUSED:
-            return None
         asked = dict(request, do="record", path=str(self._file))
         reply = self._device.current().ask(asked, self._limit_s).message or {}
         dtype: str | None = reply.get("dtype")
@@ -89,12 +90,7 @@ class Opinions:
         self._host.retire()
         self._file.unlink()
         if reply is not None:
-            numbers = reply["numbers"]
-            control = facts["control"]
-            if numbers != "random" and not (control and control["outcome"] == "passed"):
-                # The host is no witness where it fails too: the reference has the last word.
-                numbers = _by_reference(facts["error"]["message"])
-            facts.update(numbers=numbers, deviation=reply["deviation"])
+            facts.update(numbers=_settled(reply["numbers"], facts), deviation=reply["deviation"])
             facts["category"] = failure.category(
                 self._framework, facts["outcome"], facts["error"], was_oom_killed(facts), facts["numbers"]
             )
@@ -108,6 +104,23 @@ class Opinions:
                 workers.retire()
             known[key] = {name: found[name] for name in ("outcome", "reason", "category", "error")}
         return known[key]
+
+
+def _is_refused(facts: Facts) -> bool:
+    """Whether the calls were made and a check of what they gave failed."""
+    return facts["outcome"] == "failed" and facts["phase"] == "compare" and facts["error"]["type"] in REFUSED
+
+
+def _settled(numbers: str | None, facts: Facts) -> str | None:
+    """The host's judgement, where it is a witness; else that of the reference."""
+    control, by_reference = facts["control"], _by_reference(facts["error"]["message"])
+    if numbers != "random" and not (control and control["outcome"] == "passed"):
+        # It fails on the host too.
+        return by_reference
+    if numbers == "equal" and by_reference == "wrong":
+        # What was refused is no output of the call, but something that it changed in place.
+        return by_reference
+    return numbers
 
 
 def _by_reference(message: str) -> str | None:

@@ -85,6 +85,11 @@ def scale_wrongly(tensor: Tensor, factor: float) -> Tensor:
     return scaled
 
 
+def scale_wrongly_in_place(tensor: Tensor, factor: float) -> None:
+    """The tensor itself is scaled, and nothing is returned."""
+    tensor.values = scale_wrongly(tensor, factor).values
+
+
 def noise(tensor: Tensor) -> Tensor:
     """As many random numbers as the tensor has."""
     _note("noise", tensor.place)

@@ -166,6 +166,13 @@ def scales(trial: Trial, factor: float = 2.0) -> None:
     trial.check(output.values == [factor, 2 * factor, 3 * factor], f"wrong products: {output.values}")
 
 
+def scales_in_place(trial: Trial, factor: float = 2.0) -> None:
+    tensor = trial.tensor([1.0, 2.0, 4.0])
+    trial.repeatable = False
+    trial.call(tensor, factor)
+    trial.close(tensor, [factor, 2 * factor, 4 * factor])
+
+
 def sees_its_number(trial: Trial, number: int) -> None:
     """Whether each test gets its own parameters."""
     trial.check(trial.call(number) == number, "another number came back")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from drive import ROOT, numbered
+from drive import ROOT, cases, numbered
 
 TENSOR = {"tensor": {"values": [1.2345678, 2.3456789, 4.4567891], "dtype": "float64"}}
 
@@ -63,8 +63,15 @@ def test_wrong_values_are_told_from_imprecise_ones(result):
     assert (wrong["outcome"], wrong["numbers"], wrong["category"]) == ("failed", "wrong", "other")
     assert wrong["control"]["outcome"] == "passed"
     assert wrong["strict"] is None
+    assert wrong["placement"]["evidence"] == ["output on xla:0", "fake::scale on xla:0"], "it is watched too"
     assert wrong["deviation"]["device"] == pytest.approx(2 / 3)
     assert wrong["deviation"]["host"] == 0
+
+
+def test_wrong_values_that_are_no_output_are_wrong_too(run):
+    finished = run(cases("scales_in_place", function="fake.scale_wrongly_in_place"), "--device", "xla", "--runs", "1")
+    found = finished.results["scales_in_place"]
+    assert (found["numbers"], found["category"], found["control"]["outcome"]) == ("wrong", "other", "passed")
 
 
 def test_imprecise_values_are_tried_again_in_full_precision(result):
