@@ -16,7 +16,10 @@ from runners.core.attempt import Facts, attempt, was_oom_killed
 from runners.core.workers import Workers
 
 Key = Tuple[str, str]
-REFUSED = ("AssertionError", "runners.core.compare.Mismatch")
+PROPERTY = "AssertionError"
+"""Of a check that compares nothing, but demands something of the values."""
+
+REFUSED = (PROPERTY, "runners.core.compare.Mismatch")
 
 
 class Opinions:
@@ -112,11 +115,17 @@ def _is_refused(facts: Facts) -> bool:
 
 
 def _settled(numbers: str | None, facts: Facts) -> str | None:
-    """The host's judgement, where it is a witness; else that of the reference."""
+    """The host's judgement of the outputs and that of the reference in one. The host is no witness where it fails too,
+    nor where outputs may differ and be right: factors whose sign is free, draws of another generator."""
     control, by_reference = facts["control"], _by_reference(facts["error"]["message"])
-    if numbers != "random" and not (control and control["outcome"] == "passed"):
-        # It fails on the host too.
+    if numbers == "random":
+        return numbers
+    if not (control and control["outcome"] == "passed"):
         return by_reference
+    if numbers == "wrong":
+        if facts["error"]["type"] == PROPERTY:
+            return None
+        return by_reference or numbers
     if numbers == "equal" and by_reference == "wrong":
         # What was refused is no output of the call, but something that it changed in place.
         return by_reference

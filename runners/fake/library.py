@@ -71,8 +71,8 @@ def scale_half_without_kernel(tensor: Tensor, factor: float) -> Tensor:
 
 
 def scale_by_rounding(tensor: Tensor, factor: float) -> Tensor:
-    """The same, with three digits on a device that is not strict."""
-    digits = 17 if strict or tensor.place == HOST else 3
+    """The same, with seven digits on a device that is not strict."""
+    digits = 17 if strict or tensor.place == HOST else 7
     scaled = scale(tensor, factor)
     return Tensor([float(f"{value:.{digits}g}") for value in scaled.values], tensor.dtype, tensor.place)
 
@@ -88,6 +88,12 @@ def scale_wrongly(tensor: Tensor, factor: float) -> Tensor:
 def scale_wrongly_in_place(tensor: Tensor, factor: float) -> None:
     """The tensor itself is scaled, and nothing is returned."""
     tensor.values = scale_wrongly(tensor, factor).values
+
+
+def root(tensor: Tensor) -> Tensor:
+    """Numbers that squared give each element, on a device negative and to seven digits unless it is strict."""
+    positive = Tensor([value**0.5 for value in tensor.values], tensor.dtype, tensor.place)
+    return scale_by_rounding(positive, 1.0 if tensor.place == HOST else -1.0)
 
 
 def noise(tensor: Tensor) -> Tensor:

@@ -173,6 +173,15 @@ def scales_in_place(trial: Trial, factor: float = 2.0) -> None:
     trial.close(tensor, [factor, 2 * factor, 4 * factor])
 
 
+def squares_back(trial: Trial) -> None:
+    tensor = trial.tensor([2.0, 3.0, 5.0])
+    trial.close(trial.numpy(trial.call(tensor)) ** 2, trial.numpy(tensor))
+
+
+def is_positive(trial: Trial) -> None:
+    trial.check(trial.call(trial.tensor([2.0, 3.0]))[0] > 0, "negative")
+
+
 def sees_its_number(trial: Trial, number: int) -> None:
     """Whether each test gets its own parameters."""
     trial.check(trial.call(number) == number, "another number came back")

@@ -68,6 +68,13 @@ def test_wrong_values_are_told_from_imprecise_ones(result):
     assert wrong["deviation"]["host"] == 0
 
 
+@pytest.mark.parametrize(("case", "numbers"), [("squares_back", "imprecise"), ("is_positive", None)])
+def test_outputs_that_may_differ_and_be_right_are_not_wrong(run, case, numbers):
+    found = run(cases(case, function="fake.root"), "--device", "xla", "--runs", "1").results[case]
+    assert found["deviation"]["device"] == pytest.approx(2, abs=0.01)
+    assert (found["outcome"], found["numbers"], found["control"]["outcome"]) == ("failed", numbers, "passed")
+
+
 def test_wrong_values_that_are_no_output_are_wrong_too(run):
     finished = run(cases("scales_in_place", function="fake.scale_wrongly_in_place"), "--device", "xla", "--runs", "1")
     found = finished.results["scales_in_place"]
