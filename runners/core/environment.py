@@ -29,6 +29,9 @@ VARIABLES: tuple[str, ...] = (
 )
 """Beginnings of the environment variables that change what a framework does."""
 
+_TERRAFORM = ("TF_CLI_", "TF_CLOUD_", "TF_TOKEN_", "TF_VAR_")
+"""Another program's, among those that begin like TensorFlow's; they may hold secrets."""
+
 _SECRETS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
 """Ends of names whose values belong in no file that is shared: NVIDIA_API_KEY."""
 
@@ -55,7 +58,7 @@ def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[st
 
 def _surroundings() -> dict[str, str]:
     found = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
-    return {name: found[name] for name in sorted(found) if not name.endswith(_SECRETS)}
+    return {name: found[name] for name in sorted(found) if not (name.startswith(_TERRAFORM) or name.endswith(_SECRETS))}
 
 
 def packages() -> dict[str, str]:
