@@ -35,7 +35,7 @@ class Watched:
     """What ``Adapter.watch`` saw; complete when its context has ended.
 
     ``operations`` may hold one several times. ``counters`` are figures that cost too much in the timed call, such as
-    ``kernel_ns``, the time that the device's kernels took.
+    ``kernel_ns``, the time that the device's kernels took, and ``memory_bytes``, what the call took of its memory.
     """
 
     def __init__(self) -> None:

@@ -102,6 +102,12 @@ _STATE = {
 }
 
 
+def nvidia_variables() -> dict[str, str]:
+    """What a framework's environment must have so that CUDA's first device is nvidia-smi's first, too: CUDA's own
+    order begins with the fastest. Another order is the user's to choose."""
+    return {"CUDA_DEVICE_ORDER": os.environ.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID")}
+
+
 def nvidia_facts(index: int) -> dict[str, Scalar]:
     """What stays the same of CUDA's device ``index``: ``model``, ``driver``, ``driver_cuda`` (the newest CUDA that the
     driver takes), ``memory_bytes``, ``max_sm_clock_mhz`` and more. Empty where nvidia-smi is not there or fails."""

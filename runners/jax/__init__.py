@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Mapping
 
+from runners.core.devices import nvidia_variables
+
 MODULE = "jax"
 NAMESPACE = "jax"
 PACKAGES = ("jax", "jaxlib")
@@ -21,6 +23,8 @@ def variables(device: str) -> Mapping[str, str]:
     """The platforms are pinned, and compiled programs are kept in no file: one from an earlier process would make a
     cold call look warm. For xla the host gets a second device, unless the user has set how many there are."""
     chosen = {"JAX_PLATFORMS": _PLATFORMS[device], "JAX_ENABLE_COMPILATION_CACHE": "false"}
+    if device == "gpu":
+        chosen.update(nvidia_variables())
     flags = os.environ.get("XLA_FLAGS", "")
     if device == "xla" and _HOST_DEVICES not in flags:
         chosen["XLA_FLAGS"] = f"{flags} {_HOST_DEVICES}=2".strip()

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Mapping
 
-from runners.core.devices import tpu_facts
+from runners.core.devices import nvidia_variables, tpu_facts
 
 MODULE = "tensorflow"
 NAMESPACE = "tf"
@@ -29,8 +29,7 @@ def variables(device: str) -> Mapping[str, str]:
     if device == "gpu":
         compiler = _cuda_compiler()
         flags = _added("XLA_FLAGS", f"{CUDA_FOLDER}={compiler}") if compiler else {}
-        # CUDA's first device is then nvidia-smi's first, too.
-        return {"CUDA_DEVICE_ORDER": os.environ.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID"), **flags}
+        return {**nvidia_variables(), **flags}
     if device == "tpu":
         return {**NO_GPU, **_tpu_metadata()}
     if device == "xla":

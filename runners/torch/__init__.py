@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Mapping
 
+from runners.core.devices import nvidia_variables
+
 MODULE = "torch"
 NAMESPACE = "torch"
 PACKAGES = ("torch",)
@@ -21,4 +23,4 @@ def variables(device: str) -> Mapping[str, str]:
     if device == "tpu":
         xrt = os.environ.get("XRT_TPU_CONFIG", "localservice;0;localhost:51011")
         return {"PJRT_DEVICE": "TPU", "XRT_TPU_CONFIG": xrt}
-    return {}
+    return nvidia_variables() if device == "gpu" else {}

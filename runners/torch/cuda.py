@@ -145,14 +145,17 @@ wait_as_study = wait
 
 @contextlib.contextmanager
 def watch(device: torch.device) -> Iterator[Watched]:
-    """Operations as they are dispatched, and the time of their kernels. What a kernel's own code does on the host
-    cannot be seen: linalg.eig sends its matrix to LAPACK."""
+    """Operations as they are dispatched, the time of their kernels, and the memory of the device that they take at the
+    most. What a kernel's own code does on the host cannot be seen: linalg.eig sends its matrix to LAPACK."""
     watched = Watched()
     torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats(device)
+    held = torch.cuda.memory_allocated(device)
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled, seeing(device) as seen:
         yield watched
         torch.cuda.synchronize()
     watched.operations = seen
+    watched.counters["memory_bytes"] = torch.cuda.max_memory_allocated(device) - held
     # A build without CUPTI sees no kernels.
     if ProfilerActivity.CUDA in supported_activities():
         watched.counters["kernel_ns"] = kernel_ns(profiled.events())

@@ -234,11 +234,14 @@ def a_profile_and_a_watch_go_together():
 
     from runners.torch import cuda
 
-    with mock.patch.object(torch.cuda, "synchronize", lambda: None):
+    memory = {"memory_allocated": lambda device: 4096, "max_memory_allocated": lambda device: 4608}
+    stand_ins = {"synchronize": lambda: None, "reset_peak_memory_stats": lambda device: None, **memory}
+    with mock.patch.multiple(torch.cuda, **stand_ins):
         for _ in range(2):
             with cuda.watch(torch.device("cpu")) as watched:
                 torch.sin(torch.ones(3))
             assert [operation.name for operation in watched.operations] == ["aten::ones", "aten::sin"]
+            assert watched.counters.pop("memory_bytes") == 512
             assert not any(watched.counters.values()), watched.counters
 
 

@@ -34,7 +34,9 @@ def test_variables_that_change_what_a_framework_does_are_recorded(name: str, mon
     assert recorded()[name] == "x"
 
 
-@pytest.mark.parametrize("name", ["HOME", "HOSTNAME", "MY_CUDA_NOTES", "NVIDIA_API_KEY", "JAX_UPLOAD_TOKEN", "TF_VAR_db"])
+@pytest.mark.parametrize(
+    "name", ["HOME", "HOSTNAME", "MY_CUDA_NOTES", "NVIDIA_API_KEY", "JAX_UPLOAD_TOKEN", "TF_VAR_db"]
+)
 def test_others_and_secrets_are_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "x")
     assert name not in recorded()
