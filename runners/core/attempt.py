@@ -12,8 +12,9 @@ Facts = Dict[str, Any]
 
 
 def attempt(worker: Worker, framework: str, request: Mapping[str, Any], limit_s: float) -> Facts:
-    """The facts of a test's result, from its outcome to the worker's number. The worker is gone where ``exit`` is
-    not None, and else not to be trusted with another test unless this one passed."""
+    """The facts of a test's result, from its outcome to the worker's number, and ``share`` (see Worker._test), which
+    is no part of it. The worker is gone where ``exit`` is not None, and else not to be trusted with another test unless
+    this one passed."""
     worker.capture.take()
     begin = time.perf_counter_ns()
     reply = worker.ask(dict(request), limit_s)
@@ -24,6 +25,7 @@ def attempt(worker: Worker, framework: str, request: Mapping[str, Any], limit_s:
     else:
         facts = _ended(worker, reply, limit_s, took)
     facts["category"] = failure.category(framework, facts["outcome"], facts["error"], was_oom_killed(facts))
+    facts.setdefault("share", None)
     facts["output"] = worker.capture.take()
     facts["worker"] = worker.number
     return facts

@@ -33,7 +33,10 @@ EPSILON: Mapping[str, float] = {
 
 class Mismatch(AssertionError):
     """The output is not what the reference says. The message begins with the kind of difference:
-    ``dtype``, ``shape``, ``imprecise`` (most of the digits agree) or ``wrong value``."""
+    ``dtype``, ``shape``, ``imprecise`` (most of the digits agree) or ``wrong value``. ``share``: the greatest
+    difference of floating values over the greatest expected value, where that is known."""
+
+    share: float | None = None
 
 
 def check_dtype(actual: str | None, expected: str) -> None:
@@ -64,7 +67,7 @@ def check_values(actual: Any, expected: Any, dtype: str, rtol: float | None = No
         close = np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
     if close.all():
         return
-    raise Mismatch(_described(actual, expected, np.atleast_1d(close), dtype, rtol, atol))
+    raise _refusal(actual, expected, np.atleast_1d(close), dtype, rtol, atol)
 
 
 def check_equal(actual: Any, expected: Any) -> None:
@@ -86,13 +89,13 @@ def check_equal(actual: Any, expected: Any) -> None:
         raise Mismatch(f"wrong value: expected {expected!r}, got {actual!r}")
 
 
-def _described(actual: Any, expected: Any, close: Any, dtype: str, rtol: float, atol: float) -> str:
+def _refusal(actual: Any, expected: Any, close: Any, dtype: str, rtol: float, atol: float) -> Mismatch:
     wrong = int(close.size - close.sum())
     actual, expected = np.atleast_1d(actual), np.atleast_1d(expected)
     place = tuple(int(index) for index in np.argwhere(~close)[0])
     sample = f"first at {list(place)}: expected {expected[place]!r}, got {actual[place]!r}"
     if dtype not in TOLERANCES:
-        return f"wrong value: {wrong} of {close.size} values differ, {sample}"
+        return Mismatch(f"wrong value: {wrong} of {close.size} values differ, {sample}")
     with np.errstate(all="ignore"):
         error = float(np.max(np.abs(actual - expected)[~close]))
         scale = float(np.max(np.abs(expected), initial=0.0))
@@ -101,4 +104,7 @@ def _described(actual: Any, expected: Any, close: Any, dtype: str, rtol: float, 
     near = math.isfinite(scale) and error <= max(EPSILON[dtype] ** 0.5 * scale, 10 * (atol + rtol * scale))
     kind = "imprecise" if near else "wrong value"
     allowed = f"allowed {atol:g} + {rtol:g} of the value"
-    return f"{kind}: {wrong} of {close.size} values differ, the worst by {error:.3g} ({allowed}), {sample}"
+    refusal = Mismatch(f"{kind}: {wrong} of {close.size} values differ, the worst by {error:.3g} ({allowed}), {sample}")
+    if scale and math.isfinite(error) and math.isfinite(scale):
+        refusal.share = error / scale
+    return refusal

@@ -22,6 +22,10 @@ PROPERTY = "AssertionError"
 REFUSED = (PROPERTY, "runners.core.compare.Mismatch")
 
 
+FURTHER = 16
+"""Times as far off as the outputs: something else."""
+
+
 class Opinions:
     """``device`` are the workers whose results are judged, ``host`` those on the CPU: the same ones on a target cpu.
 
@@ -43,9 +47,9 @@ class Opinions:
                 if result.get(kind):
                     known[result["function"], result["test"]] = result[kind]
 
-    def add_to(self, facts: Facts, key: Key, request: Mapping[str, Any]) -> None:
-        """Adds them to the facts of a test that the device's worker has just run. Only a worker whose test passed
-        is left there."""
+    def add_to(self, facts: Facts, key: Key, request: Mapping[str, Any], share: float | None) -> None:
+        """Adds them to the facts of a test that the device's worker has just run; ``share`` as of compare.Mismatch.
+        Only a worker whose test passed is left there."""
         facts.update(numbers=None, deviation=None, control=None, strict=None)
         elsewhere = self._host is not self._device
         passed, refused = facts["outcome"] == "passed", _is_refused(facts)
@@ -61,8 +65,8 @@ class Opinions:
             return
         if elsewhere:
             facts["control"] = self._once("control", key, self._host, request)
-        if recorded is not None:
-            self._judge(facts, request, recorded)
+        if refused:
+            self._judge(facts, request, recorded, share)
         if facts["category"] == "precision" and elsewhere:
             facts["strict"] = self._once("strict", key, self._device, dict(request, strict=True))
 
@@ -86,17 +90,20 @@ class Opinions:
         dtype: str | None = reply.get("dtype")
         return dtype
 
-    def _judge(self, facts: Facts, request: Mapping[str, Any], dtype: str) -> None:
-        asked = dict(request, do="judge", path=str(self._file), dtype=dtype)
-        reply = self._host.current().ask(asked, self._limit_s).message
-        # It computes in ways in which the test was never run: what comes after has a fresh worker.
-        self._host.retire()
-        self._file.unlink()
-        if reply is not None:
-            facts.update(numbers=_settled(reply["numbers"], facts), deviation=reply["deviation"])
-            facts["category"] = failure.category(
-                self._framework, facts["outcome"], facts["error"], was_oom_killed(facts), facts["numbers"]
-            )
+    def _judge(self, facts: Facts, request: Mapping[str, Any], dtype: str | None, share: float | None) -> None:
+        """``dtype`` as of _record; without it the reference alone judges."""
+        reply = None
+        if dtype is not None:
+            asked = dict(request, do="judge", path=str(self._file), dtype=dtype)
+            reply = self._host.current().ask(asked, self._limit_s).message
+            # It computes in ways in which the test was never run: what comes after has a fresh worker.
+            self._host.retire()
+            self._file.unlink()
+        judged = reply or {"numbers": None, "deviation": None}
+        facts.update(numbers=_settled(judged, facts, share), deviation=judged["deviation"])
+        facts["category"] = failure.category(
+            self._framework, facts["outcome"], facts["error"], was_oom_killed(facts), facts["numbers"]
+        )
 
     def _once(self, kind: str, key: Key, workers: Workers, request: Mapping[str, Any]) -> Facts:
         known = self._known[kind]
@@ -114,20 +121,19 @@ def _is_refused(facts: Facts) -> bool:
     return facts["outcome"] == "failed" and facts["phase"] == "compare" and facts["error"]["type"] in REFUSED
 
 
-def _settled(numbers: str | None, facts: Facts) -> str | None:
+def _settled(judged: Mapping[str, Any], facts: Facts, share: float | None) -> str | None:
     """The host's judgement of the outputs and that of the reference in one. The host is no witness where it fails too,
-    nor where outputs may differ and be right: factors whose sign is free, draws of another generator."""
+    nor where outputs may differ and be right (factors whose sign is free, draws of another generator), nor where what
+    was refused is not among the outputs: it is much further off than they are."""
+    numbers: str | None = judged["numbers"]
     control, by_reference = facts["control"], _by_reference(facts["error"]["message"])
     if numbers == "random":
         return numbers
-    if not (control and control["outcome"] == "passed"):
+    if numbers is None or not (control and control["outcome"] == "passed"):
         return by_reference
     if numbers == "wrong":
-        if facts["error"]["type"] == PROPERTY:
-            return None
-        return by_reference or numbers
-    if numbers == "equal" and by_reference == "wrong":
-        # What was refused is no output of the call, but something that it changed in place.
+        return None if facts["error"]["type"] == PROPERTY else by_reference or numbers
+    if by_reference == "wrong" and (share is None or share > FURTHER * judged["deviation"]["device"]):
         return by_reference
     return numbers
 

@@ -170,8 +170,9 @@ def _run_one(settings: Settings, test: Test, number: int, workers: Workers, opin
         "sync": settings.sync,
     }
     facts = attempt(workers.current(), settings.framework, request, settings.timeout_s)
+    share = facts.pop("share")
     if settings.mutant is None:
-        opinions.add_to(facts, (test.function, test.id), request)
+        opinions.add_to(facts, (test.function, test.id), request, share)
     elif facts["outcome"] != "passed":
         workers.retire()
     return _result(test, number, facts)

@@ -88,7 +88,8 @@ class Worker:
         return {"state": dict(self._adapter.device_state(self._device))}
 
     def _test(self, request: Message) -> Message:
-        """Runs one test; returns the part of its result that only the worker knows."""
+        """Runs one test; returns the part of its result that only the worker knows, and where values were refused
+        ``share``, how far they are off (see compare.Mismatch)."""
         begin = time.perf_counter_ns()
         result: dict[str, Any] = {"outcome": "passed", "reason": None, "phase": None, "error": None}
         self._phase[0] = 0
@@ -112,6 +113,7 @@ class Worker:
             result.update(outcome="skipped", reason=str(skip))
         except BaseException as error:
             result.update(outcome="failed", phase=PHASES[self._phase[0]], error=failure.facts_of(error))
+            result["share"] = getattr(error, "share", None)
         if mutant and not mutant.differs:
             result.update(outcome="skipped", reason=SAME_FUNCTION, phase=None, error=None)
         if not timed or request["protocol"] == "steady":

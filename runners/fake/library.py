@@ -70,9 +70,9 @@ def scale_half_without_kernel(tensor: Tensor, factor: float) -> Tensor:
     return scale(scale_without_kernel(tensor, factor), 1.0)
 
 
-def scale_by_rounding(tensor: Tensor, factor: float) -> Tensor:
-    """The same, with seven digits on a device that is not strict."""
-    digits = 17 if strict or tensor.place == HOST else 7
+def scale_by_rounding(tensor: Tensor, factor: float, digits: int = 7) -> Tensor:
+    """The same, with so many digits on a device that is not strict."""
+    digits = 17 if strict or tensor.place == HOST else digits
     scaled = scale(tensor, factor)
     return Tensor([float(f"{value:.{digits}g}") for value in scaled.values], tensor.dtype, tensor.place)
 

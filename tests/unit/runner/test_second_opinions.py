@@ -87,6 +87,13 @@ def test_imprecise_values_are_tried_again_in_full_precision(result):
     assert imprecise["strict"]["outcome"] == "passed"
 
 
+def test_what_the_tolerance_of_the_dtype_calls_wrong_may_be_imprecise(result):
+    expect = {"numpy": "multiply", "args": [{"arg": 0}, {"arg": 1}]}
+    coarse = result("scale_by_rounding", args=(TENSOR, 3, 3), expect=expect)
+    assert coarse["error"]["message"].startswith("wrong value")
+    assert (coarse["numbers"], coarse["category"], coarse["strict"]["outcome"]) == ("imprecise", "precision", "passed")
+
+
 @pytest.mark.parametrize("device", ["cpu", "xla"])
 def test_random_values_are_called_so(result, device):
     found = result("noise", args=[TENSOR], expect={"value": [0.1, 0.2, 0.3]}, device=device)
