@@ -17,6 +17,10 @@ from typing import TYPE_CHECKING, Callable, Mapping, NamedTuple, Sequence
 if TYPE_CHECKING:
     from runners.core.adapter import Scalar
 
+NVIDIA_NODES = ("/dev/nvidia[0-9]*",)
+TPU_NODES = ("/dev/accel[0-9]*", "/dev/accel/accel[0-9]*", "/dev/vfio/[0-9]*")
+"""Patterns of the device nodes that whoever computes on such a device has open: for ``holders``."""
+
 _MIB = 2**20
 _NVIDIA_SMI_SECONDS = 30
 

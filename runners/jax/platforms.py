@@ -15,8 +15,8 @@ from runners.core.errors import DeviceUnavailable
 _PLATFORMS = {"cpu": "cpu", "gpu": "gpu", "tpu": "tpu", "xla": "cpu"}
 
 _NODES = {
-    "tpu": ("/dev/accel[0-9]*", "/dev/accel/accel[0-9]*", "/dev/vfio/[0-9]*", "/tmp/libtpu_lockfile"),
-    "gpu": ("/dev/nvidia[0-9]*",),
+    "tpu": (*devices.TPU_NODES, "/tmp/libtpu_lockfile"),
+    "gpu": devices.NVIDIA_NODES,
 }
 _TAKEN = re.compile(r"already in use|lockfile|busy|out of memory|RESOURCE_EXHAUSTED|DEVICE_UNAVAILABLE", re.IGNORECASE)
 

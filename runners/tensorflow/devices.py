@@ -14,9 +14,6 @@ from runners.tensorflow import XLA_DEVICES, waiting
 NAMES = {"cpu": "/device:CPU:0", "gpu": "/device:GPU:0", "tpu": "/device:TPU:0", "xla": "/device:XLA_CPU:0"}
 KINDS = {name: kind for kind, name in NAMES.items()}
 
-GPU_NODES = ("/dev/nvidia[0-9]*",)
-TPU_NODES = ("/dev/accel*", "/dev/accel/*", "/dev/vfio/[0-9]*")
-
 
 def open_device(kind: str) -> str:
     """The name that TensorFlow has for the device. Raises DeviceUnavailable."""
@@ -76,7 +73,7 @@ def _open_gpu() -> None:
         tf.config.experimental.set_memory_growth(gpu, True)
         waiting.wait_behind(NAMES["gpu"])
     except (tf.errors.OpError, RuntimeError, ValueError) as error:
-        raise _held("the GPU", GPU_NODES, error) from error
+        raise _held("the GPU", system.NVIDIA_NODES, error) from error
 
 
 def _why_no_gpu() -> tuple[str, str]:
@@ -101,15 +98,15 @@ def _open_tpu() -> None:
         tf.tpu.experimental.initialize_tpu_system(resolver)
         cores = tf.config.list_logical_devices("TPU")
     except tf.errors.NotFoundError as error:
-        raise _held("a TPU", TPU_NODES, None) from error
+        raise _held("a TPU", system.TPU_NODES, None) from error
     except (tf.errors.OpError, RuntimeError, ValueError) as error:
-        raise _held("a TPU", TPU_NODES, error) from error
+        raise _held("a TPU", system.TPU_NODES, error) from error
     if not cores:
-        raise _held("a TPU", TPU_NODES, None)
+        raise _held("a TPU", system.TPU_NODES, None)
     try:
         waiting.wait_behind(NAMES["tpu"])
     except (tf.errors.OpError, RuntimeError) as error:
-        raise _held("the TPU", TPU_NODES, error) from error
+        raise _held("the TPU", system.TPU_NODES, error) from error
 
 
 def _held(what: str, nodes: tuple[str, ...], error: Exception | None) -> DeviceUnavailable:

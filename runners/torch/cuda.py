@@ -16,7 +16,6 @@ from runners.core.errors import DeviceUnavailable
 from runners.torch import host
 from runners.torch.watching import seeing
 
-_NODES = ("/dev/nvidia[0-9]*",)
 _HELD = ("out of memory", "busy or unavailable")
 _OTHER_WHEEL = "no kernel image"
 
@@ -50,7 +49,7 @@ def _refused(error: Exception) -> DeviceUnavailable:
             f" {torch.__version__} was built for {', '.join(torch.cuda.get_arch_list())} alone",
             "Use a newer PyTorch, or a build of this one for a newer CUDA.",
         )
-    held = devices.holders(_NODES) if any(word in said for word in _HELD) else []
+    held = devices.holders(devices.NVIDIA_NODES) if any(word in said for word in _HELD) else []
     if held:
         return DeviceUnavailable(f"the GPU is held by {', '.join(held)}: {said}", "End what holds it, then run again.")
     return DeviceUnavailable(

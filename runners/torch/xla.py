@@ -31,8 +31,6 @@ except ImportError as error:
 finally:
     torch.cuda.is_available = _available
 
-_NODES = ("/dev/accel[0-9]*", "/dev/accel/accel[0-9]*", "/dev/vfio/[0-9]*")
-
 
 def open_device(device: str) -> torch.device:
     if _missing:
@@ -68,7 +66,7 @@ def _demand_tpu() -> None:
 
 def _refused(device: str, error: Exception) -> DeviceUnavailable:
     said = (str(error).strip() or type(error).__name__).splitlines()[0]
-    held = devices.holders(_NODES) if device == "tpu" else []
+    held = devices.holders(devices.TPU_NODES) if device == "tpu" else []
     if held:
         return DeviceUnavailable(
             f"the TPU is held by {', '.join(held)}: {said}", "A TPU has one holder: end the other."
