@@ -31,7 +31,9 @@ class Clone:
             (root / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, root / name)
         self.folder = root / "images" / "fake" / self.version
-        shutil.copytree(ROOT / "images" / "fake" / "1.0.0", self.folder)
+        shutil.copytree(
+            ROOT / "images" / "fake" / "1.0.0", self.folder, ignore=shutil.ignore_patterns("xla.Dockerfile")
+        )
         self.dockerfile = self.folder / "cpu.Dockerfile"
         self.dockerfile.write_text(self.dockerfile.read_text().replace("1.0.0", self.version))
         (self.folder.parent / "default-version").write_text(f"{self.version}\n")
