@@ -13,7 +13,7 @@ from typing import Any, Dict, Sequence
 
 Message = Dict[str, Any]
 _CHUNK = 1 << 16
-_LONGEST = 1 << 25
+_LONGEST = 1 << 26
 """Of a message, in bytes: what is longer was written into the channel by something else."""
 
 
@@ -22,7 +22,7 @@ class Channel:
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
-        self._buffer = b""
+        self._buffer = bytearray()
 
     def fileno(self) -> int:
         return self.socket.fileno()
@@ -30,7 +30,8 @@ class Channel:
     @property
     def pending(self) -> bool:
         """Whether a whole message has been read already; the socket then need not become readable again."""
-        self._buffer = self._buffer.lstrip(b"\n")
+        while self._buffer.startswith(b"\n"):
+            del self._buffer[:1]
         return b"\n" in self._buffer
 
     def send(self, message: Message) -> None:
@@ -46,17 +47,20 @@ class Channel:
                 return None
             self._buffer += chunk
         line, self._buffer = self._buffer.split(b"\n", 1)
-        return _parsed(line)
+        return _parsed(bytes(line))
 
     def received(self) -> list[Message] | None:
         """The messages completed by one read, to be called when the socket is readable; None at the end."""
         chunk = self._read()
         if not chunk:
             return None
-        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
-        if len(self._buffer) > _LONGEST:
-            self._buffer = b""
-        return [_parsed(line) for line in lines if line]
+        self._buffer += chunk
+        if b"\n" not in chunk:
+            if len(self._buffer) > _LONGEST:
+                self._buffer.clear()
+            return []
+        *lines, self._buffer = self._buffer.split(b"\n")
+        return [_parsed(bytes(line)) for line in lines if line]
 
     def close(self) -> None:
         self.socket.close()

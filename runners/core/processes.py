@@ -67,8 +67,8 @@ def below(ancestor: int) -> list[int]:
 
 
 def held_bytes(processes: Iterable[int], limit: int) -> int:
-    """The memory that processes hold together: counted exactly, what several share only once in all, where a quick count,
-    which is never too low, exceeds the limit."""
+    """The memory that processes hold together. Counted exactly, what several share only once in all, where a quick
+    count, which is never too low, exceeds the limit."""
     processes = list(processes)
     quick = sum(map(_resident_bytes, processes))
     return quick if quick <= limit else sum(map(_proportional_bytes, processes))

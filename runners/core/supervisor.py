@@ -59,8 +59,8 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
     is left behind.
     """
     processes.adopt_orphans()
-    scratch.sweep()
     folder = scratch.Scratch()
+    scratch.sweep()
 
     def workers_on(device: str) -> Workers:
         zygote = Zygote(settings.framework, device, manifest.functions, folder.work, settings.memory_bytes)

@@ -76,8 +76,8 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
     "--memory",
     metavar="SIZE",
     callback=_size,
-    help="Limit of the memory of one test with all that it starts: bytes, or 500M, 2G. A test that exceeds it is recorded "
-    "as crashed, for want of memory. [default: none]",
+    help="Limit of the memory of one test with all that it starts: bytes, or 500M, 2G. A test that exceeds it is "
+    "recorded as crashed, for want of memory. [default: none]",
 )
 @click_options.BACKEND
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same target and manifest.")
