@@ -47,7 +47,7 @@ def audit(own_temporary_folder, faults):
     return auditing
 
 
-def left_behind(folder, tries=100_000):
+def left_behind(folder, tries=500):
     """Processes that were started by a run and are there even after the kernel had time to end them."""
     for _ in range(tries):
         found = started_in(folder)
@@ -152,6 +152,7 @@ def test_a_supervisor_that_is_killed_at_random_moments(start, audit, own_tempora
             attempt.process.kill()
             killed += 1
         attempt.wait()
+        assert not left_behind(own_temporary_folder), "what was started ends without the next supervisor"
         stored = attempt.journals[0].read_bytes().split(b"\n")[1:-1] if attempt.journals else None
         if stored is not None:
             assert stored[: len(known)] == known, "what was stored once stays as it is"
@@ -186,19 +187,15 @@ def test_supervisor_and_zygote_killed_at_once(start, audit, own_temporary_folder
 
 def test_a_disk_that_is_full_at_every_write(start, audit, tmp_path):
     functions = numbered(4)
-    whole = start(functions, "--runs", "1", "--out", str(tmp_path / "whole"))
-    lines = whole.wait().document
     journal = start(cases("passes", "hangs"), "--runs", "1", "--out", str(tmp_path / "other"))
-    header = None
     for event in journal:
         if event["event"] == "result":
             header, first = (len(line) + 1 for line in journal.journals[0].read_bytes().split(b"\n")[:2])
             break
     journal.process.send_signal(signal.SIGINT)
     journal.wait()
-    assert lines["results"]
     # Nothing at all, the header, each result, the run file after them.
-    limits = [0, 1, header // 2, header + 10, *(header + 400 + n * first for n in range(6))]
+    limits = [0, 1, header // 2, *(header + 10 + n * first for n in range(5))]
     reached = set()
     for number, limit in enumerate(limits):
         out = tmp_path / f"out-{number}"
