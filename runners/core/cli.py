@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import platform
+import re
 import signal
 import sys
 from pathlib import Path
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--protocol", choices=("cold", "steady", "both"), default="both", help="what is timed (default: both)")
     add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
     add("--steady-budget", type=float, default=0.1, metavar="S", help="for the steady time of a call (default: 0.1)")
+    add("--memory", metavar="SIZE", help="limit of a test with all that it starts: bytes, or 500M, 2G (default: none)")
     add(
         "--sync",
         choices=("complete", "study"),
@@ -95,7 +97,17 @@ def _settings(options: argparse.Namespace) -> supervisor.Settings:
         shuffle=options.shuffle,
         mutant=options.mutant,
         sync=options.sync,
+        memory_bytes=_bytes(options.memory),
     )
+
+
+def _bytes(text: str | None) -> int | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]{0,15})([KMGT]?)", text)
+    if not found:
+        raise BadInput(f"--memory {text}: a number of bytes is needed, or one with K, M, G or T behind it, such as 2G")
+    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
 
 
 def _interrupt(number: int, frame: object) -> None:

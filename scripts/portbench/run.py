@@ -37,6 +37,7 @@ class RunOptions:
     timeout_s: float = 900.0
     steady_budget_s: float = 0.1
     shuffle: int | None = None
+    memory: str | None = None
     backend: str = "auto"
     resume: bool = False
     out: str = "results"
@@ -93,6 +94,7 @@ def plan_run(options: RunOptions, checkout: Checkout, machine: Machine | None = 
             timeout_s=options.timeout_s,
             steady_budget_s=options.steady_budget_s,
             shuffle=options.shuffle,
+            memory=options.memory,
             resume=options.resume,
         )
         for framework, manifest in manifests.items()
@@ -114,6 +116,7 @@ def command_to_resume(options: RunOptions) -> str:
         ("--timeout", options.timeout_s, usual.timeout_s),
         ("--steady-budget", options.steady_budget_s, usual.steady_budget_s),
         ("--shuffle", options.shuffle, usual.shuffle),
+        ("--memory", options.memory, usual.memory),
         ("--backend", options.backend, usual.backend),
         ("--out", options.out, usual.out),
     ):

@@ -30,6 +30,7 @@ class RunnerArguments:
     sync: str = "complete"
     shuffle: int | None = None
     mutant: str | None = None
+    memory: str | None = None
 
     def words(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
@@ -44,6 +45,8 @@ class RunnerArguments:
             words += ["--shuffle", str(self.shuffle)]
         if self.mutant is not None:
             words += ["--mutant", self.mutant]
+        if self.memory is not None:
+            words += ["--memory", self.memory]
         return [*words, *(["--resume"] if self.resume else []), "--progress", "json"]
 
 

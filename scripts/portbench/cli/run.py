@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 import click
@@ -14,6 +15,12 @@ from portbench.cli import cli
 from portbench.machine import Machine
 from portbench.progress import Reporter
 from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_targets
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch("[1-9][0-9]{0,15}[KMGT]?", value):
+        raise click.BadParameter("a number of bytes is needed, or one with K, M, G or T behind it, such as 2G")
+    return value
 
 
 @cli.command("run")
@@ -65,6 +72,13 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     metavar="SEED",
     help="Run the tests in another order, the same for the same seed: no outcome may depend on it.",
 )
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_size,
+    help="Limit of the memory of one test with all that it starts: bytes, or 500M, 2G. A test that exceeds it is "
+    "recorded as crashed, for want of memory. [default: none]",
+)
 @click_options.BACKEND
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same target and manifest.")
 @click.option(
@@ -88,6 +102,7 @@ def command(
     timeout_s: float,
     steady_budget_s: float,
     shuffle: int | None,
+    memory: str | None,
     backend: str,
     resume: bool,
     out: str,
@@ -121,6 +136,7 @@ def command(
         timeout_s=timeout_s,
         steady_budget_s=steady_budget_s,
         shuffle=shuffle,
+        memory=memory,
         backend=backend,
         resume=resume,
         out=out,
