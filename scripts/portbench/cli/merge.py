@@ -44,6 +44,8 @@ def _print(merged: Merged) -> None:
         study_sync = ", the study's synchronisation" if entry.get("sync") == "study" else ""
         functions = _number(len(entry["functions"]), "function")
         click.echo(f"  {Target(**entry['target'])} on {printable(entry['machine'])}{study_sync}: {functions}")
+    if merged.unclassified:
+        click.echo("  categories are again as the runs recorded them; 'portbench classify' derives them anew")
     for journal in merged.unfinished:
         click.echo(f"left out, unfinished: {shown(journal)} ('portbench run --resume' goes on from there)")
     for other in merged.others:
