@@ -11,7 +11,7 @@ from portbench.checkout import find_checkout
 from portbench.classify import Classification, classify, frameworks_of, read_annotations, write
 from portbench.cli import cli
 from portbench.jsonfile import shown
-from portbench.printable import printable, shortened
+from portbench.printable import number, printable, shortened
 from portbench.study import read_study
 
 
@@ -62,9 +62,8 @@ def command(path: Path, annotations: Path | None, folder: Path | None, out: Path
 
 def _print(found: Classification) -> None:
     changed = sum(found.changes.values())
-    click.echo(
-        f"{found.failures:,} failures: {changed:,} of another category than recorded, {found.overruled:,} overruled"
-    )
+    said = f"{number(found.failures, 'failure')}: {changed:,} of another category than recorded"
+    click.echo(f"{said}, {found.overruled:,} overruled")
     for (before, after), results in sorted(found.changes.items(), key=lambda change: (-change[1], change[0])):
         click.echo(f"  {printable(before)} -> {after}: {results:,}")
     if found.other:
@@ -72,6 +71,7 @@ def _print(found: Classification) -> None:
     for cause in found.other:
         more = f" and {len(cause.functions) - 1} more" if len(cause.functions) > 1 else ""
         function = printable(shortened(cause.functions[0], 80))
-        click.echo(f"  {cause.fingerprint}  {cause.tests:,} tests of {function}{more}, {cause.results:,} results")
+        count = f"{number(cause.tests, 'test')} of {function}{more}, {number(cause.results, 'result')}"
+        click.echo(f"  {cause.fingerprint}  {count}")
         click.echo(f"      {printable(shortened(cause.cause, 200))}")
         click.echo(f"      e.g. {printable(shortened(cause.example, 200))}")
