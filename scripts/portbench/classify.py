@@ -139,6 +139,9 @@ def write(study: Study, found: Classification, rules: Rules, annotations: Annota
             there = studies.read_study(out)
             if sorted(run.sha256 for run in runs_of(there.summary)) != digests:
                 raise BadInput(f"{shown(out)} is a study of other run files", "Give a new folder, or the study itself.")
+            if there.tables.name == name:
+                # Derived of the same already: tables are never replaced by others of their own name.
+                return there
         with studies.staging(out) as staged:
             tables = staged / name
             tables.mkdir()

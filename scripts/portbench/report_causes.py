@@ -75,7 +75,7 @@ def flaky(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
             "Flaky tests",
             ("function", "test"),
             ("runs passed",),
-            ("else",),
+            ("category",),
             tuple(rows),
-            "A function with a flaky test fails partially. else: why the test failed in the other runs.",
+            "A function with a flaky test fails partially. category: why the test failed in the other runs.",
         )

@@ -86,7 +86,7 @@ def test_the_markdown_in_full(results: Path, portbench: Command, tmp_path: Path)
         "| `torch.nn.Conv2d` | complete | timeout | - | timed out: no result within 900 s |\n"
         "| `torch.dot` | partial | crash | - | crashed: the worker was ended by SIGSEGV (and 1 more) |\n"
         "### Flaky tests\n"
-        "| function | test | else | runs passed |\n"
+        "| function | test | category | runs passed |\n"
         "| --- | --- | --- | ---: |\n"
         "| `torch.dot` | `c` | crash | 1/2 |\n"
         "### Did not run\n"
