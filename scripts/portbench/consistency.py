@@ -125,6 +125,22 @@ def _in_survivors(document: Data) -> Iterator[Mistake]:
         seen.add(key)
 
 
+def _in_annotations(document: Data) -> Iterator[Mistake]:
+    seen: dict[tuple[str | None, ...], int] = {}
+    for position, entry in enumerate(document["annotations"]):
+        if "function" not in entry and "fingerprint" not in entry:
+            yield Mistake(
+                f"$.annotations[{position}]", 'states neither "function" nor "fingerprint", expected one or both'
+            )
+        if "test" in entry and "function" not in entry:
+            yield Mistake(f"$.annotations[{position}].test", 'stands without the "function" that it is a test of')
+        key = (entry.get("function"), entry.get("test"), entry.get("fingerprint"))
+        if key in seen:
+            found = f"is of the same failures as $.annotations[{seen[key]}]; remove one"
+            yield Mistake(f"$.annotations[{position}]", found)
+        seen.setdefault(key, position)
+
+
 def _in_study(study: Data) -> Iterator[Mistake]:
     for position, target in enumerate(study["targets"]):
         statuses = [function["status"] for function in target["functions"] if not function.get("successor_of")]
@@ -143,4 +159,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "run": _in_run,
     "study": _in_study,
     "survivors": _in_survivors,
+    "annotations": _in_annotations,
 }

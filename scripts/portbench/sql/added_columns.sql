@@ -35,6 +35,10 @@ SELECT
         grown_ns BIGINT,
         ratio DOUBLE,
         left_ns BIGINT
-    ) AS proof
+    ) AS proof,
+    NULL::VARCHAR AS fingerprint,
+    NULL::VARCHAR AS cause,
+    NULL::VARCHAR AS recorded_category,
+    NULL::STRUCT(category VARCHAR, reason VARCHAR, link VARCHAR) AS overruled
 FROM again
 WHERE false;
