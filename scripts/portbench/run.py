@@ -31,6 +31,7 @@ class RunOptions:
     targets: tuple[str, ...]
     manifest: str = "study"
     functions: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
     runs: int = 3
     protocol: str = "both"
     sync: str = "complete"
@@ -87,6 +88,7 @@ def plan_run(options: RunOptions, checkout: Checkout, machine: Machine | None = 
             manifest=manifest,
             out=out,
             functions=options.functions,
+            tests=options.tests,
             runs=options.runs,
             protocol=options.protocol,
             sync=options.sync,
@@ -108,6 +110,7 @@ def command_to_resume(options: RunOptions) -> str:
     for flag, given, default in (
         ("--manifest", options.manifest, usual.manifest),
         *(("--function", pattern, None) for pattern in options.functions),
+        *(("--test", pattern, None) for pattern in options.tests),
         ("--runs", options.runs, usual.runs),
         ("--protocol", options.protocol, usual.protocol),
         ("--sync", options.sync, usual.sync),

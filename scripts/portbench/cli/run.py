@@ -26,6 +26,7 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     help="What is tested. A name means manifests/NAME/FRAMEWORK.json, so it serves targets of several frameworks.",
 )
 @click_options.FUNCTION
+@click_options.TEST
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
@@ -82,6 +83,7 @@ def command(
     targets: tuple[str, ...],
     manifest: str,
     functions: tuple[str, ...],
+    tests: tuple[str, ...],
     runs: int,
     protocol: str,
     sync: str,
@@ -115,6 +117,7 @@ def command(
         targets=targets,
         manifest=manifest,
         functions=functions,
+        tests=tests,
         runs=runs,
         protocol=protocol,
         sync=sync,
