@@ -51,9 +51,7 @@ class Manifest:
         return tuple(dict.fromkeys(test.function for test in self.tests))
 
 
-def read(
-    path: Path, framework: str, function_globs: Sequence[str] = (), test_globs: Sequence[str] = ()
-) -> Manifest:
+def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_globs: Sequence[str] = ()) -> Manifest:
     """Reads, checks and expands a manifest, in the order of the file.
 
     Only the functions and tests that match one of their globs; none means all. Raises BadInput naming the file, the

@@ -41,6 +41,7 @@ class RunOptions:
     backend: str = "auto"
     resume: bool = False
     out: str = "results"
+    check: bool = False
     json: bool = False
 
 
@@ -122,7 +123,8 @@ def command_to_resume(options: RunOptions) -> str:
     ):
         if given != default:
             words += [flag, str(given)]
-    return shlex.join([*words, "--resume", *(["--json"] if options.json else [])])
+    flags = [flag for flag, given in (("--check", options.check), ("--json", options.json)) if given]
+    return shlex.join([*words, "--resume", *flags])
 
 
 def run_targets(plan: RunPlan, reporter: Reporter) -> list[TargetResult]:

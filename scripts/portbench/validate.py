@@ -19,10 +19,17 @@ from portbench.schema_errors import Mistake
 from portbench.schemas import kind_of, mistakes
 
 JOURNAL = ".journal.jsonl"
-_NAMES = {"manifest": "a manifest", "run": "a run file", "study": "a study", "survivors": "a file of survivors"}
+_NAMES = {
+    "manifest": "a manifest",
+    "run": "a run file",
+    "study": "a study",
+    "survivors": "a file of survivors",
+    "expected": "a file of known failures",
+}
 _MEND = {
     "manifest": "Mend the manifest.",
     "survivors": "Mend the file.",
+    "expected": "Mend the file.",
     "run": "The file was changed or damaged: take it from where it was made, or run the target again.",
     "study": "The file was changed or damaged: merge the run files again, into a new folder.",
 }

@@ -44,6 +44,7 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
         "run_file": str(clone.root / "results" / "fake-9.9-cpu.json"),
         "outcomes": {"passed": 1, "failed": 1},
         "error": None,
+        "check": None,
     }
     assert "backend current" in done.stderr
 
