@@ -24,7 +24,8 @@ TEST: Option = click.option(
     "tests",
     multiple=True,
     metavar="GLOB",
-    help="Only tests of this id, such as 'rows[dtype=float32]', or whose id matches, such as 'rows*'. May be repeated.",
+    help="Only tests whose id matches, such as 'rows[dtype=float32]' or 'rows*'; brackets mean themselves. May be "
+    "repeated.",
 )
 
 BACKEND: Option = click.option(

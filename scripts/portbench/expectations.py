@@ -33,8 +33,9 @@ class Known:
     link: str = ""
 
     def matches(self, function: str, test: str) -> bool:
-        """Whether it speaks of this test. An id with a grid's values in brackets is meant as it stands."""
-        return _matches(function, self.function) and _matches(test, self.test)
+        """Whether it speaks of this test."""
+        # The brackets of an id hold its grid's values, so they are no set of characters here.
+        return fnmatchcase(function, self.function) and fnmatchcase(test, self.test.replace("[", "[[]"))
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,3 @@ def check_run(run_file: Path, expected: Expectations) -> Check:
 
 def _failed(result: Data) -> bool:
     return result["outcome"] not in ("passed", "skipped") or result["category"] == "unavailable"
-
-
-def _matches(name: str, glob: str) -> bool:
-    return name == glob or fnmatchcase(name, glob)

@@ -86,7 +86,7 @@ def test_a_known_failure_that_passes_makes_the_command_fail(tmp_path: Path) -> N
 def test_json_tells_all_of_it(tmp_path: Path) -> None:
     entries = [
         {"function": "fake.*", "test": "fails", "category": "precision", "reason": "a"},
-        {"function": "fake.identity", "test": "raises*", "category": "other", "reason": "b"},
+        {"function": "fake.identity", "test": "raises[*]", "category": "other", "reason": "b"},
         {"function": "fake.identity", "test": "pass?s", "category": "other", "reason": "c"},
         {"function": "fake.identity", "test": "skips", "category": "other", "reason": "skipped: says nothing"},
         {"function": "fake.identity", "test": "renamed", "category": "other", "reason": "d", "link": "https://e.org"},
