@@ -29,7 +29,7 @@ from portbench.validate import read_document
 Data = Mapping[str, Any]
 
 # What a container needs to compute, and no more: see compose.yaml.
-_CONTAINER = ["docker", "run", "--rm", "--init", "--read-only", "--cap-drop", "ALL"]
+_CONTAINER = ["docker", "run", "--rm", "--init", "--uts", "host", "--read-only", "--cap-drop", "ALL"]
 _CONTAINER += ["--security-opt", "no-new-privileges:true", "--tmpfs", "/tmp:exec,mode=1777", "--shm-size", "1g"]
 _DEVICE = {
     "cpu": ["--network", "none"],
@@ -98,7 +98,9 @@ def _command(again: Reproducer) -> str:
     digest = again.run["environment"]["image_digest"]
     if not digest:
         return again.command_with("manifest.json", "--out", "results")
-    container = shlex.join([*_CONTAINER, *_DEVICE[again.evidence.target.device]])
+    container = shlex.join(
+        [*_CONTAINER, *_DEVICE[again.evidence.target.device], "--env", f"PORTBENCH_IMAGE_DIGEST={digest}"]
+    )
     runner = shlex.join([digest, "--manifest", "/manifest.json", "--out", "/results", *again.protocol])
     volumes = '--volume "$PWD/manifest.json:/manifest.json:ro" --volume "$PWD/results:/results"'
     return f'{container} --user "$(id -u):$(id -g)" {volumes} {runner}'
@@ -146,7 +148,7 @@ def _block(text: str, language: str = "") -> Iterator[str]:
     longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield fence + language
-    yield from (printable(line) for line in text.rstrip().splitlines())
+    yield from (printable(line) for line in text.expandtabs().rstrip().splitlines())
     yield from (fence, "")
 
 

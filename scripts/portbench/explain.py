@@ -91,7 +91,7 @@ def explain(study: Study, function: str, test: str = "", target: str = "") -> Ex
     if target:
         known = {name: found for found in targets for name in _names(found.target)}
         if target not in known:
-            raise _unknown("target", target, known, f"{function} on this study's targets")
+            raise _unknown("target", target, known, f"{function} in this study")
         targets = [found for found in targets if target in _names(found.target)]
     if test:
         ids = {found.id for entry in targets for found in entry.tests}
@@ -171,14 +171,14 @@ def _names(target: Target) -> tuple[str, str]:
 
 
 def _unknown(kind: str, given: str, known: Collection[str], where: str) -> BadInput:
-    near = difflib.get_close_matches(given, known, n=3, cutoff=0.5) or _ending_in(given, known)
+    near = _ending_in(given, known) or difflib.get_close_matches(given, known, n=3)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    remedy = f"Known: {', '.join(sorted(known))}" if len(known) <= 20 else "'portbench report' lists what there is."
+    remedy = f"Known: {', '.join(sorted(known))}" if len(known) <= 20 else f"It has {len(known)} {kind}s."
     return BadInput(
         f"{printable(where)} has no {kind} {printable(json.dumps(given))}{printable(meant)}", printable(remedy)
     )
 
 
 def _ending_in(given: str, known: Iterable[str]) -> list[str]:
-    """``torch.argsort`` for ``argsort``."""
+    """``torch.argsort`` for ``argsort``, ``rows[dtype=float32]`` for ``rows``."""
     return sorted(name for name in known if name.endswith(f".{given}") or name.startswith(f"{given}["))[:3]
