@@ -132,6 +132,12 @@ def _report(again: Reproducer, manifest: Data, command: str) -> Iterator[str]:
     yield from _block("\n".join(f"{name}: {text}" for name, text in evidence(row)))
     yield from ("## What was called, and expected", "")
     yield from _block(json.dumps(single, indent=1, ensure_ascii=False), "json")
+    if single["case"] != "call":
+        module, name = single["case"].split(":")
+        framework, topic = module.split(".")
+        commit = again.run["environment"]["runner_commit"] or "the same commit"
+        yield f"The case is `{name}` of `runners/{framework}/cases/{topic}.py` in portbench at {_plain(commit)}."
+        yield ""
     if row["error_traceback"]:
         yield from ("## Traceback", "")
         yield from _block(trimmed(row["error_traceback"]))

@@ -8,16 +8,17 @@ says nothing, unless its function is not in the version: that is a failure of ca
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from portbench.checkout import Checkout
 from portbench.errors import BadInput
 from portbench.jsonfile import shown
 from portbench.run import RunPlan
-from portbench.validate import read_document
+from portbench.validate import Document, files_below, read_document
 
 Data = Mapping[str, Any]
 
@@ -115,14 +116,37 @@ def read_expectations(path: Path, manifest: Path, framework: str, device: str) -
                 f"{shown(path)}: $.{key}: found {json.dumps(data[key])}, expected {json.dumps(value)}",
                 "A file of known failures is of one manifest, framework and device.",
             )
-    return Expectations(
-        path, {version: [Known(**entry) for entry in entries] for version, entries in data["versions"].items()}
-    )
+    return Expectations(path, _by_version(data))
 
 
-def check_run(run_file: Path, expected: Expectations) -> Check:
-    """Holds a run file against what is known of the version that it is of. Raises BadInput for what is no run file."""
-    run = read_document(run_file, "run").data
+def _by_version(data: Data) -> dict[str, list[Known]]:
+    return {version: [Known(**entry) for entry in entries] for version, entries in data["versions"].items()}
+
+
+def find_expectations(run: Data, checkout: Checkout) -> Expectations:
+    """What the clone's manifests say of the target and the manifest of a run file, whatever machine it is of."""
+    wanted = (run["manifest"]["name"], run["target"]["framework"], run["target"]["device"])
+    for path in sorted(checkout.manifests.glob("*/expected/*.json")):
+        data = read_document(path, "expected").data
+        if (data["manifest"], data["framework"], data["device"]) == wanted:
+            return Expectations(path, _by_version(data))
+    return Expectations(checkout.manifests, {})
+
+
+def run_files(paths: Iterable[Path]) -> Iterator[Document]:
+    """The run files that are given, and those of the folders. Raises BadInput for what is none."""
+    for path in paths:
+        if not path.is_dir():
+            yield read_document(path, "run")
+            continue
+        found = [document for document in map(read_document, files_below(path, (".json",))) if document.kind == "run"]
+        if not found:
+            raise BadInput(f"{shown(path)}: no run file in this folder", "Give the folder that holds them.")
+        yield from found
+
+
+def check_run(run: Data, expected: Expectations) -> Check:
+    """Holds a run file against what is known of the version that it is of."""
     version = run["target"]["version"]
     known = expected.versions.get(version, ())
     results: dict[tuple[str, str], list[Data]] = {}

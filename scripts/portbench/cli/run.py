@@ -16,6 +16,7 @@ from portbench.expectations_terminal import as_data, print_check
 from portbench.machine import Machine
 from portbench.progress import Reporter
 from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_targets
+from portbench.validate import read_document
 
 
 @cli.command("run")
@@ -143,7 +144,7 @@ def command(
     expected = expectations_of(plan) if check else {}
     results = run_targets(plan, Reporter(Console(stderr=as_json), Console(stderr=True)))
     checks = {
-        result.target: check_run(result.run_file, expected[result.target])
+        result.target: check_run(read_document(result.run_file, "run").data, expected[result.target])
         for result in results
         if check and result.run_file
     }

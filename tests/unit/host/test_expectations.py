@@ -156,9 +156,31 @@ def test_what_is_known_of_the_study_names_functions_that_it_has() -> None:
         assert {known.function for entries in expected.versions.values() for known in entries} <= names
 
 
-def test_one_failing_run_of_three_is_a_failure(make_run: Any, make_result: Any, write: Any) -> None:
+def test_run_files_of_other_machines_are_checked_too(
+    portbench: Any, make_run: Any, make_result: Any, write: Any
+) -> None:
+    gelu = ("torch.nn.GELU", "infinity[dtype=float32,approximate=none]")
+    known = write("runs/known.json", make_run([make_result(*gelu, outcome="failed")]))
+    done = portbench("check", known)
+    assert done.exit_code == 0, done.output
+    assert "known.json, torch-2.9.0-cpu: 1 test failed as known, 0 new" in done.output
+    write("runs/passes.json", make_run([make_result(*gelu)], machine="another"))
+    write("runs/sub/tpu.json", make_run([make_result(*gelu, outcome="crashed")], target="torch-2.9.0-tpu"))
+    done = portbench("check", known.parent, "--json")
+    assert done.exit_code == 1
+    clean = {Path(told["run_file"]).name: told["clean"] for told in json.loads(done.stdout)["run_files"]}
+    assert clean == {"known.json": True, "passes.json": False, "tpu.json": False}
+
+
+def test_a_folder_without_run_files_is_an_error(portbench: Any, write: Any, manifest: Any) -> None:
+    folder = write("folder/manifest.json", manifest).parent
+    error = portbench("check", folder).exception
+    assert "no run file in this folder" in str(error)
+    assert "is a manifest, not a run file" in str(portbench("check", folder / "manifest.json").exception)
+
+
+def test_one_failing_run_of_three_is_a_failure(make_run: Any, make_result: Any) -> None:
     results = [make_result(run=run, outcome=outcome) for run, outcome in enumerate(("passed", "failed", "passed"), 1)]
-    run_file = write("run.json", make_run(results))
     none = read_expectations(Path("no-such-file"), Path("m"), "torch", "cpu")
-    (failure,) = check_run(run_file, none).new
+    (failure,) = check_run(make_run(results), none).new
     assert (failure.function, failure.test, failure.category, failure.runs) == ("torch.cat", "rows", "other", 1)
