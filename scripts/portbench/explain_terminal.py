@@ -79,7 +79,7 @@ def environment(entry: TargetEvidence) -> Iterator[tuple[str, str]]:
     yield "machine", _each(f"{env['cpu_model']}, {env['cpu_cores']} cores, {env['os']}" for _, env in runs)
     yield "device", _each(", ".join(f"{key} {value}" for key, value in env["device"].items()) for _, env in runs)
     yield "software", _each(", ".join(_software(entry.target.framework, env)) for _, env in runs)
-    yield "image", _each(str(env["image_digest"] or env["container"] or "none") for _, env in runs)
+    yield "image", _each(_image(env) for _, env in runs)
     yield "manifest", _each(f"{run['manifest']} {run['manifest_sha256'][:12]}" for run, _ in runs)
     yield "runner", _each(str(env["runner_commit"] or env["runner_sha256"])[:12] for _, env in runs)
 
@@ -157,6 +157,12 @@ def _software(framework: str, environment: Row) -> Iterator[str]:
     for name, version in environment["packages"].items():
         if name.startswith((framework, "numpy", "libtpu", "keras")):
             yield f"{name} {version}"
+
+
+def _image(environment: Row) -> str:
+    if environment["image_digest"]:
+        return str(environment["image_digest"])
+    return f"not recorded ({environment['container']})" if environment["container"] else "none"
 
 
 def _each(texts: Iterable[str]) -> str:

@@ -139,6 +139,24 @@ def test_json_holds_every_fact(portbench: Command, study: Path) -> None:
     assert gpu["runs"][0]["environment"]["image_digest"] == DIGEST
 
 
+def test_a_worker_that_died_is_told_of_and_the_sixth_failure_only_counted(
+    portbench: Command, write: Write, make_run: Make, make_result: Make
+) -> None:
+    results = [make_result(test=f"t{number}", outcome="crashed") for number in range(7)]
+    done = portbench("explain", write("run.json", make_run(results)), "torch.cat")
+    assert "reason          the worker was ended by SIGSEGV" in done.output
+    assert "worker ended    SIGSEGV, at most 286 MiB" in done.output
+    assert done.output.count("worker ended") == 5
+    assert "2 more did not pass; --test ID tells of one" in done.output
+
+
+@pytest.mark.parametrize("version", ["version_1", "version_2"])
+def test_a_study_of_an_older_version_is_explained(portbench: Command, version: str) -> None:
+    done = portbench("explain", Path(__file__).with_name("older_studies") / version, "torch.dot")
+    assert "torch.dot on torch-2.9.0-xla, box: partial" in done.output
+    assert "RuntimeError: it does not work" in done.output
+
+
 def test_what_was_tried_in_place_of_a_function_is_told_with_it(
     portbench: Command, write: Write, make_run: Make, make_result: Make
 ) -> None:
