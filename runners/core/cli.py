@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         signal.signal(number, _interrupt)
     try:
         settings = _settings(options)
-        plan = manifest.read(options.manifest, settings.framework, settings.selection)
+        plan = manifest.read(options.manifest, settings.framework, options.function, options.test)
         supervisor.run(settings, plan, progress)
     except RunnerError as error:
         progress.error(error)
@@ -56,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the run file and, until then, its journal")
     add("--version", help="the framework version that must be there")
     add("--function", action="append", default=[], metavar="GLOB", help="only functions that match; repeatable")
+    add("--test", action="append", default=[], metavar="GLOB", help="only tests of this id, or that match; repeatable")
     add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
     add("--protocol", choices=("cold", "steady", "both"), default="both", help="what is timed (default: both)")
     add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
@@ -92,7 +93,7 @@ def _settings(options: argparse.Namespace) -> supervisor.Settings:
         runs=options.runs,
         timeout_s=options.timeout,
         steady_budget_s=options.steady_budget,
-        selection=tuple(options.function),
+        selection=(*options.function, *(manifest.TEST + test for test in options.test)),
         resume=options.resume,
         shuffle=options.shuffle,
         mutant=options.mutant,

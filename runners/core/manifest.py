@@ -17,6 +17,8 @@ from runners.core.errors import BadInput
 MOST_TESTS_OF_A_GRID = 10_000
 NEWEST = 2
 """Version of the manifest's format, up to which it is read."""
+TEST = "test:"
+"""Before a glob over ids of tests, in a run file's selection: what stands there without it is one over functions."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,11 @@ class Manifest:
         return tuple(dict.fromkeys(test.function for test in self.tests))
 
 
-def read(path: Path, framework: str, selection: Sequence[str] = ()) -> Manifest:
+def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_globs: Sequence[str] = ()) -> Manifest:
     """Reads, checks and expands a manifest, in the order of the file.
 
-    ``selection`` holds globs over function names; none means all. Raises BadInput naming the file, the place in it
-    and what was expected.
+    Only the functions and tests that match one of their globs; none means all. Raises BadInput naming the file, the
+    place in it and what was expected.
     """
     try:
         content = path.read_bytes()
@@ -73,10 +75,7 @@ def read(path: Path, framework: str, selection: Sequence[str] = ()) -> Manifest:
             f"Give a manifest for {framework}.",
         )
     tests = list(_expanded(path, document, checker))
-    chosen = [test for test in tests if not selection or any(fnmatch.fnmatchcase(test.function, g) for g in selection)]
-    if not chosen:
-        names = ", ".join(selection)
-        raise BadInput(f"{path}: no function matches {names}", "Globs match whole names: '*linalg*', 'torch.cat'.")
+    chosen = _chosen(path, tests, function_globs, test_globs)
     return Manifest(
         name=document["name"],
         framework=framework,
@@ -85,6 +84,27 @@ def read(path: Path, framework: str, selection: Sequence[str] = ()) -> Manifest:
         tests=tuple(chosen),
         successors=_successors(path, document, {test.function for test in chosen}),
     )
+
+
+def _chosen(path: Path, tests: Sequence[Test], function_globs: Sequence[str], test_globs: Sequence[str]) -> list[Test]:
+    functions = [test for test in tests if _matches(test.function, function_globs)]
+    if not functions:
+        names = ", ".join(function_globs)
+        raise BadInput(f"{path}: no function matches {names}", "Globs match whole names: '*linalg*', 'torch.cat'.")
+    # The brackets of an id hold its grid's values, so they are no set of characters here.
+    globs = [glob.replace("[", "[[]") for glob in test_globs]
+    chosen = [test for test in functions if _matches(test.id, globs)]
+    if not chosen:
+        names = ", ".join(test_globs)
+        raise BadInput(
+            f"{path}: no test of the chosen functions matches {names}",
+            "Give the whole id of a test, such as 'rows[dtype=float32]', or a glob, such as 'rows[*]'.",
+        )
+    return chosen
+
+
+def _matches(name: str, globs: Sequence[str]) -> bool:
+    return not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)
 
 
 def _successors(path: Path, document: Mapping[str, Any], chosen: Collection[str]) -> dict[str, tuple[str, ...]]:

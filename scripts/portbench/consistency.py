@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from portbench.jsonfile import json_path
 from portbench.printable import printable
 from portbench.schema_errors import Mistake
 
@@ -141,6 +142,17 @@ def _in_annotations(document: Data) -> Iterator[Mistake]:
         seen.setdefault(key, position)
 
 
+def _in_expected(document: Data) -> Iterator[Mistake]:
+    for version, entries in document["versions"].items():
+        seen: set[tuple[str, str, str]] = set()
+        for position, entry in enumerate(entries):
+            key = (entry["function"], entry["test"], entry["category"])
+            if key in seen:
+                where = json_path(["versions", version, position])
+                yield Mistake(where, f"{printable(' '.join(key))} stands there already; remove one")
+            seen.add(key)
+
+
 def _in_study(study: Data) -> Iterator[Mistake]:
     for position, target in enumerate(study["targets"]):
         statuses = [function["status"] for function in target["functions"] if not function.get("successor_of")]
@@ -160,4 +172,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "study": _in_study,
     "survivors": _in_survivors,
     "annotations": _in_annotations,
+    "expected": _in_expected,
 }

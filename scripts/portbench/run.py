@@ -31,6 +31,7 @@ class RunOptions:
     targets: tuple[str, ...]
     manifest: str = "study"
     functions: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
     runs: int = 3
     protocol: str = "both"
     sync: str = "complete"
@@ -41,6 +42,7 @@ class RunOptions:
     backend: str = "auto"
     resume: bool = False
     out: str = "results"
+    check: bool = False
     json: bool = False
 
 
@@ -88,6 +90,7 @@ def plan_run(options: RunOptions, checkout: Checkout, machine: Machine | None = 
             manifest=manifest,
             out=out,
             functions=options.functions,
+            tests=options.tests,
             runs=options.runs,
             protocol=options.protocol,
             sync=options.sync,
@@ -110,6 +113,7 @@ def command_to_resume(options: RunOptions) -> str:
     for flag, given, default in (
         ("--manifest", options.manifest, usual.manifest),
         *(("--function", pattern, None) for pattern in options.functions),
+        *(("--test", pattern, None) for pattern in options.tests),
         ("--runs", options.runs, usual.runs),
         ("--protocol", options.protocol, usual.protocol),
         ("--sync", options.sync, usual.sync),
@@ -122,7 +126,8 @@ def command_to_resume(options: RunOptions) -> str:
     ):
         if given != default:
             words += [flag, str(given)]
-    return shlex.join([*words, "--resume", *(["--json"] if options.json else [])])
+    flags = [flag for flag, given in (("--check", options.check), ("--json", options.json)) if given]
+    return shlex.join([*words, "--resume", *flags])
 
 
 def run_targets(plan: RunPlan, reporter: Reporter) -> list[TargetResult]:

@@ -31,6 +31,7 @@ class RunnerArguments:
     shuffle: int | None = None
     mutant: str | None = None
     memory: str | None = None
+    tests: tuple[str, ...] = ()
 
     def words(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
@@ -38,6 +39,8 @@ class RunnerArguments:
         words += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]
         for pattern in self.functions:
             words += ["--function", pattern]
+        for pattern in self.tests:
+            words += ["--test", pattern]
         if self.sync != "complete":
             # Not said where it is the usual one: runners of older images do not know the option.
             words += ["--sync", self.sync]

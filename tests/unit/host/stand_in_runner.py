@@ -20,6 +20,7 @@ for name in ("--framework", "--device", "--manifest", "--out", "--version", "--r
 for name in ("--steady-budget", "--machine", "--progress", "--shuffle", "--sync", "--memory"):
     parser.add_argument(name)
 parser.add_argument("--function", action="append")
+parser.add_argument("--test", action="append")
 parser.add_argument("--resume", action="store_true")
 options = parser.parse_args()
 target = f"{options.framework}-9.9-{options.device}"

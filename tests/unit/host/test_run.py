@@ -44,6 +44,7 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
         "run_file": str(clone.root / "results" / "fake-9.9-cpu.json"),
         "outcomes": {"passed": 1, "failed": 1},
         "error": None,
+        "check": None,
     }
     assert "backend current" in done.stderr
 
@@ -51,6 +52,8 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
 def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
     options = ["--function", "fake.i*", "--function", "fake.scale", "--runs", "2", "--protocol", "cold"]
     options += [
+        "--test",
+        "a[b=1]",
         "--timeout",
         "1.5",
         "--steady-budget",
@@ -69,7 +72,7 @@ def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
     assert done.returncode == 0, done.stderr
     manifest, out = clone.root / "manifests" / "study" / "fake.json", clone.root / "elsewhere"
     expected = f"--framework fake --device cpu --manifest {manifest} --out {out} --runs 2 --protocol cold"
-    expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale"
+    expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale --test a[b=1]"
     expected += " --sync study --shuffle 7 --memory 2G --resume --progress json"
     assert asked_of(clone, out="elsewhere") == expected.split()
 

@@ -118,6 +118,19 @@ def test_a_glob_selects(run):
     assert document["manifest"]["selection"] == ["*.identity"]
 
 
+def test_a_test_is_selected_by_its_whole_id_or_by_a_glob(run):
+    grid = entry(grid={"n": [1, 2, 12]}, case="fake.behaviours:passes", params={"n": "$n"})
+    functions = [function(grid, entry(id="b"), entry(id="b2")), function(entry(id="c"), name="fake.scale")]
+    options = ("--runs", "1", "--test", "a[n=2]", "--test", "b?", "--test", "a[*1]")
+    document = run(functions, *options).document
+    assert [result["test"] for result in document["results"]] == ["a[n=1]", "a[n=2]", "b2"]
+    assert document["manifest"]["selection"] == ["test:a[n=2]", "test:b?", "test:a[*1]"]
+
+
+def test_a_test_that_is_not_there(run):
+    refused(run(numbered(1), "--test", "rows"), 2, "no test of the chosen functions matches rows")
+
+
 @pytest.mark.parametrize(
     "option", [("--runs", "0"), ("--timeout", "nan"), ("--timeout", "-1"), ("--steady-budget", "0")]
 )
