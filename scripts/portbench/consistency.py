@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from portbench.printable import printable
+from portbench.printable import printable, shortened
 from portbench.schema_errors import Mistake
 
 Data = Mapping[str, Any]
+
+# A path or an address that leads out of the working folder of the tests, or an environment variable in one.
+_OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
 
 
 def contradictions(kind: str, data: Data) -> Iterator[Mistake]:
@@ -48,6 +52,26 @@ def _in_tests(where: str, function: str, tests: list[Data], framework: str) -> I
         if case != "call" and not case.startswith(f"{framework}."):
             yield Mistake(f"{place}.case", f"found {_quoted(case)}, expected call or a case of {framework}")
         yield from _in_grid(place, test)
+        for key in ("args", "kwargs", "params", "grid", "expect"):
+            for path, text in _texts(test.get(key), f"{place}.{key}"):
+                if _OUTSIDE.match(text):
+                    yield Mistake(path, f"found {_quoted(shortened(text, 60))}, expected {_INSIDE}")
+
+
+_INSIDE = "a name in the working folder of the tests: no absolute path, '..', '~', address or environment variable"
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text in a value, keys included, with its place."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _texts(item, f"{path}[{position}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield path, key
+            yield from _texts(item, f"{path}.{shortened(printable(key), 60)}")
 
 
 def _in_grid(place: str, test: Data) -> Iterator[Mistake]:
@@ -88,7 +112,7 @@ def _in_run(run: Data) -> Iterator[Mistake]:
             yield Mistake(f"{where}.run", f"found {result['run']}, expected at most {runs}, which is $.protocol.runs")
         if key in seen:
             test = f"{printable(key[0])} {printable(key[1])}, run {key[2]}"
-            yield Mistake(where, f"a second result of {test}; the first is $.results[{seen[key]}]")
+            yield Mistake(where, f"a second result of {test}, expected one; the first is $.results[{seen[key]}]")
         seen.setdefault(key, position)
         if run["protocol"].get("sync", "complete") == "complete":
             yield from _unproven(where, result)
@@ -111,7 +135,7 @@ def _in_times(run: Data) -> Iterator[Mistake]:
         try:
             times.append(datetime.fromisoformat(run[key]))
         except ValueError as error:
-            yield Mistake(f"$.{key}", f"found {_quoted(run[key])}, which is no point in time: {error}")
+            yield Mistake(f"$.{key}", f"found {_quoted(run[key])}, expected a point in time: {error}")
     if len(times) == 2 and times[1] < times[0]:
         yield Mistake("$.ended_at", f"found {run['ended_at']}, which is before $.started_at, {run['started_at']}")
 
