@@ -145,7 +145,7 @@ def _check_format(path: Path, document: Any) -> None:
 
 def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator[Test]:
     functions = set()
-    count = size = 0
+    _check_size(path, document)
     for f, entry in enumerate(document["functions"]):
         name = entry["function"]
         if name in functions:
@@ -159,14 +159,6 @@ def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator
                 raise _twice(path, where, name, template["id"])
             templates.add(template["id"])
             _check_texts(path, where, template)
-            made = _made_by_grid(path, where, template)
-            count, size = count + made, size + made * len(json.dumps(template))
-            if count > MOST_TESTS or size > MOST_BYTES:
-                raise BadInput(
-                    f"{path}: {where}: up to here the grids make {count} tests of {size} bytes, "
-                    f"at most {MOST_TESTS} of {MOST_BYTES} bytes are allowed",
-                    "Make several manifests of it.",
-                )
             for test in _grid(path, where, template):
                 if test["id"] in ids:
                     raise _twice(path, where, name, test["id"])
@@ -216,14 +208,25 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _made_by_grid(path: Path, where: str, template: Mapping[str, Any]) -> int:
-    size = math.prod(len(values) for values in template.get("grid", {}).values())
-    if size > MOST_TESTS_OF_A_GRID:
-        raise BadInput(
-            f"{path}: {where}.grid: makes {size} tests, at most {MOST_TESTS_OF_A_GRID} are allowed",
-            "Take fewer values, or several tests.",
-        )
-    return size
+def _check_size(path: Path, document: Mapping[str, Any]) -> None:
+    """A few bytes of grids can stand for more tests than the memory holds: told before any is made."""
+    count = size = 0
+    for f, entry in enumerate(document["functions"]):
+        for t, template in enumerate(entry["tests"]):
+            where = f"{path}: $.functions[{f}].tests[{t}]"
+            made = math.prod(len(values) for values in template.get("grid", {}).values())
+            if made > MOST_TESTS_OF_A_GRID:
+                raise BadInput(
+                    f"{where}.grid: makes {made} tests, at most {MOST_TESTS_OF_A_GRID} are allowed",
+                    "Take fewer values, or several tests.",
+                )
+            count, size = count + made, size + made * len(json.dumps(template))
+            if count > MOST_TESTS or size > MOST_BYTES:
+                raise BadInput(
+                    f"{where}: up to here the grids make {count} tests of {size} bytes, "
+                    f"at most {MOST_TESTS} of {MOST_BYTES} bytes are allowed",
+                    "Make several manifests of it.",
+                )
 
 
 def _grid(path: Path, where: str, template: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

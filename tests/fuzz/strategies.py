@@ -74,6 +74,19 @@ _BYTES = (
     b"//",
 )
 _DEEP = 20_000
+_TOLD = (
+    "function",
+    "test",
+    "message",
+    "type",
+    "machine",
+    "reason",
+    "text",
+    "traceback",
+    "description",
+    "kernel",
+    "name",
+)
 _CHANGES = ("remove", "replace", "replace", "double", "rename", "nest")
 
 
@@ -216,8 +229,15 @@ def _object(draw: Draw, schema: Schema, root: Schema, depth: int) -> dict[str, A
 
 
 def _spoilt(draw: Draw, document: Any) -> Any:
-    """A copy with some values taken out, replaced, doubled, or put under another key."""
+    """A copy with some values taken out, replaced, doubled, or put under another key; or only with other names and
+    messages in it, which mostly is accepted and shown."""
     copy = json.loads(json.dumps(document))
+    if draw(st.booleans()):
+        told = [(holder, key) for holder, key in _places(copy) if key in _TOLD and isinstance(holder[key], str)]
+        for _ in range(draw(st.integers(1, 4)) if told else 0):
+            holder, key = draw(st.sampled_from(told))
+            holder[key] = draw(TEXT)
+        return copy
     for _ in range(draw(st.integers(0, 3))):
         places = _places(copy)
         if places:
