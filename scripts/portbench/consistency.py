@@ -13,16 +13,21 @@ from portbench.schema_errors import Mistake
 
 Data = Mapping[str, Any]
 
+_LEVELS = 100
 # A path or an address that leads out of the working folder of the tests, or an environment variable in one.
 _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
 
 
 def contradictions(kind: str, data: Data) -> Iterator[Mistake]:
-    """What does not fit together in a document that fits its schema, in the order of the document."""
+    """What does not fit together in a document that fits its schema, in the order of the document.
+
+    Raises RecursionError where it is nested too deeply.
+    """
     return _RULES[kind](data)
 
 
 def _in_manifest(manifest: Data) -> Iterator[Mistake]:
+    _check_depth(manifest, _LEVELS)
     functions: dict[str, int] = {}
     successors: set[str] = set()
     entries = {entry["function"] for entry in manifest["functions"]}
@@ -41,13 +46,25 @@ def _in_manifest(manifest: Data) -> Iterator[Mistake]:
         yield from _in_tests(where, name, entry["tests"], manifest["framework"])
 
 
+def _check_depth(value: Any, levels: int) -> None:
+    """Raises RecursionError for more levels than a runner reads."""
+    if levels == 0:
+        raise RecursionError
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in items:
+        _check_depth(item, levels - 1)
+
+
 def _in_tests(where: str, function: str, tests: list[Data], framework: str) -> Iterator[Mistake]:
     ids: dict[str, int] = {}
     for position, test in enumerate(tests):
         place = f"{where}.tests[{position}]"
         name, case = test["id"], test["case"]
         if name in ids:
-            yield Mistake(f"{place}.id", f"{function} has a test {_quoted(name)} at {where}.tests[{ids[name]}] already")
+            yield Mistake(
+                f"{place}.id",
+                f"{function} has a test {_quoted(name)} at {where}.tests[{ids[name]}] already, expected another id",
+            )
         ids.setdefault(name, position)
         if case != "call" and not case.startswith(f"{framework}."):
             yield Mistake(f"{place}.case", f"found {_quoted(case)}, expected call or a case of {framework}")
