@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from tests.fuzz.programs import LIMIT_BYTES, Programs, peak_bytes
 from tests.fuzz.strategies import ROOT, documents
 
-_BATCH = 50
+_BATCH = 20
 _KINDS = ("manifest", "run")
 
 
