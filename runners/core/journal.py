@@ -143,7 +143,7 @@ def finished(folder: Path, framework: str, device: str, identity: Mapping[str, A
             document = json.loads(path.read_text("utf-8"))
             if not _difference(identity_of(document), identity):
                 return path
-        except (ValueError, KeyError, TypeError, OSError):
+        except (ValueError, KeyError, TypeError, OSError, RecursionError):
             continue
     return None
 
@@ -180,10 +180,15 @@ def _read(path: Path) -> tuple[Document | None, list[Document], int]:
         results = [json.loads(line) for line in lines[1:]]
         if header["journal"] != 1:
             raise BadInput(f"{path}: written by another version of the runner", RESUME_REMEDY)
+        _ = header["identity"], header["document"]["environment"]["device_state"]["start"]
+        _ = {key_of(result) for result in results}
     except IndexError:
         return None, [], 0
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path}: is damaged: {error}", RESUME_REMEDY) from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise BadInput(
+            f"{path}: is damaged, expected a header and one result a line: {reason}", RESUME_REMEDY
+        ) from error
     return header, results, content.rfind(b"\n") + 1
 
 

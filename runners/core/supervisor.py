@@ -242,7 +242,8 @@ def _survey(worker: Worker, settings: Settings, manifest: Manifest) -> tuple[Map
     if mistakes:
         name, reason = next(iter(mistakes.items()))
         more = f" (and {len(mistakes) - 1} more of the kind)" if len(mistakes) > 1 else ""
-        raise BadInput(f"manifest {manifest.name}: {name}: {reason}{more}", "Mend the name in the manifest.")
+        place = manifest.places.get(name, "$.functions")
+        raise BadInput(f"{manifest.path}: {place}: {name}: {reason}{more}", "Mend the name in the manifest.")
     successors = {
         name: next((successor for successor in manifest.successors.get(name, ()) if successor not in absent), "")
         for name in missing
@@ -250,7 +251,7 @@ def _survey(worker: Worker, settings: Settings, manifest: Manifest) -> tuple[Map
     successors = {name: successor for name, successor in successors.items() if successor}
     if len(missing) == len(names) and not successors:
         raise NothingRan(
-            f"manifest {manifest.name}: {settings.framework} {worker.ready['version']} has none of its functions",
+            f"{manifest.path}: $.functions: {settings.framework} {worker.ready['version']} has none of its functions",
             "Give a manifest that was written for this version.",
         )
     return missing, successors

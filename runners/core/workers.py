@@ -24,6 +24,8 @@ from runners.core.trial import PHASES
 
 START_LIMIT_S = 600.0
 """For importing a framework and opening a device: a cold disk and a TPU take minutes."""
+MOST_IMPORTED_EARLY = 1000
+"""Functions of which the zygote is told, to import what they need: a command line has its limits."""
 
 EXIT_LIMIT_S = 10.0
 """For the kernel to report the end of a killed process."""
@@ -197,7 +199,7 @@ class Zygote:
         self.memory_bytes = memory_bytes
         self._environment = {**os.environ, "TMPDIR": str(scratch)}
         self._arguments = [framework, device]
-        self._functions = list(functions)
+        self._functions = list(functions)[:MOST_IMPORTED_EARLY]
         self._process: subprocess.Popen[bytes] | None = None
         self._output: Capture | None = None
         self._workers = 0

@@ -14,7 +14,7 @@ from typing import Any
 
 from portbench.consistency import contradictions
 from portbench.errors import BadInput, PortbenchError
-from portbench.jsonfile import read_json, shown
+from portbench.jsonfile import MEND, read_json, shown
 from portbench.schema_errors import Mistake
 from portbench.schemas import kind_of, mistakes
 
@@ -76,6 +76,8 @@ def read_document(path: Path, kind: str = "") -> Document:
         _refuse(contradictions(found, file.data), _MEND[found])
     except BadInput as error:
         raise BadInput(f"{shown(path)}: {error}", error.remedy) from None
+    except RecursionError:
+        raise BadInput(f"{shown(path)}: objects and lists are nested too deeply", MEND) from None
     if kind and found != kind:
         raise BadInput(f"{shown(path)} is {_NAMES[found]}, not {_NAMES[kind]}", f"Give {_NAMES[kind]}.")
     return Document(path, found, file.sha256, file.size_bytes, file.data)
