@@ -93,7 +93,7 @@ def wanted_of(functions, runs=1):
         ("leaks", {"megabytes": 100_000}, "crashed", "memory", "more than the limit of 0.268 GB"),
         ("leaks_in_children", {}, "crashed", "memory", "the worker and what it had started held"),
         ("writes_into_every_descriptor", {}, "passed", None, None),
-        ("writes_into_every_descriptor", {"text": "{}\n[1]\n\n\0"}, "passed", None, None),
+        ("writes_into_every_descriptor", {"text": "{}\n[1]\n\n\x7f"}, "passed", None, None),
         ("writes_into_every_descriptor", {"text": "x" * 60_000, "times": 1200}, "passed", None, None),
         ("closes_every_descriptor", {}, "crashed", "crash", "exit status 1"),
         ("closes_streams", {}, "passed", None, None),
