@@ -2,10 +2,12 @@
 
 BIN := .venv/bin
 TARGETS ?= torch-cpu tensorflow-cpu jax-cpu
+FUZZ_MINUTES ?= 10
+SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
 .DEFAULT_GOAL := help
-.PHONY: help study test test-unit test-python38 test-frameworks bench lint lock clean
+.PHONY: help study test test-unit test-python38 test-frameworks fuzz bench lint lock clean
 
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
@@ -25,6 +27,9 @@ test-python38: .venv/ready ## the runner's unit tests under Python 3.8
 
 test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers
 	$(BIN)/python -m pytest tests/contract tests/containers
+
+fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files that find something stay in build/fuzz
+	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(SEED)
 
 bench: .venv/ready ## overhead of the harness and correctness of the clock, as ratios measured in one run
 	$(BIN)/python -m tests.bench.harness

@@ -55,6 +55,10 @@ class Framework(Protocol):
     PACKAGES: Sequence[str]
     """Top-level packages that a function's name may lead into."""
 
+    DOORS: Sequence[str]
+    """What of them runs code, or commands, that its arguments hold or name, so that a manifest may not name it: with a
+    dot the beginning of a name, by which it is asked for or defined, without one any part of it."""
+
     DEVICES: Sequence[str]
     """Devices that the adapter can open, of cpu, gpu, tpu, xla."""
 

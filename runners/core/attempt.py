@@ -31,6 +31,11 @@ def attempt(worker: Worker, framework: str, request: Mapping[str, Any], limit_s:
     return facts
 
 
+def not_passed(facts: Mapping[str, Any]) -> Facts:
+    """What is kept of a test that was run in another way or once more: the ``again`` object of a result."""
+    return {name: facts[name] for name in ("outcome", "reason", "category", "error")}
+
+
 def was_oom_killed(facts: Mapping[str, Any]) -> bool:
     return bool(facts["exit"] and facts["exit"]["oom_killed"])
 
@@ -38,18 +43,24 @@ def was_oom_killed(facts: Mapping[str, Any]) -> bool:
 def _ended(worker: Worker, reply: Reply, limit_s: float, took: int) -> Facts:
     """The facts of a test whose worker died or had to be killed."""
     phase = worker.phase
-    if reply.exit is None:
+    oom_killed = reply.held_bytes is not None
+    if reply.held_bytes is not None:
+        ended = worker.kill()
+        outcome = "crashed"
+        reason = (
+            f"the worker and what it had started held {_gigabytes(reply.held_bytes)} of memory, "
+            f"more than the limit of {_gigabytes(worker.memory_bytes or 0)}"
+        )
+    elif reply.exit is None:
         worker.stack()
         ended = worker.kill()
         outcome, reason = "timed_out", f"no result within {limit_s:g} s"
     else:
         ended = reply.exit
         outcome, reason = "crashed", _how(ended)
-    oom_killed = (
-        outcome == "crashed" and ended.signal == "SIGKILL" and environment.oom_kills() > worker.oom_kills_before
-    )
-    if oom_killed:
-        reason += ", by the kernel for want of memory"
+        if ended.signal == "SIGKILL" and environment.oom_kills() > worker.oom_kills_before:
+            oom_killed = True
+            reason += ", by the kernel for want of memory"
     return {
         "outcome": outcome,
         "reason": reason,
@@ -61,6 +72,10 @@ def _ended(worker: Worker, reply: Reply, limit_s: float, took: int) -> Facts:
         "proof": None,
         "case_ns": took,
     }
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.3g} GB"
 
 
 def _how(ended: Exit) -> str:

@@ -13,6 +13,8 @@ from typing import Any, Dict, Sequence
 
 Message = Dict[str, Any]
 _CHUNK = 1 << 16
+_LONGEST = 1 << 26
+"""Of a message, in bytes: what is longer was written into the channel by something else."""
 
 
 class Channel:
@@ -20,7 +22,7 @@ class Channel:
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
-        self._buffer = b""
+        self._buffer = bytearray()
 
     def fileno(self) -> int:
         return self.socket.fileno()
@@ -28,11 +30,14 @@ class Channel:
     @property
     def pending(self) -> bool:
         """Whether a whole message has been read already; the socket then need not become readable again."""
+        while self._buffer.startswith(b"\n"):
+            del self._buffer[:1]
         return b"\n" in self._buffer
 
     def send(self, message: Message) -> None:
         """Raises OSError when the other end is gone."""
-        self.socket.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
+        # The line break before it ends what a test may have written to this descriptor.
+        self.socket.sendall(b"\n" + json.dumps(message, allow_nan=False).encode() + b"\n")
 
     def receive(self) -> Message | None:
         """The next message, or None at the end of the channel."""
@@ -42,15 +47,20 @@ class Channel:
                 return None
             self._buffer += chunk
         line, self._buffer = self._buffer.split(b"\n", 1)
-        return _parsed(line)
+        return _parsed(bytes(line))
 
     def received(self) -> list[Message] | None:
         """The messages completed by one read, to be called when the socket is readable; None at the end."""
         chunk = self._read()
         if not chunk:
             return None
-        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
-        return [_parsed(line) for line in lines]
+        self._buffer += chunk
+        if b"\n" not in chunk:
+            if len(self._buffer) > _LONGEST:
+                self._buffer.clear()
+            return []
+        *lines, self._buffer = self._buffer.split(b"\n")
+        return [_parsed(bytes(line)) for line in lines if line]
 
     def close(self) -> None:
         self.socket.close()

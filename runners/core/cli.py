@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import platform
+import re
 import signal
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         signal.signal(number, _interrupt)
     try:
         settings = _settings(options)
-        plan = manifest.read(options.manifest, settings.framework, settings.selection)
+        plan = manifest.read(options.manifest, settings.framework, options.function, options.test)
         supervisor.run(settings, plan, progress)
     except RunnerError as error:
         progress.error(error)
@@ -55,10 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the run file and, until then, its journal")
     add("--version", help="the framework version that must be there")
     add("--function", action="append", default=[], metavar="GLOB", help="only functions that match; repeatable")
+    add("--test", action="append", default=[], metavar="GLOB", help="only tests of this id, or that match; repeatable")
     add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
     add("--protocol", choices=("cold", "steady", "both"), default="both", help="what is timed (default: both)")
     add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
     add("--steady-budget", type=float, default=0.1, metavar="S", help="for the steady time of a call (default: 0.1)")
+    add("--memory", metavar="SIZE", help="limit of a test with all that it starts: bytes, or 500M, 2G (default: none)")
     add(
         "--sync",
         choices=("complete", "study"),
@@ -90,12 +93,22 @@ def _settings(options: argparse.Namespace) -> supervisor.Settings:
         runs=options.runs,
         timeout_s=options.timeout,
         steady_budget_s=options.steady_budget,
-        selection=tuple(options.function),
+        selection=(*options.function, *(manifest.TEST + test for test in options.test)),
         resume=options.resume,
         shuffle=options.shuffle,
         mutant=options.mutant,
         sync=options.sync,
+        memory_bytes=_bytes(options.memory),
     )
+
+
+def _bytes(text: str | None) -> int | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]{0,15})([KMGT]?)", text)
+    if not found:
+        raise BadInput(f"--memory {text}: a number of bytes is needed, or one with K, M, G or T behind it, such as 2G")
+    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
 
 
 def _interrupt(number: int, frame: object) -> None:

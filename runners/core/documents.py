@@ -5,21 +5,36 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from pathlib import Path
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterator, Sequence
 
 import jsonschema
 import jsonschema.validators
 from jsonschema.exceptions import ValidationError
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
+_LEVELS = 100
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def parse(text: str) -> Any:
-    """Parses JSON. Raises ValueError for what is none, for NaN, a number of more than 64 bits, a key given twice."""
-    return json.loads(
-        text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer, parse_float=_finite
-    )
+def parse(content: bytes) -> Any:
+    """Parses JSON strictly.
+
+    Raises ValueError that says where, for what is none, for NaN, a number of more than 64 bits, a key given twice,
+    half of a surrogate pair, and more than a hundred levels.
+    """
+    text = content.decode("utf-8")
+    try:
+        document = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_Refused, parse_int=_integer, parse_float=_finite
+        )
+        refused = next(_refused(document, "$", _LEVELS), "")
+    except RecursionError:
+        raise ValueError(f"objects and lists are nested too deeply, at most {_LEVELS} levels are allowed") from None
+    if refused:
+        raise ValueError(refused)
+    return document
 
 
 def validator(name: str) -> Any:
@@ -40,7 +55,10 @@ _Validator = _extend(jsonschema.Draft202012Validator, {"pattern": _pattern})
 
 def first_mistake(checker: Any, document: Any) -> str:
     """What is wrong with a document, as '$.path: message'; empty if nothing is."""
-    errors = [_deepest(error) for error in checker.iter_errors(document)]
+    try:
+        errors = [_deepest(error) for error in checker.iter_errors(document)]
+    except RecursionError:
+        return "$: objects and lists are nested too deeply"
     if not errors:
         return ""
     error = min(errors, key=lambda found: [str(part) for part in found.absolute_path])
@@ -58,26 +76,42 @@ def _shortened(message: str, limit: int = 300) -> str:
     return message if len(message) <= limit else message[: limit // 2] + " ... " + message[-limit // 2 :]
 
 
-def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} stands twice in one object")
-        found[key] = value
-    return found
+class _Refused(str):
+    """Stands in the document where something is refused, and says what."""
 
 
-def _integer(digits: str) -> int:
-    if not -(2**63) <= int(digits) < 2**64:
-        raise ValueError(f"{digits} needs more than 64 bits")
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any] | _Refused:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+    return _Refused(f"the key {_shortened(repr(twice))} stands twice in one object")
+
+
+def _integer(digits: str) -> int | _Refused:
+    # By their number first: Python refuses, or takes very long, to convert very many.
+    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
+        return _Refused(f"{_shortened(digits, 24)} needs more than 64 bits")
     return int(digits)
 
 
-def _finite(digits: str) -> float:
-    if not math.isfinite(float(digits)):
-        raise ValueError(f"{digits} needs more than 64 bits")
-    return float(digits)
+def _finite(digits: str) -> float | _Refused:
+    return float(digits) if math.isfinite(float(digits)) else _Refused(f"{_shortened(digits, 24)} is too large")
 
 
-def _no_constant(name: str) -> list[Any]:
-    raise ValueError(f"{name} is not JSON")
+def _refused(value: Any, path: str, levels: int) -> Iterator[str]:
+    if levels == 0:
+        raise RecursionError
+    if isinstance(value, _Refused):
+        # The name of a constant (NaN, Infinity) is all that is known of it.
+        yield f"{path}: " + (value if " " in value else f"{value} is not JSON")
+    elif isinstance(value, str) and _SURROGATE.search(value):
+        yield f"{path}: half of a surrogate pair stands in a text"
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _refused(item, f"{path}[{position}]", levels - 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if _SURROGATE.search(key):
+                yield f"{path}: half of a surrogate pair stands in a key"
+            yield from _refused(item, f"{path}.{_shortened(key, 60)}", levels - 1)

@@ -50,7 +50,9 @@ class Journal:
 
         Raises StorageFailed, or RunnerError if the results do not fit the schema; the journal stays in both cases.
         """
-        document = dict(self.header["document"], ended_at=ended_at)
+        document = dict(self.header["document"])
+        # The clock may have been set back since the start.
+        document["ended_at"] = max(ended_at, document["started_at"])
         document["environment"]["device_state"]["end"] = device_state
         mistake = documents.first_mistake(documents.validator("run"), dict(document, results=self.results))
         if mistake:
@@ -60,8 +62,13 @@ class Journal:
             )
         path = run_file_of(self.path)
         _write_atomically(path, document, self.results)
+        try:
+            self.path.unlink()
+        except OSError as error:
+            raise StorageFailed(
+                f"{self.path}: cannot be removed: {error.strerror}", f"Nothing of it is needed: {path} is complete."
+            ) from error
         self.close()
-        self.path.unlink()
         return path
 
     def close(self) -> None:
@@ -98,12 +105,21 @@ def resume(folder: Path, framework: str, device: str, identity: Mapping[str, Any
     """
     difference = ""
     for path in sorted(folder.glob(f"{framework}-*-{device}-*{SUFFIX}"), key=_modified, reverse=True):
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except FileNotFoundError:
+            # Finished by another runner meanwhile.
+            continue
+        except OSError as error:
+            raise _storage_failed(path, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(descriptor)
             raise BadInput(f"{path}: another runner is writing to it", "Wait for it to end, or stop it.") from error
+        if not os.fstat(descriptor).st_nlink:
+            os.close(descriptor)
+            continue
         header, results, length = _read(path)
         if header is None:
             # Killed before its header was whole: it holds nothing.
@@ -127,7 +143,7 @@ def finished(folder: Path, framework: str, device: str, identity: Mapping[str, A
             document = json.loads(path.read_text("utf-8"))
             if not _difference(identity_of(document), identity):
                 return path
-        except (ValueError, KeyError, TypeError, OSError):
+        except (ValueError, KeyError, TypeError, OSError, RecursionError):
             continue
     return None
 
@@ -164,10 +180,15 @@ def _read(path: Path) -> tuple[Document | None, list[Document], int]:
         results = [json.loads(line) for line in lines[1:]]
         if header["journal"] != 1:
             raise BadInput(f"{path}: written by another version of the runner", RESUME_REMEDY)
+        _ = header["identity"], header["document"]["environment"]["device_state"]["start"]
+        _ = {key_of(result) for result in results}
     except IndexError:
         return None, [], 0
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path}: is damaged: {error}", RESUME_REMEDY) from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise BadInput(
+            f"{path}: is damaged, expected a header and one result a line: {reason}", RESUME_REMEDY
+        ) from error
     return header, results, content.rfind(b"\n") + 1
 
 
@@ -229,4 +250,7 @@ def _storage_failed(path: Path, error: OSError) -> StorageFailed:
 
 
 def _modified(path: Path) -> float:
-    return path.stat().st_mtime
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

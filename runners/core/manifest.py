@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Collection, Iterator, Mapping, Sequence
@@ -15,8 +16,16 @@ from runners.core import documents
 from runners.core.errors import BadInput
 
 MOST_TESTS_OF_A_GRID = 10_000
+MOST_TESTS = 20_000
+MOST_BYTES = 64 * 1024 * 1024
+"""Of the tests with all grids filled, as JSON."""
+LONGEST_ID = 1000
+_OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
+"""A path or an address that leads out of the working folder of the tests, or an environment variable in one."""
 NEWEST = 2
 """Version of the manifest's format, up to which it is read."""
+TEST = "test:"
+"""Before a glob over ids of tests, in a run file's selection: what stands there without it is one over functions."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Manifest:
+    path: Path
     name: str
     framework: str
     written_for: str | None
@@ -43,21 +53,23 @@ class Manifest:
     tests: tuple[Test, ...]
     successors: Mapping[str, tuple[str, ...]]
     """What to try in place of a function that a version lacks, the first choice first."""
+    places: Mapping[str, str]
+    """Where each name of a function, successor, case, reference or property stands first, as a JSON path."""
 
     @property
     def functions(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(test.function for test in self.tests))
 
 
-def read(path: Path, framework: str, selection: Sequence[str] = ()) -> Manifest:
+def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_globs: Sequence[str] = ()) -> Manifest:
     """Reads, checks and expands a manifest, in the order of the file.
 
-    ``selection`` holds globs over function names; none means all. Raises BadInput naming the file, the place in it
-    and what was expected.
+    Only the functions and tests that match one of their globs; none means all. Raises BadInput naming the file, the
+    place in it and what was expected.
     """
     try:
         content = path.read_bytes()
-        document = documents.parse(content.decode("utf-8"))
+        document = documents.parse(content)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}", "Give the path of a manifest.") from error
     except ValueError as error:
@@ -73,18 +85,53 @@ def read(path: Path, framework: str, selection: Sequence[str] = ()) -> Manifest:
             f"Give a manifest for {framework}.",
         )
     tests = list(_expanded(path, document, checker))
-    chosen = [test for test in tests if not selection or any(fnmatch.fnmatchcase(test.function, g) for g in selection)]
-    if not chosen:
-        names = ", ".join(selection)
-        raise BadInput(f"{path}: no function matches {names}", "Globs match whole names: '*linalg*', 'torch.cat'.")
+    chosen = _chosen(path, tests, function_globs, test_globs)
     return Manifest(
+        path=path,
         name=document["name"],
         framework=framework,
         written_for=document.get("written_for"),
         sha256=hashlib.sha256(content).hexdigest(),
         tests=tuple(chosen),
         successors=_successors(path, document, {test.function for test in chosen}),
+        places=_places(document),
     )
+
+
+def _chosen(path: Path, tests: Sequence[Test], function_globs: Sequence[str], test_globs: Sequence[str]) -> list[Test]:
+    functions = [test for test in tests if _matches(test.function, function_globs)]
+    if not functions:
+        names = ", ".join(function_globs)
+        raise BadInput(f"{path}: no function matches {names}", "Globs match whole names: '*linalg*', 'torch.cat'.")
+    # The brackets of an id hold its grid's values, so they are no set of characters here.
+    globs = [glob.replace("[", "[[]") for glob in test_globs]
+    chosen = [test for test in functions if _matches(test.id, globs)]
+    if not chosen:
+        names = ", ".join(test_globs)
+        raise BadInput(
+            f"{path}: no test of the chosen functions matches {names}",
+            "Give the whole id of a test, such as 'rows[dtype=float32]', or a glob, such as 'rows[*]'.",
+        )
+    return chosen
+
+
+def _matches(name: str, globs: Sequence[str]) -> bool:
+    return not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)
+
+
+def _places(document: Mapping[str, Any]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for f, entry in enumerate(document["functions"]):
+        where = f"$.functions[{f}]"
+        found.setdefault(entry["function"], f"{where}.function")
+        for s, name in enumerate(entry.get("successors", ())):
+            found.setdefault(name, f"{where}.successors[{s}]")
+        for t, test in enumerate(entry["tests"]):
+            found.setdefault(test["case"], f"{where}.tests[{t}].case")
+            for key in ("numpy", "scipy", "property"):
+                if key in test.get("expect", ()):
+                    found.setdefault(test["expect"][key], f"{where}.tests[{t}].expect.{key}")
+    return found
 
 
 def _successors(path: Path, document: Mapping[str, Any], chosen: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -118,6 +165,7 @@ def _check_format(path: Path, document: Any) -> None:
 
 def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator[Test]:
     functions = set()
+    _check_size(path, document)
     for f, entry in enumerate(document["functions"]):
         name = entry["function"]
         if name in functions:
@@ -130,10 +178,17 @@ def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator
             if template["id"] in templates:
                 raise _twice(path, where, name, template["id"])
             templates.add(template["id"])
+            _check_texts(path, where, template)
             for test in _grid(path, where, template):
                 if test["id"] in ids:
                     raise _twice(path, where, name, test["id"])
                 ids.add(test["id"])
+                if len(test["id"]) > LONGEST_ID:
+                    raise BadInput(
+                        f"{path}: {where}.grid: its values make an id of {len(test['id'])} characters, "
+                        f"at most {LONGEST_ID} are allowed",
+                        "Take shorter values.",
+                    )
                 if "grid" in template:
                     _check_filled(path, where, document, entry, test, checker)
                 case = test["case"]
@@ -150,12 +205,53 @@ def _twice(path: Path, where: str, function: str, test: str) -> BadInput:
     return BadInput(f"{path}: {where}: {function} has the test id {test!r} twice", "Rename one.")
 
 
+def _check_texts(path: Path, where: str, template: Mapping[str, Any]) -> None:
+    """No text that reaches a function or case may name a place outside of the tests' working folder."""
+    for key in ("args", "kwargs", "params", "grid", "expect"):
+        for text in _texts(template.get(key)):
+            if _OUTSIDE.match(text):
+                raise BadInput(
+                    f"{path}: {where}.{key}: {json.dumps(text)[:60]} leads out of the working folder of the tests",
+                    "Expected is a name in that folder: no absolute path, '..', '~', address or environment variable.",
+                )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+
+
+def _check_size(path: Path, document: Mapping[str, Any]) -> None:
+    """A few bytes of grids can stand for more tests than the memory holds: told before any is made."""
+    count = size = 0
+    for f, entry in enumerate(document["functions"]):
+        for t, template in enumerate(entry["tests"]):
+            where = f"{path}: $.functions[{f}].tests[{t}]"
+            made = math.prod(len(values) for values in template.get("grid", {}).values())
+            if made > MOST_TESTS_OF_A_GRID:
+                raise BadInput(
+                    f"{where}.grid: makes {made} tests, at most {MOST_TESTS_OF_A_GRID} are allowed",
+                    "Take fewer values, or several tests.",
+                )
+            count, size = count + made, size + made * len(json.dumps(template))
+            if count > MOST_TESTS or size > MOST_BYTES:
+                raise BadInput(
+                    f"{where}: up to here the grids make {count} tests of {size} bytes, "
+                    f"at most {MOST_TESTS} of {MOST_BYTES} bytes are allowed",
+                    "Make several manifests of it.",
+                )
+
+
 def _grid(path: Path, where: str, template: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """One test for each combination of the grid's values, the first key varying slowest."""
     grid: Mapping[str, list[Any]] = template.get("grid", {})
-    size = math.prod(len(values) for values in grid.values())
-    if size > MOST_TESTS_OF_A_GRID:
-        raise BadInput(f"{path}: {where}.grid: makes {size} tests, at most {MOST_TESTS_OF_A_GRID} are allowed", "")
     body = _without(template, "grid")
     used = set(_variables(body))
     for key in used - set(grid):

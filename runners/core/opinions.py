@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Iterable, Mapping, Tuple
 
 from runners.core import failure
-from runners.core.attempt import Facts, attempt, was_oom_killed
+from runners.core.attempt import Facts, not_passed, was_oom_killed
+from runners.core.contamination import Contamination
 from runners.core.workers import Workers
 
 Key = Tuple[str, str]
@@ -40,6 +41,7 @@ class Opinions:
         self._device = device
         self._host = host
         self._limit_s = limit_s
+        self._contamination = Contamination(framework, ())
         self._file = folder / "outputs.npz"
         self._known: dict[str, dict[Key, Facts]] = {"control": {}, "strict": {}}
         for result in results:
@@ -109,10 +111,10 @@ class Opinions:
         known = self._known[kind]
         if key not in known:
             asked = dict(request, protocol="cold", sync="complete")
-            found = attempt(workers.current(), self._framework, asked, self._limit_s)
+            found = self._contamination.attempt(key, workers, asked, self._limit_s)
             if found["outcome"] != "passed":
                 workers.retire()
-            known[key] = {name: found[name] for name in ("outcome", "reason", "category", "error")}
+            known[key] = not_passed(found)
         return known[key]
 
 

@@ -64,18 +64,19 @@ class Progress:
     def error(self, error: RunnerError) -> None:
         self._event("error", message=str(error), remedy=error.remedy, exit_status=error.exit_status)
         if self._style != "json":
-            print(f"error: {error}", file=sys.stderr)
-            if error.remedy:
-                print(error.remedy, file=sys.stderr)
+            lines = [f"error: {error}", error.remedy]
             if self.journal is not None:
-                print(f"Finished results are kept in {self.journal}.", file=sys.stderr)
+                lines.append(f"Finished results are kept in {self.journal}.")
+            for line in "\n".join(filter(None, lines)).splitlines():
+                print(_printable(line), file=sys.stderr)
 
     def interrupted(self) -> None:
         journal = str(self.journal) if self.journal else None
         self._event("interrupted", journal=journal, done=self._done, total=self._total)
         if self._style == "text":
             kept = f", {self._done} of {self._total} results are kept in {journal}" if journal else ""
-            print(f"interrupted{kept}. The same command with --resume goes on from there.", file=sys.stderr)
+            said = f"interrupted{kept}. The same command with --resume goes on from there."
+            print(_printable(said), file=sys.stderr)
 
     def _flush(self) -> None:
         if self._function:

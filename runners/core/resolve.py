@@ -11,6 +11,9 @@ from runners.core.adapter import Framework
 # Objects of these packages are what frameworks re-export on purpose: dtypes, ufuncs, plain classes, test methods.
 _SHARED_PACKAGES = ("builtins", "numpy", "typing", "typing_extensions", "collections", "enum", "unittest")
 
+# These run what their arguments hold, or open what they name.
+_DOORS = (eval, exec, compile, open, __import__, input)
+
 
 class Missing(Exception):
     """The framework has no such name in this version."""
@@ -29,7 +32,8 @@ def function(name: str, facts: Framework) -> Any:
     """The object behind a public name such as ``torch.linalg.svd``.
 
     Raises Missing where this version has no such name, Forbidden where the name leads through a module of another
-    package (``torch.os.system``).
+    package (``torch.os.system``), into Python itself (``torch.sum.__globals__``), or to what runs code that its
+    arguments hold (``torch.hub.load``).
     """
     first, *rest = name.split(".")
     if first != facts.NAMESPACE:
@@ -37,13 +41,20 @@ def function(name: str, facts: Framework) -> Any:
     found: Any = importlib.import_module(facts.MODULE)
     path = first
     for part in rest:
+        if part.startswith("__"):
+            raise Forbidden(f"{name}: {part} leads into Python itself, outside the framework")
         found = _attribute(found, part, path)
         path += "." + part
         if isinstance(found, types.ModuleType):
             _check_package(found.__name__, path, facts.PACKAGES)
     home = getattr(found, "__module__", None)
+    known_as = [name]
     if isinstance(home, str):
+        known_as.append(f"{home}.{getattr(found, '__qualname__', '')}")
         _check_package(home, path, (*facts.PACKAGES, *_SHARED_PACKAGES))
+    behind = any(_is_behind(door, known) for door in facts.DOORS for known in known_as)
+    if behind or any(found is door for door in _DOORS):
+        raise Forbidden(f"{name} runs code that its arguments hold or name, which a manifest may not")
     return found
 
 
@@ -82,6 +93,10 @@ def _attribute(parent: Any, part: str, path: str) -> Any:
         except ImportError:
             pass
     raise Missing(f"{path} has no {part} ({reason})")
+
+
+def _is_behind(door: str, name: str) -> bool:
+    return f"{name}.".startswith(f"{door}.") if "." in door else door in name.split(".")
 
 
 def _check_package(module: str, path: str, packages: Any) -> None:

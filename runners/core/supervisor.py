@@ -10,16 +10,15 @@ import dataclasses
 import datetime
 import itertools
 import random
-import shutil
-import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Mapping, Sequence
 
-from runners.core import environment, journal, placement, resolve
+from runners.core import environment, journal, placement, processes, resolve, scratch
 from runners.core.attempt import attempt
-from runners.core.errors import BadInput, FrameworkFailed, NothingRan, StorageFailed
+from runners.core.contamination import Contamination
+from runners.core.errors import BadInput, FrameworkFailed, NothingRan
 from runners.core.journal import Journal
 from runners.core.manifest import Manifest, Test
 from runners.core.opinions import Opinions
@@ -50,6 +49,7 @@ class Settings:
     shuffle: int | None = None
     mutant: str | None = None
     sync: str = "complete"
+    memory_bytes: int | None = None
 
 
 def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
@@ -58,11 +58,16 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
     Raises the errors of runners.core.errors; whatever is raised, finished results are in the journal, and no worker
     is left behind.
     """
-    scratch = _scratch_folder()
-    workers = Workers(Zygote(settings.framework, settings.device, manifest.functions, scratch))
-    host = workers
-    if settings.device != "cpu":
-        host = Workers(Zygote(settings.framework, "cpu", manifest.functions, scratch))
+    processes.adopt_orphans()
+    folder = scratch.Scratch()
+    scratch.sweep()
+
+    def workers_on(device: str) -> Workers:
+        zygote = Zygote(settings.framework, device, manifest.functions, folder.work, settings.memory_bytes)
+        return Workers(zygote)
+
+    workers = workers_on(settings.device)
+    host = workers if settings.device == "cpu" else workers_on("cpu")
     try:
         worker = workers.current()
         _check_version(settings, worker.ready["version"])
@@ -81,15 +86,16 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         if book is None:
             book = journal.create(settings.out, document, identity)
         progress.start(document, book.path, len(tests), settings.runs, len(book.done))
-        opinions = Opinions(settings.framework, workers, host, settings.timeout_s, scratch, book.results)
-        _run_all(settings, tests, missing, workers, opinions, book, progress)
+        opinions = Opinions(settings.framework, workers, host, settings.timeout_s, folder.work, book.results)
+        contamination = Contamination(settings.framework, book.results)
+        _run_all(settings, tests, missing, workers, contamination, opinions, book, progress)
         path = book.finish(_now(), _device_state(workers.idle))
         progress.end(path, Counter(result["outcome"] for result in book.results))
         return path
     finally:
         workers.close()
         host.close()
-        shutil.rmtree(scratch, ignore_errors=True)
+        folder.remove()
 
 
 def _device_state(worker: Worker | None) -> Mapping[str, Any] | None:
@@ -98,19 +104,12 @@ def _device_state(worker: Worker | None) -> Mapping[str, Any] | None:
     return reply.message["state"] if reply and reply.message else None
 
 
-def _scratch_folder() -> Path:
-    """Working and temporary folder of the workers: what tests and frameworks leave behind in files goes with it."""
-    try:
-        return Path(tempfile.mkdtemp(prefix="portbench-"))
-    except OSError as error:
-        raise StorageFailed(f"no temporary folder can be made: {error}", "Make room, or set TMPDIR.") from error
-
-
 def _run_all(
     settings: Settings,
     tests: Sequence[Test],
     missing: Mapping[str, str],
     workers: Workers,
+    contamination: Contamination,
     opinions: Opinions,
     book: Journal,
     progress: Progress,
@@ -123,7 +122,7 @@ def _run_all(
             if test.function in missing:
                 result = _unavailable(test, number, missing[test.function])
             else:
-                result = _run_one(settings, test, number, workers, opinions)
+                result = _run_one(settings, test, number, workers, contamination, opinions)
             book.append(result)
             progress.result(result)
             proof = result.get("proof")
@@ -157,7 +156,14 @@ def _ordered(tests: Sequence[Test], seed: int | None, number: int) -> Sequence[T
     return random.Random(f"{seed}/{number}").sample(tests, len(tests))
 
 
-def _run_one(settings: Settings, test: Test, number: int, workers: Workers, opinions: Opinions) -> Result:
+def _run_one(
+    settings: Settings,
+    test: Test,
+    number: int,
+    workers: Workers,
+    contamination: Contamination,
+    opinions: Opinions,
+) -> Result:
     """Hands one test to a worker and describes what came of it. Only a worker whose test passed is left."""
     request = {
         "do": "test",
@@ -169,12 +175,15 @@ def _run_one(settings: Settings, test: Test, number: int, workers: Workers, opin
         "mutant": settings.mutant,
         "sync": settings.sync,
     }
-    facts = attempt(workers.current(), settings.framework, request, settings.timeout_s)
-    share = facts.pop("share")
+    key = (test.function, test.id)
     if settings.mutant is None:
-        opinions.add_to(facts, (test.function, test.id), request, share)
-    elif facts["outcome"] != "passed":
-        workers.retire()
+        facts = contamination.attempt(key, workers, request, settings.timeout_s)
+        opinions.add_to(facts, key, request, facts.pop("share"))
+    else:
+        facts = attempt(workers.current(), settings.framework, request, settings.timeout_s)
+        del facts["share"]
+        if facts["outcome"] != "passed":
+            workers.retire()
     return _result(test, number, facts)
 
 
@@ -233,7 +242,8 @@ def _survey(worker: Worker, settings: Settings, manifest: Manifest) -> tuple[Map
     if mistakes:
         name, reason = next(iter(mistakes.items()))
         more = f" (and {len(mistakes) - 1} more of the kind)" if len(mistakes) > 1 else ""
-        raise BadInput(f"manifest {manifest.name}: {name}: {reason}{more}", "Mend the name in the manifest.")
+        place = manifest.places.get(name, "$.functions")
+        raise BadInput(f"{manifest.path}: {place}: {name}: {reason}{more}", "Mend the name in the manifest.")
     successors = {
         name: next((successor for successor in manifest.successors.get(name, ()) if successor not in absent), "")
         for name in missing
@@ -241,7 +251,7 @@ def _survey(worker: Worker, settings: Settings, manifest: Manifest) -> tuple[Map
     successors = {name: successor for name, successor in successors.items() if successor}
     if len(missing) == len(names) and not successors:
         raise NothingRan(
-            f"manifest {manifest.name}: {settings.framework} {worker.ready['version']} has none of its functions",
+            f"{manifest.path}: $.functions: {settings.framework} {worker.ready['version']} has none of its functions",
             "Give a manifest that was written for this version.",
         )
     return missing, successors
@@ -272,6 +282,7 @@ def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) 
             "shuffle": settings.shuffle,
             "mutant": settings.mutant,
             "sync": settings.sync,
+            "memory_bytes": settings.memory_bytes,
         },
         "environment": dict(
             environment.collect(settings.machine, ready["device"], variables),

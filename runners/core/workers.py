@@ -13,23 +13,28 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, NamedTuple, Sequence
+from typing import IO, Any, ClassVar, Iterator, NamedTuple, Sequence
 
-from runners.core import environment
+from runners.core import environment, processes
 from runners.core.capture import Capture
 from runners.core.channel import Channel, Message, send_descriptors
-from runners.core.errors import DeviceUnavailable, FrameworkFailed
+from runners.core.errors import DeviceUnavailable, FrameworkFailed, StorageFailed
 from runners.core.failure import RUNNERS, clipped
 from runners.core.trial import PHASES
 
 START_LIMIT_S = 600.0
 """For importing a framework and opening a device: a cold disk and a TPU take minutes."""
+MOST_IMPORTED_EARLY = 1000
+"""Functions of which the zygote is told, to import what they need: a command line has its limits."""
 
 EXIT_LIMIT_S = 10.0
 """For the kernel to report the end of a killed process."""
 
 STACK_LIMIT_S = 1.0
 """For a hanging worker to begin to write its stack; one with its signals blocked never does."""
+
+MEMORY_TICK_S = 0.05
+"""How often the memory of a worker is looked at, where it has a limit."""
 
 FAREWELL_S = 2.0
 """For a worker to leave by itself, and so to hand its device back in order."""
@@ -44,14 +49,17 @@ class Exit(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What came of a request: a message, or the end of the worker, or neither within the limit."""
+    """What came of a request: a message, or the end of the worker, or neither within the limit. ``held_bytes``: what
+    memory the worker and what it had started held, where that was more than they may."""
 
     message: Message | None
     exit: Exit | None
+    held_bytes: int | None = None
 
 
 class Worker:
-    """A running worker. ``number`` counts the workers of this supervisor, from 1."""
+    """A running worker. ``number`` counts the workers of this supervisor, from 1; ``served`` tells whether it was asked
+    for anything that may leave traces; ``memory_bytes`` is the limit of it and all that it starts."""
 
     def __init__(self, number: int, channel: Channel, output: int, phase: mmap.mmap, zygote: Zygote) -> None:
         self.number = number
@@ -62,6 +70,8 @@ class Worker:
         self._phase = phase
         self._zygote = zygote
         self._requests = 0
+        self.served = False
+        self.memory_bytes = zygote.memory_bytes
         self._exit: Exit | None = None
         self.process = 0
 
@@ -74,6 +84,7 @@ class Worker:
         """Sends a request and waits for its answer, the worker's end or the limit."""
         self._requests += 1
         self._phase[0] = 0
+        self.served = self.served or request["do"] not in ("survey", "state")
         try:
             self._channel.send(dict(request, id=self._requests))
         except OSError:
@@ -92,6 +103,8 @@ class Worker:
             how = (
                 f"the worker ended ({_described(reply.exit)})" if reply.exit else f"nothing came in {START_LIMIT_S:g} s"
             )
+            if reply.held_bytes:
+                how = f"it held {reply.held_bytes} bytes of memory, more than --memory allows"
             if "broken" in message:
                 how = "{type}: {message}".format(**message["broken"])
             said = self.capture.take()["text"].strip()
@@ -127,16 +140,23 @@ class Worker:
 
     def _await(self, request: int | None, limit_s: float) -> Reply:
         deadline = time.monotonic() + limit_s
+        tick_s = MEMORY_TICK_S if self.memory_bytes else limit_s
+        look = time.monotonic() + tick_s
         poll = select.poll()
         for source in (self._channel, self.capture, self._zygote.control):
             poll.register(source, select.POLLIN)
         while True:
             if self._zygote.control.pending:
                 return Reply(None, self._ended())
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
+            now = time.monotonic()
+            if now >= deadline:
                 return Reply(None, None)
-            ready = {descriptor for descriptor, _ in poll.poll(remaining * 1000)}
+            if self.memory_bytes and now >= look:
+                held = processes.held_bytes(self._zygote.processes(), self.memory_bytes)
+                if held > self.memory_bytes:
+                    return Reply(None, None, held)
+                look = time.monotonic() + tick_s
+            ready = {descriptor for descriptor, _ in poll.poll(max(0.0, min(deadline, look) - now) * 1000)}
             if self._channel.fileno() in ready:
                 messages = self._channel.received()
                 for message in messages or []:
@@ -158,7 +178,7 @@ class Worker:
         return self._exit
 
     def _clear(self) -> None:
-        # A worker's descendants stay in its process group and die with it.
+        # The zygote has ended the worker's descendants; where it is gone itself, most are in the worker's group.
         _signal_group(self.process, signal.SIGKILL)
         self.capture.drain()
         self._channel.close()
@@ -167,13 +187,19 @@ class Worker:
 class Zygote:
     """The process that forks the workers, restarted whenever it is found dead.
 
-    ``scratch`` becomes the working and temporary folder of the workers.
+    ``scratch`` becomes the working and temporary folder of the workers; ``memory_bytes`` is the limit of each of them
+    with all that it starts.
     """
 
-    def __init__(self, framework: str, device: str, functions: Sequence[str], scratch: Path) -> None:
+    _running: ClassVar[set[int]] = set()
+
+    def __init__(
+        self, framework: str, device: str, functions: Sequence[str], scratch: Path, memory_bytes: int | None = None
+    ) -> None:
+        self.memory_bytes = memory_bytes
         self._environment = {**os.environ, "TMPDIR": str(scratch)}
         self._arguments = [framework, device]
-        self._functions = list(functions)
+        self._functions = list(functions)[:MOST_IMPORTED_EARLY]
         self._process: subprocess.Popen[bytes] | None = None
         self._output: Capture | None = None
         self._workers = 0
@@ -186,8 +212,7 @@ class Zygote:
             self._start()
         ours, theirs = socket.socketpair()
         output_read, output_write = os.pipe()
-        with tempfile.TemporaryFile() as phase_file:
-            phase_file.truncate(1)
+        with _phase_file() as phase_file:
             phase = mmap.mmap(phase_file.fileno(), 1)
             self._workers += 1
             worker = Worker(self._workers, Channel(ours), output_read, phase, self)
@@ -216,6 +241,10 @@ class Zygote:
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         return Exit(code, name, answer["peak_memory_bytes"])
 
+    def processes(self) -> list[int]:
+        """The current worker and all that it or an earlier one has started."""
+        return processes.below(self._process.pid) if self._process else []
+
     def give_up(self) -> Exit:
         """For a worker that has ended while the zygote cannot tell how: the next one comes from a new zygote."""
         self.close()
@@ -228,7 +257,10 @@ class Zygote:
             self._process.kill()
             self._process.wait()
             self.control.close()
+            self._running.remove(self._process.pid)
             self._process = None
+            # What tests have started was the zygote's, and is now this process's.
+            processes.end_children(but=self._running)
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
@@ -244,6 +276,7 @@ class Zygote:
             env=self._environment,
             start_new_session=True,
         )
+        self._running.add(self._process.pid)
         theirs.close()
         os.close(output_write)
         self.control = Channel(ours)
@@ -309,6 +342,20 @@ class Workers:
         """Ends zygote and worker."""
         self._zygote.close()
         self._current = None
+
+
+@contextlib.contextmanager
+def _phase_file() -> Iterator[IO[bytes]]:
+    try:
+        file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed below
+        file.write(b"\0")
+    except OSError as error:
+        raise StorageFailed(
+            f"{tempfile.gettempdir()}: cannot be written: {error.strerror}",
+            "Make room there or set TMPDIR, then run again with --resume.",
+        ) from error
+    with file:
+        yield file
 
 
 def exit_document(ended: Exit, oom_killed: bool) -> dict[str, Any]:

@@ -6,13 +6,13 @@ pipe and its phase file. The answers are JSON lines: ``ready`` once, then ``fork
 One worker lives at a time, since an accelerator has one holder; that makes a blocking wait enough.
 
 Where forking after the import is not safe (CUDA), the zygote imports nothing and each worker imports for itself.
-Linux ends the zygote with its supervisor and a worker with its zygote, whatever killed them.
+Linux ends a worker with its zygote, whatever killed that, and tells a zygote of its supervisor's death. What a worker
+has started becomes the zygote's when the worker ends, and is ended before the next worker starts or the zygote leaves.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import gc
 import importlib
@@ -27,19 +27,25 @@ import traceback
 from pathlib import Path
 from typing import Sequence
 
-from runners.core import failure, resolve
+from runners.core import failure, processes, resolve, scratch
 from runners.core.channel import Channel, receive_descriptors
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serves until the supervisor closes the socket."""
+    """Serves until the supervisor closes the socket or is dead."""
     framework, device, socket_number, *functions = arguments
-    parent = os.getppid()
-    _die_with_parent(parent)
-    control = Channel(socket.socket(fileno=int(socket_number)))
+    supervisor = os.getppid()
+    processes.adopt_orphans()
+    signal.signal(signal.SIGTERM, _leave)
+    processes.signal_at_death_of(supervisor, signal.SIGTERM)
+    try:
+        _serve(framework, device, int(socket_number), functions)
+    finally:
+        _leave()
+
+
+def _serve(framework: str, device: str, socket_number: int, functions: Sequence[str]) -> None:
+    control = Channel(socket.socket(fileno=socket_number))
     facts = resolve.framework(framework)
     os.environ.update(facts.variables(device))
     if device in facts.FORKS_AFTER_IMPORT:
@@ -52,6 +58,8 @@ def main(arguments: Sequence[str]) -> None:
             # Lazily imported parts of the framework are imported here once, not in every worker.
             with contextlib.suppress(resolve.Missing, resolve.Forbidden):
                 resolve.function(name, facts)
+    # The import may have put another in its place.
+    signal.signal(signal.SIGTERM, _leave)
     gc.collect()
     gc.freeze()
     control.send({"ready": True})
@@ -68,6 +76,7 @@ def main(arguments: Sequence[str]) -> None:
             os.close(descriptor)
         control.send({"forked": worker})
         _, status, usage = os.wait4(worker, 0)
+        processes.end_children()
         control.send({"exited": worker, "status": status, "peak_memory_bytes": usage.ru_maxrss * 1024})
 
 
@@ -76,8 +85,9 @@ def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, devi
 
     status = 1
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setsid()
-        _die_with_parent(zygote)
+        processes.signal_at_death_of(zygote, signal.SIGKILL)
         channel, output, phase_file = descriptors
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -98,11 +108,13 @@ def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, devi
         os._exit(status)
 
 
-def _die_with_parent(parent: int) -> None:
-    if sys.platform == "linux":
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
+def _leave(number: int = 0, frame: object = None) -> None:
+    """Leaves nothing behind: no process, and no folder where the supervisor is dead."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    processes.end_children()
+    scratch.remove_stale(Path(os.environ["TMPDIR"]))
+    if number:
+        os._exit(1)
 
 
 def _prefer_as_victim() -> None:

@@ -11,6 +11,7 @@ from typing import Mapping
 MODULE = "runners.fake.library"
 NAMESPACE = "fake"
 PACKAGES = ("runners",)
+DOORS = ()
 DEVICES = ("cpu", "xla")
 FORKS_AFTER_IMPORT = ("cpu", "xla")
 

@@ -15,6 +15,9 @@ strict = False
 operations: list[tuple[str, str]] | None = None
 """What was computed and where, while somebody wants to know."""
 
+poison: Callable[[], None] | None = None
+"""What a test has left behind: every later wait of this process meets it."""
+
 
 class Tensor:
     """Numbers in a row, their dtype, and where they lie."""

@@ -10,6 +10,7 @@ from runners.core.devices import nvidia_variables
 MODULE = "jax"
 NAMESPACE = "jax"
 PACKAGES = ("jax", "jaxlib")
+DOORS = ("jax.experimental.serialize_executable",)
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla")
 

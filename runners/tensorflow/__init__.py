@@ -12,6 +12,19 @@ from runners.core.devices import nvidia_variables, tpu_facts
 MODULE = "tensorflow"
 NAMESPACE = "tf"
 PACKAGES = ("tensorflow", "keras", "tensorflow_estimator", "tensorboard")
+DOORS = (
+    "deserialize",
+    "deserialize_keras_object",
+    "from_config",
+    "load_library",
+    "load_model",
+    "load_op_library",
+    "load_pluggable_device_library",
+    "model_from_config",
+    "model_from_json",
+    "model_from_yaml",
+    "tf.saved_model.load",
+)
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 
 FORKS_AFTER_IMPORT = ("cpu", "xla")

@@ -10,6 +10,21 @@ from runners.core.devices import nvidia_variables
 MODULE = "torch"
 NAMESPACE = "torch"
 PACKAGES = ("torch",)
+DOORS = (
+    "cpp_extension",
+    "load_library",
+    "torch.classes",
+    "torch.distributed.launch",
+    "torch.distributed.run",
+    "torch.hub",
+    "torch.jit._serialization.load",
+    "torch.jit.load",
+    "torch.load",
+    "torch.package",
+    "torch.serialization.load",
+    "torch.testing._internal",
+    "torch.utils.collect_env",
+)
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla")
 """CUDA refuses to work in a fork of a process that has imported PyTorch 1.12."""

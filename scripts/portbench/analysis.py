@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 
+from portbench.failures import put_fingerprints
 from portbench.study import statements
 
 STATUSES = ("pass", "partial", "complete", "none")
@@ -89,17 +90,23 @@ def analyse(connection: duckdb.DuckDBPyConnection, strict_placement: bool = Fals
     With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
     """
     connection.execute("SET VARIABLE strict_placement = ?", [strict_placement])
+    put_fingerprints(connection, "results", "fingerprint IS NULL")
     for name in ("analysis", "second_opinions", "cold_split"):
         connection.execute(statements(name))
 
 
 def summarise(
-    connection: duckdb.DuckDBPyConnection, runs: Iterable[RunFile], tables: str, strict_placement: bool = False
+    connection: duckdb.DuckDBPyConnection,
+    runs: Iterable[RunFile],
+    tables: str,
+    strict_placement: bool = False,
+    classification: Row | None = None,
 ) -> Row:
     """The summary of a study whose tables ``connection`` shows and whose run files are ``runs``, once ``analyse`` was
     called with the same ``strict_placement``.
 
-    It depends on the run files alone, not on their order. ``tables`` is the name of the tables' folder.
+    It depends on the run files alone, not on their order, and on ``classification``: what the categories were derived
+    from, None where they are the runners' own. ``tables`` is the name of the tables' folder.
     """
     ordered = sorted(runs, key=lambda run: (run.target.order, run.machine, run.started_at, run.run_id))
     return {
@@ -107,8 +114,11 @@ def summarise(
         "schema_version": 3,
         "tables": tables,
         "strict_placement": strict_placement,
+        "classification": classification,
         "run_files": [_run_file(run) for run in ordered],
         "targets": _targets(connection),
+        "failures": rows_of(connection, "FROM causes ORDER BY tests DESC, results DESC, framework, cause"),
+        "overruled": [_overruled(row) for row in rows_of(connection, "FROM overruled_tests ORDER BY ALL")],
     }
 
 
@@ -130,6 +140,12 @@ def _run_file(run: RunFile) -> Row:
     }
 
 
+def _overruled(row: Row) -> Row:
+    target = {name: row[name] for name in ("framework", "version", "device")}
+    rest = {name: row[name] for name in row if name not in (*target, "successor_of")}
+    return {"target": target, **rest, "successor_of": row["successor_of"] or None}
+
+
 def _targets(connection: duckdb.DuckDBPyConnection) -> list[Row]:
     functions: dict[Key, list[Row]] = {}
     for row, function in zip(*_functions(connection), strict=True):
@@ -146,9 +162,8 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[R
     operations = _seen(connection, "operations_on_host")
     unproven = _seen(connection, "unproven")
     splits = _cold_splits(connection)
-    wrong: dict[Key, list[Row]] = {}
-    for row in rows_of(connection, f"FROM wrong_values ORDER BY {', '.join(_KEY)}, test"):
-        wrong.setdefault(_key(row), []).append({name: row[name] for name in row if name not in _KEY})
+    wrong = _tests(connection, "wrong_values")
+    flaky = _tests(connection, "flaky_tests")
     rows = rows_of(connection, f"FROM functions ORDER BY {', '.join(_KEY)}")
     return rows, [
         {
@@ -157,6 +172,7 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[R
             "status": row["status"],
             "tests_by_verdict": {verdict: row[verdict] for verdict in VERDICTS},
             **{name: seen.get(key, {}) for name, seen in counts.items()},
+            "flaky_tests": flaky.get(key, []),
             "wrong_values": wrong.get(key, []),
             "host_operations": [{"name": name, "tests": tests} for name, tests in operations.get(key, {}).items()],
             "unproven_tests": unproven.get(key, {}).get("tests", 0),
@@ -190,6 +206,14 @@ def _target(key: Key, functions: Sequence[Row], proofs: Row | None) -> Row:
         "percent_of_rated_functions": percent,
         "functions": functions,
     }
+
+
+def _tests(connection: duckdb.DuckDBPyConnection, view: str) -> dict[Key, list[Row]]:
+    """The rows of a view that has one for each test, for each function of each target and machine."""
+    found: dict[Key, list[Row]] = {}
+    for row in rows_of(connection, f"FROM {view} ORDER BY {', '.join(_KEY)}, test"):
+        found.setdefault(_key(row), []).append({name: row[name] for name in row if name not in _KEY})
+    return found
 
 
 def _seen(connection: duckdb.DuckDBPyConnection, view: str, value: str = "tests") -> Seen:

@@ -28,7 +28,8 @@ def print_audit(audit: Audit, console: Console) -> None:
     console.print(Text(HOW, "bright_black"))
     percent = "nothing could be broken" if audit.percent_noticed is None else f"{audit.percent_noticed:.1f} % noticed"
     total = audit.applicable.total()
-    console.print(f"\n{audit.target}, {audit.manifest}: {audit.noticed.total()} of {total} mutants: {percent}")
+    name = printable(audit.manifest)
+    console.print(Text(f"\n{audit.target}, {name}: {audit.noticed.total()} of {total} mutants: {percent}"))
     for title, lines in (
         ("Survived, without a reason", map(_line, audit.unexplained)),
         ("Survived, explained", _explained(audit.survivors)),

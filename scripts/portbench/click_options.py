@@ -19,6 +19,15 @@ FUNCTION: Option = click.option(
     help="Only functions whose name matches, such as 'torch.linalg.*'. May be repeated.",
 )
 
+TEST: Option = click.option(
+    "--test",
+    "tests",
+    multiple=True,
+    metavar="GLOB",
+    help="Only tests whose id matches, such as 'rows[dtype=float32]' or 'rows*'; brackets mean themselves. May be "
+    "repeated.",
+)
+
 BACKEND: Option = click.option(
     "--backend",
     type=click.Choice(BACKENDS),

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from portbench.printable import printable
+from portbench.jsonfile import json_path
+from portbench.printable import printable, shortened
 from portbench.schema_errors import Mistake
 
 Data = Mapping[str, Any]
 
+_LEVELS = 100
+# A path or an address that leads out of the working folder of the tests, or an environment variable in one.
+_OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
+
 
 def contradictions(kind: str, data: Data) -> Iterator[Mistake]:
-    """What does not fit together in a document that fits its schema, in the order of the document."""
+    """What does not fit together in a document that fits its schema, in the order of the document.
+
+    Raises RecursionError where it is nested too deeply.
+    """
     return _RULES[kind](data)
 
 
 def _in_manifest(manifest: Data) -> Iterator[Mistake]:
+    _check_depth(manifest, _LEVELS)
     functions: dict[str, int] = {}
     successors: set[str] = set()
     entries = {entry["function"] for entry in manifest["functions"]}
@@ -37,17 +47,49 @@ def _in_manifest(manifest: Data) -> Iterator[Mistake]:
         yield from _in_tests(where, name, entry["tests"], manifest["framework"])
 
 
+def _check_depth(value: Any, levels: int) -> None:
+    """Raises RecursionError for more levels than a runner reads."""
+    if levels == 0:
+        raise RecursionError
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in items:
+        _check_depth(item, levels - 1)
+
+
 def _in_tests(where: str, function: str, tests: list[Data], framework: str) -> Iterator[Mistake]:
     ids: dict[str, int] = {}
     for position, test in enumerate(tests):
         place = f"{where}.tests[{position}]"
         name, case = test["id"], test["case"]
         if name in ids:
-            yield Mistake(f"{place}.id", f"{function} has a test {_quoted(name)} at {where}.tests[{ids[name]}] already")
+            yield Mistake(
+                f"{place}.id",
+                f"{function} has a test {_quoted(name)} at {where}.tests[{ids[name]}] already, expected another id",
+            )
         ids.setdefault(name, position)
         if case != "call" and not case.startswith(f"{framework}."):
             yield Mistake(f"{place}.case", f"found {_quoted(case)}, expected call or a case of {framework}")
         yield from _in_grid(place, test)
+        for key in ("args", "kwargs", "params", "grid", "expect"):
+            for path, text in _texts(test.get(key), f"{place}.{key}"):
+                if _OUTSIDE.match(text):
+                    yield Mistake(path, f"found {_quoted(shortened(text, 60))}, expected {_INSIDE}")
+
+
+_INSIDE = "a name in the working folder of the tests: no absolute path, '..', '~', address or environment variable"
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text in a value, keys included, with its place."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _texts(item, f"{path}[{position}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield path, key
+            yield from _texts(item, f"{path}.{shortened(printable(key), 60)}")
 
 
 def _in_grid(place: str, test: Data) -> Iterator[Mistake]:
@@ -88,7 +130,7 @@ def _in_run(run: Data) -> Iterator[Mistake]:
             yield Mistake(f"{where}.run", f"found {result['run']}, expected at most {runs}, which is $.protocol.runs")
         if key in seen:
             test = f"{printable(key[0])} {printable(key[1])}, run {key[2]}"
-            yield Mistake(where, f"a second result of {test}; the first is $.results[{seen[key]}]")
+            yield Mistake(where, f"a second result of {test}, expected one; the first is $.results[{seen[key]}]")
         seen.setdefault(key, position)
         if run["protocol"].get("sync", "complete") == "complete":
             yield from _unproven(where, result)
@@ -111,7 +153,7 @@ def _in_times(run: Data) -> Iterator[Mistake]:
         try:
             times.append(datetime.fromisoformat(run[key]))
         except ValueError as error:
-            yield Mistake(f"$.{key}", f"found {_quoted(run[key])}, which is no point in time: {error}")
+            yield Mistake(f"$.{key}", f"found {_quoted(run[key])}, expected a point in time: {error}")
     if len(times) == 2 and times[1] < times[0]:
         yield Mistake("$.ended_at", f"found {run['ended_at']}, which is before $.started_at, {run['started_at']}")
 
@@ -123,6 +165,33 @@ def _in_survivors(document: Data) -> Iterator[Mistake]:
         if key in seen:
             yield Mistake(f"$.survivors[{position}]", f"{printable(' '.join(key))} stands there already; remove one")
         seen.add(key)
+
+
+def _in_annotations(document: Data) -> Iterator[Mistake]:
+    seen: dict[tuple[str | None, ...], int] = {}
+    for position, entry in enumerate(document["annotations"]):
+        if "function" not in entry and "fingerprint" not in entry:
+            yield Mistake(
+                f"$.annotations[{position}]", 'states neither "function" nor "fingerprint", expected one or both'
+            )
+        if "test" in entry and "function" not in entry:
+            yield Mistake(f"$.annotations[{position}].test", 'stands without the "function" that it is a test of')
+        key = (entry.get("function"), entry.get("test"), entry.get("fingerprint"))
+        if key in seen:
+            found = f"is of the same failures as $.annotations[{seen[key]}]; remove one"
+            yield Mistake(f"$.annotations[{position}]", found)
+        seen.setdefault(key, position)
+
+
+def _in_expected(document: Data) -> Iterator[Mistake]:
+    for version, entries in document["versions"].items():
+        seen: set[tuple[str, str, str]] = set()
+        for position, entry in enumerate(entries):
+            key = (entry["function"], entry["test"], entry["category"])
+            if key in seen:
+                where = json_path(["versions", version, position])
+                yield Mistake(where, f"{printable(' '.join(key))} stands there already; remove one")
+            seen.add(key)
 
 
 def _in_study(study: Data) -> Iterator[Mistake]:
@@ -143,4 +212,6 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "run": _in_run,
     "study": _in_study,
     "survivors": _in_survivors,
+    "annotations": _in_annotations,
+    "expected": _in_expected,
 }

@@ -17,6 +17,7 @@ import duckdb
 from portbench import study as studies
 from portbench.analysis import RunFile, Target, analyse, runs_of, summarise
 from portbench.errors import BadInput, Contradiction
+from portbench.failures import put_fingerprints
 from portbench.jsonfile import shown
 from portbench.printable import printable
 from portbench.study import Study, statements
@@ -45,13 +46,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did. ``known``: run files that the study had already."""
+    """What a merge did. ``known``: run files that the study had already; ``unclassified``: what 'portbench classify'
+    had made of its categories was taken back, since there are new failures."""
 
     study: Study
     added: int
     known: int
     unfinished: tuple[Path, ...]
     others: tuple[Path, ...]
+    unclassified: bool = False
 
 
 def merge(paths: Iterable[str], path: Path) -> Merged:
@@ -68,7 +71,8 @@ def merge(paths: Iterable[str], path: Path) -> Merged:
         new = [source for source in found.sources if source.run.sha256 not in digests]
         _refuse_contradictions(before, path, found.sources)
         merged = _write(path, old, before, new) if new or old is None else old
-    return Merged(merged, len(new), len(found.sources) - len(new), found.unfinished, found.others)
+    unclassified = bool(new and old and old.summary.get("classification"))
+    return Merged(merged, len(new), len(found.sources) - len(new), found.unfinished, found.others, unclassified)
 
 
 def find_run_files(paths: Iterable[str]) -> Found:
@@ -177,9 +181,16 @@ def _write(path: Path, old: Study | None, known: Sequence[RunFile], new: Sequenc
             _read(connection, new)
             if old:
                 studies.show_tables(connection, old.tables, prefix="old_")
+            else:
+                connection.execute(statements("added_columns"))
             for table in studies.TABLES:
-                both = f"FROM old_{table} UNION ALL BY NAME FROM new_{table}" if old else f"FROM new_{table}"
-                connection.sql(both).write_parquet(str(tables / f"{table}.parquet"), compression="zstd")
+                before = f"FROM old_{table}" if old else f"FROM added_{table}"
+                both = f"{before} UNION ALL BY NAME FROM new_{table}"
+                connection.execute(f"CREATE TEMP VIEW both_{table} AS {both}")
+            connection.execute(statements("merged_results"))
+            put_fingerprints(connection, "told_results")
+            for table, view in (("runs", "both_runs"), ("results", "merged_results"), ("samples", "both_samples")):
+                connection.sql(f"FROM {view}").write_parquet(str(tables / f"{table}.parquet"), compression="zstd")
             studies.show_tables(connection, tables)
             analyse(connection)
             summary = summarise(connection, runs, name)

@@ -18,3 +18,8 @@ def printable(text: str) -> str:
 def shortened(text: str, limit: int) -> str:
     """``text``, or its beginning and an ellipsis where it is longer than ``limit`` characters."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def number(count: int, noun: str) -> str:
+    """``1 test``, ``1,234 tests``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"

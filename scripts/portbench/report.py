@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench import report_cold, report_failures, report_placement, report_sync
+from portbench import report_causes, report_cold, report_failures, report_placement, report_sync
 from portbench.analysis import Row, Target, analyse, rows_of, runs_of, summarise
 from portbench.merge import merge
 from portbench.report_failures import Failure
@@ -107,7 +107,13 @@ def report_of(study: Study, strict_placement: bool = False) -> Report:
     with connect() as connection:
         show_tables(connection, study.tables)
         analyse(connection, strict_placement)
-        summary = summarise(connection, runs_of(study.summary), study.tables.name, strict_placement)
+        summary = summarise(
+            connection,
+            runs_of(study.summary),
+            study.tables.name,
+            strict_placement,
+            study.summary.get("classification"),
+        )
         evidence = rows_of(connection, statements("evidence"))
         times = rows_of(connection, statements("synchronisation"))
     causes: dict[tuple[str, ...], list[Row]] = {}
@@ -122,6 +128,8 @@ def report_of(study: Study, strict_placement: bool = False) -> Report:
         *report_sync.not_proven(entries),
         *report_cold.of_targets(entries),
         *report_sync.side_by_side(entries, as_study, times),
+        *report_causes.by_cause(summary),
+        *report_causes.overruled(summary),
     )
     return Report(summary, sections, targets)
 
@@ -164,6 +172,7 @@ def _target(entry: Row, causes: Mapping[tuple[str, ...], list[Row]], strict: boo
         blame=report_failures.blamed([function for _, function in functions]),
         before=tuple(report_failures.wrong_values(functions)),
         after=(
+            *report_causes.flaky(functions),
             *report_failures.precision(functions),
             *report_failures.gaps(functions),
             *(() if is_cpu else report_placement.fallbacks(functions, strict)),

@@ -17,7 +17,8 @@ _CONTROL = {"only_on_device": "only on the device", "on_cpu_too": "on the CPU to
 class Failure:
     """The most frequent cause why a function's tests did not pass; ``others`` counts the causes beside it.
 
-    ``fails`` says where: only on the device, or on the CPU of the same version too.
+    A category that an annotation decided is marked. ``fails`` says where: only on the device, or on the CPU of the same
+    version too.
     """
 
     function: str
@@ -36,7 +37,7 @@ def failure(name: str, function: Row, causes: Sequence[Row]) -> Failure:
     return Failure(
         function=name,
         status=function["status"],
-        category=first["category"],
+        category=first["category"] + (" (overruled)" if first["overruled"] else ""),
         fails=NOTHING if set(function["tests_by_control"]) <= {"unknown"} else _fails(function["tests_by_control"]),
         evidence=f"{what}: {lines[0]}" if lines else what,
         others=len(causes) - 1,

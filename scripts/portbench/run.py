@@ -31,15 +31,18 @@ class RunOptions:
     targets: tuple[str, ...]
     manifest: str = "study"
     functions: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
     runs: int = 3
     protocol: str = "both"
     sync: str = "complete"
     timeout_s: float = 900.0
     steady_budget_s: float = 0.1
     shuffle: int | None = None
+    memory: str | None = None
     backend: str = "auto"
     resume: bool = False
     out: str = "results"
+    check: bool = False
     json: bool = False
 
 
@@ -87,12 +90,14 @@ def plan_run(options: RunOptions, checkout: Checkout, machine: Machine | None = 
             manifest=manifest,
             out=out,
             functions=options.functions,
+            tests=options.tests,
             runs=options.runs,
             protocol=options.protocol,
             sync=options.sync,
             timeout_s=options.timeout_s,
             steady_budget_s=options.steady_budget_s,
             shuffle=options.shuffle,
+            memory=options.memory,
             resume=options.resume,
         )
         for framework, manifest in manifests.items()
@@ -108,18 +113,21 @@ def command_to_resume(options: RunOptions) -> str:
     for flag, given, default in (
         ("--manifest", options.manifest, usual.manifest),
         *(("--function", pattern, None) for pattern in options.functions),
+        *(("--test", pattern, None) for pattern in options.tests),
         ("--runs", options.runs, usual.runs),
         ("--protocol", options.protocol, usual.protocol),
         ("--sync", options.sync, usual.sync),
         ("--timeout", options.timeout_s, usual.timeout_s),
         ("--steady-budget", options.steady_budget_s, usual.steady_budget_s),
         ("--shuffle", options.shuffle, usual.shuffle),
+        ("--memory", options.memory, usual.memory),
         ("--backend", options.backend, usual.backend),
         ("--out", options.out, usual.out),
     ):
         if given != default:
             words += [flag, str(given)]
-    return shlex.join([*words, "--resume", *(["--json"] if options.json else [])])
+    flags = [flag for flag, given in (("--check", options.check), ("--json", options.json)) if given]
+    return shlex.join([*words, "--resume", *flags])
 
 
 def run_targets(plan: RunPlan, reporter: Reporter) -> list[TargetResult]:

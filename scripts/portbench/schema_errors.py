@@ -204,7 +204,7 @@ def _condition(error: Error, root: Any) -> str:
     terms: list[str] = []
     for step in error.absolute_schema_path:
         while isinstance(schema, dict) and "$ref" in schema and step not in schema:
-            schema, terms = root["$defs"][schema["$ref"].removeprefix("#/$defs/")], []
+            schema, terms = _referred(schema["$ref"], root), []
         if step in ("then", "else"):
             verb = "is" if step == "then" else "is not"
             for key, wanted in schema["if"].get("properties", {}).items():
@@ -212,6 +212,13 @@ def _condition(error: Error, root: Any) -> str:
                 terms.append(f"{key} {verb} {' or '.join(json.dumps(value) for value in values)}")
         schema = schema[step]
     return f" (where {' and '.join(terms)})" if terms else ""
+
+
+def _referred(reference: str, root: Any) -> Any:
+    found = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    return found
 
 
 def _meaning(error: Error) -> str:

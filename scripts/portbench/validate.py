@@ -14,15 +14,24 @@ from typing import Any
 
 from portbench.consistency import contradictions
 from portbench.errors import BadInput, PortbenchError
-from portbench.jsonfile import read_json, shown
+from portbench.jsonfile import MEND, read_json, shown
 from portbench.schema_errors import Mistake
 from portbench.schemas import kind_of, mistakes
 
 JOURNAL = ".journal.jsonl"
-_NAMES = {"manifest": "a manifest", "run": "a run file", "study": "a study", "survivors": "a file of survivors"}
+_NAMES = {
+    "manifest": "a manifest",
+    "run": "a run file",
+    "study": "a study",
+    "survivors": "a file of survivors",
+    "annotations": "a file of annotations",
+    "expected": "a file of known failures",
+}
 _MEND = {
     "manifest": "Mend the manifest.",
     "survivors": "Mend the file.",
+    "annotations": "Mend the file.",
+    "expected": "Mend the file.",
     "run": "The file was changed or damaged: take it from where it was made, or run the target again.",
     "study": "The file was changed or damaged: merge the run files again, into a new folder.",
 }
@@ -67,6 +76,8 @@ def read_document(path: Path, kind: str = "") -> Document:
         _refuse(contradictions(found, file.data), _MEND[found])
     except BadInput as error:
         raise BadInput(f"{shown(path)}: {error}", error.remedy) from None
+    except RecursionError:
+        raise BadInput(f"{shown(path)}: objects and lists are nested too deeply", MEND) from None
     if kind and found != kind:
         raise BadInput(f"{shown(path)} is {_NAMES[found]}, not {_NAMES[kind]}", f"Give {_NAMES[kind]}.")
     return Document(path, found, file.sha256, file.size_bytes, file.data)

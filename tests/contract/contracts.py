@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from portbench.checkout import Checkout
+from portbench.expectations import check_run, find_expectations
+
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = {
     "torch": ("1.12.0", "2.9.0"),
@@ -39,6 +42,12 @@ def findings(document: dict[str, Any]) -> dict[tuple[str, str], str]:
         for result in document["results"]
         if result["outcome"] != "passed" and result["category"] != "unavailable" and not result["successor_of"]
     }
+
+
+def is_as_known(document: dict[str, Any]) -> bool:
+    """Whether what failed is what manifests/study/expected lists for the version."""
+    check = check_run(document, find_expectations(document, Checkout(ROOT)))
+    return check.is_stated and check.is_clean
 
 
 def unavailable(document: dict[str, Any]) -> set[str]:

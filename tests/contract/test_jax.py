@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from contracts import VERSIONS, current_of, findings, study_of, unavailable
+from contracts import VERSIONS, current_of, findings, is_as_known, study_of, unavailable
 
 pytestmark = pytest.mark.frameworks
 
@@ -30,6 +30,7 @@ def study(run_manifest: Run) -> dict[str, Any]:
 
 def test_the_current_version_lacks_two_functions_and_changed_one(run_manifest: Run) -> None:
     current = current_of(run_manifest, "jax")
+    assert is_as_known(current)
     assert unavailable(current) == GONE
     tried = {(result["function"], result["outcome"]) for result in current["results"] if result["successor_of"]}
     assert tried == {("jax.typeof", "passed")}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from contracts import current_of, findings, study_of, unavailable
+from contracts import current_of, findings, is_as_known, study_of, unavailable
 
 pytestmark = pytest.mark.frameworks
 
@@ -21,6 +21,7 @@ GONE = {
 
 def test_the_current_version_lacks_three_functions_and_passes_the_rest(run_manifest: RunManifest) -> None:
     current = current_of(run_manifest, "tensorflow")
+    assert is_as_known(current)
     assert unavailable(current) == GONE
     assert findings(current) == {}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from contracts import current_of, findings, study_of, unavailable
+from contracts import current_of, findings, is_as_known, study_of, unavailable
 
 pytestmark = pytest.mark.frameworks
 
@@ -25,6 +25,7 @@ def study(run_manifest: Run) -> dict[str, Any]:
 
 def test_the_current_version_has_every_function_and_changed_one(run_manifest: Run, study: dict[str, Any]) -> None:
     current = current_of(run_manifest, "torch")
+    assert is_as_known(current)
     assert unavailable(current) == set()
     assert findings(current) == {**findings(study), **CHANGED}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 
 from runners.core.trial import Trial
+from runners.fake import library
 from runners.fake.library import Tensor
 
 
@@ -128,6 +130,73 @@ def leaves_files(trial: Trial) -> None:
     _, name = tempfile.mkstemp()
     print(f"{Path.cwd()}|{name}", flush=True)
     trial.check(True, "")
+
+
+def leaves_a_daemon(trial: Trial) -> None:
+    """Forks twice into a session of its own, as daemons do, and passes; writes the daemon's number to the output."""
+    trial.call(1)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.write(write, str(os.getpid()).encode())
+            while True:
+                signal.pause()
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(f"child {int(os.read(read, 20))}", flush=True)
+    trial.check(True, "")
+
+
+def leaks_in_children(trial: Trial, children: int = 4, megabytes: int = 100) -> None:
+    """Processes that take memory, each less than the limit, and keep it."""
+    trial.call(1)
+    for _ in range(children):
+        if os.fork() == 0:
+            kept = os.urandom(1024) * 1024 * megabytes
+            while kept:
+                signal.pause()
+    signal.pause()
+
+
+def writes_into_every_descriptor(trial: Trial, text: str = "rubbish", times: int = 1) -> None:
+    """The channel of the results is one of them."""
+    trial.call(1)
+    for descriptor in range(3, 64):
+        with contextlib.suppress(OSError):
+            for _ in range(times):
+                os.write(descriptor, text.encode())
+    trial.check(True, "")
+
+
+def closes_every_descriptor(trial: Trial) -> None:
+    trial.call(1)
+    os.closerange(3, 64)
+    trial.check(True, "")
+
+
+def poisons(trial: Trial, how: str = "fails") -> None:
+    """Passes, and leaves behind what makes every later test of the process fail, hang or crash."""
+
+    trial.call(1)
+    trial.check(True, "")
+    library.poison = {"fails": _fail, "hangs": signal.pause, "crashes": os.abort}[how]
+
+
+def poisons_the_host(trial: Trial) -> None:
+    """The same, where the function does not refuse."""
+    trial.call(trial.tensor([1.0]))
+    trial.check(True, "")
+    library.poison = _fail
+
+
+def is_itself(trial: Trial) -> None:
+    trial.check(trial.call(trial.tensor([2.0]))[0] == 2.0, "another tensor came back")
+
+
+def _fail() -> None:
+    raise RuntimeError("Error while lowering: [] fake::scale, xla_shape=f32[0]")
 
 
 def hangs_with_a_child(trial: Trial) -> None:

@@ -30,6 +30,8 @@ class RunnerArguments:
     sync: str = "complete"
     shuffle: int | None = None
     mutant: str | None = None
+    memory: str | None = None
+    tests: tuple[str, ...] = ()
 
     def words(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
@@ -37,6 +39,8 @@ class RunnerArguments:
         words += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]
         for pattern in self.functions:
             words += ["--function", pattern]
+        for pattern in self.tests:
+            words += ["--test", pattern]
         if self.sync != "complete":
             # Not said where it is the usual one: runners of older images do not know the option.
             words += ["--sync", self.sync]
@@ -44,6 +48,8 @@ class RunnerArguments:
             words += ["--shuffle", str(self.shuffle)]
         if self.mutant is not None:
             words += ["--mutant", self.mutant]
+        if self.memory is not None:
+            words += ["--memory", self.memory]
         return [*words, *(["--resume"] if self.resume else []), "--progress", "json"]
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from portbench.build_progress import build_progress
@@ -17,6 +18,7 @@ from portbench.error_message import show_error
 from portbench.errors import Interrupted, PortbenchError
 from portbench.images import DiskUse, Image, Images
 from portbench.machine import Machine
+from portbench.printable import printable
 from portbench.progress import duration
 from portbench.runner_process import stoppable
 
@@ -87,7 +89,9 @@ def list_images(as_json: bool) -> None:
         table.add_column(heading, no_wrap=True)
     for image in found:
         built = image.built_at[:16].replace("T", " ") if image.built_at else "-"
-        table.add_row(image.target, built, _size(image.size_bytes), _commit(image), image.state)
+        # Labels are what the builder of the image wrote: not markup, and nothing for the terminal.
+        told = (escape(printable(text)) for text in (built, _size(image.size_bytes), _commit(image)))
+        table.add_row(image.target, *told, image.state)
     Console(highlight=False).print(table)
 
 
@@ -134,7 +138,9 @@ def clean(targets: tuple[str, ...], dry_run: bool) -> None:
         try:
             if not dry_run:
                 images.remove(image)
-            click.echo(f"{'would remove' if dry_run else 'removed'} {image.title}, {_size(image.size_bytes)}")
+            click.echo(
+                f"{'would remove' if dry_run else 'removed'} {printable(image.title)}, {_size(image.size_bytes)}"
+            )
         except PortbenchError as error:
             failures.append(error)
     after = images.disk_use()
@@ -166,7 +172,7 @@ def _freed(before: DiskUse, after: DiskUse) -> str:
 
 
 def _commit(image: Image) -> str:
-    commit = image.runner_commit or "-"
+    commit = printable(image.runner_commit or "-")
     return commit[:7] + "+" * commit.endswith("+")
 
 

@@ -10,7 +10,7 @@ from portbench.analysis import Target
 from portbench.cli import cli
 from portbench.jsonfile import shown
 from portbench.merge import Merged, merge
-from portbench.printable import printable
+from portbench.printable import number, printable
 
 
 @cli.command("merge")
@@ -39,16 +39,14 @@ def command(paths: tuple[str, ...], study: Path) -> None:
 def _print(merged: Merged) -> None:
     summary = merged.study.summary
     known = f", {merged.known} already there" if merged.known else ""
-    click.echo(f"{shown(merged.study.path)}: {_number(merged.added, 'run file')} added{known}")
+    click.echo(f"{shown(merged.study.path)}: {number(merged.added, 'run file')} added{known}")
     for entry in summary["targets"]:
         study_sync = ", the study's synchronisation" if entry.get("sync") == "study" else ""
-        functions = _number(len(entry["functions"]), "function")
+        functions = number(len(entry["functions"]), "function")
         click.echo(f"  {Target(**entry['target'])} on {printable(entry['machine'])}{study_sync}: {functions}")
+    if merged.unclassified:
+        click.echo("  categories are again as the runs recorded them; 'portbench classify' derives them anew")
     for journal in merged.unfinished:
         click.echo(f"left out, unfinished: {shown(journal)} ('portbench run --resume' goes on from there)")
     for other in merged.others:
         click.echo(f"left out, no run file: {shown(other)}")
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -34,9 +34,9 @@ def command(paths: tuple[str, ...], out: Path | None, strict_placement: bool, as
 
     First comes a table of all targets: the percentage of functions that pass, fail partially and fail completely, and
     how many give wrong values; then what first calls were spent on, and how far the study's synchronisation
-    under-reports, where a study holds runs of both kinds. Then each target: its functions with tests, places and times,
-    wrong values, the evidence of each failure and whether it is the device's doing, what did not run, and what was
-    computed on the host.
+    under-reports, where a study holds runs of both kinds; failures by cause, and what annotations overruled. Then each
+    target: its functions with tests, places and times, wrong values, the evidence of each failure and whether it is the
+    device's doing, flaky tests, what did not run, and what was computed on the host.
 
     Exit status 4 where nothing ran on any target.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import click
 from rich.console import Console
@@ -11,9 +12,18 @@ from rich.console import Console
 from portbench import click_options
 from portbench.checkout import find_checkout
 from portbench.cli import cli
+from portbench.expectations import Check, check_run, expectations_of
+from portbench.expectations_terminal import as_data, print_check
 from portbench.machine import Machine
 from portbench.progress import Reporter
 from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_targets
+from portbench.validate import read_document
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch("[1-9][0-9]{0,15}[KMGT]?", value):
+        raise click.BadParameter("a number of bytes is needed, or one with K, M, G or T behind it, such as 2G")
+    return value
 
 
 @cli.command("run")
@@ -26,6 +36,7 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     help="What is tested. A name means manifests/NAME/FRAMEWORK.json, so it serves targets of several frameworks.",
 )
 @click_options.FUNCTION
+@click_options.TEST
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
@@ -65,6 +76,13 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     metavar="SEED",
     help="Run the tests in another order, the same for the same seed: no outcome may depend on it.",
 )
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_size,
+    help="Limit of the memory of one test with all that it starts: bytes, or 500M, 2G. A test that exceeds it is "
+    "recorded as crashed, for want of memory. [default: none]",
+)
 @click_options.BACKEND
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same target and manifest.")
 @click.option(
@@ -75,6 +93,12 @@ from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_t
     metavar="FOLDER",
     help="Where run files appear, one a target.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Compare the failures with the known ones, in expected/FRAMEWORK-DEVICE.json beside the manifest: exit "
+    "status 1 where one is new, or a known one passes.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end; progress goes to stderr.")
 @click.pass_context
 def command(
@@ -82,22 +106,25 @@ def command(
     targets: tuple[str, ...],
     manifest: str,
     functions: tuple[str, ...],
+    tests: tuple[str, ...],
     runs: int,
     protocol: str,
     sync: str,
     timeout_s: float,
     steady_budget_s: float,
     shuffle: int | None,
+    memory: str | None,
     backend: str,
     resume: bool,
     out: str,
+    check: bool,
     as_json: bool,
 ) -> None:
     """Run a manifest on each TARGET and leave one run file for each.
 
     A target is a framework on a device, such as torch-cpu, or one version of it, such as torch-2.9.0-cpu;
     'portbench targets' lists them. Targets run one after the other. One that cannot run does not keep the others from
-    running: the exit status is that of the first failure. Tests that fail are results, not failures.
+    running: the exit status is that of the first failure. Tests that fail are results, not failures, but with --check.
 
     Ctrl-C stops in order: finished results are kept, and the command that goes on is printed.
 
@@ -108,32 +135,44 @@ def command(
       portbench run jax-cpu --backend current --manifest my-manifest.json
 
     \b
-    Exit status: 0 a run file for each target; 2 wrong input; 3 target not available here; 4 nothing ran;
-    5 disk full or not writable; 6 the environment or the framework does not start; 130 interrupted.
+    Exit status: 0 a run file for each target; 1 not as --check wants it; 2 wrong input; 3 target not available here;
+    4 nothing ran; 5 disk full or not writable; 6 the environment or the framework does not start; 130 interrupted.
     """
     options = RunOptions(
         targets=targets,
         manifest=manifest,
         functions=functions,
+        tests=tests,
         runs=runs,
         protocol=protocol,
         sync=sync,
         timeout_s=timeout_s,
         steady_budget_s=steady_budget_s,
         shuffle=shuffle,
+        memory=memory,
         backend=backend,
         resume=resume,
         out=out,
+        check=check,
         json=as_json,
     )
     plan = plan_run(options, find_checkout(), context.find_object(Machine))
+    expected = expectations_of(plan) if check else {}
     results = run_targets(plan, Reporter(Console(stderr=as_json), Console(stderr=True)))
+    checks = {
+        result.target: check_run(read_document(result.run_file, "run").data, expected[result.target])
+        for result in results
+        if check and result.run_file
+    }
     if as_json:
-        click.echo(json.dumps({"targets": _as_data(results)}, indent=2))
-    context.exit(exit_status(results))
+        click.echo(json.dumps({"targets": _as_data(results, checks)}, indent=2))
+    else:
+        for target, found in checks.items():
+            print_check(target, found, Console(highlight=False))
+    context.exit(exit_status(results) or int(not all(found.is_clean for found in checks.values())))
 
 
-def _as_data(results: Sequence[TargetResult]) -> list[dict[str, object]]:
+def _as_data(results: Sequence[TargetResult], checks: Mapping[str, Check]) -> list[dict[str, object]]:
     return [
         {
             "target": result.target,
@@ -143,6 +182,7 @@ def _as_data(results: Sequence[TargetResult]) -> list[dict[str, object]]:
             "outcomes": dict(result.outcomes),
             "seconds": round(result.seconds, 3),
             "error": str(result.error) if result.error else None,
+            "check": as_data(checks[result.target]) if result.target in checks else None,
         }
         for result in results
     ]

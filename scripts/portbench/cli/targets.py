@@ -17,6 +17,7 @@ from portbench.cli import cli
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import PortbenchError
 from portbench.machine import Machine
+from portbench.printable import printable
 from portbench.targets import Target, all_targets
 
 
@@ -40,7 +41,7 @@ def command(as_json: bool) -> None:
         image = _word(row.image_built, "built", "not built")
         venv = _word(row.environment_made, "made", "not made")
         here = f"with {row.backend}" if row.backend else f"no: {row.obstacle}"
-        table.add_row(row.target, "*" if row.default else "", row.python, image, venv, escape(here))
+        table.add_row(row.target, "*" if row.default else "", row.python, image, venv, escape(printable(here)))
     Console().print(table)
 
 

@@ -20,7 +20,7 @@ from portbench.validate import Verdict, validate
     "--json", "as_json", is_flag=True, help="Print one JSON list instead of lines: file, kind, valid, problem."
 )
 def command(files: tuple[Path, ...], as_json: bool) -> None:
-    """Check manifests, run files and studies.
+    """Check manifests, run files, studies and files of annotations.
 
     Each FILE is checked against the format that it says it is written in; of a folder, every .json file in it. All
     files are checked, also after one that is not valid. A mistake is reported with its place in the file, what was

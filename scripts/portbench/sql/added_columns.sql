@@ -1,7 +1,7 @@
 -- The columns that tables got after version 1 of the study format, without rows: a table that lacks them is read as if they
 -- stood there and were null.
 CREATE OR REPLACE TEMP VIEW added_runs AS
-SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync
+SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync, NULL::BIGINT AS memory_bytes
 WHERE false;
 
 CREATE OR REPLACE TEMP VIEW added_samples AS
@@ -26,6 +26,7 @@ SELECT
     NULL::STRUCT(dtype VARCHAR, device DOUBLE, host DOUBLE, other_seed DOUBLE) AS deviation,
     nothing AS control,
     nothing AS strict,
+    nothing AS contaminated,
     NULL::STRUCT(
         passed BOOLEAN,
         reason VARCHAR,
@@ -34,6 +35,10 @@ SELECT
         grown_ns BIGINT,
         ratio DOUBLE,
         left_ns BIGINT
-    ) AS proof
+    ) AS proof,
+    NULL::VARCHAR AS fingerprint,
+    NULL::VARCHAR AS cause,
+    NULL::VARCHAR AS recorded_category,
+    NULL::STRUCT(category VARCHAR, reason VARCHAR, link VARCHAR) AS overruled
 FROM again
 WHERE false;

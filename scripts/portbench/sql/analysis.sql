@@ -1,13 +1,18 @@
 -- From the tables runs, results and samples to the verdict of each test and the status and times of each function, for each
 -- target on each machine. Results of different machines, and of different points of synchronisation, are never pooled.
+-- On the table fingerprints too, which holds those that the tables of an older version lack (see portbench.failures).
 -- Variable: strict_placement (whether a test that passed, but not wholly on the device, counts as failed).
 
 -- '' in place of null, which equals nothing: a function that succeeds no other.
 CREATE TEMP VIEW told AS
 SELECT
-    * REPLACE (coalesce(successor_of, '') AS successor_of, coalesce(sync, 'complete') AS sync),
-    outcome = 'passed' AND placement IN ('host', 'mixed') AND getvariable('strict_placement') AS misplaced
-FROM results;
+    results.* EXCLUDE (fingerprint, cause)
+        REPLACE (coalesce(results.successor_of, '') AS successor_of, coalesce(results.sync, 'complete') AS sync),
+    outcome = 'passed' AND placement IN ('host', 'mixed') AND getvariable('strict_placement') AS misplaced,
+    coalesce(results.fingerprint, fingerprints.fingerprint) AS fingerprint,
+    coalesce(results.cause, fingerprints.cause) AS cause
+FROM results
+LEFT JOIN fingerprints USING (run_id, function, test, run);
 
 CREATE TEMP VIEW measured AS
 SELECT * REPLACE (coalesce(successor_of, '') AS successor_of, coalesce(sync, 'complete') AS sync)
@@ -18,17 +23,17 @@ CREATE TEMP TABLE verdicts AS
 WITH counted AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
-        count(*) FILTER (outcome = 'passed' AND NOT misplaced) AS passed,
-        count(*) FILTER (outcome <> 'skipped' AND category IS DISTINCT FROM 'unavailable') AS ran
+        count(*) FILTER (outcome = 'passed' AND NOT misplaced) AS passed_runs,
+        count(*) FILTER (outcome <> 'skipped' AND category IS DISTINCT FROM 'unavailable') AS ran_runs
     FROM told
     GROUP BY ALL
 )
 SELECT
-    * EXCLUDE (passed, ran),
+    *,
     CASE
-        WHEN ran = 0 THEN 'skipped'
-        WHEN passed = ran THEN 'passed'
-        WHEN passed = 0 THEN 'failed'
+        WHEN ran_runs = 0 THEN 'skipped'
+        WHEN passed_runs = ran_runs THEN 'passed'
+        WHEN passed_runs = 0 THEN 'failed'
         ELSE 'flaky'
     END AS verdict
 FROM counted;
@@ -97,4 +102,45 @@ SELECT
 FROM told
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 WHERE verdict = 'skipped'
+GROUP BY ALL;
+
+-- Tests whose outcome differs over the runs, and why they failed in the runs in which they did.
+CREATE TEMP VIEW flaky_tests AS
+SELECT
+    framework, version, device, machine, sync, function, successor_of, test,
+    any_value(passed_runs) AS passed,
+    any_value(ran_runs) AS ran,
+    list_sort(list(DISTINCT CASE WHEN misplaced THEN 'placement' ELSE category END)) AS categories
+FROM told
+JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
+WHERE verdict = 'flaky' AND (misplaced OR (outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'))
+GROUP BY ALL;
+
+-- Failures by cause, over all targets and machines: what shares a fingerprint is one thing to mend.
+CREATE TEMP VIEW causes AS
+SELECT
+    fingerprint,
+    framework,
+    min(cause) AS cause,
+    list_sort(list(DISTINCT category)) AS categories,
+    count(*) AS results,
+    count(DISTINCT (function, successor_of, test)) AS tests,
+    list_sort(list(DISTINCT function)) AS functions,
+    list_sort(list(DISTINCT framework || '-' || version || '-' || device)) AS targets,
+    list_sort(list(DISTINCT machine)) AS machines
+FROM told
+WHERE outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
+GROUP BY fingerprint, framework;
+
+-- What an annotation says against the rules.
+CREATE TEMP VIEW overruled_tests AS
+SELECT
+    framework, version, device, machine, sync, function, successor_of, test, fingerprint,
+    overruled.category AS by_rules,
+    category,
+    overruled.reason AS reason,
+    overruled.link AS link,
+    count(*) AS results
+FROM told
+WHERE overruled IS NOT NULL
 GROUP BY ALL;

@@ -9,8 +9,9 @@ SELECT
     END AS what,
     CASE WHEN misplaced THEN array_to_string(host_operations, ', ') ELSE error_message END AS said,
     coalesce(said, reason, '') AS message,
+    NOT misplaced AND overruled IS NOT NULL AS overruled,
     count(DISTINCT test) AS tests
 FROM told
 WHERE misplaced OR (outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable')
 GROUP BY ALL
-ORDER BY framework, version, device, machine, sync, function, successor_of, tests DESC, category, what, message;
+ORDER BY framework, version, device, machine, sync, function, successor_of, tests DESC, category, what, message, overruled;

@@ -16,6 +16,7 @@ SELECT
     protocol.timeout_s AS timeout_s,
     protocol.steady_budget_s AS steady_budget_s,
     protocol.shuffle AS shuffle,
+    protocol.memory_bytes AS memory_bytes,
     coalesce(protocol.sync, 'complete') AS sync,
     started_at,
     ended_at,
@@ -29,7 +30,7 @@ FROM read_json(
         run_id: 'VARCHAR',
         target: 'STRUCT(framework VARCHAR, version VARCHAR, device VARCHAR)',
         manifest: 'STRUCT(name VARCHAR, sha256 VARCHAR, selection VARCHAR[])',
-        protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE, shuffle BIGINT, sync VARCHAR)',
+        protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE, shuffle BIGINT, sync VARCHAR, memory_bytes BIGINT)',
         environment: 'JSON',
         started_at: 'VARCHAR',
         ended_at: 'VARCHAR'
@@ -67,6 +68,12 @@ WITH result AS (
                     error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])
                 ),
                 strict STRUCT(
+                    outcome VARCHAR,
+                    reason VARCHAR,
+                    category VARCHAR,
+                    error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])
+                ),
+                contaminated STRUCT(
                     outcome VARCHAR,
                     reason VARCHAR,
                     category VARCHAR,
@@ -132,6 +139,7 @@ SELECT
     facts.deviation,
     facts.control,
     facts.strict,
+    facts.contaminated,
     facts.proof,
     facts.output.text AS output_text,
     facts.output.total_bytes AS output_total_bytes,

@@ -17,9 +17,10 @@ from pathlib import Path
 parser = argparse.ArgumentParser()
 for name in ("--framework", "--device", "--manifest", "--out", "--version", "--runs", "--protocol", "--timeout"):
     parser.add_argument(name)
-for name in ("--steady-budget", "--machine", "--progress", "--shuffle", "--sync"):
+for name in ("--steady-budget", "--machine", "--progress", "--shuffle", "--sync", "--memory"):
     parser.add_argument(name)
 parser.add_argument("--function", action="append")
+parser.add_argument("--test", action="append")
 parser.add_argument("--resume", action="store_true")
 options = parser.parse_args()
 target = f"{options.framework}-9.9-{options.device}"

@@ -21,10 +21,13 @@ CHECKOUT = find_checkout()
 @pytest.mark.parametrize(
     "backend", [Docker(CHECKOUT, Described().with_docker()), Venv(CHECKOUT), Current(CHECKOUT)], ids=lambda it: it.name
 )
-def test_the_synchronisation_is_passed_on(backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_synchronisation_and_memory_are_passed_on(
+    backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PORTBENCH_PYTHON", sys.executable)
     (target,) = find_targets(["jax-cpu"], CHECKOUT)
     manifest = CHECKOUT.manifests / "study" / "jax.json"
-    arguments = RunnerArguments(manifest, tmp_path, (), 3, "both", 900.0, 0.1, False, sync="study")
+    arguments = RunnerArguments(manifest, tmp_path, (), 3, "both", 900.0, 0.1, False, sync="study", memory="2G")
     argv = backend.command(target, arguments).argv
     assert argv[argv.index("--sync") + 1] == "study"
+    assert argv[argv.index("--memory") + 1] == "2G"

@@ -196,6 +196,15 @@ def test_an_image_that_compose_built_alone_is_unknown_and_not_taken_for_good(hos
         assert "unknown: torch-1.12.0-cpu does not say what it was built from" in done.stdout
 
 
+def test_what_a_strangers_image_says_of_itself_does_not_steer_the_terminal(host: Host) -> None:
+    host.run("build", "torch-cpu")
+    (image,) = host.images
+    image["Config"]["Labels"]["org.opencontainers.image.revision"] = "\x1b[2J"
+    host.keep([image])
+    shown = host.run("list").stdout
+    assert r"\x1b[2" in shown and "\x1b" not in shown
+
+
 def test_check_of_an_image_that_is_not_there_fails_only_if_it_was_asked_for(host: Host) -> None:
     assert host.run("check", "torch-cpu").returncode == 1
     done = host.run("check")

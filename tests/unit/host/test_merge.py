@@ -127,7 +127,15 @@ def test_results_and_samples_hold_the_facts_of_version_3(study: Path) -> None:
     (call,) = by_test["mixed"]["calls"]
     counters = {protocol: json.loads(text) for protocol, text in rows(study, "samples", "protocol, counters")}
     assert counters == {protocol: call[protocol]["counters"] for protocol in ("cold", "steady", "observed")}
-    assert rows(study, "runs", "sync, shuffle") == [("complete", None)]
+    assert rows(study, "runs", "sync, shuffle, memory_bytes") == [("complete", None, None)]
+
+
+def test_results_hold_what_an_earlier_test_caused(study: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "run" / "valid" / "contaminated.json"
+    merge([str(example)], study)
+    (result,) = json.loads(example.read_text())["results"]
+    assert rows(study, "results", "outcome, contaminated") == [("passed", result["contaminated"])]
+    assert rows(study, "runs", "memory_bytes") == [(2 << 30,)]
 
 
 def test_the_same_file_twice_changes_nothing(write: Write, make_run: Make, study: Path) -> None:

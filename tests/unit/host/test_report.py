@@ -55,13 +55,19 @@ def test_the_markdown_in_full(results: Path, portbench: Command, tmp_path: Path)
     assert result.exit_code == 0, result.output
     text = (tmp_path / "new" / "report" / "report.md").read_text("utf-8")
     tables = [line for line in text.splitlines() if line.startswith(("|", "#"))]
-    assert "\n".join(tables) == (
+    assert re.sub(r"`[0-9a-f]{12}`", "`<fingerprint>`", "\n".join(tables)) == (
         "# Portability report\n"
         "## Percent of functions\n"
         "| target | machine | success | partial | complete | total | none | wrong |\n"
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         "| `torch-2.9.0-cpu` | `box` | 100.0 | 0.0 | 0.0 | 2 | 0 | - |\n"
         "| `torch-2.9.0-xla` | `box` | 33.3 | 33.3 | 33.3 | 4 | 1 | - |\n"
+        "## Failures by cause\n"
+        "| fingerprint | category | cause | tests | functions | targets |\n"
+        "| --- | --- | --- | ---: | ---: | ---: |\n"
+        "| `<fingerprint>` | `crash` | torch: SIGSEGV: torch.dot | 1 | 1 | 1 |\n"
+        "| `<fingerprint>` | `type` | torch: ValueError: first line | 1 | 1 | 1 |\n"
+        "| `<fingerprint>` | `timeout` | torch: timed out in call: torch.nn.Conv2d | 1 | 1 | 1 |\n"
         "## `torch-2.9.0-cpu` on `box`\n"
         "| function | status | tests passed | cold ms | steady µs |\n"
         "| --- | --- | ---: | ---: | ---: |\n"
@@ -79,6 +85,10 @@ def test_the_markdown_in_full(results: Path, portbench: Command, tmp_path: Path)
         "| --- | --- | --- | --- | --- |\n"
         "| `torch.nn.Conv2d` | complete | timeout | - | timed out: no result within 900 s |\n"
         "| `torch.dot` | partial | crash | - | crashed: the worker was ended by SIGSEGV (and 1 more) |\n"
+        "### Flaky tests\n"
+        "| function | test | category | runs passed |\n"
+        "| --- | --- | --- | ---: |\n"
+        "| `torch.dot` | `c` | crash | 1/2 |\n"
         "### Did not run\n"
         "| function | reason | tests |\n"
         "| --- | --- | ---: |\n"
@@ -164,8 +174,8 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
     path = write("run.json", make_run(found, machine=HOSTILE))
     monkeypatch.setenv("COLUMNS", "400")
     shown = portbench("report", path).stdout
-    # Machine twice, function twice, reason, and evidence with type and message.
-    assert shown.count("[bold]x[/]|`<script>") == 7
+    # Machine twice, function twice, reason, and evidence and cause with type and message.
+    assert shown.count("[bold]x[/]|`<script>") == 9
     assert all(line.isprintable() for line in shown.splitlines())
     with study_of([str(path)]) as study:
         text = markdown(report_of(study))

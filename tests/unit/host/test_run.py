@@ -44,6 +44,7 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
         "run_file": str(clone.root / "results" / "fake-9.9-cpu.json"),
         "outcomes": {"passed": 1, "failed": 1},
         "error": None,
+        "check": None,
     }
     assert "backend current" in done.stderr
 
@@ -51,6 +52,8 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
 def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
     options = ["--function", "fake.i*", "--function", "fake.scale", "--runs", "2", "--protocol", "cold"]
     options += [
+        "--test",
+        "a[b=1]",
         "--timeout",
         "1.5",
         "--steady-budget",
@@ -62,14 +65,23 @@ def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
         "7",
         "--sync",
         "study",
+        "--memory",
+        "2G",
     ]
     done = clone.portbench("run", "fake-cpu", *CURRENT, *options)
     assert done.returncode == 0, done.stderr
     manifest, out = clone.root / "manifests" / "study" / "fake.json", clone.root / "elsewhere"
     expected = f"--framework fake --device cpu --manifest {manifest} --out {out} --runs 2 --protocol cold"
-    expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale"
-    expected += " --sync study --shuffle 7 --resume --progress json"
+    expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale --test a[b=1]"
+    expected += " --sync study --shuffle 7 --memory 2G --resume --progress json"
     assert asked_of(clone, out="elsewhere") == expected.split()
+
+
+@pytest.mark.parametrize("size", ["0", "2GB", "-1", "much", "1.5G"])
+def test_a_limit_of_memory_that_is_none(clone: Clone, size: str) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, "--memory", size)
+    assert done.returncode == 2
+    assert "such as 2G" in done.stderr
 
 
 def test_what_is_usual_is_not_said_to_a_runner_that_may_not_know_it(clone: Clone) -> None:

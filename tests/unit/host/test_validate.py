@@ -113,6 +113,18 @@ def test_a_hostile_key_cannot_reach_the_terminal(write: Write, manifest: Documen
     assert "\x1b[2J" not in result.stdout
 
 
+@pytest.mark.parametrize("key", ["params", "args"])
+def test_what_is_nested_too_deeply_is_one_sentence(
+    write: Write, manifest: Document, portbench: Command, key: str
+) -> None:
+    case = {"case": "call", "expect": {"value": 1}} if key == "args" else {"case": "torch.sorting:stable_argsort"}
+    manifest["functions"][0]["tests"] = [{"id": "deep", **case, key: "HERE"}]
+    inner = "[" * 600 + "]" * 600
+    text = json.dumps(manifest).replace('"HERE"', inner if key == "args" else f'{{"x": {inner}}}')
+    path = write("m.json", text)
+    assert f"{path}: objects and lists are nested too deeply" in portbench("validate", path).stdout
+
+
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("$x"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),

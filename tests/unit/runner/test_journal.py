@@ -128,6 +128,39 @@ def test_resume_of_a_complete_run_changes_nothing(run):
     assert second.document == first.document
 
 
+HEADER = '{"journal": 1, "identity": {}, "document": {"environment": {"device_state": {"start": {}}}}}\n'
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "[]\n",
+        "{}\n",
+        '{"journal": 1}\n',
+        '{"journal": 1, "identity": {}, "document": []}\n',
+        HEADER + "[1]\n",
+        HEADER + '{"function": [], "test": "a", "run": 1}\n',
+        "[" * 100_000 + "\n",
+    ],
+)
+def test_a_damaged_journal_is_one_clear_error(run, tmp_path, lines):
+    journal = tmp_path / "out" / "fake-1.0.0-cpu-20260101T000000Z-00000000.journal.jsonl"
+    journal.parent.mkdir()
+    journal.write_text(lines)
+    resumed = run(numbered(1), "--resume")
+    assert resumed.status == 2
+    assert f"{journal}: is damaged, expected a header" in resumed.error["message"]
+    assert journal.read_text() == lines
+
+
+@pytest.mark.parametrize("content", ["[]", '{"environment": 1}', "[" * 100_000, "\udcff"])
+def test_a_damaged_run_file_is_not_what_resume_looks_for(run, tmp_path, content):
+    file = tmp_path / "out" / "fake-1.0.0-cpu-20260101T000000Z-00000000.json"
+    file.parent.mkdir()
+    file.write_bytes(content.encode("utf-8", "surrogateescape"))
+    assert run(numbered(1), "--resume", "--runs", "1").status == 0
+
+
 def test_resume_without_anything_to_resume_starts(run):
     assert run(numbered(3), "--runs", "1", "--resume").document["results"]
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import types
 
 import pytest
-from drive import cases, numbered, write_manifest
+from drive import ROOT, cases, numbered, write_manifest
 
 from runners.core import resolve
+from runners.core.workers import Zygote
 
 
 def refused(run, status, *fragments):
@@ -45,11 +48,60 @@ def function(*tests, name="fake.identity"):
         ([function(entry(grid={"a": [1, 1]}, params={"x": "$a"}))], ["test id 'a[a=1]' twice"]),
         ([function(entry(grid={"a": [0] * 101, "b": [0] * 101}, params={"x": "$a", "y": "$b"}))], ["10201 tests"]),
         ([function({"id": "a", "case": "call", "args": [1]})], ["'expect' is a required property"]),
+        ([function(entry(), name="fake.identity.__globals__.clear")], ["$.functions[0].function", "leads into Python"]),
+        ([function(entry(), name="fake.random.seed")], ["$.functions[0].function", "leads to random, outside"]),
+        ([function(entry(params={"path": "/etc/passwd"}))], ["tests[0].params", "leads out of the working folder"]),
+        ([function(entry(grid={"a": ["x" * 2000]}, params={"x": "$a"}))], ["grid", "at most 1000 are allowed"]),
         ([], ["$.functions"]),
     ],
 )  # fmt: skip
 def test_a_wrong_manifest(run, functions, fragments):
     refused(run(functions), 2, *fragments)
+
+
+def test_grids_that_would_fill_the_memory(run):
+    hundred = list(range(100))
+    params = {"x": "$a", "y": "$b"}
+    many = [entry(id=f"t{n}", grid={"a": hundred, "b": hundred}, params=params) for n in range(3)]
+    refused(run([function(*many)]), 2, "tests[2]", "30000 tests", "at most 20000")
+    large = entry(grid={"a": hundred, "b": hundred}, params={**params, "z": [0] * 10_000})
+    refused(run([function(large)]), 2, "tests[0]", "10000 tests", "bytes are allowed")
+
+
+def test_a_name_that_is_a_mistake_is_found_in_the_file(run):
+    refused(run([function(entry()), function(entry(case="fake.behaviours:no_such"), name="fake.scale")]), 2,
+            "manifest.json: $.functions[1].tests[0].case: fake.behaviours:no_such")  # fmt: skip
+
+
+def test_nothing_in_a_manifest_steers_the_terminal(run, tmp_path):
+    path = write_manifest(tmp_path / "..", [function(entry())], **{"\x1b[2J\u202e": 1})
+    out = tmp_path / "out"
+    arguments = ["--framework", "fake", "--device", "cpu", "--manifest", str(path), "--out", str(out)]
+    done = subprocess.run([sys.executable, "-m", "runners", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and "was unexpected" in done.stderr
+    assert all(line.isprintable() for line in done.stderr.splitlines())
+
+
+def test_more_functions_than_a_command_line_holds(tmp_path):
+    zygote = Zygote("fake", "cpu", [f"fake.gone_{'x' * 180}_{number}" for number in range(15_000)], tmp_path)
+    try:
+        assert zygote.start_worker().process
+    finally:
+        zygote.close()
+
+
+@pytest.mark.parametrize("name", ["json.tool.main", "json.scanner.py_make_scanner"])
+def test_a_name_that_runs_what_its_arguments_hold_is_refused(name):
+    facts = types.SimpleNamespace(MODULE="json", NAMESPACE="json", PACKAGES=("json",), DOORS=("json.tool", "scanner"))
+    with pytest.raises(resolve.Forbidden, match="runs code that its arguments hold"):
+        resolve.function(name, facts)
+
+
+@pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax", "fake"])
+def test_each_framework_says_what_runs_code(framework):
+    facts = resolve.framework(framework)
+    assert all(isinstance(door, str) and door for door in facts.DOORS)
+    assert framework == "fake" or facts.DOORS
 
 
 def test_a_grid_value_that_does_not_fit_its_place(run):
@@ -89,7 +141,13 @@ def test_a_manifest_of_which_nothing_runs_is_an_error(run):
         ('{"schema": "portbench/run", "schema_version": 1}', ["not a manifest"]),
         ('{"schema": "portbench/manifest", "schema_version": 3}', ["version 3", "newer portbench"]),
         ('{"schema": "portbench/manifest", "schema": 1}', ["'schema' stands twice"]),
-        ('{"schema": NaN}', ["NaN is not JSON"]),
+        ('{"schema": [1, NaN]}', ["$.schema[1]: NaN is not JSON"]),
+        ('{"schema": 1%s}' % ("0" * 100_000), ["$.schema: 1000", "needs more than 64 bits"]),
+        ('{"schema": 9223372036854775808}', ["$.schema", "needs more than 64 bits"]),
+        ('{"schema": 1e999}', ["$.schema: 1e999 is too large"]),
+        ('{"schema": {"\\ud800": 1}}', ["$.schema", "half of a surrogate pair"]),
+        ("[" * 100_000, ["nested too deeply"]),
+        ("[" * 200 + "]" * 200, ["nested too deeply", "at most 100 levels"]),
         ("\x00\xff", ["not valid JSON"]),
     ],
 )
@@ -116,6 +174,19 @@ def test_a_glob_selects(run):
     document = run(functions, "--function", "*.identity", "--runs", "1").document
     assert {result["function"] for result in document["results"]} == {"fake.identity"}
     assert document["manifest"]["selection"] == ["*.identity"]
+
+
+def test_a_test_is_selected_by_its_whole_id_or_by_a_glob(run):
+    grid = entry(grid={"n": [1, 2, 12]}, case="fake.behaviours:passes", params={"n": "$n"})
+    functions = [function(grid, entry(id="b"), entry(id="b2")), function(entry(id="c"), name="fake.scale")]
+    options = ("--runs", "1", "--test", "a[n=2]", "--test", "b?", "--test", "a[*1]")
+    document = run(functions, *options).document
+    assert [result["test"] for result in document["results"]] == ["a[n=1]", "a[n=2]", "b2"]
+    assert document["manifest"]["selection"] == ["test:a[n=2]", "test:b?", "test:a[*1]"]
+
+
+def test_a_test_that_is_not_there(run):
+    refused(run(numbered(1), "--test", "rows"), 2, "no test of the chosen functions matches rows")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +217,7 @@ def test_a_framework_that_is_not_installed(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["json.decoder.re.compile", "json.codecs.open", "json.decoder.scanner.re"])
 def test_a_name_that_leads_out_of_the_framework_is_refused(name):
-    facts = types.SimpleNamespace(MODULE="json", NAMESPACE="json", PACKAGES=("json",))
+    facts = types.SimpleNamespace(MODULE="json", NAMESPACE="json", PACKAGES=("json",), DOORS=("json.tool", "scanner"))
     with pytest.raises(resolve.Forbidden):
         resolve.function(name, facts)
     assert resolve.function("json.decoder.JSONDecoder", facts) is json.JSONDecoder

@@ -1,0 +1,77 @@
+"""``portbench classify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from portbench.categories import read_rules
+from portbench.checkout import find_checkout
+from portbench.classify import Classification, classify, frameworks_of, read_annotations, write
+from portbench.cli import cli
+from portbench.jsonfile import shown
+from portbench.printable import number, printable, shortened
+from portbench.study import read_study
+
+
+@cli.command("classify")
+@click.argument("path", type=click.Path(path_type=Path), metavar="STUDY")
+@click.option(
+    "--annotations",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Categories that overrule the rules (schema/annotations.schema.json).",
+)
+@click.option(
+    "--rules",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Take <framework>/failure_rules.json and core/failure_rules.json from DIR, not from runners/.",
+)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="STUDY", help="Write the study with these categories here."
+)
+def command(path: Path, annotations: Path | None, folder: Path | None, out: Path | None) -> None:
+    """Derive anew why tests did not pass, from the facts that a study holds.
+
+    STUDY is a folder that 'portbench merge' made. Each failure gets its category by the rules of today; an annotation
+    overrules them. What no rule speaks of is 'other': it is listed by fingerprint, the most frequent first, so that the
+    next rule is easy to write (runners/README.md tells how).
+
+    Outcomes never change. Without -o nothing is written; with it a study, which may be STUDY itself. It keeps the
+    category that the runner had recorded beside the new one, and 'portbench report' marks what was overruled. A merge
+    that adds run files takes all of that back.
+
+    \b
+    Examples:
+      portbench classify study
+      portbench classify study --annotations annotations.json -o study
+    """
+    study = read_study(path)
+    entries = read_annotations(annotations)
+    rules = read_rules(folder or find_checkout().runners, frameworks_of(study))
+    found = classify(study, rules, entries)
+    _print(found)
+    for position in found.unused:
+        click.echo(f"fits no failure: {shown(annotations or Path())}: $.annotations[{position}]")
+    if out:
+        click.echo(f"wrote {shown(write(study, found, rules, entries, out).path)}")
+
+
+def _print(found: Classification) -> None:
+    changed = sum(found.changes.values())
+    said = f"{number(found.failures, 'failure')}: {changed:,} of another category than recorded"
+    click.echo(f"{said}, {found.overruled:,} overruled")
+    for (before, after), results in sorted(found.changes.items(), key=lambda change: (-change[1], change[0])):
+        click.echo(f"  {printable(before)} -> {after}: {results:,}")
+    if found.other:
+        click.echo("other, which no rule speaks of:")
+    for cause in found.other:
+        more = f" and {len(cause.functions) - 1} more" if len(cause.functions) > 1 else ""
+        function = printable(shortened(cause.functions[0], 80))
+        count = f"{number(cause.tests, 'test')} of {function}{more}, {number(cause.results, 'result')}"
+        click.echo(f"  {cause.fingerprint}  {count}")
+        click.echo(f"      {printable(shortened(cause.cause, 200))}")
+        click.echo(f"      e.g. {printable(shortened(cause.example, 200))}")

@@ -1,0 +1,81 @@
+"""What a report says of failures by cause: one thing to mend each; what was overruled by hand; what is flaky."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from portbench.analysis import Row, Target
+from portbench.report_figures import NOTHING
+from portbench.report_section import Section
+
+SHOWN = 30
+
+
+def by_cause(summary: Row) -> Iterator[Section]:
+    """The causes of failures over all targets and machines, what most tests share first."""
+    causes = summary["failures"]
+    rows = [
+        (
+            cause["fingerprint"],
+            ", ".join(cause["categories"]),
+            str(cause["tests"]),
+            str(len(cause["functions"])),
+            str(len(cause["targets"])),
+            f"{cause['framework']}: {cause['cause']}",
+        )
+        for cause in causes[:SHOWN]
+    ]
+    left = len(causes) - len(rows)
+    more = f" The {left} less frequent ones are in study.json." if left else ""
+    if rows:
+        yield Section(
+            "Failures by cause",
+            ("fingerprint", "category"),
+            ("tests", "functions", "targets"),
+            ("cause",),
+            tuple(rows),
+            "Failures with the same cause share a fingerprint over tests, runs, versions and machines." + more,
+        )
+
+
+def overruled(summary: Row) -> Iterator[Section]:
+    """What annotations say against the rules, with their reasons."""
+    rows = [
+        (
+            str(Target(**found["target"])),
+            found["function"],
+            found["test"],
+            str(found["results"]),
+            f"{found['by_rules']} by the rules, {found['category']} by hand",
+            found["reason"],
+            found["link"] or NOTHING,
+        )
+        for found in summary["overruled"]
+    ]
+    if rows:
+        yield Section(
+            "Overruled by hand",
+            ("target", "function", "test"),
+            ("results",),
+            ("category", "reason", "link"),
+            tuple(rows),
+            "An annotation decides these categories (portbench classify). Outcomes are what the runs gave.",
+        )
+
+
+def flaky(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
+    """The tests whose outcome differs over the runs, by name."""
+    rows = [
+        (name, found["test"], f"{found['passed']}/{found['ran']}", ", ".join(found["categories"]))
+        for name, function in functions
+        for found in function["flaky_tests"]
+    ]
+    if rows:
+        yield Section(
+            "Flaky tests",
+            ("function", "test"),
+            ("runs passed",),
+            ("category",),
+            tuple(rows),
+            "A function with a flaky test fails partially. category: why the test failed in the other runs.",
+        )

@@ -1,0 +1,27 @@
+-- All that a study holds of one function, and of what was tried in its place. On the views of analysis.sql.
+-- Variable: wanted (name of the function).
+CREATE TEMP VIEW explained_functions AS
+SELECT framework, version, device, machine, sync, function, successor_of, status
+FROM functions
+WHERE getvariable('wanted') IN (function, successor_of);
+
+CREATE TEMP VIEW explained_results AS
+SELECT told.* EXCLUDE (misplaced), verdict
+FROM told
+JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
+WHERE getvariable('wanted') IN (function, successor_of);
+
+-- Of every sample, also of tests that passed in some runs only.
+CREATE TEMP VIEW explained_times AS
+SELECT
+    framework, version, device, machine, sync, function, successor_of, test,
+    count(*) FILTER (protocol = 'cold') AS cold_samples,
+    median(call_ns + wait_ns) FILTER (protocol = 'cold') AS cold_median_ns,
+    min(call_ns + wait_ns) FILTER (protocol = 'cold') AS cold_least_ns,
+    max(call_ns + wait_ns) FILTER (protocol = 'cold') AS cold_most_ns,
+    count(*) FILTER (protocol = 'steady') AS steady_samples,
+    median(block_ns / calls_per_block) FILTER (protocol = 'steady') AS steady_median_ns,
+    bool_and(stable) FILTER (protocol = 'steady') AS stable
+FROM measured
+WHERE getvariable('wanted') IN (function, successor_of) AND protocol IN ('cold', 'steady')
+GROUP BY ALL;
