@@ -1,8 +1,9 @@
 """The folder in which workers work, and its removal by whoever is left to do it.
 
-``portbench-*/lock`` is locked as long as the run's supervisor lives; ``portbench-*/work`` is the working and temporary
-folder of the workers. Where the lock can be taken, the run is over however it ended: the zygote removes the folder when
-its supervisor was killed, and the next supervisor where the zygote was killed too.
+``portbench-run-*/lock`` is locked as long as the run's supervisor lives; ``portbench-run-*/work`` is the working and
+temporary folder of the workers. Where the lock can be taken, the run is over however it ended: the zygote removes the
+folder when its supervisor was killed, and the next supervisor where the zygote was killed too. A folder without a lock
+is one whose owner was killed while it made or removed it, unless it is being made right now.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from runners.core import processes
 from runners.core.errors import StorageFailed
 
-_PREFIX = "portbench-"
+_PREFIX = "portbench-run-"
+# Between making a folder and locking it lie microseconds.
+_ABANDONED_AFTER_S = 60
 
 
 class Scratch:
@@ -47,8 +51,11 @@ class Scratch:
 
 def sweep() -> None:
     """Removes the folders of runs that were killed, and ends what these left running."""
-    for lock in Path(tempfile.gettempdir()).glob(_PREFIX + "*/lock"):
-        remove_stale(lock.parent / "work", end_processes=True)
+    for folder in Path(tempfile.gettempdir()).glob(_PREFIX + "*"):
+        if (folder / "lock").exists():
+            remove_stale(folder / "work", end_processes=True)
+        else:
+            _remove_abandoned(folder)
 
 
 def remove_stale(work: Path, end_processes: bool = False) -> None:
@@ -62,3 +69,9 @@ def remove_stale(work: Path, end_processes: bool = False) -> None:
             shutil.rmtree(work.parent, ignore_errors=True)
         finally:
             os.close(descriptor)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        if time.time() - folder.stat().st_mtime > _ABANDONED_AFTER_S:
+            shutil.rmtree(folder)
