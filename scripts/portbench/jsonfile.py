@@ -38,13 +38,15 @@ class JsonFile:
     data: Any
 
 
-def read_json(path: Path) -> JsonFile:
-    """Reads and parses ``path``. Raises BadInput where it is no strict JSON, StorageFailed where it cannot be read."""
+def read_json(path: Path, name: str = "") -> JsonFile:
+    """Reads and parses ``path``, which messages about what it holds call ``name``, if not by its path.
+
+    Raises BadInput where it is no strict JSON, StorageFailed where it cannot be read."""
     content = bytes_of(path)
     data = _plain(content)
-    return JsonFile(
-        path, hashlib.sha256(content).hexdigest(), len(content), _strict(path, content) if data is None else data
-    )
+    if data is None:
+        data = _strict(printable(name or str(path)), content)
+    return JsonFile(path, hashlib.sha256(content).hexdigest(), len(content), data)
 
 
 def shown(path: Path) -> str:
@@ -98,11 +100,11 @@ def _plain(content: bytes) -> Any:
         return None
 
 
-def _strict(path: Path, content: bytes) -> Any:
+def _strict(place: str, content: bytes) -> Any:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadInput(f"{shown(path)}: not JSON: byte {error.start} is not UTF-8", MEND) from None
+        raise BadInput(f"{place}: not JSON: byte {error.start} is not UTF-8", MEND) from None
     suspicious = bool(_SURROGATE.search(text))
 
     def defect(message: str) -> _Defect:
@@ -133,11 +135,11 @@ def _strict(path: Path, content: bytes) -> Any:
         data = json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_int=whole, parse_float=real)
         found = next(_defects(data, ()), None) if suspicious else None
     except json.JSONDecodeError as error:
-        raise BadInput(f"{shown(path)}: {_syntax(error)}", MEND) from None
+        raise BadInput(f"{place}: {_syntax(error)}", MEND) from None
     except RecursionError:
-        raise BadInput(f"{shown(path)}: objects and lists are nested too deeply", MEND) from None
+        raise BadInput(f"{place}: objects and lists are nested too deeply", MEND) from None
     if found:
-        raise BadInput(f"{shown(path)}: {found}", MEND)
+        raise BadInput(f"{place}: {found}", MEND)
     return data
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from portbench.errors import BadInput, Contradiction, StorageFailed
 from portbench.merge import merge
-from portbench.study import read_study
+from portbench.study import connect, read_study, show_tables
 from portbench.validate import read_document
 
 Document = dict[str, Any]
@@ -36,8 +36,9 @@ def study(tmp_path: Path) -> Path:
 
 def rows(study: Path, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
     """The rows of a table in a fixed order."""
-    file = read_study(study).tables / f"{table}.parquet"
-    return duckdb.sql(f"SELECT {columns} FROM read_parquet('{file}') ORDER BY ALL").fetchall()
+    with connect() as connection:
+        show_tables(connection, read_study(study).tables)
+        return connection.sql(f"SELECT {columns} FROM {table} ORDER BY ALL").fetchall()
 
 
 def content(study: Path) -> tuple[bytes, list[Any]]:
@@ -59,7 +60,9 @@ def test_the_summary_fits_its_schema_and_names_the_run_files(write: Write, make_
     assert run["sha256"] == document.sha256
     assert run["target"] == {"framework": "torch", "version": "2.9.0", "device": "cpu"}
     assert (run["machine"], run["started_at"]) == ("box", "2026-11-21T09:00:00.123Z")
-    assert files(study) == {"study.json", *(f"{summary['tables']}/{t}.parquet" for t in ("runs", "results", "samples"))}
+    places = {Path(file).parent for file in files(study)}
+    tables = ("runs", "results", "samples", "functions")
+    assert places == {Path("."), *(Path(summary["tables"], table) for table in tables)}
 
 
 def test_runs_hold_what_is_said_once_in_a_run_file(write: Write, make_run: Make, study: Path) -> None:
