@@ -1,12 +1,12 @@
 """Drift: what one target, or one machine, is called was not the same in all run files of a study.
 
-- Of a target, wherever it ran: the image's digest, Python, and the version of each package (those that install packages do
-  not count). A run file without an image has no digest to compare.
+- Of a target, wherever it ran: the image's digest, Python, and the version of each package (those that install packages
+  do not count). A run file without an image has no digest to compare.
 - Of a machine: its kernel and its CPU.
 - Of a target on a machine: the device's model and driver, as the framework tells them.
 
-Two machines may differ in everything but a target's own environment, and so may two targets. What changes on the host alone
-(portbench's own commit) is no drift.
+Two machines may differ in everything but a target's own environment, and so may two targets. What changes on the host
+alone (portbench's own commit) is no drift.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reads a JSON file strictly, so that whatever reads it later sees the same values.
 
 Python's parser is lenient where others are not: it takes NaN, a key that stands twice, numbers of any size and half of
-a surrogate pair. Each is refused here, with its place in the document. orjson reads what is free of all that, an order of
-magnitude faster; only where it cannot be sure does the slow parser decide, which finds the words for what is wrong.
+a surrogate pair. Each is refused here, with its place in the document. orjson reads what is free of all that, many
+times faster; only where that is not sure does the slow parser decide, which finds the words for what is wrong.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _plain(content: bytes) -> Any:
     """What plain JSON holds; None where something may be wrong with it, or is written in a roundabout way.
 
     orjson refuses NaN, infinite numbers and halves of surrogate pairs by itself. It takes whole numbers beyond 64 bits,
-    which have 19 digits or more, and keys that stand twice: then there are fewer colons in what it read than in the file.
+    which have 19 digits or more, and keys that stand twice: then what it read has fewer colons than the file.
     """
     if b"9" * 19 in content.translate(_NINES) or b"\\u003" in content:
         return None

@@ -1,7 +1,7 @@
 """Merges run files of any number of machines into a study.
 
-What a study says depends on the set of run files alone: their order, their names, how often one is given and in how many
-merges they came do not matter. A merge reads new run files only, and derives anew only what they have a part in.
+What a study says depends on the set of run files alone: their order, their names, how often one is given and in how
+many merges they came do not matter. A merge reads new run files only, and derives anew only what they have a part in.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 
 from portbench import study as studies
-from portbench.analysis import Row, RunFile, analyse_failures, key_of, runs_of, summarise, target_entries
+from portbench.analysis import Row, RunFile, analyse, analyse_failures, key_of, runs_of, summarise, target_entries
 from portbench.drift import Drift, drifts
 from portbench.errors import Contradiction
 from portbench.failures import put_fingerprints
@@ -170,16 +170,14 @@ def _summary(
         show_tables(connection, tables)
         for drift in drifts(connection):
             _refuse_drift(drift, path, new)
-    if sum(file.stat().st_size for file in files_of(tables, "results")) <= _LARGE_BYTES:
-        entries = target_entries(tables)
-    else:
+        if sum(file.stat().st_size for file in files_of(tables, "results")) <= _LARGE_BYTES:
+            analyse(connection)
+            return summarise(connection, runs, tables.name)
+        analyse_failures(connection)
         keys = sorted({key_of(run) for run in runs} - {key_of(entry) for entry in kept})
         threads = 1 if keys[1:] else 0
-        entries = [*kept, *chain.from_iterable(in_processes(target_entries, [(tables, key, threads) for key in keys]))]
-    with connect(spill) as connection:
-        show_tables(connection, tables)
-        analyse_failures(connection)
-        return summarise(connection, runs, tables.name, targets=entries)
+        entries = in_processes(target_entries, [(tables, key, threads) for key in keys])
+        return summarise(connection, runs, tables.name, targets=chain(kept, *entries))
 
 
 def _refuse_contradictions(known: Iterable[RunFile], study: Path, sources: Iterable[Source]) -> None:

@@ -1,8 +1,8 @@
 """Fetches run files from where DuckDB can read and this machine's file system cannot: object stores and web servers.
 
 DuckDB does it by its extension httpfs, which comes as a Python package beside DuckDB's own and is never downloaded. Its
-credentials are those that DuckDB knows: the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, ... for S3, and
-DuckDB's persistent secrets for that and everything else.
+credentials are those that DuckDB knows: the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, ... for S3,
+and DuckDB's persistent secrets for that and everything else.
 """
 
 from __future__ import annotations

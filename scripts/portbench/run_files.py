@@ -34,14 +34,14 @@ _PART = {"runs": "new_runs", "results": "part_results", "samples": "new_samples"
 
 @dataclass(frozen=True)
 class Given:
-    """A file that may be a run file. ``path``: where its bytes lie; ``name``: what messages call it, a path or a URL."""
+    """A file that may be a run file. ``path``: where its bytes lie; ``name``: what messages call it, path or URL."""
 
     path: Path
     name: str
     sha256: str
     size_bytes: int
     is_named: bool
-    """Whether it was given by itself: then it must be a run file. In a folder others may lie too."""
+    """Whether it was given by itself: then it must be a run file."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Listing:
 
 
 def list_files(paths: Iterable[str], downloads: Path) -> list[Listing]:
-    """The files that each path stands for: a file, folder, glob or URL. What lies elsewhere is fetched to ``downloads``.
+    """The files that each path (of a file or folder, glob, URL) stands for. What is elsewhere is put into ``downloads``.
 
     Raises BadInput where a path holds nothing that could be a run file, StorageFailed where one cannot be read.
     """
@@ -139,7 +139,7 @@ def write_run_files(files: Sequence[Given], tables: Path, threads: int = 0) -> l
                 is_run = document.kind == "run"
                 taken.append(_source(file.name, document) if is_run else None)
                 if is_run:
-                    longest = max(longest, *_write_lines(number, document, head_file, line_file))
+                    longest = max(longest, _write_lines(number, document, head_file, line_file))
         if any(taken):
             with connect(Path(folder, "spill"), threads) as connection:
                 _write_part(connection, heads, lines, longest, tables)
@@ -179,14 +179,17 @@ def _source(name: str, document: Document) -> Source:
     )
 
 
-def _write_lines(number: int, document: Document, heads: IO[bytes], lines: IO[bytes]) -> Iterator[int]:
-    """Writes one run file; the length of each line."""
+def _write_lines(number: int, document: Document, heads: IO[bytes], lines: IO[bytes]) -> int:
+    """Writes one run file; the length of its longest line in bytes."""
     head = {key: value for key, value in document.data.items() if key != "results"}
-    head |= {"run_file": number, "sha256": document.sha256}
-    yield heads.write(orjson.dumps(head, option=orjson.OPT_APPEND_NEWLINE))
-    for result in document.data["results"]:
-        result["run_file"] = number
-        yield lines.write(orjson.dumps(result, option=orjson.OPT_APPEND_NEWLINE))
+    head["sha256"] = document.sha256
+    rows = [head, *document.data["results"]]
+    for row in rows:
+        row["run_file"] = number
+    written = [orjson.dumps(row) for row in rows]
+    heads.write(written[0] + b"\n")
+    lines.write(b"\n".join(written[1:]) + b"\n")
+    return max(map(len, written)) + 1
 
 
 def _write_part(connection: duckdb.DuckDBPyConnection, heads: Path, lines: Path, longest: int, tables: Path) -> None:

@@ -2,8 +2,8 @@
 
     <tables>/<table>/<part>.parquet     runs, results, samples, functions: each in parts, the same for all four
 
-A part is never changed; the order of parts, and how many there are, means nothing. Studies up to version 3 have one file a
-table, ``<tables>/<table>.parquet``, and no table functions.
+A part is never changed; the order of parts, and how many there are, means nothing. Studies up to version 3 have one
+file for each table, ``<tables>/<table>.parquet``, and no table functions.
 """
 
 from __future__ import annotations
@@ -80,12 +80,11 @@ def require_tables(tables: Path) -> None:
     """Raises BadInput where a table is missing."""
     for table in TABLES:
         if table not in _SINCE_VERSION_4 and not files_of(tables, table):
-            raise BadInput(f"{shown(tables / table)}.parquet is missing", AGAIN)
+            raise BadInput(f"{shown(tables / table)} is missing", AGAIN)
 
 
 def show_tables(connection: duckdb.DuckDBPyConnection, tables: Path, only: TargetKey | None = None) -> None:
-    """Makes the tables the views runs, results, samples (a row for each raw sample), timed_calls (one for each timed call)
-    and listed_functions.
+    """Makes the tables the views runs, results, timed_calls, samples (a row for each raw sample) and listed_functions.
 
     With ``only`` they hold the rows of that one alone, and other parts are not looked into. What a table of an older
     version has no column for is null. Raises BadInput where one is missing or damaged.
@@ -101,7 +100,7 @@ def show_tables(connection: duckdb.DuckDBPyConnection, tables: Path, only: Targe
                 parts = _parts_with(connection, files, only)
             _show_rows(connection, table, columns, only)
         except duckdb.Error as error:
-            raise BadInput(f"{shown(tables / table)}.parquet is missing or damaged: {error}", AGAIN) from error
+            raise BadInput(f"{shown(tables / table)} is missing or damaged: {error}", AGAIN) from error
     connection.execute(statements("shown_tables"))
 
 
@@ -166,9 +165,15 @@ def link_parts(old: Path, new: Path) -> None:
 
 def _small_parts(tables: Path) -> list[str]:
     """The names of the parts to put together: those with few rows, once there are many of them."""
+    files = [str(file) for file in files_of(tables, "results")]
+    if len(files) < _MOST_SMALL:
+        return []
     with connect() as connection:
         query = "SELECT file_name, num_rows FROM parquet_file_metadata(?)"
-        rows = connection.execute(query, [[str(file) for file in files_of(tables, "results")]]).fetchall()
+        try:
+            rows = connection.execute(query, [files]).fetchall()
+        except duckdb.Error as error:
+            raise BadInput(f"{shown(tables / 'results')} is missing or damaged: {error}", AGAIN) from error
     small = sorted(Path(name).name for name, count in rows if count < _SMALL_ROWS)
     return small if len(small) >= _MOST_SMALL else []
 

@@ -30,8 +30,8 @@ def command(paths: tuple[str, ...], study: Path, allow_drift: bool) -> None:
     Giving a file twice changes nothing, and the order does not matter. Each target is kept apart on each machine. Run
     files that contradict each other are refused, and the study stays as it was: two contents with one run_id, two
     manifests with one name, and drift. Drift is another image, Python or package of one target, wherever it ran;
-    another kernel or CPU of one machine; another device or driver of one target on one machine. --allow-drift merges it,
-    and the report shows it.
+    another kernel or CPU of one machine; another device or driver of one target on one machine. --allow-drift merges
+    it, and the report shows it.
 
     \b
     Examples:
