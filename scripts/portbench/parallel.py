@@ -35,4 +35,5 @@ def in_processes(function: Callable[..., Result], calls: Sequence[tuple[Any, ...
         except BrokenProcessPool as error:
             raise StorageFailed("a process was ended by the system", "Free some memory, then try again.") from error
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # Waits for those under way: they write where the caller is about to clean up.
+            pool.shutdown(wait=True, cancel_futures=True)

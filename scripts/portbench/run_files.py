@@ -67,7 +67,7 @@ class Listing:
 
 
 def list_files(paths: Iterable[str], downloads: Path) -> list[Listing]:
-    """The files that each path (of a file or folder, glob, URL) stands for. What is elsewhere is put into ``downloads``.
+    """The files that each path (of a file or folder, glob, URL) stands for. What is remote is put into ``downloads``.
 
     Raises BadInput where a path holds nothing that could be a run file, StorageFailed where one cannot be read.
     """

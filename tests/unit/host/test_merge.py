@@ -345,7 +345,7 @@ merge([sys.argv[2]], Path(sys.argv[3]))
 """
 
 
-# Of two parts of four tables: not all tables synced; all but the folder; study.json replaced and the old tables still there.
+# Two parts of four tables: nothing synced; all but the folder; study.json replaced, and the old tables still there.
 @pytest.mark.parametrize(("moment", "is_new"), [(1, False), (14, False), (15, True)])
 def test_a_killed_merge_leaves_a_whole_study(
     write: Write, make_run: Make, study: Path, moment: int, is_new: bool
