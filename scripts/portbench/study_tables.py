@@ -56,6 +56,8 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "preserve_insertion_order": "false",
+        # It would write its bar to stdout, between what a command prints.
+        "enable_progress_bar": "false",
     }
     if spill:
         config["temp_directory"] = str(spill)
