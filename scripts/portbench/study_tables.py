@@ -56,14 +56,15 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "preserve_insertion_order": "false",
-        # It would write its bar to stdout, between what a command prints.
-        "enable_progress_bar": "false",
     }
     if spill:
         config["temp_directory"] = str(spill)
     if threads:
         config["threads"] = threads
-    return duckdb.connect(config=config)
+    connection = duckdb.connect(config=config)
+    # The bar would go to stdout, between what a command prints.
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 @cache
