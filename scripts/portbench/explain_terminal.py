@@ -47,7 +47,9 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
     if row["phase"]:
         yield "stopped in", row["phase"].replace("_", " ")
     if row["category"]:
-        yield "category", row["category"].replace("_", " ")
+        yield "category", row["category"].replace("_", " ") + _overruled(row["overruled"])
+    if row["fingerprint"]:
+        yield "fingerprint", f"{row['fingerprint']}: {row['cause']}"
     if row["error_type"]:
         yield "error", f"{row['error_type']}: {row['error_message']}"
     for cause in row["error_causes"] or ():
@@ -65,6 +67,8 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
         yield "on the CPU", _again(row["control"])
     if row["strict"]:
         yield "in strict mode", _again(row["strict"])
+    if row["contaminated"]:
+        yield "after others", _again(row["contaminated"])
     if row["outcome"] != "skipped":
         yield "ran on", ", ".join([row["placement"], *(row["placement_evidence"] or ())])
     if row["host_operations"]:
@@ -167,6 +171,13 @@ def _image(environment: Row) -> str:
 
 def _each(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(texts))
+
+
+def _overruled(annotation: Row | None) -> str:
+    if not annotation:
+        return ""
+    link = f" ({annotation['link']})" if annotation["link"] else ""
+    return f", by hand: {annotation['reason']}{link}; {annotation['category']} by the rules"
 
 
 def _again(facts: Row) -> str:
