@@ -59,12 +59,15 @@ counted AS (
 SELECT *, status_of(passed, failed, flaky) AS status
 FROM counted;
 
--- As published: the mean of all first calls of the tests that were timed on both.
+-- As published: the mean of all first calls of the tests that were timed on both. Beside it the mean in which each test counts
+-- alike, however many calls it times.
 CREATE OR REPLACE TEMP VIEW cold_pairs AS
 SELECT
     function,
     sum(first.cold_ns) / sum(first.cold_calls) AS first_ns,
     sum(second.cold_ns) / sum(second.cold_calls) AS second_ns,
+    avg(first.cold_ns / first.cold_calls) AS first_by_test_ns,
+    avg(second.cold_ns / second.cold_calls) AS second_by_test_ns,
     count(*) AS tests
 FROM paired_tests
 WHERE timed_on_both
