@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from portbench.compare import Comparison, PairComparison
-from portbench.compare_facts import TestKey
+from portbench.compare_facts import Key
 from portbench.compare_outcomes import TestChange
 from portbench.printable import number
 
@@ -28,7 +28,7 @@ class Finding:
 
     condition: Condition
     pair: PairComparison
-    key: TestKey
+    key: Key
     message: str
 
 
@@ -68,7 +68,7 @@ def verdict(conditions: Iterable[Condition], comparison: Comparison) -> str:
     return f"failed on {', '.join(met)}" if met else ""
 
 
-Found = Iterable[tuple[TestKey, str]]
+Found = Iterable[tuple[Key, str]]
 
 
 def _read(text: str) -> Condition:

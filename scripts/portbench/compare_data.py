@@ -9,7 +9,7 @@ from typing import Any
 from portbench.analysis import Row
 from portbench.compare import Comparison, DevicesComparison, PairComparison
 from portbench.compare_conditions import Condition, findings
-from portbench.compare_facts import TestKey
+from portbench.compare_facts import Key
 from portbench.compare_outcomes import NotCompared, TestChange
 from portbench.compare_times import TestLatency, Times
 from portbench.intervals import Interval
@@ -130,7 +130,7 @@ def _not_compared(entries: Iterable[NotCompared]) -> list[Row]:
     return [{**_key(entry.key), "reason": entry.reason} for entry in entries]
 
 
-def _key(key: TestKey) -> Row:
+def _key(key: Key) -> Row:
     return {"function": key.function, "successor_of": key.successor_of or None, "test": key.test}
 
 

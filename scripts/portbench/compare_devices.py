@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from portbench.compare_facts import TestKey
+from portbench.compare_facts import Key
 from portbench.compare_noise import controlled
 from portbench.compare_outcomes import Outcomes
 from portbench.compare_times import Limits, Times
@@ -22,7 +22,7 @@ class LatencyDifference:
     """A test whose time changed by other factors on two devices. ``ratio_of_ratios``: that of the one over that of the
     other; above 1 the version made it slower there. ``interval`` is its 95 % interval, ``q`` adjusted as elsewhere."""
 
-    key: TestKey
+    key: Key
     ratio: float
     other_ratio: float
     ratio_of_ratios: float
@@ -41,9 +41,9 @@ class DeviceDifference:
 
     device: str
     other: str
-    failing_here_only: tuple[TestKey, ...]
-    failing_there_only: tuple[TestKey, ...]
-    failing_on_both: tuple[TestKey, ...]
+    failing_here_only: tuple[Key, ...]
+    failing_there_only: tuple[Key, ...]
+    failing_on_both: tuple[Key, ...]
     timed: int
     without_noise: int
     latencies: tuple[LatencyDifference, ...]
@@ -80,10 +80,10 @@ def difference(
     )
 
 
-def _uncertain(outcomes: Outcomes) -> set[TestKey]:
+def _uncertain(outcomes: Outcomes) -> set[Key]:
     """Tests of which it is not known whether they regressed on that device."""
     return {entry.key for entry in outcomes.not_compared}
 
 
-def _sorted(keys: Iterable[TestKey]) -> tuple[TestKey, ...]:
+def _sorted(keys: Iterable[Key]) -> tuple[Key, ...]:
     return tuple(sorted(keys))

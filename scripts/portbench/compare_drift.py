@@ -56,7 +56,7 @@ def _of_run(run: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     yield from (("variable", name, value) for name, value in environment["variables"].items())
     yield "runner", "code", str(environment["runner_commit"] or environment["runner_sha256"])[:12]
     yield "manifest", run["manifest"], run["manifest_sha256"][:12]
-    yield "manifest", "selection", sorted(run["selection"])
+    yield "manifest", "selection", sorted(run["selection"] or ())
     yield from (("protocol", name, run[name]) for name in _PROTOCOL)
 
 

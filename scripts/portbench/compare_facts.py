@@ -14,7 +14,7 @@ from portbench.sides import Side
 from portbench.study import statements
 
 
-class TestKey(NamedTuple):
+class Key(NamedTuple):
     """What the tests of two sides are matched by. ``successor_of``: '' unless tried in place of that function."""
 
     function: str
@@ -49,6 +49,9 @@ class TestFacts:
     is_unproven: bool
     samples: Mapping[str, Samples]
 
+    # pytest collects classes of this name; this one is none of its tests.
+    __test__ = False
+
 
 @dataclass(frozen=True)
 class SideFacts:
@@ -58,9 +61,9 @@ class SideFacts:
     """
 
     side: Side
-    tests: Mapping[TestKey, TestFacts]
+    tests: Mapping[Key, TestFacts]
     run_files: tuple[Row, ...]
-    with_other_sync: frozenset[TestKey]
+    with_other_sync: frozenset[Key]
 
     @property
     def runs(self) -> int:
@@ -93,12 +96,12 @@ def read_side(connection: duckdb.DuckDBPyConnection, side: Side) -> SideFacts:
     return SideFacts(side, tests, tuple(_run_files(connection, side)), _with_other_sync(connection, side))
 
 
-def _samples(connection: duckdb.DuckDBPyConnection) -> Mapping[TestKey, Mapping[str, Samples]]:
-    found: dict[TestKey, dict[str, dict[int, dict[Run, list[float]]]]] = {}
+def _samples(connection: duckdb.DuckDBPyConnection) -> Mapping[Key, Mapping[str, Samples]]:
+    found: dict[Key, dict[str, dict[int, dict[Run, list[float]]]]] = {}
     for function, former, test, protocol, call, run_id, run, ns in connection.sql(
         statements("compare_times")
     ).fetchall():
-        calls = found.setdefault(TestKey(function, former, test), {}).setdefault(protocol, {})
+        calls = found.setdefault(Key(function, former, test), {}).setdefault(protocol, {})
         calls.setdefault(call, {})[run_id, run] = ns
     return found
 
@@ -115,16 +118,16 @@ def _run_files(connection: duckdb.DuckDBPyConnection, side: Side) -> list[Row]:
     return [row | {"environment": json.loads(row["environment"])} for row in rows]
 
 
-def _with_other_sync(connection: duckdb.DuckDBPyConnection, side: Side) -> frozenset[TestKey]:
+def _with_other_sync(connection: duckdb.DuckDBPyConnection, side: Side) -> frozenset[Key]:
     query = (
         "SELECT DISTINCT function, successor_of, test FROM verdicts"
         " WHERE (framework, version, device, machine) = (?, ?, ?, ?) AND sync <> ?"
     )
-    return frozenset(TestKey(*row) for row in connection.execute(query, side.key).fetchall())
+    return frozenset(Key(*row) for row in connection.execute(query, side.key).fetchall())
 
 
-def _key(row: Row) -> TestKey:
-    return TestKey(row["function"], row["successor_of"], row["test"])
+def _key(row: Row) -> Key:
+    return Key(row["function"], row["successor_of"], row["test"])
 
 
 def _first_line(text: str) -> str:

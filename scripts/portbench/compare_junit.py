@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from portbench.compare import Comparison, PairComparison
 from portbench.compare_conditions import Condition, Finding, findings
-from portbench.compare_facts import TestKey
+from portbench.compare_facts import Key
 from portbench.printable import printable
 
 
@@ -23,7 +23,7 @@ def junit(comparison: Comparison, conditions: Iterable[Condition]) -> str:
 
 
 def _suite(pair: PairComparison, findings: Iterable[Finding]) -> ElementTree.Element:
-    found: dict[TestKey, list[Finding]] = {}
+    found: dict[Key, list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.key, []).append(finding)
     skipped = {entry.key: entry.reason for entry in pair.outcomes.not_compared if entry.key not in found}

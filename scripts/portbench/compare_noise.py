@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -43,11 +44,11 @@ class Change:
     @property
     def p(self) -> float:
         """How probable so great a change would be, in either direction, if there were none: Student's t."""
-        return float(2 * stats.t.sf(abs(self.log_ratio) / self.error, self.degrees))
+        return float(2 * special.stdtr(self.degrees, -abs(self.log_ratio) / self.error))
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """The interval of the ratio."""
-        margin = float(stats.t.ppf((1 + confidence) / 2, self.degrees)) * self.error
+        margin = float(special.stdtrit(self.degrees, (1 + confidence) / 2)) * self.error
         # With next to no degrees of freedom the margin is beyond any float.
         return math.exp(max(self.log_ratio - margin, -700)), math.exp(min(self.log_ratio + margin, 700))
 
@@ -78,19 +79,21 @@ def change(first: Sequence[float], second: Sequence[float], noise: Noise | None)
 
 def mean_log(values: Iterable[float]) -> float:
     """The logarithm of the geometric mean of positive values."""
-    return float(np.mean(np.log(list(values))))
+    return fmean(map(math.log, values))
 
 
 def mann_whitney(pairs: Mapping[int, tuple[Sequence[float], Sequence[float]]]) -> dict[int, float]:
     """Mann-Whitney's U test of each pair of samples, two-sided: p by the key of the pair.
 
-    Pairs of the same sizes are tested together: one by one, most of the time goes into checking arguments.
+    Pairs of the same sizes are tested together: one by one, most of the time goes into checking arguments. Those with
+    ties apart from the others: SciPy calculates all of a call exactly, or none.
     """
-    by_size: dict[tuple[int, int], list[int]] = {}
+    alike: dict[tuple[int, int, bool], list[int]] = {}
     for key, (first, second) in pairs.items():
-        by_size.setdefault((len(first), len(second)), []).append(key)
+        has_ties = len({*first, *second}) < len(first) + len(second)
+        alike.setdefault((len(first), len(second), has_ties), []).append(key)
     found: dict[int, float] = {}
-    for keys in by_size.values():
+    for keys in alike.values():
         firsts, seconds = (np.array([pairs[key][side] for key in keys]) for side in (0, 1))
         # Samples that are all equal have no rank: they tell nothing apart.
         ps: np.ndarray[Any, Any] = np.nan_to_num(stats.mannwhitneyu(firsts, seconds, axis=1).pvalue, nan=1.0)
@@ -112,7 +115,7 @@ def _pooled(sides: Sequence[Sequence[float]]) -> Noise | None:
     degrees = sum(len(times) - 1 for times in sides)
     if not degrees:
         return None
-    squares = sum(float(np.var(np.log(times))) * len(times) for times in sides)
+    squares = sum((math.log(time) - mean) ** 2 for times in sides for mean in [mean_log(times)] for time in times)
     return Noise(max(squares / degrees, LEAST_NOISE**2), degrees)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from portbench.compare_facts import SideFacts, TestFacts, TestKey
+from portbench.compare_facts import Key, SideFacts, TestFacts
 
 NAMES = ("the first", "the second")
 
@@ -14,7 +14,7 @@ NAMES = ("the first", "the second")
 class TestChange:
     """A test of which something is other on the second side: ``before`` and ``after`` in words, and the evidence."""
 
-    key: TestKey
+    key: Key
     before: str
     after: str
     evidence: str = ""
@@ -35,7 +35,7 @@ class FunctionChange:
 class NotCompared:
     """A test that cannot be compared, and why."""
 
-    key: TestKey
+    key: Key
     reason: str
 
 
@@ -48,7 +48,7 @@ class Outcomes:
     compared and fail on the second side.
     """
 
-    keys: frozenset[TestKey]
+    keys: frozenset[Key]
     compared: int
     new_failures: tuple[TestChange, ...]
     new_passes: tuple[TestChange, ...]
@@ -58,7 +58,7 @@ class Outcomes:
     flaky: tuple[TestChange, ...]
     not_run: tuple[TestChange, ...]
     functions: tuple[FunctionChange, ...]
-    failing: frozenset[TestKey]
+    failing: frozenset[Key]
     not_compared: tuple[NotCompared, ...]
 
     @property
@@ -100,7 +100,7 @@ def outcomes(first: SideFacts, second: SideFacts) -> Outcomes:
     )
 
 
-def absence(key: TestKey, first: SideFacts, second: SideFacts) -> str:
+def absence(key: Key, first: SideFacts, second: SideFacts) -> str:
     """Why a test that one side or both did not run cannot be compared; '' where both ran it."""
     for name, facts in zip(NAMES, (first, second), strict=True):
         test = facts.tests.get(key)
@@ -112,27 +112,25 @@ def absence(key: TestKey, first: SideFacts, second: SideFacts) -> str:
     return ""
 
 
-def _with_verdicts(
-    pairs: Mapping[TestKey, tuple[TestFacts, TestFacts]], before: str, after: str
-) -> Iterator[TestChange]:
+def _with_verdicts(pairs: Mapping[Key, tuple[TestFacts, TestFacts]], before: str, after: str) -> Iterator[TestChange]:
     for key, (first, second) in pairs.items():
         if (first.verdict, second.verdict) == (before, after):
             yield TestChange(key, _told(first), _told(second), second.evidence or first.evidence)
 
 
-def _wrong(pairs: Mapping[TestKey, tuple[TestFacts, TestFacts]]) -> Iterator[TestChange]:
+def _wrong(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[TestChange]:
     for key, (first, second) in pairs.items():
         if second.is_wrong and not first.is_wrong and first.verdict != "skipped":
             yield TestChange(key, _told(first), _told(second), second.evidence)
 
 
-def _categories(pairs: Mapping[TestKey, tuple[TestFacts, TestFacts]]) -> Iterator[TestChange]:
+def _categories(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[TestChange]:
     for key, (first, second) in pairs.items():
         if (first.verdict, second.verdict) == ("failed", "failed") and first.categories != second.categories:
             yield TestChange(key, _told(first), _told(second), second.evidence)
 
 
-def _placements(pairs: Mapping[TestKey, tuple[TestFacts, TestFacts]]) -> Iterator[TestChange]:
+def _placements(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[TestChange]:
     for key, (first, second) in pairs.items():
         both = (first.placement, second.placement)
         if (
@@ -151,7 +149,7 @@ def _not_run(first: SideFacts, second: SideFacts) -> Iterator[TestChange]:
             yield TestChange(key, "passed", told, after.skip_reason if after else "")
 
 
-def _functions(pairs: Mapping[TestKey, tuple[TestFacts, TestFacts]]) -> Iterator[FunctionChange]:
+def _functions(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[FunctionChange]:
     verdicts: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for key, (first, second) in pairs.items():
         verdicts.setdefault((key.function, key.successor_of), []).append((first.verdict, second.verdict))
@@ -179,9 +177,9 @@ def _flaky(first: TestFacts, second: TestFacts) -> str:
 
 
 def _told(test: TestFacts) -> str:
-    """A test in a word or two: passed, or the categories of its failures."""
-    words = "wrong values" if test.is_wrong else ", ".join(test.categories).replace("_", " ")
-    return "passed" if test.verdict == "passed" else words or test.verdict
+    """A test in a few words: passed, or failed and the categories of its failures."""
+    why = "wrong values" if test.is_wrong else ", ".join(test.categories).replace("_", " ")
+    return f"{test.verdict} ({why})" if why else test.verdict
 
 
 def _runs(test: TestFacts) -> str:

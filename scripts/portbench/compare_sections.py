@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from portbench.compare import Comparison, DevicesComparison, PairComparison
 from portbench.compare_drift import Drift
-from portbench.compare_facts import TestKey
+from portbench.compare_facts import Key
 from portbench.compare_noise import least_p
 from portbench.compare_outcomes import TestChange
 from portbench.compare_sides import Unpaired
@@ -84,7 +84,7 @@ def _drift(changes: Sequence[Drift]) -> Section:
 
 
 def _what(change: Drift) -> str:
-    return change.name if change.kind in ("machine", "protocol") else f"{change.kind}: {change.name}".replace("_", " ")
+    return (change.kind if change.kind == change.name else f"{change.kind}: {change.name}").replace("_", " ")
 
 
 def _values(values: Sequence[str]) -> str:
@@ -158,9 +158,9 @@ def _times(both: Sequence[Times], limits: Limits) -> Section:
 def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
     yield (
         "Of the tests that passed in every run and were timed on both sides. Slower, faster: by "
-        f"{100 * limits.effect:g} % at least and more than noise, by Mann-Whitney's test of the samples and by how much "
-        f"runs of one side differ from one another; at most {100 * limits.alpha:g} % of them are expected to be false "
-        "(Benjamini and Hochberg, over the tests of a protocol). Unclear: as great a change, which noise may explain. "
+        f"{100 * limits.effect:g} % at least and more than noise, by Mann-Whitney's test of the samples and by how "
+        f"much runs of one side differ; at most {100 * limits.alpha:g} % of them are expected to be false (Benjamini and "
+        "Hochberg, over the tests of a protocol). Unclear: as great a change, which noise may explain. "
         "The interval of the geometric mean is over tests: what moves all of them alike is not in it."
     )
     steady = both[0].tests
@@ -271,7 +271,7 @@ def _unpaired(unpaired: Iterable[Unpaired]) -> Section:
     return Section("In one study only", ("target",), (), ("study", "why"), rows)
 
 
-def _names(key: TestKey) -> tuple[str, str]:
+def _names(key: Key) -> tuple[str, str]:
     return _named(key.function, key.successor_of), key.test
 
 

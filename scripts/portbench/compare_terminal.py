@@ -17,5 +17,7 @@ _MOST_ROWS = 50
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """Each pair of targets: what else differs, what changed, times, what could not be compared; then devices."""
     for part in parts(comparison, _MOST_ROWS):
-        console.print(Rule(Text(printable(part.title), "bold"), align="left", style="bright_black"))
+        console.print(Rule(style="bright_black"))
+        console.print(Text(printable(part.title), "bold"))
+        console.print()
         print_sections(part.sections, console)

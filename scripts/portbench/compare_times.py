@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from portbench.compare_facts import Run, Samples, SideFacts, TestFacts, TestKey
+from portbench.compare_facts import Key, Run, Samples, SideFacts, TestFacts
 from portbench.compare_noise import Change, change, controlled, least_p, mann_whitney, mean_log, noise_of
 from portbench.compare_outcomes import NAMES, NotCompared, absence
 from portbench.intervals import Interval, bootstrap_ratio
@@ -41,7 +41,7 @@ class TestLatency:
     effect) or unclear (not sure).
     """
 
-    key: TestKey
+    key: Key
     first_ns: float
     second_ns: float
     ratio: float
@@ -83,7 +83,7 @@ class Times:
 
 def times(first: SideFacts, second: SideFacts, protocol: str, limits: Limits) -> Times:
     """Compares the times of one protocol, ``cold`` or ``steady``, of the tests that passed in every run on both."""
-    shared: dict[TestKey, tuple[Samples, Samples]] = {}
+    shared: dict[Key, tuple[Samples, Samples]] = {}
     left_out = []
     for key in sorted(first.tests.keys() | second.tests.keys()):
         reason = _not_comparable(key, first, second, protocol)
@@ -91,7 +91,7 @@ def times(first: SideFacts, second: SideFacts, protocol: str, limits: Limits) ->
             left_out.append(NotCompared(key, reason))
         else:
             shared[key] = (first.tests[key].samples[protocol], second.tests[key].samples[protocol])
-    tests = _latencies(shared, limits)
+    tests = _latencies(shared, protocol, limits)
     ratios = [test.ratio for test in tests]
     return Times(
         protocol=protocol,
@@ -103,7 +103,7 @@ def times(first: SideFacts, second: SideFacts, protocol: str, limits: Limits) ->
     )
 
 
-def _not_comparable(key: TestKey, first: SideFacts, second: SideFacts, protocol: str) -> str:
+def _not_comparable(key: Key, first: SideFacts, second: SideFacts, protocol: str) -> str:
     """Why the times of a test cannot be compared, or ''."""
     reason = absence(key, first, second)
     if reason:
@@ -135,11 +135,13 @@ def _not_timed(name: str, test: TestFacts, protocol: str) -> str:
     return f"other protocol: {others}, not {protocol} on {name}" if others else f"not timed on {name}"
 
 
-def _latencies(shared: Mapping[TestKey, tuple[Samples, Samples]], limits: Limits) -> tuple[TestLatency, ...]:
+def _latencies(shared: Mapping[Key, tuple[Samples, Samples]], protocol: str, limits: Limits) -> tuple[TestLatency, ...]:
     by_runs = [(_times_of_runs(first), _times_of_runs(second)) for first, second in shared.values()]
     noises = noise_of(by_runs)
     changes = [change(first, second, noise) for (first, second), noise in zip(by_runs, noises, strict=True)]
-    ps = _ps(list(shared.values()), changes, limits)
+    # A first call happens once a run: of the cold times each run is one sample, however many calls it timed.
+    samples = by_runs if protocol == "cold" else [_pooled(*sides) for sides in shared.values()]
+    ps = _ps(samples, changes, limits)
     qs = dict(zip(ps, controlled(list(ps.values())), strict=True))
     found = []
     for place, (key, (first, second)) in enumerate(zip(shared, by_runs, strict=True)):
@@ -169,17 +171,14 @@ def _latencies(shared: Mapping[TestKey, tuple[Samples, Samples]], limits: Limits
 
 
 def _ps(
-    samples: Sequence[tuple[Samples, Samples]], changes: Sequence[Change | None], limits: Limits
+    samples: Sequence[tuple[Sequence[float], Sequence[float]]], changes: Sequence[Change | None], limits: Limits
 ) -> dict[int, float]:
     """p by the place of the test; none where Mann-Whitney's test could not be sure of anything with so few samples."""
-    pairs = {}
-    for place, (first, second) in enumerate(samples):
-        pooled = _pooled(first, first), _pooled(second, first)
-        if least_p(*map(len, pooled)) <= limits.alpha:
-            pairs[place] = pooled
-    by_samples = mann_whitney(pairs)
+    enough = {
+        place: sides for place, sides in enumerate(samples) if least_p(*(len(side) for side in sides)) <= limits.alpha
+    }
     by_runs = {place: found.p for place, found in enumerate(changes) if found}
-    return {place: max(p, by_runs.get(place, 0)) for place, p in sorted(by_samples.items())}
+    return {place: max(p, by_runs.get(place, 0)) for place, p in sorted(mann_whitney(enough).items())}
 
 
 def _times_of_runs(samples: Samples) -> list[float]:
@@ -191,12 +190,11 @@ def _whole_runs(samples: Samples) -> list[Run]:
     return sorted(set.intersection(*(set(by_run) for by_run in samples.values())))
 
 
-def _pooled(samples: Samples, first: Samples) -> list[float]:
+def _pooled(first: Samples, second: Samples) -> tuple[list[float], list[float]]:
     """The samples of all calls and runs together, each as a multiple of its call's median on the first side."""
-    return [
-        ns / scale
-        for call, by_run in samples.items()
-        for scale in [median([ns for found in first[call].values() for ns in found])]
-        for found in by_run.values()
-        for ns in found
-    ]
+    scales = {call: median([ns for found in by_run.values() for ns in found]) for call, by_run in first.items()}
+    return _scaled(first, scales), _scaled(second, scales)
+
+
+def _scaled(samples: Samples, scales: Mapping[int, float]) -> list[float]:
+    return [ns / scales[call] for call, by_run in samples.items() for found in by_run.values() for ns in found]
