@@ -60,11 +60,13 @@ def verdict(conditions: Iterable[Condition], comparison: Comparison) -> str:
     """One line that says which conditions are met, in how many tests; '' where none is."""
     met = []
     for condition in conditions:
-        tests = len(findings(condition, comparison))
+        found = findings(condition, comparison)
         gone = sum(each.is_first for each in comparison.unpaired) if condition.name == "not-run" else 0
-        counts = [number(count, noun) for count, noun in ((tests, "test"), (gone, "target")) if count]
-        if counts:
-            met.append(f"{condition} ({', '.join(counts)})")
+        told = [number(count, noun) for count, noun in ((len(found), "test"), (gone, "target")) if count]
+        if condition.name == "slower" and not all(finding.pair.steady.covers_runs for finding in found):
+            told.append("one run on each side")
+        if told:
+            met.append(f"{condition} ({', '.join(told)})")
     return f"failed on {', '.join(met)}" if met else ""
 
 

@@ -159,8 +159,8 @@ def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
     yield (
         "Of the tests that passed in every run and were timed on both sides. Slower, faster: by "
         f"{100 * limits.effect:g} % at least and more than noise, by Mann-Whitney's test of the samples and by how "
-        f"much runs of one side differ; at most {100 * limits.alpha:g} % of them are expected to be false (Benjamini and "
-        "Hochberg, over the tests of a protocol). Unclear: as great a change, which noise may explain. "
+        f"much runs of one side differ; at most {100 * limits.alpha:g} % of them are expected to be false (Benjamini "
+        "and Hochberg, over the tests of a protocol). Unclear: as great a change, which noise may explain. "
         "The interval of the geometric mean is over tests: what moves all of them alike is not in it."
     )
     steady = both[0].tests

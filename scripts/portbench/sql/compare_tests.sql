@@ -32,7 +32,10 @@ SELECT
     min(coalesce(reason, error_message, '')) FILTER (NOT is_failure AND outcome <> 'passed') AS skip_reason,
     coalesce(bool_or(category = 'unavailable'), false) AS is_unavailable,
     -- Of the first run that failed.
-    arg_min(coalesce(error_type || ': ' || error_message, reason, exit_signal, outcome), run) FILTER (is_failure) AS evidence,
+    arg_min(
+        coalesce(error_type || ': ' || ltrim(error_message, chr(9) || chr(10) || chr(13) || ' '), reason, exit_signal, outcome),
+        run
+    ) FILTER (is_failure) AS evidence,
     coalesce(bool_or(NOT proof.passed), false) AS is_unproven
 FROM (SELECT *, unnest(coalesce(nullif(host_operations, []), [NULL])) AS operation FROM of_side)
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
