@@ -79,7 +79,7 @@ def change(first: Sequence[float], second: Sequence[float], noise: Noise | None)
 
 def mean_log(values: Iterable[float]) -> float:
     """The logarithm of the geometric mean of positive values."""
-    return fmean(map(math.log, values))
+    return fmean([math.log(value) for value in values])
 
 
 def mann_whitney(pairs: Mapping[int, tuple[Sequence[float], Sequence[float]]]) -> dict[int, float]:

@@ -94,14 +94,14 @@ def _values(values: Sequence[str]) -> str:
 def _summary(pair: PairComparison) -> Section:
     found = pair.outcomes
     rows = [
-        ("compared", found.compared, None),
+        ("were compared", found.compared, None),
         ("newly failing", len(found.new_failures), len(found.newly_failing)),
         ("newly passing", len(found.new_passes), len(found.newly_passing)),
         ("new wrong values", len(found.new_wrong), _of_functions(found.new_wrong)),
         ("passed before, not run now", len(found.not_run), _of_functions(found.not_run)),
         ("fail for another reason", len(found.categories), _of_functions(found.categories)),
         ("other placement", len(found.placements), _of_functions(found.placements)),
-        ("flaky", len(found.flaky), _of_functions(found.flaky)),
+        ("flaky on a side", len(found.flaky), _of_functions(found.flaky)),
         ("not comparable", len(found.not_compared), len({entry.key[:2] for entry in found.not_compared})),
     ]
     cells = tuple(
@@ -111,6 +111,8 @@ def _summary(pair: PairComparison) -> Section:
         "Tests that passed in every run, or in none, on both sides. A function is newly failing if all of these passed "
         "before, newly passing if all pass now."
     )
+    if min(pair.first_runs, pair.second_runs) == 1:
+        note += " With one run of a side, a flaky test looks like any other: a new failure may be one."
     return Section("What changed", ("what",), ("tests", "functions"), (), cells, note)
 
 
@@ -141,7 +143,7 @@ def _times(both: Sequence[Times], limits: Limits) -> Section:
             NOTHING if times.ratio is None else significant(times.ratio),
             _interval(times.interval),
             NOTHING if times.median_ratio is None else significant(times.median_ratio),
-            *(f"{len(times.found(verdict)):,}" for verdict in ("slower", "faster", "unclear")),
+            *_counts(times),
         )
         for times in both
     )
@@ -153,6 +155,12 @@ def _times(both: Sequence[Times], limits: Limits) -> Section:
         rows,
         " ".join(_notes(both, limits)),
     )
+
+
+def _counts(times: Times) -> Iterator[str]:
+    """How many tests are slower, faster, unclear; dashes where nothing could be said of any."""
+    for verdict in ("slower", "faster", "unclear"):
+        yield f"{len(times.found(verdict)):,}" if any(test.q is not None for test in times.tests) else NOTHING
 
 
 def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:

@@ -145,29 +145,30 @@ def _latencies(shared: Mapping[Key, tuple[Samples, Samples]], protocol: str, lim
     qs = dict(zip(ps, controlled(list(ps.values())), strict=True))
     found = []
     for place, (key, (first, second)) in enumerate(zip(shared, by_runs, strict=True)):
-        log_ratio = mean_log(second) - mean_log(first)
-        q = qs.get(place)
-        is_large = abs(log_ratio) >= math.log1p(limits.effect)
-        is_sure = q is not None and q <= limits.alpha
+        before, after = mean_log(first), mean_log(second)
         found.append(
             TestLatency(
                 key=key,
-                first_ns=math.exp(mean_log(first)),
-                second_ns=math.exp(mean_log(second)),
-                ratio=math.exp(log_ratio),
+                first_ns=math.exp(before),
+                second_ns=math.exp(after),
+                ratio=math.exp(after - before),
                 first_runs=len(first),
                 second_runs=len(second),
                 change=changes[place],
                 p=ps.get(place),
-                q=q,
-                verdict=("slower" if log_ratio > 0 else "faster")
-                if is_large and is_sure
-                else "unclear"
-                if is_large
-                else "similar",
+                q=qs.get(place),
+                verdict=_verdict(after - before, qs.get(place), limits),
             )
         )
     return tuple(found)
+
+
+def _verdict(log_ratio: float, q: float | None, limits: Limits) -> str:
+    if abs(log_ratio) < math.log1p(limits.effect):
+        return "similar"
+    if q is None or q > limits.alpha:
+        return "unclear"
+    return "slower" if log_ratio > 0 else "faster"
 
 
 def _ps(
