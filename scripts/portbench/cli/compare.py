@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,13 @@ def _conditions(_: click.Context, __: click.Parameter, text: str | None) -> tupl
         raise click.BadParameter(str(error)) from None
 
 
+def _effect(_: click.Context, __: click.Parameter, percent: float) -> float:
+    # A range lets nan through, which compares with nothing.
+    if not math.isfinite(percent):
+        raise click.BadParameter("expected a number of percent")
+    return percent / 100
+
+
 @cli.command(
     "compare",
     epilog="\b\nConditions of --fail-on:\n" + "\n".join(f"  {name:<12} {what}" for name, what in CONDITIONS.items()),
@@ -44,6 +52,7 @@ def _conditions(_: click.Context, __: click.Parameter, text: str | None) -> tupl
 )
 @click.option(
     "--min-effect",
+    callback=_effect,
     type=click.FloatRange(min=0),
     default=5.0,
     show_default=True,
@@ -99,7 +108,7 @@ def command(
 
     Exit status: 0; 1 a condition of --fail-on is met; 2 wrong input; 4 nothing could be compared.
     """
-    found = compare(first, second, study, sync or "", Limits(effect=min_effect / 100))
+    found = compare(first, second, study, sync or "", Limits(effect=min_effect))
     failed = verdict(conditions, found)
     if markdown_file:
         write_text(markdown_file, markdown(found, failed))

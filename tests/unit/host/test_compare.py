@@ -342,6 +342,13 @@ def test_an_unknown_condition_is_a_usage_error_that_lists_the_known(condition: s
     assert "new-failure, new-wrong, not-run, category, placement" in said or "a factor above 1" in said
 
 
+@pytest.mark.parametrize("percent", ["nan", "inf", "-1", "x"])
+def test_a_minimum_effect_is_a_number(percent: str, portbench: Command) -> None:
+    result = portbench("compare", "a", "b", "--min-effect", percent)
+    assert result.exit_code == 2
+    assert "--min-effect" in result.stderr
+
+
 def test_a_flaky_test_fails_no_job(versions: Callable[..., Path], make_result: Make, portbench: Command) -> None:
     steady = thrice(make_result, "torch.cat", "b")
     flaky = [make_result("torch.cat", "a", 1), make_result("torch.cat", "a", 2, outcome="failed")]
