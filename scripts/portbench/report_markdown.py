@@ -98,3 +98,14 @@ def _plain(text: str) -> str:
     """Text without any meaning to Markdown, HTML in it and links included, for a place within a line."""
     escaped = re.sub(r"[\\`*_{}\[\]|~$]|(?<=www)\.|:(?=//)", r"\\\g<0>", printable(shortened(text, 300)))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def sections_as_markdown(sections: Iterable[Section], level: int) -> Iterator[str]:
+    """The lines of tables that stand in no report, their titles at a level of headings."""
+    for section in sections:
+        yield from _section(section, level)
+
+
+def plain(text: str) -> str:
+    """Text that others wrote, without any meaning to Markdown, for a place within a line."""
+    return _plain(text)
