@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from portbench.markdown_text import code, plain, table
 from portbench.report_figures import NOTHING
 from portbench.tables_model import Cell, Column, Group, Table
+
+_FILES = (("Markdown", "md"), ("CSV", "csv"), ("LaTeX", "tex"))
 
 
 def as_markdown(shown: Table) -> str:
@@ -43,3 +45,13 @@ def _cell(column: Column, cell: Cell) -> str:
     if isinstance(cell, str):
         return code(cell) if column.is_code else plain(cell)
     return column.shown(cell) if column.shown else str(cell)
+
+
+def index(tables: Sequence[Table], absent: Sequence[str]) -> str:
+    """A document that lists the tables with their files, and says why others are ``absent``."""
+    lines = ["# Tables", ""]
+    for shown in tables:
+        files = ", ".join(f"[{kind}]({shown.file_stem}.{ending})" for kind, ending in _FILES)
+        lines.append(f"- {plain(shown.heading)}: {files}")
+    lines += ["", *(f"- {plain(why)}" for why in absent)] if absent else []
+    return "\n".join([*lines, ""])

@@ -14,17 +14,18 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from portbench.left_out import LeftOut
 from portbench.printable import printable
 from portbench.tables_csv import as_csv
 from portbench.tables_latex import as_latex, escaped
 from portbench.tables_markdown import as_markdown
-from portbench.tables_model import Column, Group, Table, fixed, left_out, signed, without_empty_columns
+from portbench.tables_model import Column, Group, Table, fixed, notes_of, signed, without_empty_columns
 
 COLUMNS = (
     Column("function", "function", is_code=True),
     Column("reason", "reason"),
-    Column("gpu_ms", "gpu ms", fixed(3)),
-    Column("difference_percent", "difference %", signed(1)),
+    Column("gpu_ms", "gpu ms", fixed(3), is_optional=True),
+    Column("difference_percent", "difference %", signed(1), is_optional=True),
 )
 HOSTILE = (
     "=cmd|'\\input{/etc/passwd}'!A0 $x$ 50% #1 a_b^c~d {e} \x1b[2J\u202e<script>[l](https://evil.example)\n"
@@ -119,9 +120,9 @@ def test_hostile_text_means_nothing_to_markdown() -> None:
 
 def test_a_note_is_never_cut() -> None:
     names = [f"fake.function_{place}" for place in range(200)]
-    text = as_markdown(table(Group(ROWS, (), left_out("function", [(name, "why") for name in names]))))
-    assert "Left out, why: 200 functions: fake.function\\_0, " in text
-    assert "fake.function\\_199." in text
+    text = as_markdown(table(Group(ROWS, (), notes_of(LeftOut(name, "why", 1) for name in names))))
+    assert "Left out: 200 tests of 200 functions, why: fake.function\\_0 (1), " in text
+    assert "fake.function\\_99 (1)." in text
 
 
 def test_no_cell_of_csv_is_a_formula_or_steers_a_terminal() -> None:
@@ -168,18 +169,15 @@ def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[st
 
 def test_columns_that_say_nothing_can_be_left_away() -> None:
     rows = (("fake.copy", "", None, None), ("fake.add", "", None, 2))
-    shown = without_empty_columns(table(Group(rows, ("a",), ("Note.",)), keys=COLUMNS[:1]), COLUMN_NAMES)
+    shown = without_empty_columns(table(Group(rows, ("a",), ("Note.",)), keys=COLUMNS[:1]))
     assert [column.name for column in shown.columns] == ["function", "reason", "difference_percent"]
     assert shown.groups[0] == Group((("fake.copy", "", None), ("fake.add", "", 2)), ("a",), ("Note.",))
 
 
-COLUMN_NAMES = ("gpu_ms", "difference_percent")
-
-
 def test_what_was_left_out_is_named_by_reason_and_counted() -> None:
-    reasons = [("a", "not timed"), ("b", "it failed"), ("c", "it failed")]
-    assert left_out("function", reasons) == (
-        "Left out, it failed: 2 functions: b, c.",
-        "Left out, not timed: 1 function: a.",
+    found = [LeftOut("a", "not timed", 1), LeftOut("c", "it failed", 2), LeftOut("b", "it failed", 1)]
+    assert notes_of(found) == (
+        "Left out: 3 tests of 2 functions, it failed: b (1), c (2).",
+        "Left out: 1 test of 1 function, not timed: a (1).",
     )
-    assert left_out("function", []) == ()
+    assert notes_of([]) == ()
