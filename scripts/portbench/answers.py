@@ -26,8 +26,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Answers:
-    """``by_device``: two devices of a framework and version, the baseline first; ``by_model``: two models of a device, the
-    older one first. ``models`` names each side's device."""
+    """``by_device``: two devices of a framework and version, the baseline first; ``by_model``: two models of a device,
+    the older one first. ``models`` names each side's device."""
 
     sides: tuple[Side, ...]
     models: Mapping[Side, str | None]

@@ -102,9 +102,11 @@ def _speed(answers: Answers, measured: Latencies, intolerable: float) -> Iterato
 def _newer(answers: Answers, measured: Latencies) -> Iterator[str]:
     """How many functions are faster on the newer of two models of a device, by the study's factor."""
     if measured.functions:
-        sides = (answers.published(measured.first), answers.published(measured.second))
-        models = tuple(side and side.model for side in sides)
-        step = _NEWER_IN_STUDY.get(models) if measured.method == AS_PUBLISHED else None
+        first, second = answers.published(measured.first), answers.published(measured.second)
+        if first and second and measured.method == AS_PUBLISHED:
+            step = _NEWER_IN_STUDY.get((first.model, second.model))
+        else:
+            step = None
         beside = _published("faster_1_5x_on_newer", step, measured.first.framework) if step else ""
         yield (
             f"{_LABELS[measured.method]}: {_faster(measured, NEWER)} are more than {NEWER:g} times faster on "
@@ -148,7 +150,8 @@ def _weighted(rates: TestRates) -> str:
     if not weighted:
         return ""
     interval = f"; 95 % interval {_from_to(weighted.interval)}" if weighted.interval else ""
-    return f"; weighted by use in the corpus, {100 * weighted.rate:.1f} % ({number(weighted.functions, 'function')}{interval})"
+    of = number(weighted.functions, "function")
+    return f"; weighted by use in the corpus, {100 * weighted.rate:.1f} % ({of}{interval})"
 
 
 def _share(part: int, whole: int, what: str, interval: Interval | None = None) -> str:

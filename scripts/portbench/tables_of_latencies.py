@@ -1,5 +1,5 @@
-"""The study's tables of latencies: 2 (the largest and least ratios) and 5-7 (all functions of TensorFlow, PyTorch, JAX),
-for every two devices of a framework and version; and those of older and newer hardware.
+"""The study's tables of latencies: 2 (largest and least ratios), 5-7 (all functions of TensorFlow, PyTorch, JAX), for
+every two devices of a framework and version; and those of older and newer hardware.
 
 Published figures stand beside ours, as published, where both sides are the study's.
 """
