@@ -133,8 +133,8 @@ def _share_of_functions(found: int, surely: int, measured: Latencies) -> str:
     total = len(measured.functions)
     if measured.method == AS_PUBLISHED:
         return _share(found, total, "functions")
-    whole = f", {surely} of them by the whole interval of their ratio" if found else ""
-    return _share(found, total, "functions", wilson(found, total)) + whole
+    by_interval = f", {surely} of them by the whole interval of the ratio" if found else ""
+    return _share(found, total, "functions", wilson(found, total), by_interval)
 
 
 def _failing(rates: FunctionRates) -> str:
@@ -154,10 +154,10 @@ def _weighted(rates: TestRates) -> str:
     return f"; weighted by use in the corpus, {100 * weighted.rate:.1f} % ({of}{interval})"
 
 
-def _share(part: int, whole: int, what: str, interval: Interval | None = None) -> str:
-    """``81.4 % of functions (35 of 43; 95 % interval 67.4 to 90.3 %)``."""
+def _share(part: int, whole: int, what: str, interval: Interval | None = None, more: str = "") -> str:
+    """``81.4 % of functions (35 of 43; 95 % interval 67.4 to 90.3 %)``; ``more`` stands behind the count."""
     spread = f"; 95 % interval {_from_to(interval)}" if interval else ""
-    return f"{100 * part / whole:.1f} % of {what} ({part:,} of {whole:,}{spread})"
+    return f"{100 * part / whole:.1f} % of {what} ({part:,} of {whole:,}{more}{spread})"
 
 
 def _from_to(interval: Interval) -> str:

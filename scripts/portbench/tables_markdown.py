@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from portbench.markdown_text import code, plain, table
 from portbench.report_figures import NOTHING
-from portbench.tables_model import Cell, Column, Group, Table
+from portbench.tables_model import Cell, Column, Table, told
 
 _FILES = (("Markdown", "md"), ("CSV", "csv"), ("LaTeX", "tex"))
 
@@ -21,16 +22,19 @@ def _document(shown: Table) -> Iterator[str]:
     for group in shown.groups:
         if heading := shown.heading_of(group):
             yield from (f"## {plain(heading)}", "")
-        yield from _group(shown, group)
+        yield from _group(told(replace(shown, groups=(group,), notes=())))
     yield from _notes(shown.notes)
 
 
-def _group(shown: Table, group: Group) -> Iterator[str]:
+def _group(shown: Table) -> Iterator[str]:
+    """The one group of a table, which has only the columns that say something of it."""
+    (group,) = shown.groups
     texts = [place for place, column in enumerate(shown.columns) if column.shown is None]
     numbers = [place for place, column in enumerate(shown.columns) if column.shown is not None]
     rows = ([_cell(shown.columns[place], row[place]) for place in (*texts, *numbers)] for row in group.rows)
     titles = [plain(column.title) for column in shown.columns]
-    yield from table([titles[place] for place in texts], [titles[place] for place in numbers], rows)
+    if group.rows:
+        yield from table([titles[place] for place in texts], [titles[place] for place in numbers], rows)
     yield from _notes(group.notes)
 
 

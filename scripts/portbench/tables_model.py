@@ -72,8 +72,9 @@ class Table:
         )
 
 
-def without_empty_columns(table: Table) -> Table:
-    """The table without those of its optional columns in which no row says anything."""
+def told(table: Table, on_published: str = "") -> Table:
+    """The table without those of its optional columns in which no row says anything; with the note ``on_published``
+    where published figures stand in it."""
     rows = [row for group in table.groups for row in group.rows]
     kept = [
         place
@@ -85,7 +86,9 @@ def without_empty_columns(table: Table) -> Table:
         for group in table.groups
     )
     columns = tuple(table.columns[place] for place in kept)
-    return replace(table, columns=columns, groups=groups)
+    has_published = any(column.name.startswith("published_") for column in columns)
+    notes = (*table.notes, on_published) if has_published and on_published else table.notes
+    return replace(table, columns=columns, groups=groups, notes=notes)
 
 
 def notes_of(left_out: Iterable[LeftOut]) -> tuple[str, ...]:

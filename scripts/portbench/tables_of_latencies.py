@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from portbench import published
 from portbench.answers import Answers, Pair
 from portbench.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.printable import number
 from portbench.published import Difference
-from portbench.report_figures import significant
-from portbench.tables_model import Cell, Column, Group, Table, fixed, notes_of, signed, whole, without_empty_columns
+from portbench.report_figures import NOTHING, significant
+from portbench.tables_model import Cell, Column, Group, Table, fixed, notes_of, signed, told, whole
 
 EXTREMES = 5
 """How many functions Table 2 has of each end."""
@@ -30,7 +31,8 @@ _HOW = {
 }
 _DIFFERENCE = "published: the study's figures, as printed; difference: ours, rounded alike, less the published."
 
-_MS = {AS_PUBLISHED: fixed(3), ROBUST: significant}
+# As the study prints its figures, so that they can be compared by eye.
+_SHOWN = {AS_PUBLISHED: fixed(3), ROBUST: significant}
 
 
 def speed(ratio: float, intolerable: float) -> str:
@@ -52,10 +54,10 @@ def table_2(answers: Answers, intolerable: float) -> Iterator[Table]:
 def tables_5_to_7(answers: Answers, intolerable: float) -> Iterator[Table]:
     """All functions of a framework that were timed on two devices."""
     by = _by(answers.by_device, lambda pair: (pair.first.framework, pair.first.device, pair.second.device))
-    for (framework, *devices), pairs in by:
-        number = _NUMBERS.get(framework)
-        name = f"{number or 'latencies'}-{framework}-{'-'.join(devices)}"
-        about = f"{number.replace('table-', 'Table ')}: latency" if number else "Latency"
+    for (framework, *devices), pairs in sorted(by, key=lambda found: _NUMBERS.get(found[0][0], "table-9")):
+        table = _NUMBERS.get(framework)
+        name = f"{table or 'latencies'}-{framework}-{'-'.join(devices)}"
+        about = f"{table.replace('table-', 'Table ')}: latency" if table else "Latency"
         title = f"{about} of {_NAMES.get(framework, framework)} functions on {' and '.join(devices)}"
         yield from _latencies(answers, pairs, name, title, devices, intolerable)
 
@@ -82,22 +84,20 @@ def _latencies(
         groups = [_group(answers, pair, pair.latencies[place], called, intolerable, extremes) for pair in pairs]
         notes = (
             f"{_HOW[method]} intolerable: more than {intolerable:g} times the latency on {called[0]}.",
-            *((_DIFFERENCE,) if method == AS_PUBLISHED else ()),
             *(("Tables 5-7 have all functions, and what was left out.",) if extremes else ()),
         )
         kept = tuple(group for group in groups if group.rows or group.notes)
-        yield without_empty_columns(
-            Table(name, title, method, tuple(_columns(method, called)), kept, tuple(_keys(called)), notes)
-        )
+        columns = tuple(_columns(method, called))
+        yield told(Table(name, title, method, columns, kept, tuple(_keys(called)), notes), _DIFFERENCE)
 
 
 def _keys(called: Sequence[str]) -> Iterator[Column]:
     yield Column("framework", "")
     yield Column("version", "")
     for side in called:
-        yield Column(f"{side}_machine", f"{side}: machine")
-        yield Column(f"{side}_model", f"{side}: model")
-    yield Column("synchronisation", "synchronisation:")
+        yield Column(f"{side}_machine", f"{side} on")
+        yield Column(f"{side}_model", "")
+    yield Column("synchronisation", "synchronisation")
 
 
 def _key(answers: Answers, pair: Pair) -> tuple[str, ...]:
@@ -106,21 +106,22 @@ def _key(answers: Answers, pair: Pair) -> tuple[str, ...]:
 
 
 def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
-    ms = _MS[method]
+    shown = _SHOWN[method]
     yield Column("function", "function", is_code=True)
     for side in called:
-        yield Column(f"{side}_ms", f"{side} ms", ms)
-    yield Column("ratio", "ratio", significant)
+        yield Column(f"{side}_ms", f"{side} ms", shown)
+    yield Column("ratio", "ratio", shown)
     if method == ROBUST:
-        yield Column("ratio_low", "95 % from", significant)
-        yield Column("ratio_high", "to", significant)
+        yield Column("ratio_low", "95 % from", shown)
+        yield Column("ratio_high", "to", shown)
     yield Column("tests", "tests", whole)
     yield Column("class", "class")
     if method == AS_PUBLISHED:
         for side in called:
-            yield Column(f"published_{side}_ms", f"published {side} ms", ms, is_optional=True)
+            yield Column(f"published_{side}_ms", f"published {side} ms", shown, is_optional=True)
             yield Column(f"difference_{side}_ms", "difference", signed(3), is_optional=True)
-        yield Column("published_ratio", "published ratio", significant, is_optional=True)
+        yield Column("published_ratio", "published ratio", shown, is_optional=True)
+        yield Column("difference_ratio", "difference", signed(3), is_optional=True)
 
 
 def _group(
@@ -137,7 +138,10 @@ def _group(
     if extremes and len(functions) > 2 * extremes:
         functions = [*functions[:extremes], *functions[-extremes:]]
     rows = tuple(_row(found, measured.method, beside.get(found.listed_as), intolerable) for found in functions)
-    notes = () if extremes else (*_agreement(pair, beside, called), *notes_of(measured.left_out))
+    if extremes:
+        return Group(rows, _key(answers, pair))
+    nothing = () if rows else ("No function was timed on both.",)
+    notes = (*nothing, *_agreement(pair, beside, called), *notes_of(measured.left_out))
     return Group(rows, _key(answers, pair), notes)
 
 
@@ -148,14 +152,15 @@ def _row(found: FunctionLatency, method: str, beside: Difference | None, intoler
     if method == ROBUST:
         return row
     if not beside:
-        return (*row, *([None] * 5))
+        return (*row, *([None] * 6))
     of = beside.published
-    return (*row, of.gpu_ms, _less(beside.gpu_ms, of.gpu_ms), of.tpu_ms, _less(beside.tpu_ms, of.tpu_ms), of.ratio)
+    both = ((beside.gpu_ms, of.gpu_ms), (beside.tpu_ms, of.tpu_ms), (beside.ratio, of.ratio))
+    return (*row, *(cell for ours, theirs in both for cell in (theirs, _less(ours, theirs))))
 
 
-def _less(ours: float, theirs: float) -> float:
+def _less(ours: float | None, theirs: float) -> float | None:
     """A difference of printed figures, without the noise of binary fractions."""
-    return round(ours - theirs, 6)
+    return None if ours is None else round(ours - theirs, 6)
 
 
 def _published(answers: Answers, pair: Pair, measured: Latencies) -> dict[str, Difference]:
@@ -173,17 +178,23 @@ def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[st
         return
     others = published.disagreeing(beside.values())
     agreeing = len(beside) - len(others)
-    yield f"{agreeing} of {len(beside)} functions have the published latencies to the last printed digit."
+    yield f"{agreeing} of {len(beside)} functions have the published figures to the last printed digit."
     if others:
-        told = (
+        each = (
             f"{found.published.function}: {called[0]} {found.gpu_ms:.3f} ms (published {found.published.gpu_ms:.3f}), "
-            f"{called[1]} {found.tpu_ms:.3f} ms (published {found.published.tpu_ms:.3f})"
+            f"{called[1]} {found.tpu_ms:.3f} ms (published {found.published.tpu_ms:.3f}), "
+            f"ratio {_printed(found.ratio)} (published {_printed(found.published.ratio)})"
             for found in others
         )
-        yield f"Differing: {'; '.join(told)}."
+        yield f"Differing: {'; '.join(each)}."
     missing = [name for name in published.latencies(pair.first.framework) if name not in beside]
     if missing:
-        yield f"Published, but not timed on both sides here: {', '.join(missing)}."
+        of = number(len(missing), "function")
+        yield f"Published, but not timed on both sides here: {of}: {', '.join(missing)}."
+
+
+def _printed(ratio: float | None) -> str:
+    return NOTHING if ratio is None else f"{ratio:.3f}"
 
 
 def _by(pairs: Iterable[Pair], key: Callable[[Pair], tuple[str, ...]]) -> list[tuple[tuple[str, ...], list[Pair]]]:

@@ -12,7 +12,7 @@ from portbench.answers import Answers, Pair
 from portbench.latency import AS_PUBLISHED, ROBUST
 from portbench.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates, Rates
 from portbench.sides import Side
-from portbench.tables_model import Cell, Column, Group, Table, fixed, notes_of, signed, whole, without_empty_columns
+from portbench.tables_model import Cell, Column, Group, Table, fixed, notes_of, signed, told, whole
 
 _PERCENT, _POINTS = fixed(1), signed(1)
 
@@ -27,7 +27,6 @@ _SIDE = (
 )
 _OVER = Column("over", "over")
 _OWN = "all tests that ran there"
-_SHARED = "the tests that ran on both"
 
 _HOW = {
     AS_PUBLISHED: (
@@ -48,7 +47,7 @@ Published = Callable[[Side], Mapping[str, float] | None]
 def table_1(answers: Answers) -> Iterator[Table]:
     """Success, partial and complete failure of each side, and of two devices over the tests that ran on both."""
 
-    def figures(side: Side) -> Mapping[str, float] | None:
+    def figures(side: Side) -> Mapping[str, int] | None:
         found = answers.primary(side)
         return published.table1(found.framework, found.device) if found else None
 
@@ -61,12 +60,12 @@ def table_1(answers: Answers) -> Iterator[Table]:
 def table_3(answers: Answers) -> Iterator[Table]:
     """The same for sides that differ in the model of the device: older and newer hardware."""
 
-    def figures(side: Side) -> Mapping[str, float] | None:
+    def figures(side: Side) -> Mapping[str, int] | None:
         found = answers.published(side)
         return published.table3(found.framework, found.model) if found else None
 
     compared = {side: None for pair in answers.by_model for side in (pair.first, pair.second)}
-    own = _own(answers, sorted(compared))
+    own = _own(answers, compared)
     title = "Table 3: functions that succeed, fail partially and fail completely on older and newer hardware"
     yield _statuses(answers, "table-3", title, own, answers.by_model, figures)
     yield _failing_tests(
@@ -95,14 +94,14 @@ def table_4(answers: Answers) -> Iterator[Table]:
         Column("failing_percent", "failing %", _PERCENT),
     )
     beside = (
-        Column("published_percent", "published %", _PERCENT),
+        Column("published_percent", "published %", whole),
         Column("difference_points", "difference", _POINTS, is_optional=True),
     )
     rows = [
         (*_side(answers, side), strata[stratum], *_failing(rates), *_beside(rates.failing_percent, shown, stratum))
         for side, stratum, rates, shown in _by_stratum(answers, strata)
     ]
-    yield _whole("table-4", title, AS_PUBLISHED, (*columns, *beside), rows, (how, _DIFFERENCE, *unknown))
+    yield _whole("table-4", title, AS_PUBLISHED, (*columns, *beside), rows, (how, *unknown), _DIFFERENCE)
     strata |= {decile: decile for decile in DECILES}
     interval = (Column("low_percent", "95 % from", _PERCENT), Column("high_percent", "to", _PERCENT))
     rows = [
@@ -130,7 +129,7 @@ def table_8(answers: Answers) -> Iterator[Table]:
             *(ours[key] for key in ("partial", "complete", "pass", "total", "none")),
         ]
         for key in ("partial", "complete", "pass", "total"):
-            row += _beside(ours[key], shown, key)
+            row += _beside(ours[key] if counts.rated else None, shown, key)
         rows.append(tuple(row))
     notes = ("total: the functions that have a status; none: the others, of which no test ran.",)
     title = "Table 8: number of functions that fail partially, fail completely and succeed"
@@ -145,7 +144,7 @@ def _statuses(
     columns += [Column(f"{name}_percent", f"{name} %", _PERCENT) for name in _STATUSES.values()]
     columns += [Column("functions", "functions", whole)]
     for status in _STATUSES.values():
-        columns.append(Column(f"published_{status}_percent", f"published {status} %", _PERCENT, is_optional=True))
+        columns.append(Column(f"published_{status}_percent", f"published {status} %", whole, is_optional=True))
         columns.append(Column(f"difference_{status}_points", "difference", _POINTS, is_optional=True))
 
     def row(rates: Rates, shown: Mapping[str, float] | None) -> tuple[Cell, ...]:
@@ -154,8 +153,10 @@ def _statuses(
         beside = (_beside(percent.get(status), shown, status) for status in _STATUSES)
         return (*_side(answers, rates.side), *ours, rates.as_published.rated, *(cell for two in beside for cell in two))
 
-    groups = _groups(own, pairs, lambda rates: row(rates, figures(rates.side)), lambda rates: row(rates, None))
-    return _grouped(name, title, AS_PUBLISHED, columns, groups, (_HOW[AS_PUBLISHED], _DIFFERENCE))
+    rated = list(own)
+    groups = _groups(rated, pairs, lambda rates: row(rates, figures(rates.side)), lambda rates: row(rates, None))
+    notes = (_HOW[AS_PUBLISHED], *_agreement((rates.as_published.percent, figures(rates.side)) for rates in rated))
+    return _grouped(name, title, AS_PUBLISHED, columns, groups, notes, _DIFFERENCE)
 
 
 def _failing_tests(answers: Answers, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair]) -> Table:
@@ -167,10 +168,10 @@ def _failing_tests(answers: Answers, name: str, title: str, own: Iterable[Rates]
         Column("failing_percent", "failing %", _PERCENT),
         Column("low_percent", "95 % from", _PERCENT),
         Column("high_percent", "to", _PERCENT),
-        Column("weighted_percent", "weighted %", _PERCENT),
-        Column("weighted_low_percent", "95 % from", _PERCENT),
-        Column("weighted_high_percent", "to", _PERCENT),
-        Column("weighted_functions", "of functions", whole),
+        Column("weighted_percent", "weighted %", _PERCENT, is_optional=True),
+        Column("weighted_low_percent", "95 % from", _PERCENT, is_optional=True),
+        Column("weighted_high_percent", "to", _PERCENT, is_optional=True),
+        Column("weighted_functions", "of functions", whole, is_optional=True),
     )
 
     def row(rates: Rates) -> tuple[Cell, ...]:
@@ -215,7 +216,8 @@ def _groups(
     groups = [Group(tuple(row(rates) for rates in rated), (_OWN,), tuple(missing))]
     for pair in pairs:
         both = (shared(pair.rates.first), shared(pair.rates.second))
-        groups.append(Group(both, (_SHARED,), notes_of(pair.rates.left_out)))
+        over = f"the tests that ran on both {pair.first} and {pair.second}"
+        groups.append(Group(both, (over,), notes_of(pair.rates.left_out)))
     return tuple(groups)
 
 
@@ -247,6 +249,20 @@ def _percents(rates: FunctionRates) -> tuple[Cell, ...]:
     return 100 * rates.failing_interval.low, 100 * rates.failing_interval.high
 
 
+def _agreement(
+    both: Iterable[tuple[Mapping[str, float] | None, Mapping[str, float] | None]],
+) -> Iterator[str]:
+    """How many published percentages ours are, of all sides that have both."""
+    repeated = [
+        published.study_rounding(ours[status]) == figure
+        for ours, shown in both
+        if ours and shown
+        for status, figure in shown.items()
+    ]
+    if repeated:
+        yield f"{sum(repeated)} of {len(repeated)} published percentages are ours, rounded as the study rounds."
+
+
 def _beside(ours: float | None, shown: Mapping[str, float] | None, key: str) -> tuple[Cell, Cell]:
     """A published figure, and how much more ours is."""
     figure = shown.get(key) if shown else None
@@ -260,15 +276,22 @@ def _whole(
     columns: Iterable[Column],
     rows: Iterable[tuple[Cell, ...]],
     notes: tuple[str, ...],
+    on_published: str = "",
 ) -> Table:
     """A table of one group."""
     found = tuple(rows)
     groups = (Group(found),) if found else ()
-    return without_empty_columns(Table(name, title, method, tuple(columns), groups, (), notes))
+    return told(Table(name, title, method, tuple(columns), groups, (), notes), on_published)
 
 
 def _grouped(
-    name: str, title: str, method: str, columns: Iterable[Column], groups: tuple[Group, ...], notes: tuple[str, ...]
+    name: str,
+    title: str,
+    method: str,
+    columns: Iterable[Column],
+    groups: tuple[Group, ...],
+    notes: tuple[str, ...],
+    on_published: str = "",
 ) -> Table:
     """A table of what ``_groups`` makes."""
-    return without_empty_columns(Table(name, title, method, tuple(columns), groups, (_OVER,), notes))
+    return told(Table(name, title, method, tuple(columns), groups, (_OVER,), notes), on_published)

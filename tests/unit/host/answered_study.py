@@ -21,19 +21,21 @@ def statuses(good: int, partial: int, complete: int, none: int = 0) -> FunctionR
 
 
 def rates_of(side: Side, whole: FunctionRates, failed: int, tests: int, *left_out: LeftOut) -> Rates:
-    """A side whose strata are known where it has functions: 13 of the top 20, of which 6 fail."""
+    """A side whose strata are known where it has functions: 13 of the top 20, of which 3 fail."""
     weighted = WeightedRate(0.25, Interval(0.125, 0.5), whole.rated, 1000)
     strata = {ALL: whole}
     if whole.rated > 13:
         counts = whole.counts
-        top20 = {"pass": 7, "partial": 4, "complete": 2, "none": 0}
+        top20 = {"pass": 10, "partial": 2, "complete": 1, "none": 0}
         strata[TOP20] = FunctionRates(top20)
         strata[OTHERS] = FunctionRates({status: counts[status] - top20[status] for status in counts})
     known = whole.rated if TOP20 in strata else 0
     return Rates(side, strata, TestRates(failed, tests, weighted if tests else None), known, left_out)
 
 
-def latency_of(function: str, first_ns: float, second_ns: float, interval: tuple[float, float] | None) -> FunctionLatency:
+def latency_of(
+    function: str, first_ns: float, second_ns: float, interval: tuple[float, float] | None
+) -> FunctionLatency:
     """A function with two tests; its ratio is that of the times."""
     low, high = interval or (None, None)
     return FunctionLatency(function, function, first_ns, second_ns, second_ns / first_ns, low, high, 2)
@@ -42,7 +44,9 @@ def latency_of(function: str, first_ns: float, second_ns: float, interval: tuple
 def answers(*, empty: bool = False) -> Answers:
     """The study, or one of the same sides in which no test ran."""
     if empty:
-        nothing = {side: rates_of(side, statuses(0, 0, 0, 2), 0, 0, LeftOut("torch.cat", "skipped", 2)) for side in MODELS}
+        nothing = {
+            side: rates_of(side, statuses(0, 0, 0, 2), 0, 0, LeftOut("torch.cat", "skipped", 2)) for side in MODELS
+        }
         return Answers(tuple(MODELS), MODELS, nothing, (_pair(GPU, TPU, nothing),), (_pair(GPU, NEWER, nothing),))
     rates = {
         GPU: rates_of(GPU, statuses(58, 2, 3, 1), 20, 400, LeftOut("torch.new", "not in this version", 2)),

@@ -19,7 +19,7 @@ from portbench.printable import printable
 from portbench.tables_csv import as_csv
 from portbench.tables_latex import as_latex, escaped
 from portbench.tables_markdown import as_markdown
-from portbench.tables_model import Column, Group, Table, fixed, notes_of, signed, without_empty_columns
+from portbench.tables_model import Column, Group, Table, fixed, notes_of, signed, told
 
 COLUMNS = (
     Column("function", "function", is_code=True),
@@ -169,7 +169,7 @@ def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[st
 
 def test_columns_that_say_nothing_can_be_left_away() -> None:
     rows = (("fake.copy", "", None, None), ("fake.add", "", None, 2))
-    shown = without_empty_columns(table(Group(rows, ("a",), ("Note.",)), keys=COLUMNS[:1]))
+    shown = told(table(Group(rows, ("a",), ("Note.",)), keys=COLUMNS[:1]))
     assert [column.name for column in shown.columns] == ["function", "reason", "difference_percent"]
     assert shown.groups[0] == Group((("fake.copy", "", None), ("fake.add", "", 2)), ("a",), ("Note.",))
 
