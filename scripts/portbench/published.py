@@ -81,6 +81,12 @@ def versions() -> Mapping[str, str]:
     return found
 
 
+def protocol() -> Mapping[str, Any]:
+    """How the study measured: ``runs``, ``timeout_s``, ``clock``, ``sync`` and ``statistic``, in words."""
+    found: dict[str, Any] = _data()["protocol"]
+    return found
+
+
 def published_side(side: Side, model: str | None) -> PublishedSide | None:
     """The study's column that a side repeats: the same framework, version and device, and the same model (see
     ``portbench.sides.device_model``). None where there is none."""

@@ -102,7 +102,7 @@ class TestRates:
 
 @dataclass(frozen=True)
 class Rates:
-    """The rates of one side. ``by_stratum`` has ALL, TOP20, OTHERS and DECILES as keys, ALL always, the rest where there
+    """The rates of one side. ``by_stratum`` has ALL, TOP20, OTHERS and DECILES as keys, ALL always, others where there
     is such a function; ``strata_known`` counts the functions of which the study knows whether they are of the top 20.
     ``left_out``: tests that did not run."""
 
