@@ -67,7 +67,9 @@ def _failures(answers: Answers, side: Side) -> Iterator[str]:
             f"of the others, {_failing(others)}{beside[1]}."
         )
     if rates.robust.tests:
-        yield f"Robust: {_failing_tests(rates.robust)} fail on {where}{_weighted(rates.robust)}."
+        rest = sum(entry.tests for entry in rates.left_out)
+        ended = f"; {number(rest, 'test')} left out" if rest else ""
+        yield f"Robust: {_failing_tests(rates.robust)} fail on {where}{_weighted(rates.robust)}{ended}."
 
 
 def _shared_failures(answers: Answers, pair: Pair) -> Iterator[str]:
@@ -138,7 +140,8 @@ def _share_of_functions(found: int, surely: int, measured: Latencies) -> str:
 
 
 def _failing(rates: FunctionRates) -> str:
-    return _share(rates.failing, rates.rated, "functions")
+    none = rates.counts["none"]
+    return _share(rates.failing, rates.rated, "functions", more=f"; of {none:,} more nothing ran" if none else "")
 
 
 def _failing_tests(rates: TestRates) -> str:
@@ -165,8 +168,10 @@ def _from_to(interval: Interval) -> str:
 
 
 def _named(answers: Answers, side: Side) -> str:
-    model = answers.models.get(side)
-    return f"{side} ({model})" if model else str(side)
+    """``jax-0.4.8-gpu on box (Tesla T4)``; the clock is told where it is not the complete wait."""
+    told = [answers.models.get(side), None if side.sync == "complete" else f"{side.sync} synchronisation"]
+    details = ", ".join(detail for detail in told if detail)
+    return f"{side.target} on {side.machine}" + (f" ({details})" if details else "")
 
 
 def _framework_of_study(answers: Answers, measured: Latencies) -> str | None:

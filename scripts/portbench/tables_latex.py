@@ -6,7 +6,7 @@ Plain ASCII: pdflatex knows few other characters, and refuses a document with on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from portbench.printable import printable
 from portbench.report_figures import NOTHING
@@ -50,14 +50,16 @@ def escaped(text: str) -> str:
 
 
 def _document(table: Table) -> Iterator[str]:
+    columns = [column for column in table.columns if not column.role]
     rows = sum(len(group.rows) + 1 for group in table.groups)
     environment = "longtable" if rows > _ROWS_OF_A_PAGE else "tabular"
     packages = "booktabs, longtable" if environment == "longtable" else "booktabs"
     yield f"% Needs \\usepackage{{{packages}}}"
     yield f"% {escaped(table.heading)}"
-    yield f"\\begin{{{environment}}}{{{''.join('r' if column.shown else 'l' for column in table.columns)}}}"
+    yield r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\sloppy"
+    yield f"\\begin{{{environment}}}{{{''.join('r' if column.shown else 'l' for column in columns)}}}"
     yield r"\toprule"
-    yield _line(escaped(column.title) for column in table.columns)
+    yield _line(escaped(column.title) for column in columns)
     yield r"\midrule"
     if environment == "longtable":
         yield r"\endhead"
@@ -69,13 +71,26 @@ def _document(table: Table) -> Iterator[str]:
     yield f"\\end{{{environment}}}"
     for note in (table.heading + ".", *_notes(table)):
         yield from ("", r"\noindent " + escaped(note))
+    yield r"\par\endgroup"
 
 
 def _group(table: Table, group: Group) -> Iterator[str]:
     if heading := table.heading_of(group):
-        yield f"\\multicolumn{{{len(table.columns)}}}{{l}}{{\\textit{{{escaped(heading)}}}}} \\\\"
+        across = f"\\multicolumn{{{sum(not column.role for column in table.columns)}}}{{p{{0.9\\linewidth}}}}"
+        yield f"{across}{{\\raggedright\\textit{{{escaped(heading)}}}}} \\\\"
     for row in group.rows:
-        yield _line(_cell(column, cell) for column, cell in zip(table.columns, row, strict=True))
+        cells = dict(zip(table.columns, row, strict=True))
+        yield _line(_figure(column, cells) for column in table.columns if not column.role)
+
+
+def _figure(column: Column, cells: Mapping[Column, Cell]) -> str:
+    """A cell, with its interval in brackets and the published figure in parentheses; without the difference."""
+    parts = {
+        other.role: _cell(other, cell) for other, cell in cells.items() if other.of == column.name and cell is not None
+    }
+    interval = f" {{[}}{parts['low']}, {parts['high']}{{]}}" if "low" in parts else ""
+    published = f" ({parts['published']})" if "published" in parts else ""
+    return _cell(column, cells[column]) + interval + published
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -88,6 +103,11 @@ def _notes(table: Table) -> Iterator[str]:
         heading = table.heading_of(group) if len(table.groups) > 1 else ""
         yield from (f"{heading}: {note}" if heading else note for note in group.notes)
     yield from table.notes
+    roles = {column.role for column in table.columns}
+    if "low" in roles:
+        yield "In brackets: the 95 % interval."
+    if "published" in roles:
+        yield "In parentheses: the published figure."
 
 
 def _cell(column: Column, cell: Cell) -> str:

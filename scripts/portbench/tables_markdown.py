@@ -22,8 +22,8 @@ def _document(shown: Table) -> Iterator[str]:
     for group in shown.groups:
         if heading := shown.heading_of(group):
             yield from (f"## {plain(heading)}", "")
-        yield from _group(told(replace(shown, groups=(group,), notes=())))
-    yield from _notes(shown.notes)
+        yield from _group(told(replace(shown, groups=(group,))))
+    yield from _notes((*shown.notes, *filter(None, [shown.on_published])))
 
 
 def _group(shown: Table) -> Iterator[str]:
@@ -57,5 +57,6 @@ def index(tables: Sequence[Table], absent: Sequence[str]) -> str:
     for shown in tables:
         files = ", ".join(f"[{kind}]({shown.file_stem}.{ending})" for kind, ending in _FILES)
         lines.append(f"- {plain(shown.heading)}: {files}")
-    lines += ["", *(f"- {plain(why)}" for why in absent)] if absent else []
+    if absent:
+        lines += ["", "What this study has no figures for:", "", *(f"- {plain(why)}" for why in absent)]
     return "\n".join([*lines, ""])

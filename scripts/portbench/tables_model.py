@@ -20,13 +20,36 @@ Shown = Callable[[float], str]
 class Column:
     """A column: ``name``, with the unit in it, heads it in CSV, ``title`` for people. ``shown`` makes a number what a
     person reads; None for a column of text. ``is_code``: whether the text is a name out of code;
-    ``is_optional``: whether the column stands only where it says something."""
+    ``is_optional``: whether the column stands only where it says something. ``role`` is what it is of the column named
+    ``of``, where it belongs to one: its interval's ``low`` or ``high``, its ``published`` figure, or the ``difference``
+    between the two."""
 
     name: str
     title: str
     shown: Shown | None = None
     is_code: bool = False
     is_optional: bool = False
+    of: str = ""
+    role: str = ""
+
+
+def interval_of(column: Column, *, is_optional: bool = False) -> tuple[Column, Column]:
+    """The columns of the ends of a figure's 95 % interval, shown as the figure is."""
+    stem = column.name.removesuffix("_percent")
+    unit = column.name.removeprefix(stem)
+    return (
+        Column(f"{stem}_low{unit}", "95 % from", column.shown, False, is_optional, column.name, "low"),
+        Column(f"{stem}_high{unit}", "to", column.shown, False, is_optional, column.name, "high"),
+    )
+
+
+def published_beside(column: Column, shown: Shown, difference: Shown) -> tuple[Column, Column]:
+    """The columns of the published figure and of how much more ours is, in points where the figure is in percent."""
+    points = column.name.replace("_percent", "_points")
+    return (
+        Column(f"published_{column.name}", f"published {column.title}", shown, False, True, column.name, "published"),
+        Column(f"difference_{points}", "difference", difference, False, True, column.name, "difference"),
+    )
 
 
 @dataclass(frozen=True)
@@ -44,7 +67,7 @@ class Table:
     """A table of the study. ``name`` and ``method`` name its files; ``method`` labels how its figures came to be.
 
     ``keys`` are columns whose cells are the same in a whole group: in CSV they come first, people read them as the
-    group's heading.
+    group's heading. ``on_published`` explains the columns of published figures and of the difference.
     """
 
     name: str
@@ -54,6 +77,7 @@ class Table:
     groups: tuple[Group, ...]
     keys: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
+    on_published: str = ""
 
     @property
     def file_stem(self) -> str:
@@ -72,9 +96,9 @@ class Table:
         )
 
 
-def told(table: Table, on_published: str = "") -> Table:
-    """The table without those of its optional columns in which no row says anything; with the note ``on_published``
-    where published figures stand in it."""
+def told(table: Table) -> Table:
+    """The table without those of its optional columns in which no row says anything, and without the note on published
+    figures where there are none."""
     rows = [row for group in table.groups for row in group.rows]
     kept = [
         place
@@ -86,9 +110,8 @@ def told(table: Table, on_published: str = "") -> Table:
         for group in table.groups
     )
     columns = tuple(table.columns[place] for place in kept)
-    has_published = any(column.name.startswith("published_") for column in columns)
-    notes = (*table.notes, on_published) if has_published and on_published else table.notes
-    return replace(table, columns=columns, groups=groups, notes=notes)
+    has_published = any(column.role == "published" for column in columns)
+    return replace(table, columns=columns, groups=groups, on_published=table.on_published if has_published else "")
 
 
 def notes_of(left_out: Iterable[LeftOut]) -> tuple[str, ...]:

@@ -14,7 +14,19 @@ from portbench.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
 from portbench.printable import number
 from portbench.published import Difference
 from portbench.report_figures import NOTHING, significant
-from portbench.tables_model import Cell, Column, Group, Table, fixed, notes_of, signed, told, whole
+from portbench.tables_model import (
+    Cell,
+    Column,
+    Group,
+    Table,
+    fixed,
+    interval_of,
+    notes_of,
+    published_beside,
+    signed,
+    told,
+    whole,
+)
 
 EXTREMES = 5
 """How many functions Table 2 has of each end."""
@@ -29,7 +41,10 @@ _HOW = {
     "geometric mean over the tests that passed and were timed on both sides. ratio: geometric mean of the tests' "
     "ratios, with a bootstrap interval over tests, 95 %; none where one test alone was timed.",
 }
-_DIFFERENCE = "published: the study's figures, as printed; difference: ours, rounded alike, less the published."
+_DIFFERENCE = (
+    "published: the study's figures, as printed; difference: ours, rounded alike, less the published. The study's "
+    "ratios are of its printed milliseconds, and so are those of ours that the difference is of."
+)
 
 # As the study prints its figures, so that they can be compared by eye.
 _SHOWN = {AS_PUBLISHED: fixed(3), ROBUST: significant}
@@ -88,7 +103,7 @@ def _latencies(
         )
         kept = tuple(group for group in groups if group.rows or group.notes)
         columns = tuple(_columns(method, called))
-        yield told(Table(name, title, method, columns, kept, tuple(_keys(called)), notes), _DIFFERENCE)
+        yield told(Table(name, title, method, columns, kept, tuple(_keys(called)), notes, _DIFFERENCE))
 
 
 def _keys(called: Sequence[str]) -> Iterator[Column]:
@@ -108,20 +123,15 @@ def _key(answers: Answers, pair: Pair) -> tuple[str, ...]:
 def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
     shown = _SHOWN[method]
     yield Column("function", "function", is_code=True)
-    for side in called:
-        yield Column(f"{side}_ms", f"{side} ms", shown)
-    yield Column("ratio", "ratio", shown)
+    figures = [*(Column(f"{side}_ms", f"{side} ms", shown) for side in called), Column("ratio", "ratio", shown)]
+    yield from figures
     if method == ROBUST:
-        yield Column("ratio_low", "95 % from", shown)
-        yield Column("ratio_high", "to", shown)
+        yield from interval_of(figures[-1])
     yield Column("tests", "tests", whole)
     yield Column("class", "class")
     if method == AS_PUBLISHED:
-        for side in called:
-            yield Column(f"published_{side}_ms", f"published {side} ms", shown, is_optional=True)
-            yield Column(f"difference_{side}_ms", "difference", signed(3), is_optional=True)
-        yield Column("published_ratio", "published ratio", shown, is_optional=True)
-        yield Column("difference_ratio", "difference", signed(3), is_optional=True)
+        for figure in figures:
+            yield from published_beside(figure, shown, signed(3))
 
 
 def _group(

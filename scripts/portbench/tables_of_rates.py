@@ -12,7 +12,19 @@ from portbench.answers import Answers, Pair
 from portbench.latency import AS_PUBLISHED, ROBUST
 from portbench.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates, Rates
 from portbench.sides import Side
-from portbench.tables_model import Cell, Column, Group, Table, fixed, notes_of, signed, told, whole
+from portbench.tables_model import (
+    Cell,
+    Column,
+    Group,
+    Table,
+    fixed,
+    interval_of,
+    notes_of,
+    published_beside,
+    signed,
+    told,
+    whole,
+)
 
 _PERCENT, _POINTS = fixed(1), signed(1)
 
@@ -39,7 +51,7 @@ _HOW = {
         "corpus, with a bootstrap interval over functions."
     ),
 }
-_DIFFERENCE = "difference: ours less the published, in points of percent."
+_DIFFERENCE = "published: the study's figures, as printed; difference: ours less the published, in points of percent."
 
 Published = Callable[[Side], Mapping[str, float] | None]
 
@@ -86,39 +98,35 @@ def table_4(answers: Answers) -> Iterator[Table]:
         if not answers.rates[side].strata_known
     )
     title = "Table 4: functions that fail, the top 20 against the others"
+    failing = Column("failing_percent", "failing %", _PERCENT)
     columns = (
         *_SIDE,
         Column("stratum", "stratum"),
         Column("functions", "functions", whole),
         Column("failing", "failing", whole),
-        Column("failing_percent", "failing %", _PERCENT),
+        failing,
     )
-    beside = (
-        Column("published_percent", "published %", whole),
-        Column("difference_points", "difference", _POINTS, is_optional=True),
-    )
+    beside = published_beside(failing, whole, _POINTS)
     rows = [
         (*_side(answers, side), strata[stratum], *_failing(rates), *_beside(rates.failing_percent, shown, stratum))
         for side, stratum, rates, shown in _by_stratum(answers, strata)
     ]
     yield _whole("table-4", title, AS_PUBLISHED, (*columns, *beside), rows, (how, *unknown), _DIFFERENCE)
     strata |= {decile: decile for decile in DECILES}
-    interval = (Column("low_percent", "95 % from", _PERCENT), Column("high_percent", "to", _PERCENT))
     rows = [
         (*_side(answers, side), strata[stratum], *_failing(rates), *_percents(rates))
         for side, stratum, rates, _ in _by_stratum(answers, strata)
     ]
     more = "Intervals are Wilson's, 95 %. decile 1: the functions of least use, 10: of greatest."
-    yield _whole("table-4", title, ROBUST, (*columns, *interval), rows, (how, more, *unknown))
+    yield _whole("table-4", title, ROBUST, (*columns, *interval_of(failing)), rows, (how, more, *unknown))
 
 
 def table_8(answers: Answers) -> Iterator[Table]:
     """How many functions of each side have which status."""
-    columns = [*_SIDE, *(Column(name, name, whole) for name in ("partial", "complete", "success", "total", "none"))]
+    counted = [Column(name, name, whole) for name in ("partial", "complete", "success", "total")]
+    beside = (column for own in counted for column in published_beside(own, whole, signed(0)))
+    columns = (*_SIDE, *counted, Column("none", "none", whole), *beside)
     rows = []
-    for name in ("partial", "complete", "success", "total"):
-        columns.append(Column(f"published_{name}", f"published {name}", whole, is_optional=True))
-        columns.append(Column(f"difference_{name}", "difference", signed(0), is_optional=True))
     for side in answers.sides:
         counts = answers.rates[side].as_published
         ours = {**counts.counts, "total": counts.rated}
@@ -140,12 +148,9 @@ def _statuses(
     answers: Answers, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair], figures: Published
 ) -> Table:
     """Percent of functions by status: of each side, with the published figures, and of each pair."""
-    columns = [*_SIDE]
-    columns += [Column(f"{name}_percent", f"{name} %", _PERCENT) for name in _STATUSES.values()]
-    columns += [Column("functions", "functions", whole)]
-    for status in _STATUSES.values():
-        columns.append(Column(f"published_{status}_percent", f"published {status} %", whole, is_optional=True))
-        columns.append(Column(f"difference_{status}_points", "difference", _POINTS, is_optional=True))
+    percents = [Column(f"{name}_percent", f"{name} %", _PERCENT) for name in _STATUSES.values()]
+    beside = (column for percent in percents for column in published_beside(percent, whole, _POINTS))
+    columns = (*_SIDE, *percents, Column("functions", "functions", whole), *beside)
 
     def row(rates: Rates, shown: Mapping[str, float] | None) -> tuple[Cell, ...]:
         percent: Mapping[str, float] = rates.as_published.percent or {}
@@ -161,16 +166,16 @@ def _statuses(
 
 def _failing_tests(answers: Answers, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair]) -> Table:
     """Percent of tests that fail, with intervals and weighted by use: of each side, and of each pair."""
+    failing = Column("failing_percent", "failing %", _PERCENT)
+    weighted = Column("weighted_percent", "weighted %", _PERCENT, is_optional=True)
     columns = (
         *_SIDE,
         Column("tests", "tests", whole),
         Column("failing", "failing", whole),
-        Column("failing_percent", "failing %", _PERCENT),
-        Column("low_percent", "95 % from", _PERCENT),
-        Column("high_percent", "to", _PERCENT),
-        Column("weighted_percent", "weighted %", _PERCENT, is_optional=True),
-        Column("weighted_low_percent", "95 % from", _PERCENT, is_optional=True),
-        Column("weighted_high_percent", "to", _PERCENT, is_optional=True),
+        failing,
+        *interval_of(failing),
+        weighted,
+        *interval_of(weighted, is_optional=True),
         Column("weighted_functions", "of functions", whole, is_optional=True),
     )
 
@@ -281,7 +286,7 @@ def _whole(
     """A table of one group."""
     found = tuple(rows)
     groups = (Group(found),) if found else ()
-    return told(Table(name, title, method, tuple(columns), groups, (), notes), on_published)
+    return told(Table(name, title, method, tuple(columns), groups, (), notes, on_published))
 
 
 def _grouped(
@@ -294,4 +299,4 @@ def _grouped(
     on_published: str = "",
 ) -> Table:
     """A table of what ``_groups`` makes."""
-    return told(Table(name, title, method, tuple(columns), groups, (_OVER,), notes), on_published)
+    return told(Table(name, title, method, tuple(columns), groups, (_OVER,), notes, on_published))

@@ -19,7 +19,17 @@ from portbench.printable import printable
 from portbench.tables_csv import as_csv
 from portbench.tables_latex import as_latex, escaped
 from portbench.tables_markdown import as_markdown
-from portbench.tables_model import Column, Group, Table, fixed, notes_of, signed, told
+from portbench.tables_model import (
+    Column,
+    Group,
+    Table,
+    fixed,
+    interval_of,
+    notes_of,
+    published_beside,
+    signed,
+    told,
+)
 
 COLUMNS = (
     Column("function", "function", is_code=True),
@@ -79,11 +89,12 @@ def test_latex_in_full() -> None:
     assert as_latex(table(group, keys=(Column("version", "version"),))) == (
         "% Needs \\usepackage{booktabs}\n"
         "% Table 9: latencies (as published)\n"
+        "\\begingroup\\footnotesize\\setlength{\\tabcolsep}{3pt}\\sloppy\n"
         "\\begin{tabular}{llrr}\n"
         "\\toprule\n"
         "function & reason & gpu ms & difference \\% \\\\\n"
         "\\midrule\n"
-        "\\multicolumn{4}{l}{\\textit{version 2.0}} \\\\\n"
+        "\\multicolumn{4}{p{0.9\\linewidth}}{\\raggedright\\textit{version 2.0}} \\\\\n"
         "\\texttt{fake.copy} &  & 1,234.568 & 0.0 \\\\\n"
         "\\texttt{fake.add} & why & 0.300 & $-$12.3 \\\\\n"
         "\\texttt{fake.sub} &  & - & +3.0 \\\\\n"
@@ -93,7 +104,41 @@ def test_latex_in_full() -> None:
         "\\noindent Table 9: latencies (as published).\n"
         "\n"
         "\\noindent Left out: fake.a\\_b.\n"
+        "\\par\\endgroup\n"
     )
+
+
+def test_in_latex_an_interval_and_a_published_figure_stand_in_the_cell_of_the_figure() -> None:
+    # A page has no room for a column of each.
+    ratio = Column("ratio", "ratio", fixed(1))
+    columns = (COLUMNS[0], ratio, *interval_of(ratio), *published_beside(ratio, fixed(0), signed(1)))
+    rows = (("fake.add", 1.5, 1.25, 2, 1, 0.5), ("fake.sub", 2, None, None, None, None))
+    shown = Table(
+        "table-9-fake", "Table 9: ratios", "robust", columns, (Group(rows),), on_published="difference: of us."
+    )
+    text = as_latex(shown)
+    assert "function & ratio \\\\" in text
+    assert "\\texttt{fake.add} & 1.5 {[}1.2, 2.0{]} (1) \\\\" in text
+    assert "\\texttt{fake.sub} & 2.0 \\\\" in text
+    assert "\\noindent In brackets: the 95 \\% interval." in text
+    assert "\\noindent In parentheses: the published figure." in text
+    assert "difference" not in text
+    assert rows_of_csv(as_csv(shown))[0] == [
+        "method",
+        "function",
+        "ratio",
+        "ratio_low",
+        "ratio_high",
+        "published_ratio",
+        "difference_ratio",
+    ]
+    assert "difference: of us." in as_markdown(shown)
+
+
+def test_in_markdown_a_group_has_only_the_columns_that_say_something_of_it() -> None:
+    groups = (Group((("fake.add", "", 1, 2),), ("1",)), Group((("fake.sub", "", None, None),), ("2",)))
+    heads = [line for line in as_markdown(table(*groups, keys=COLUMNS[1:2])).splitlines() if line.startswith("| f")]
+    assert heads == ["| function | reason | gpu ms | difference % |", "| function | reason |"]
 
 
 def test_notes_of_several_groups_say_whose_they_are() -> None:

@@ -87,8 +87,8 @@ def test_the_robust_table_1_has_intervals(tables: dict[str, Table]) -> None:
     # Wilson, 95 %, 20 of 400, z = 1.959964: centre (0.05 + z²/800) / (1 + z²/400) = 0.05428, half-width
     # z √(0.05 · 0.95/400 + z²/(4 · 400²)) / (1 + z²/400) = 0.02168.
     assert (shown["tests"], shown["failing"], shown["failing_percent"]) == (400, 20, 5.0)
-    assert shown["low_percent"] == pytest.approx(3.26, abs=0.005)
-    assert shown["high_percent"] == pytest.approx(7.596, abs=0.005)
+    assert shown["failing_low_percent"] == pytest.approx(3.26, abs=0.005)
+    assert shown["failing_high_percent"] == pytest.approx(7.596, abs=0.005)
     assert [shown[f"weighted{part}_percent"] for part in ("", "_low", "_high")] == [25.0, 12.5, 50.0]
 
 
@@ -116,13 +116,13 @@ def test_table_4_has_the_top_20_the_others_and_all(tables: dict[str, Table]) -> 
     table = tables["table-4-as-published"]
     found = [row(table, *SIDE, stratum) for stratum in ("top 20", "others", "all")]
     assert [(shown["failing"], shown["functions"]) for shown in found] == [(3, 13), (2, 50), (5, 63)]
-    assert [shown["published_percent"] for shown in found] == [0, 10, None]
-    assert found[1]["difference_points"] == pytest.approx(4 - 10)
+    assert [shown["published_failing_percent"] for shown in found] == [0, 10, None]
+    assert found[1]["difference_failing_points"] == pytest.approx(4 - 10)
     deciles = row(tables["table-4-robust"], *SIDE, "decile 10")
     assert (deciles["failing"], deciles["functions"]) == (1, 4)
     # Wilson, 95 %, 1 of 4: 4.6 to 69.9 %.
-    assert deciles["low_percent"] == pytest.approx(4.56, abs=0.01)
-    assert deciles["high_percent"] == pytest.approx(69.94, abs=0.01)
+    assert deciles["failing_low_percent"] == pytest.approx(4.56, abs=0.01)
+    assert deciles["failing_high_percent"] == pytest.approx(69.94, abs=0.01)
 
 
 def test_tables_5_to_7_say_which_functions_differ_from_the_published_and_by_how_much(tables: dict[str, Table]) -> None:
