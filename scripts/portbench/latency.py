@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 
 import duckdb
 
-from portbench.intervals import bootstrap_ratio, geometric_mean
+from portbench.intervals import bootstrap_ratio
 from portbench.left_out import LeftOut
 from portbench.pairing import left_out_of_pair, pair
 from portbench.sides import Side
