@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import duckdb
 
 from portbench import latency
+from portbench.intervals import Interval
 from portbench.latency import Latencies
 from portbench.published import PublishedSide, published_side
-from portbench.rates import PairRates, Rates, pair_rates, rates
+from portbench.rates import PairRates, Rates, WeightedRate, pair_rates, rates
 from portbench.sides import Side, device_model, pairs_of_devices, pairs_of_models, sides
 
 
@@ -55,6 +56,13 @@ def answers_of(connection: duckdb.DuckDBPyConnection) -> Answers:
         by_device=tuple(_pair(connection, *pair) for pair in pairs_of_devices(found)),
         by_model=tuple(_pair(connection, *pair) for pair in pairs_of_models(connection)),
     )
+
+
+def spread_of(weighted: WeightedRate) -> Interval | None:
+    """The interval of a weighted rate; None where it is a point: a bootstrap of shares that are all alike, as where
+    nothing fails, says nothing."""
+    interval = weighted.interval
+    return interval if interval and interval.low < interval.high else None
 
 
 def _pair(connection: duckdb.DuckDBPyConnection, first: Side, second: Side) -> Pair:

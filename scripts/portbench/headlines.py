@@ -5,15 +5,16 @@ A sentence stands only where there is something to count. Text out of run files 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import duckdb
 
 from portbench import published
-from portbench.answers import Answers, Pair, answers_of
+from portbench.answers import Answers, Pair, answers_of, spread_of
 from portbench.intervals import Interval, wilson
 from portbench.latency import AS_PUBLISHED, ROBUST, Latencies
+from portbench.left_out import LeftOut
 from portbench.printable import number
 from portbench.rates import OTHERS, TOP20, FunctionRates, TestRates
 from portbench.sides import Side
@@ -67,8 +68,7 @@ def _failures(answers: Answers, side: Side) -> Iterator[str]:
             f"of the others, {_failing(others)}{beside[1]}."
         )
     if rates.robust.tests:
-        rest = sum(entry.tests for entry in rates.left_out)
-        ended = f"; {number(rest, 'test')} left out" if rest else ""
+        ended = _left_out(rates.left_out)
         yield f"Robust: {_failing_tests(rates.robust)} fail on {where}{_weighted(rates.robust)}{ended}."
 
 
@@ -76,10 +76,9 @@ def _shared_failures(answers: Answers, pair: Pair) -> Iterator[str]:
     """How many of the tests that ran on both sides fail on each."""
     first, second = pair.rates.first.robust, pair.rates.second.robust
     if first.tests:
-        rest = sum(entry.tests for entry in pair.rates.left_out)
         yield (
             f"Robust, over the tests that ran on both: {_failing_tests(first)} fail on {_named(answers, pair.first)}, "
-            f"{_failing_tests(second)} on {_named(answers, pair.second)}; {number(rest, 'test')} left out."
+            f"{_failing_tests(second)} on {_named(answers, pair.second)}{_left_out(pair.rates.left_out)}."
         )
 
 
@@ -148,11 +147,17 @@ def _failing_tests(rates: TestRates) -> str:
     return _share(rates.failed, rates.tests, "tests", rates.interval)
 
 
+def _left_out(left_out: Iterable[LeftOut]) -> str:
+    rest = sum(entry.tests for entry in left_out)
+    return f"; {number(rest, 'test')} left out" if rest else ""
+
+
 def _weighted(rates: TestRates) -> str:
     weighted = rates.weighted
     if not weighted:
         return ""
-    interval = f"; 95 % interval {_from_to(weighted.interval)}" if weighted.interval else ""
+    spread = spread_of(weighted)
+    interval = f"; 95 % interval {_from_to(spread)}" if spread else ""
     of = number(weighted.functions, "function")
     return f"; weighted by use in the corpus, {100 * weighted.rate:.1f} % ({of}{interval})"
 

@@ -52,7 +52,7 @@ _SHOWN = {AS_PUBLISHED: fixed(3), ROBUST: significant}
 
 def speed(ratio: float, intolerable: float) -> str:
     """The class of a latency that is ``ratio`` times the baseline's: intolerable above the reader's threshold."""
-    if ratio > max(intolerable, 1):
+    if ratio > intolerable:
         return "intolerable"
     return "slower" if ratio > 1 else "faster" if ratio < 1 else "equal"
 

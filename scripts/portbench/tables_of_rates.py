@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from portbench import published
-from portbench.answers import Answers, Pair
+from portbench.answers import Answers, Pair, spread_of
 from portbench.latency import AS_PUBLISHED, ROBUST
 from portbench.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates, Rates
 from portbench.sides import Side
@@ -189,7 +189,7 @@ def _tests(rates: Rates) -> tuple[Cell, ...]:
     robust, weighted = rates.robust, rates.robust.weighted
     if robust.rate is None:
         return (robust.tests, robust.failed, *([None] * 7))
-    spread = weighted and weighted.interval
+    spread = weighted and spread_of(weighted)
     return (
         robust.tests,
         robust.failed,
@@ -240,8 +240,9 @@ def _by_stratum(
 
 
 def _side(answers: Answers, side: Side) -> tuple[Cell, ...]:
-    """The cells of the columns _SIDE. The clock is told where it is not the complete wait."""
-    return str(side.target), side.machine, answers.models.get(side), None if side.sync == "complete" else side.sync
+    """The cells of the columns _SIDE. The clock is told where not every side waited for all of its work."""
+    is_mixed = any(other.sync != "complete" for other in answers.sides)
+    return str(side.target), side.machine, answers.models.get(side), side.sync if is_mixed else None
 
 
 def _failing(rates: FunctionRates) -> tuple[Cell, ...]:

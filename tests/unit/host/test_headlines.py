@@ -66,7 +66,8 @@ def test_slower_faster_and_intolerable_in_the_robust_way(sentences: list[str]) -
     # 100 %, 1 of 2 is 9.5 to 90.5 %, 0 of 2 is 0 to 65.8 %.
     assert (
         "Robust: 100.0 % of functions (2 of 2, 1 of them by the whole interval of the ratio; 95 % interval 34.2 to "
-        f"100.0 %) are slower on {V3} than on {T4}; 0.0 % of functions (0 of 2; 95 % interval 0.0 to 65.8 %) are faster."
+        f"100.0 %) are slower on {V3} than on {T4}; 0.0 % of functions (0 of 2; 95 % interval 0.0 to 65.8 %) are "
+        "faster."
     ) in sentences
     assert (
         "Robust: 50.0 % of functions (1 of 2, 1 of them by the whole interval of the ratio; 95 % interval 9.5 to "

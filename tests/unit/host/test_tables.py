@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from answered_study import GPU, NEWER, TPU, answers
 
-from portbench.analysis import analyse
-from portbench.errors import StorageFailed
-from portbench.merge import merge
-from portbench.study import connect, show_tables
-from portbench.tables import tables_of, write
+from portbench.tables import tables_of
 from portbench.tables_model import Cell, Table
 from portbench.tables_of_latencies import speed
-
-Document = dict[str, Any]
-Write = Callable[[str, Any], Path]
-Make = Callable[..., Document]
 
 SIDE = ("torch-1.12.0-gpu", "t4-box", "Tesla T4")
 
