@@ -49,8 +49,15 @@ def write(
 
     Returns the files in the order of the tables. Raises StorageFailed; a file is whole or not written.
     """
-    found = tables_of(answers_of(connection), intolerable)
-    if study_summary["strict_placement"]:
+    return write_answers(answers_of(connection), folder, intolerable, bool(study_summary["strict_placement"]))
+
+
+def write_answers(
+    answers: Answers, folder: Path, intolerable: float = INTOLERABLE, is_strict: bool = False
+) -> list[Path]:
+    """The same, of what was computed already."""
+    found = tables_of(answers, intolerable)
+    if is_strict:
         found = [replace(table, notes=(*table.notes, STRICT)) for table in found]
     written = []
     for table in found:

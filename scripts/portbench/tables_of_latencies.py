@@ -197,6 +197,9 @@ def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[st
             for found in others
         )
         yield f"Differing: {'; '.join(each)}."
+    if by_test := [found.published.function for found in others if found.agrees_by_test]:
+        names = ", ".join(by_test)
+        yield f"Of these with the published milliseconds where each test counts alike, with all its calls: {names}."
     missing = [name for name in published.latencies(pair.first.framework) if name not in beside]
     if missing:
         of = number(len(missing), "function")

@@ -113,10 +113,12 @@ def test_every_outcome_counts_where_it_should(every_outcome: Path, tmp_path: Pat
     # torch.cat only by its test a, which alone passed on both: 1 ms and 100 ms; torch.dot 2 ms and 1 ms.
     for method in ("as-published", "robust"):
         timed = rows(tmp_path / f"table-6-torch-gpu-tpu-{method}.csv")
-        assert [(row["function"], float(row["gpu_ms"]), float(row["tpu_ms"]), row["class"]) for row in timed] == [
-            ("torch.cat", 1, 100, "intolerable"),
-            ("torch.dot", 2, 1, "faster"),
+        assert [(row["function"], row["class"]) for row in timed] == [
+            ("torch.cat", "intolerable"),
+            ("torch.dot", "faster"),
         ]
+        assert [float(row["gpu_ms"]) for row in timed] == pytest.approx([1, 2])
+        assert [float(row["tpu_ms"]) for row in timed] == pytest.approx([100, 1])
     text = (tmp_path / "table-6-torch-gpu-tpu-as-published.md").read_text("utf-8")
     assert "failed on torch-1.12.0-tpu on tpu-box" in text and "torch.cat (1)." in text
     assert any("50.0 % of functions (1 of 2) are more than 10 times slower" in sentence for sentence in said)
