@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,19 +14,21 @@ from typing import Any
 import duckdb
 import pytest
 from markdown_it import MarkdownIt
+from opened_study import listed, opened_study
 
-from portbench.analysis import analyse
 from portbench.errors import StorageFailed
 from portbench.headlines import sentences
 from portbench.merge import merge
 from portbench.printable import printable
+from portbench.raw_timings import import_raw_timings
 from portbench.report import STRICT
-from portbench.study import connect, show_tables
-from portbench.tables import write
+from portbench.tables import write as write_tables
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
 Make = Callable[..., Document]
+
+RAW = Path(__file__).parents[2] / "data" / "study_2023" / "jax"
 
 ON_HOST = {"verdict": "host", "evidence": [], "host_operations": ["aten::sort"]}
 
@@ -34,9 +37,8 @@ ON_HOST = {"verdict": "host", "evidence": [], "host_operations": ["aten::sort"]}
 def shown(runs: Path, strict: bool = False) -> Iterator[tuple[duckdb.DuckDBPyConnection, Document]]:
     """A connection that shows the study of a folder of run files, analysed, and the study's summary."""
     study = merge([str(runs)], runs.parent / "study").study
-    with connect() as connection:
-        show_tables(connection, study.tables)
-        analyse(connection, strict)
+    documents = [json.loads(path.read_text("utf-8")) for path in sorted(runs.iterdir())]
+    with opened_study(study.path, documents, strict) as connection:
         yield connection, study.summary | {"strict_placement": strict}
 
 
@@ -84,7 +86,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 def test_each_table_is_written_in_three_formats_and_listed(every_outcome: Path, tmp_path: Path) -> None:
     folder = tmp_path / "report" / "tables"
     with shown(every_outcome) as (connection, summary):
-        written = write(connection, summary, folder)
+        written = write_tables(connection, summary, folder)
     assert sorted(written) == sorted(folder.iterdir())
     stems = {path.stem for path in written} - {"README"}
     assert stems == {
@@ -104,7 +106,7 @@ def test_each_table_is_written_in_three_formats_and_listed(every_outcome: Path, 
 
 def test_every_outcome_counts_where_it_should(every_outcome: Path, tmp_path: Path) -> None:
     with shown(every_outcome) as (connection, summary):
-        write(connection, summary, tmp_path)
+        write_tables(connection, summary, tmp_path)
         said = sentences(connection)
     gpu, tpu = rows(tmp_path / "table-8-as-published.csv")
     names = ("success", "partial", "complete", "total", "none")
@@ -126,7 +128,7 @@ def test_every_outcome_counts_where_it_should(every_outcome: Path, tmp_path: Pat
 
 def test_the_published_figures_stand_beside_those_of_the_studys_targets(every_outcome: Path, tmp_path: Path) -> None:
     with shown(every_outcome) as (connection, summary):
-        write(connection, summary, tmp_path)
+        write_tables(connection, summary, tmp_path)
     own = [row for row in rows(tmp_path / "table-1-as-published.csv") if row["over"] == "all tests that ran there"]
     assert [row["published_success_percent"] for row in own] == ["92", "57"]
     assert [float(row["difference_success_points"]) for row in own] == pytest.approx([200 / 3 - 92, 100 / 3 - 57])
@@ -134,7 +136,7 @@ def test_the_published_figures_stand_beside_those_of_the_studys_targets(every_ou
 
 def test_strict_placement_counts_and_is_said(every_outcome: Path, tmp_path: Path) -> None:
     with shown(every_outcome, strict=True) as (connection, summary):
-        write(connection, summary, tmp_path)
+        write_tables(connection, summary, tmp_path)
     assert [row["success"] for row in rows(tmp_path / "table-8-as-published.csv")] == ["2", "0"]
     assert STRICT in (tmp_path / "table-8-as-published.md").read_text("utf-8")
     assert STRICT in (tmp_path / "table-8-as-published.tex").read_text("utf-8")
@@ -142,7 +144,7 @@ def test_strict_placement_counts_and_is_said(every_outcome: Path, tmp_path: Path
 
 def test_a_study_in_which_nothing_ran(write_runs: Callable[..., Path], make_result: Make, tmp_path: Path) -> None:
     with shown(write_runs([make_result(outcome="skipped")])) as (connection, summary):
-        write(connection, summary, tmp_path)
+        write_tables(connection, summary, tmp_path)
         assert sentences(connection) == []
     for row in rows(tmp_path / "table-1-as-published.csv"):
         assert (row["success_percent"], row["functions"]) == ("", "0")
@@ -173,7 +175,7 @@ def test_hostile_text_means_nothing_in_any_format(
         make_result("torch.dot", outcome="failed"),
     ]
     with shown(write_runs(results, HOSTILE)) as (connection, summary):
-        written = write(connection, summary, tmp_path / "out")
+        written = write_tables(connection, summary, tmp_path / "out")
     assert len(written) > 20
     for path in written:
         text = path.read_text("utf-8")
@@ -192,4 +194,51 @@ def test_hostile_text_means_nothing_in_any_format(
 def test_a_folder_that_cannot_be_written_is_one_error(every_outcome: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with shown(every_outcome) as (connection, summary), pytest.raises(StorageFailed, match="cannot be written"):
-        write(connection, summary, tmp_path / "taken" / "tables")
+        write_tables(connection, summary, tmp_path / "taken" / "tables")
+
+
+def test_table_4_comes_from_the_strata_that_run_files_tell(every_outcome: Path, tmp_path: Path) -> None:
+    functions = [
+        listed("torch.cat", 10, 1000, True),
+        listed("torch.dot", 10, 3000, False),
+        listed("torch.sum", 1, 1, False),
+        listed("torch.new", 2, 5, False),
+    ]
+    for path in every_outcome.iterdir():
+        document = json.loads(path.read_text("utf-8"))
+        document["manifest"]["functions"] = functions
+        path.write_text(json.dumps(document), "utf-8")
+    with shown(every_outcome) as (connection, summary):
+        write_tables(connection, summary, tmp_path)
+    found = {(row["target"], row["stratum"]): row for row in rows(tmp_path / "table-4-as-published.csv")}
+    tpu = [found["torch-1.12.0-tpu", stratum] for stratum in ("top 20", "others", "all")]
+    # On the TPU torch.cat fails partially, torch.sum completely; torch.new did not run.
+    assert [(row["failing"], row["functions"]) for row in tpu] == [("1", "1"), ("1", "2"), ("2", "3")]
+    assert [row["published_failing_percent"] for row in tpu] == ["46", "44", ""]
+    robust = {row["stratum"]: row for row in rows(tmp_path / "table-4-robust.csv")}
+    assert list(robust) == ["top 20", "others", "all", "decile 1", "decile 2", "decile 10"]
+    assert (robust["decile 2"]["functions"], robust["decile 2"]["failing_percent"]) == ("0", "")
+    # Of its tests half of torch.cat's fail, none of torch.dot's, all of torch.sum's: (1000/2 + 1) / 4001.
+    (tpu_tests,) = [
+        row
+        for row in rows(tmp_path / "table-1-robust.csv")
+        if row["target"] == "torch-1.12.0-tpu" and row["over"] == "all tests that ran there"
+    ]
+    assert float(tpu_tests["weighted_percent"]) == pytest.approx(100 * 501 / 4001)
+
+
+def test_table_7_of_the_studys_raw_timings(tmp_path: Path) -> None:
+    import_raw_timings([RAW], tmp_path / "runs")
+    with shown(tmp_path / "runs") as (connection, summary):
+        write_tables(connection, summary, tmp_path / "tables")
+        said = sentences(connection)
+    text = (tmp_path / "tables" / "table-7-jax-gpu-tpu-as-published.md").read_text("utf-8")
+    told = re.search(
+        r"^(\d+) of 61 functions have the published figures to the last printed digit\.$", text, re.MULTILINE
+    )
+    assert told and int(told[1]) >= 58
+    differing = re.search(r"^Differing: (.*)\.$", text, re.MULTILINE)
+    assert differing and differing[1].count(";") + 1 == 61 - int(told[1])
+    # The text of the study says 91.8 % of the JAX functions are faster on the TPU.
+    assert any("91.8 % of functions (56 of 61) are faster (published: 91.8 %)." in sentence for sentence in said)
+    assert not (tmp_path / "tables" / "table-2-gpu-tpu-robust.md").exists()  # the study measured first calls alone
