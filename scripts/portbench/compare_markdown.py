@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from portbench.compare import Comparison
 from portbench.compare_sections import parts
-from portbench.report_markdown import plain, sections_as_markdown
+from portbench.markdown_text import plain
+from portbench.report_markdown import sections_as_markdown
 
 _MOST_CHARACTERS = 60_000
 """GitHub takes 65,536 in a comment."""
