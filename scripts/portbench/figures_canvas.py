@@ -9,17 +9,16 @@ show is written as an escape.
 from __future__ import annotations
 
 import io
+import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import matplotlib
 from matplotlib import font_manager
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -40,9 +39,8 @@ COLUMNS = 7.16
 MOST_ROWS = 30
 """How many rows a figure has at most; what is beyond goes into the next."""
 MOST_PANELS = 12
-
-Item = TypeVar("Item")
-Made = TypeVar("Made")
+MOST_SHAPES = 1000
+"""How many shapes of a kind an SVG holds one by one; more are a picture in it."""
 
 _FONT = "DejaVu Sans"
 _MARGIN = 0.12
@@ -50,7 +48,7 @@ _LINE = 0.14  # a line of text, in inches
 _ROW = 0.34
 _PANEL = 1.75
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.family": [_FONT],
     "font.size": 7.0,
     "axes.titlesize": 7.5,
@@ -86,16 +84,16 @@ class Drawing:
     caption: str
     figure: Figure
 
-    def svg(self) -> str:
+    def svg(self) -> bytes:
         """As SVG, without a date."""
-        file = io.StringIO()
-        FigureCanvasSVG(self.figure).print_svg(file, metadata={"Date": None, "Title": self.title})
+        file = io.BytesIO()
+        self.figure.savefig(file, format="svg", metadata={"Date": None, "Title": self.title})
         return file.getvalue()
 
     def png(self) -> bytes:
         """As PNG with 200 dots per inch."""
         file = io.BytesIO()
-        FigureCanvasAgg(self.figure).print_png(file, metadata={"Title": self.title})
+        self.figure.savefig(file, format="png", metadata={"Title": self.title})
         return file.getvalue()
 
 
@@ -128,14 +126,17 @@ def plain(text: str, limit: int = 60) -> str:
     )
 
 
-def rows(title: str, labels: Sequence[str], axis: str, legend_lines: int = 1) -> tuple[Figure, Axes]:
+def rows(
+    title: str, labels: Sequence[str], notes: Sequence[str], axis: str, legend_lines: int = 1
+) -> tuple[Figure, Axes]:
     """A figure as wide as a column with one row for each label, the first on top, at y = 0, 1, 2...
 
-    A label stands above what is drawn of its row, which may take y - 0.1 to y + 0.4. ``axis`` is the label of the x axis.
+    A label stands above what is drawn of its row, which may take y - 0.1 to y + 0.42, and its note to the right of it.
+    ``axis`` is the label of the x axis.
     """
     lines = _wrapped(title, COLUMN)
-    top = _MARGIN + _LINE * len(lines) + 0.06
-    bottom = 0.42 + _LINE * 1.15 * legend_lines
+    top = _MARGIN + _LINE * len(lines) + 0.02
+    bottom = 0.4 + _LINE * legend_lines
     height = top + _ROW * len(labels) + bottom
     figure = Figure(figsize=(COLUMN, height))
     left, right = 0.16 / COLUMN, 1 - 0.2 / COLUMN
@@ -146,8 +147,10 @@ def rows(title: str, labels: Sequence[str], axis: str, legend_lines: int = 1) ->
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(axis)
-    for row, label in enumerate(labels):
-        axes.text(0, row - 0.16, plain(label), transform=axes.get_yaxis_transform(), fontsize=6.5, va="bottom")
+    across = axes.get_yaxis_transform()
+    for row, (label, note) in enumerate(zip(labels, notes, strict=True)):
+        axes.text(0, row - 0.14, plain(label, 64 - len(note)), transform=across, fontsize=6.5, va="bottom")
+        axes.text(1, row - 0.14, note, transform=across, fontsize=6.5, va="bottom", ha="right")
     return figure, axes
 
 
@@ -205,6 +208,12 @@ def log_axis(axes: Axes, low: float, high: float, which: str = "x") -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def powers(low: float, high: float) -> tuple[float, float]:
+    """The powers of ten around positive numbers, at least one apart."""
+    first = math.floor(math.log10(low))
+    return 10.0**first, 10.0 ** max(math.ceil(math.log10(high)), first + 1)
+
+
 def percent_axis(axes: Axes, which: str = "x") -> None:
     """Makes an axis one of 0 to 100 percent."""
     if which == "x":
@@ -232,20 +241,15 @@ def stacked(
         if share >= 9:
             dark = colour in (BLUE, VERMILLION, BLACK, GREEN)
             axes.text(
-                left + share / 2, row + 0.16, f"{share:.0f}", color="white" if dark else BLACK,
-                fontsize=6, ha="center", va="center",
-            )  # fmt: skip
+                left + share / 2,
+                row + 0.16,
+                f"{share:.0f}",
+                color="white" if dark else BLACK,
+                fontsize=6,
+                ha="center",
+                va="center",
+            )
         left += share
-
-
-def paged(
-    name: str, items: Sequence[Item], most: int, draw: Callable[[str, Sequence[Item]], Made]
-) -> list[Made]:
-    """Draws ``most`` items at a time: the first as ``name``, the next as ``name-2`` and so on."""
-    return [
-        draw(name if start == 0 else f"{name}-{start // most + 1}", items[start : start + most])
-        for start in range(0, len(items), most)
-    ]
 
 
 def _wrapped(title: str, width: float) -> list[str]:
@@ -254,6 +258,11 @@ def _wrapped(title: str, width: float) -> list[str]:
 
 def _put_title(figure: Figure, lines: Sequence[str], height: float) -> None:
     figure.text(
-        _MARGIN / figure.get_figwidth(), 1 - _MARGIN / height, "\n".join(lines),
-        fontsize=7.5, fontweight="bold", va="top", linespacing=1.25,
-    )  # fmt: skip
+        _MARGIN / figure.get_figwidth(),
+        1 - _MARGIN / height,
+        "\n".join(lines),
+        fontsize=7.5,
+        fontweight="bold",
+        va="top",
+        linespacing=1.25,
+    )

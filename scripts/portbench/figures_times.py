@@ -1,83 +1,118 @@
-"""Figures of times on one side each: their densities over functions, and their distribution over tests."""
+"""Figures of the times on each side: densities of the functions' latencies, and the spread of the tests' times."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from scipy.stats import gaussian_kde
 
 from portbench import figures_canvas as canvas
 from portbench.figures_canvas import Drawing
+from portbench.printable import number
 from portbench.report_figures import in_ms
 
 COLD, STEADY = "cold", "steady"
+
 _COLOURS = {COLD: canvas.SKY, STEADY: canvas.ORANGE}
+_PLACES = {COLD: 0.05, STEADY: 0.27}
 
 
 @dataclass(frozen=True)
-class Times:
-    """Times in nanoseconds on one side, in any order; ``of`` is what each is of: functions or tests."""
+class Latency:
+    """What the functions of a side take, in nanoseconds, as published; at least one function."""
 
     label: str
     device: str
-    cold_ns: Sequence[float]
-    steady_ns: Sequence[float]
+    functions_ns: Sequence[float]
 
 
-def densities(name: str, sides: Sequence[Times]) -> Drawing:
-    """The density of the functions' cold latency (as published), a row for each side, with a line for each function."""
-    title = "Latency of functions on each target (as published)"
-    labels = [f"{side.label} (n = {len(side.cold_ns)})" for side in sides]
-    figure, axes = canvas.rows(title, labels, "mean of first calls (ms)", legend_lines=1)
-    found = [np.array(side.cold_ns, float) / 1e6 for side in sides]
+@dataclass(frozen=True)
+class Spread:
+    """How the times of ``tests`` tests are spread, in nanoseconds: least, 5 %, quartiles and median, 95 %, greatest."""
+
+    tests: int
+    quantiles_ns: tuple[float, float, float, float, float, float, float]
+
+
+def densities(name: str, sides: Sequence[Latency]) -> Drawing:
+    """The density of the functions over the logarithm of their latency, a row for each side; a tick is a function."""
+    title = "Densities of the functions' latencies on each target (as published)"
+    notes = [f"n = {len(side.functions_ns)}" for side in sides]
+    figure, axes = canvas.rows(title, [side.label for side in sides], notes, "latency (ms)")
+    found = [np.array(side.functions_ns) / 1e6 for side in sides]
     every = np.concatenate(found)
-    low, high = canvas.powers(every.min(), every.max())
-    canvas.log_axis(axes, low, high)
-    grid = np.linspace(np.log10(low), np.log10(high), 400)
+    limits = canvas.powers(every.min(), every.max())
+    canvas.log_axis(axes, *limits)
+    grid = np.linspace(math.log10(limits[0]), math.log10(limits[1]), 300)
     curves = [_density(np.log10(values), grid) for values in found]
     highest = max((curve.max() for curve in curves if curve is not None), default=1.0)
     for row, (side, values, curve) in enumerate(zip(sides, found, curves, strict=True)):
         colour = canvas.OF_DEVICE[side.device]
         if curve is not None:
-            area = axes.fill_between(
-                10**grid, row + 0.3, row + 0.3 - 0.42 * curve / highest, color=colour, alpha=0.55, linewidth=0
-            )
+            top = row + 0.29 - 0.38 * curve / highest
+            area = axes.fill_between(10**grid, row + 0.29, top, color=colour, alpha=0.5, linewidth=0)
             area.set_gid(f"density-{row}")
-        ticks = axes.vlines(values, row + 0.31, row + 0.39, color=colour, linewidth=0.5)
+        ticks = axes.vlines(values, row + 0.31, row + 0.38, color=colour, linewidth=0.5)
         ticks.set_gid(f"ticks-{row}")
-        axes.vlines(np.median(values), row - 0.08, row + 0.41, color=canvas.BLACK, linewidth=1.0)
+        ticks.set_rasterized(len(values) > canvas.MOST_SHAPES)
+        axes.vlines(np.median(values), row - 0.06, row + 0.4, color=canvas.BLACK, linewidth=1.0)
     devices = [device for device in canvas.OF_DEVICE if any(side.device == device for side in sides)]
-    handles: list[Patch | Line2D] = [
-        Patch(facecolor=canvas.OF_DEVICE[device], alpha=0.55, label=device) for device in devices
-    ]
-    handles.append(Line2D([], [], color=canvas.BLACK, linewidth=1.0, label="median"))
+    handles: list[Artist] = [Patch(color=canvas.OF_DEVICE[device], alpha=0.5, label=device) for device in devices]
+    handles.append(Line2D([], [], color=canvas.BLACK, label="median"))
     canvas.legend(figure, handles, len(handles))
-    medians = " ".join(f"{label}: median {in_ms(float(np.median(v)))} ms." for label, v in zip(labels, found, strict=True))
+    medians = " ".join(f"{side.label}: {in_ms(float(np.median(side.functions_ns)))} ms." for side in sides)
     caption = (
-        "Density of the functions over the logarithm of their latency, all areas to one scale; a tick is a function. "
-        f"As published: means of all first calls of the tests that passed. {medians}"
+        "Density over the logarithm of the latency (Gaussian kernel, Scott's width; none for fewer than three "
+        "functions), all areas to one scale; each tick is a function. As published: latency is the mean of all first "
+        f"calls, over all runs, of the tests that passed. Medians: {medians}"
     )
     return Drawing(name, title, caption, figure)
 
 
-def distributions(name: str, sides: Sequence[Times]) -> Drawing:
-    """Times of tests, first calls beside calls after the warm-up, as boxes, a row for each side."""
+def distributions(name: str, sides: Sequence[tuple[str, Mapping[str, Spread]]]) -> Drawing:
+    """Times of tests, first calls (COLD) beside calls after the warm-up (STEADY): a row for each side's label."""
     title = "Times of tests on each target: first calls and steady calls"
-    labels = [f"{side.label} ({_numbers(side)})" for side in sides]
-    figure, axes = canvas.rows(title, labels, "time of a call (ms)", legend_lines=1)
-    every = np.concatenate([np.array([*side.cold_ns, *side.steady_ns], float) for side in sides]) / 1e6
-    canvas.log_axis(axes, *canvas.powers(every.min(), every.max()))
-    for row, side in enumerate(sides):
-        for kind, times, place in ((COLD, side.cold_ns, 0.04), (STEADY, side.steady_ns, 0.28)):
-            if len(times):
-                _box(axes, row + place, np.array(times, float) / 1e6, _COLOURS[kind], f"box-{row}-{kind}")
-    canvas.legend(figure, [Patch(facecolor=_COLOURS[k], edgecolor=canvas.BLACK, linewidth=0.5, label=k) for k in _COLOURS], 2)
+    most = [max(spread.tests for spread in spreads.values()) for _, spreads in sides]
+    notes = [f"n = {tests}" for tests in most]
+    figure, axes = canvas.rows(title, [label for label, _ in sides], notes, "time of a call (ms)")
+    ends = [spread.quantiles_ns[end] / 1e6 for _, spreads in sides for spread in spreads.values() for end in (0, -1)]
+    canvas.log_axis(axes, *canvas.powers(min(ends), max(ends)))
+    for row, (_, spreads) in enumerate(sides):
+        for kind, spread in spreads.items():
+            _box(axes, row + _PLACES[kind], spread, _COLOURS[kind], f"box-{row}-{kind}")
+    shown = [kind for kind in _COLOURS if any(kind in spreads for _, spreads in sides)]
+    handles = [Patch(facecolor=_COLOURS[k], edgecolor=canvas.BLACK, linewidth=0.5, label=k) for k in shown]
+    canvas.legend(figure, handles, len(handles))
+    told = " ".join(f"{label}: {', '.join(map(_told, spreads, spreads.values()))}." for label, spreads in sides)
     caption = (
-        "Box: median and quartiles; whiskers: the 5th and the 95th percentile; dots: least and greatest. "
-        "Cold: the mean first call of each passing test over its runs; steady: its median call after the warm-up."
+        "Boxes: median and quartiles over the tests that passed; whiskers: 5th and 95th percentile; dots: least and "
+        "greatest. Cold (as published): mean of a test's first calls, over all runs; steady (robust): median of its "
+        f"calls after the warm-up. {told}"
     )
     return Drawing(name, title, caption, figure)
+
+
+def _density(logarithms: np.ndarray, grid: np.ndarray) -> np.ndarray | None:
+    if len(logarithms) < 3 or np.ptp(logarithms) < 1e-6:
+        return None
+    return np.asarray(gaussian_kde(logarithms)(grid))
+
+
+def _told(kind: str, spread: Spread) -> str:
+    return f"{kind} median {in_ms(spread.quantiles_ns[3])} ms over {number(spread.tests, 'test')}"
+
+
+def _box(axes: Axes, place: float, spread: Spread, colour: str, gid: str) -> None:
+    least, low, first, middle, third, high, most = (ns / 1e6 for ns in spread.quantiles_ns)
+    axes.plot([low, high], [place] * 2, color=canvas.BLACK, linewidth=0.6)
+    (bar,) = axes.barh(place, third - first, 0.16, first, facecolor=colour, edgecolor=canvas.BLACK, linewidth=0.5)
+    bar.set_gid(gid)
+    axes.plot([middle] * 2, [place - 0.08, place + 0.08], color=canvas.BLACK, linewidth=1.2, solid_capstyle="butt")
+    axes.plot([least, most], [place] * 2, ".", color=canvas.BLACK, markersize=2)
