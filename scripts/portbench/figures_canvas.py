@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,9 +19,10 @@ from typing import Any
 
 import matplotlib
 from matplotlib import font_manager
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from portbench.printable import printable, shortened
 
@@ -46,7 +48,6 @@ _FONT = "DejaVu Sans"
 _MARGIN = 0.12
 _LINE = 0.14  # a line of text, in inches
 _ROW = 0.34
-_PANEL = 1.75
 
 _STYLE: dict[Any, Any] = {
     "font.family": [_FONT],
@@ -77,11 +78,13 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure; ``name`` is that of its files, ``title`` and ``caption`` are plain text."""
+    """A figure; ``name`` is that of its files, the rest of what is told beside it is plain text: ``details`` has a
+    sentence for each row or panel."""
 
     name: str
     title: str
     caption: str
+    details: Sequence[str]
     figure: Figure
 
     def svg(self) -> bytes:
@@ -126,49 +129,81 @@ def plain(text: str, limit: int = 60) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Legend:
+    """What stands below everything else: labelled handles, so many side by side."""
+
+    handles: Sequence[Artist]
+    across: int
+
+    @property
+    def height(self) -> float:
+        """The room that it needs, in inches."""
+        return 0.08 + _LINE * -(-len(self.handles) // self.across)
+
+    def put(self, figure: Figure) -> None:
+        """Puts it at the foot of a figure."""
+        figure.legend(
+            handles=list(self.handles),
+            loc="lower center",
+            ncols=self.across,
+            borderaxespad=0.3,
+            handlelength=1.4,
+            columnspacing=1.2,
+            handletextpad=0.5,
+            labelspacing=0.3,
+        )
+
+
 def rows(
-    title: str, labels: Sequence[str], notes: Sequence[str], axis: str, legend_lines: int = 1
+    title: str, named: Sequence[tuple[str, str]], axis: str, legend: Legend, row_height: float = _ROW
 ) -> tuple[Figure, Axes]:
-    """A figure as wide as a column with one row for each label, the first on top, at y = 0, 1, 2...
+    """A figure as wide as a column with a row for each label and note, the first on top, at y = 0, 1, 2...
 
     A label stands above what is drawn of its row, which may take y - 0.1 to y + 0.42, and its note to the right of it.
     ``axis`` is the label of the x axis.
     """
     lines = _wrapped(title, COLUMN)
     top = _MARGIN + _LINE * len(lines) + 0.02
-    bottom = 0.4 + _LINE * legend_lines
-    height = top + _ROW * len(labels) + bottom
+    bottom = 0.42 + legend.height
+    height = top + row_height * len(named) + bottom
     figure = Figure(figsize=(COLUMN, height))
-    left, right = 0.16 / COLUMN, 1 - 0.2 / COLUMN
-    axes = figure.add_axes((left, bottom / height, right - left, _ROW * len(labels) / height))
+    left, right = 0.16 / COLUMN, 1 - 0.22 / COLUMN
+    axes = figure.add_axes((left, bottom / height, right - left, row_height * len(named) / height))
     _put_title(figure, lines, height)
-    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.set_ylim(len(named) - 0.5, -0.5)
     axes.set_yticks([])
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(axis)
-    across = axes.get_yaxis_transform()
-    for row, (label, note) in enumerate(zip(labels, notes, strict=True)):
-        axes.text(0, row - 0.14, plain(label, 64 - len(note)), transform=across, fontsize=6.5, va="bottom")
-        axes.text(1, row - 0.14, note, transform=across, fontsize=6.5, va="bottom", ha="right")
+    text: dict[str, Any] = {
+        "transform": axes.get_yaxis_transform(),
+        "fontsize": 6.5,
+        "va": "bottom",
+        "bbox": _box("white"),
+    }
+    for row, (label, note) in enumerate(named):
+        axes.text(0, row - 0.13, plain(label, 62 - len(note)), **text)
+        axes.text(1, row - 0.13, note, ha="right", **text)
+    legend.put(figure)
     return figure, axes
 
 
 def panels(
-    title: str, labels: Sequence[str], legend_lines: int = 1, own_legend_lines: int = 0
+    title: str, labels: Sequence[str], legend: Legend | None, own_legend_lines: int = 0
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with a square panel for each label: one column wide for one panel, else three panels side by side.
+    """A figure with a square panel for each label: one column wide for one panel, else up to three side by side.
 
-    ``own_legend_lines`` is the room below each panel for a legend of its own, ``legend_lines`` that below the figure.
+    ``own_legend_lines`` is the room below each panel for a legend of its own.
     """
     across = min(3, len(labels))
     down = -(-len(labels) // across)
-    width = COLUMN if across == 1 else COLUMNS * (0.7 if across == 2 else 1)
+    width = (COLUMN, 0.7 * COLUMNS, COLUMNS)[across - 1]
     lines = _wrapped(title, width)
-    top = _MARGIN + _LINE * len(lines) + 0.04
-    bottom = 0.06 + _LINE * 1.15 * legend_lines
-    above, below, before = 0.24, 0.42 + _LINE * own_legend_lines, 0.52
-    side = (width - _MARGIN) / across - before
+    above, below, before = 0.26, 0.44 + _LINE * own_legend_lines, 0.6
+    side = (width - 2 * _MARGIN) / across - before
+    top = _MARGIN + _LINE * len(lines)
+    bottom = legend.height if legend else 0.04
     height = top + down * (above + side + below) + bottom
     figure = Figure(figsize=(width, height))
     _put_title(figure, lines, height)
@@ -179,33 +214,25 @@ def panels(
         y = height - top - (row + 1) * (above + side) - row * below
         axes = figure.add_axes((x / width, y / height, side / width, side / height))
         axes.set_title(plain(label, 44), loc="left", fontsize=7.0)
+        axes.yaxis.set_label_coords(-0.48 / side, 0.5)
         made.append(axes)
+    if legend:
+        legend.put(figure)
     return figure, made
 
 
-def legend(figure: Figure, handles: Sequence[Any], across: int) -> None:
-    """Puts a legend below everything else."""
-    figure.legend(
-        handles=list(handles),
-        loc="lower center",
-        ncols=across,
-        borderaxespad=0.35,
-        handlelength=1.4,
-        columnspacing=1.2,
-        handletextpad=0.5,
-        labelspacing=0.3,
-    )
-
-
 def log_axis(axes: Axes, low: float, high: float, which: str = "x") -> None:
-    """Makes an axis logarithmic from a power of ten to one, with numbers as people write them: 0.1, 1, 1,000."""
+    """Makes an axis logarithmic from a power of ten to another, with numbers as people write them: 0.1, 1, 1,000."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)
-    axis.set_major_locator(LogLocator(base=10, numticks=7))
-    axis.set_minor_locator(LogLocator(base=10, subs="auto", numticks=30))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}" if value < 1e6 else f"{value:.0e}"))
-    axis.set_minor_formatter(NullFormatter())
+    first, last = round(math.log10(low)), round(math.log10(high))
+    apart = -(-(last - first) // 5)
+    decades = range(first, last + 1)
+    labels = [_decade(decade) if decade % apart == 0 else "" for decade in decades]
+    axis.set_major_locator(FixedLocator([10.0**decade for decade in decades]))
+    axis.set_major_formatter(FixedFormatter(labels))
+    axis.set_minor_locator(NullLocator())
 
 
 def powers(low: float, high: float) -> tuple[float, float]:
@@ -239,21 +266,25 @@ def stacked(
         bar.set_hatch(hatches.get(name, ""))
         bar.set_gid(f"bar-{row}-{name}")
         if share >= 9:
-            dark = colour in (BLUE, VERMILLION, BLACK, GREEN)
-            axes.text(
-                left + share / 2,
-                row + 0.16,
-                f"{share:.0f}",
-                color="white" if dark else BLACK,
-                fontsize=6,
-                ha="center",
-                va="center",
-            )
+            ink = "white" if colour in (BLUE, VERMILLION, GREEN) else BLACK
+            label = axes.text(left + share / 2, row + 0.16, f"{share:.0f}", color=ink, fontsize=6)
+            label.set(ha="center", va="center", bbox=_box(colour))
         left += share
 
 
+def _decade(exponent: int) -> str:
+    return f"{10.0**exponent:,.10g}" if -5 < exponent < 6 else f"1e{exponent}"
+
+
+def _box(colour: str) -> dict[str, Any]:
+    """The ground of a text that stands on lines or hatches."""
+    return {"boxstyle": "square,pad=0.12", "facecolor": colour, "edgecolor": "none"}
+
+
 def _wrapped(title: str, width: float) -> list[str]:
-    return textwrap.wrap(plain(title, 300), int(width * 15.5))
+    # What stands in brackets stays on one line.
+    bound = re.sub(r"\(.*?\)", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), plain(title, 300))
+    return textwrap.wrap(bound, int(width * 15.5))
 
 
 def _put_title(figure: Figure, lines: Sequence[str], height: float) -> None:

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from portbench import figures_canvas as canvas
 from portbench.figures_canvas import Drawing
-from portbench.latency import AS_PUBLISHED, FunctionLatency, Latencies
+from portbench.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.printable import number
 from portbench.report_figures import percent, significant
 
 MUCH_FASTER, FASTER, UNCLEAR, SLOWER, MUCH_SLOWER = "much-faster", "faster", "unclear", "slower", "much-slower"
@@ -28,6 +27,12 @@ _COLOURS = {
 }
 _HATCHES = {MUCH_FASTER: "////", MUCH_SLOWER: "xxxx"}
 _MARKERS = {MUCH_FASTER: "v", FASTER: "v", UNCLEAR: "o", SLOWER: "o", MUCH_SLOWER: "^"}
+
+_HOW = {
+    AS_PUBLISHED: "As published: latency is the mean of all first calls, over all runs, of the tests timed on both.",
+    ROBUST: "Robust: latency is that of calls after the warm-up (medians of the tests timed on both, and their "
+    "geometric mean); no clear difference where the 95 % interval of the ratio holds 1.",
+}
 
 
 @dataclass(frozen=True)
@@ -73,45 +78,55 @@ def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     """Latency on one side against that on the other: a panel for each pair, a point for each function."""
     method = pairs[0].latencies.method
     title = f"Latency of each function, one device against another ({method})"
-    figure, panels = canvas.panels(title, [f"{pair.shared} ({pair.count})" for pair in pairs], legend_lines=3)
+    words = _words(threshold)
+    legend = canvas.Legend(
+        [
+            *(_marker(cls, words[cls]) for cls in _seen(pairs, threshold)),
+            Line2D([], [], color=canvas.BLACK, linewidth=0.8, label="as fast"),
+            _threshold_line(threshold),
+        ],
+        across=2 if len(pairs) == 1 else 3,
+    )
+    figure, panels = canvas.panels(title, [f"{pair.shared} ({pair.count})" for pair in pairs], legend)
     for position, (pair, axes) in enumerate(zip(pairs, panels, strict=True)):
         _scatter_panel(axes, pair, threshold, f"points-{position}")
-    words = _words(threshold)
-    handles: list[Artist] = [_marker(cls, words[cls]) for cls in _seen(pairs, threshold)]
-    handles.append(Line2D([], [], color=canvas.BLACK, linewidth=0.8, label="as fast"))
-    handles.append(_threshold_line(threshold))
-    canvas.legend(figure, handles, 2 if len(pairs) == 1 else 4)
     caption = (
-        "Each point is a function; above the diagonal it is slower on the device of the vertical axis. "
-        f"{_how(method)}{_left_out(pairs)}"
+        f"Each point is a function; above the diagonal it is slower on the device of the vertical axis. {_HOW[method]}"
     )
-    return Drawing(name, title, caption, figure)
+    details = [f"{pair.label}: {number(len(pair.functions), 'function')}.{_left_out(pair)}" for pair in pairs]
+    return Drawing(name, title, caption, details, figure)
 
 
 def shares(name: str, pairs: Sequence[Pair], title: str, threshold: float) -> Drawing:
     """Which share of the functions is faster and slower, a bar for each pair."""
     method = pairs[0].latencies.method
     title = f"{title} ({method})"
-    figure, axes = _rows(title, pairs, "functions (%)", legend_lines=3)
+    words = _words(threshold)
+    legend = canvas.Legend(
+        [
+            Patch(facecolor=_COLOURS[cls], edgecolor="white", linewidth=0, hatch=_HATCHES.get(cls), label=words[cls])
+            for cls in _seen(pairs, threshold)
+        ],
+        across=2,
+    )
+    figure, axes = canvas.rows(title, [(pair.label, pair.count) for pair in pairs], "functions (%)", legend)
     canvas.percent_axis(axes)
     for row, pair in enumerate(pairs):
         canvas.stacked(axes, row, _counts(pair, threshold), _COLOURS, _HATCHES)
-    words = _words(threshold)
-    handles = [
-        Patch(facecolor=_COLOURS[cls], edgecolor="white", linewidth=0, hatch=_HATCHES.get(cls), label=words[cls])
-        for cls in _seen(pairs, threshold)
-    ]
-    canvas.legend(figure, handles, 2)
-    told = " ".join(f"{pair.label}: {_told(_counts(pair, threshold), words)}." for pair in pairs)
-    caption = f"How the first-named of each pair does against the second-named. {_how(method)}{_left_out(pairs)} {told}"
-    return Drawing(name, title, caption, figure)
+    caption = f"How the first-named of each pair does against the second-named. {_HOW[method]}"
+    details = [f"{pair.label}: {_told(_counts(pair, threshold), words)}.{_left_out(pair)}" for pair in pairs]
+    return Drawing(name, title, caption, details, figure)
 
 
 def ratios(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     """How the ratios of each pair are distributed: a dot for each function, median and quartiles below."""
     method = pairs[0].latencies.method
     title = f"How many times slower functions are ({method})"
-    figure, axes = _rows(title, pairs, "times slower (below 1: faster)", legend_lines=1)
+    median = Line2D([], [], color=canvas.BLACK, marker="D", markerfacecolor="white", markersize=3.5)
+    median.set_label("median, quartiles")
+    legend = canvas.Legend([median, _threshold_line(threshold)], across=2)
+    named = [(pair.label, pair.count) for pair in pairs]
+    figure, axes = canvas.rows(title, named, "times slower (below 1: faster)", legend)
     found = [np.array([function.ratio for function in pair.functions]) for pair in pairs]
     every = np.concatenate(found)
     canvas.log_axis(axes, *canvas.powers(min(every.min(), 1 / threshold), max(every.max(), threshold)))
@@ -120,21 +135,16 @@ def ratios(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
         axes.axvline(limit, color=canvas.BLACK, linewidth=0.6, linestyle="--")
     for row, (pair, values) in enumerate(zip(pairs, found, strict=True)):
         _ratio_row(axes, row, pair, values, threshold)
-    median = Line2D([], [], color=canvas.BLACK, marker="D", markerfacecolor="white", markersize=3.5)
-    median.set_label("median, quartiles")
-    canvas.legend(figure, [median, _threshold_line(threshold)], 2)
-    medians = " ".join(
-        f"{pair.label}: {significant(float(np.median(values)))}." for pair, values in zip(pairs, found, strict=True)
-    )
     caption = (
         "Each dot is a function: how many times slower it is on the first-named of each pair than on the second-named. "
-        f"{_how(method)}{_left_out(pairs)} Medians: {medians}"
+        f"{_HOW[method]}"
     )
-    return Drawing(name, title, caption, figure)
-
-
-def _rows(title: str, pairs: Sequence[Pair], axis: str, legend_lines: int) -> tuple[Figure, Axes]:
-    return canvas.rows(title, [pair.label for pair in pairs], [pair.count for pair in pairs], axis, legend_lines)
+    details = [
+        f"{pair.label}: median {significant(float(np.median(values)))} over {number(len(values), 'function')}."
+        f"{_left_out(pair)}"
+        for pair, values in zip(pairs, found, strict=True)
+    ]
+    return Drawing(name, title, caption, details, figure)
 
 
 def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
@@ -199,21 +209,11 @@ def _told(counts: dict[str, int], words: dict[str, str]) -> str:
     )
 
 
-def _how(method: str) -> str:
-    if method == AS_PUBLISHED:
-        return "As published: latency is the mean of all first calls, over all runs, of the tests timed on both."
-    return (
-        "Robust: latency is that of calls after the warm-up (medians of the tests timed on both, and their geometric "
-        "mean); no clear difference where the 95 % interval of the ratio holds 1."
-    )
-
-
-def _left_out(pairs: Sequence[Pair]) -> str:
-    missing = [len({one.function for one in pair.latencies.left_out}) for pair in pairs]
-    if not any(missing):
+def _left_out(pair: Pair) -> str:
+    functions = {one.function for one in pair.latencies.left_out}
+    if not functions:
         return ""
-    told = ", ".join(f"{count} ({pair.label})" for pair, count in zip(pairs, missing, strict=True) if count)
-    return f" Functions of which tests were left out, as they were not timed on both: {told}."
+    return f" Left out: tests of {number(len(functions), 'function')}, not timed on both or not passed."
 
 
 def _threshold_line(threshold: float) -> Line2D:

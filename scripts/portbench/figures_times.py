@@ -44,59 +44,65 @@ class Spread:
 def densities(name: str, sides: Sequence[Latency]) -> Drawing:
     """The density of the functions over the logarithm of their latency, a row for each side; a tick is a function."""
     title = "Densities of the functions' latencies on each target (as published)"
-    notes = [f"n = {len(side.functions_ns)}" for side in sides]
-    figure, axes = canvas.rows(title, [side.label for side in sides], notes, "latency (ms)")
+    devices = [device for device in canvas.OF_DEVICE if any(side.device == device for side in sides)]
+    handles: list[Artist] = [Patch(color=canvas.OF_DEVICE[device], alpha=0.5, label=device) for device in devices]
+    handles.append(Line2D([], [], color=canvas.BLACK, label="median"))
+    named = [(side.label, f"n = {len(side.functions_ns)}") for side in sides]
+    figure, axes = canvas.rows(title, named, "latency (ms)", canvas.Legend(handles, len(handles)), row_height=0.46)
     found = [np.array(side.functions_ns) / 1e6 for side in sides]
     every = np.concatenate(found)
     limits = canvas.powers(every.min(), every.max())
     canvas.log_axis(axes, *limits)
     grid = np.linspace(math.log10(limits[0]), math.log10(limits[1]), 300)
-    curves = [_density(np.log10(values), grid) for values in found]
-    highest = max((curve.max() for curve in curves if curve is not None), default=1.0)
-    for row, (side, values, curve) in enumerate(zip(sides, found, curves, strict=True)):
+    for row, (side, values) in enumerate(zip(sides, found, strict=True)):
         colour = canvas.OF_DEVICE[side.device]
+        curve = _density(np.log10(values), grid)
         if curve is not None:
-            top = row + 0.29 - 0.38 * curve / highest
-            area = axes.fill_between(10**grid, row + 0.29, top, color=colour, alpha=0.5, linewidth=0)
+            area = axes.fill_between(
+                10**grid, row + 0.3, row + 0.3 - 0.38 * curve / curve.max(), color=colour, alpha=0.5, linewidth=0
+            )
             area.set_gid(f"density-{row}")
-        ticks = axes.vlines(values, row + 0.31, row + 0.38, color=colour, linewidth=0.5)
+        ticks = axes.vlines(values, row + 0.32, row + 0.39, color=colour, linewidth=0.5)
         ticks.set_gid(f"ticks-{row}")
         ticks.set_rasterized(len(values) > canvas.MOST_SHAPES)
-        axes.vlines(np.median(values), row - 0.06, row + 0.4, color=canvas.BLACK, linewidth=1.0)
-    devices = [device for device in canvas.OF_DEVICE if any(side.device == device for side in sides)]
-    handles: list[Artist] = [Patch(color=canvas.OF_DEVICE[device], alpha=0.5, label=device) for device in devices]
-    handles.append(Line2D([], [], color=canvas.BLACK, label="median"))
-    canvas.legend(figure, handles, len(handles))
-    medians = " ".join(f"{side.label}: {in_ms(float(np.median(side.functions_ns)))} ms." for side in sides)
+        axes.vlines(np.median(values), row - 0.06, row + 0.41, color=canvas.BLACK, linewidth=1.0)
     caption = (
         "Density over the logarithm of the latency (Gaussian kernel, Scott's width; none for fewer than three "
-        "functions), all areas to one scale; each tick is a function. As published: latency is the mean of all first "
-        f"calls, over all runs, of the tests that passed. Medians: {medians}"
+        "functions), each curve to its own height; a tick is a function. As published: latency is the mean of all "
+        "first calls, over all runs, of the tests that passed."
     )
-    return Drawing(name, title, caption, figure)
+    details = [
+        f"{side.label}: median {in_ms(float(np.median(side.functions_ns)))} ms over "
+        f"{number(len(side.functions_ns), 'function')}."
+        for side in sides
+    ]
+    return Drawing(name, title, caption, details, figure)
 
 
 def distributions(name: str, sides: Sequence[tuple[str, Mapping[str, Spread]]]) -> Drawing:
     """Times of tests, first calls (COLD) beside calls after the warm-up (STEADY): a row for each side's label."""
-    title = "Times of tests on each target: first calls and steady calls"
-    most = [max(spread.tests for spread in spreads.values()) for _, spreads in sides]
-    notes = [f"n = {tests}" for tests in most]
-    figure, axes = canvas.rows(title, [label for label, _ in sides], notes, "time of a call (ms)")
+    title = "Times of tests on each target: first calls (as published) and steady calls (robust)"
+    shown = [kind for kind in _COLOURS if any(kind in spreads for _, spreads in sides)]
+    handles = [Patch(facecolor=_COLOURS[k], edgecolor=canvas.BLACK, linewidth=0.5, label=k) for k in shown]
+    named = [(label, _tests(spreads)) for label, spreads in sides]
+    figure, axes = canvas.rows(title, named, "time of a call (ms)", canvas.Legend(handles, len(handles)))
     ends = [spread.quantiles_ns[end] / 1e6 for _, spreads in sides for spread in spreads.values() for end in (0, -1)]
     canvas.log_axis(axes, *canvas.powers(min(ends), max(ends)))
     for row, (_, spreads) in enumerate(sides):
         for kind, spread in spreads.items():
             _box(axes, row + _PLACES[kind], spread, _COLOURS[kind], f"box-{row}-{kind}")
-    shown = [kind for kind in _COLOURS if any(kind in spreads for _, spreads in sides)]
-    handles = [Patch(facecolor=_COLOURS[k], edgecolor=canvas.BLACK, linewidth=0.5, label=k) for k in shown]
-    canvas.legend(figure, handles, len(handles))
-    told = " ".join(f"{label}: {', '.join(map(_told, spreads, spreads.values()))}." for label, spreads in sides)
     caption = (
         "Boxes: median and quartiles over the tests that passed; whiskers: 5th and 95th percentile; dots: least and "
-        "greatest. Cold (as published): mean of a test's first calls, over all runs; steady (robust): median of its "
-        f"calls after the warm-up. {told}"
+        "greatest. Cold: mean of a test's first calls, over all runs (as published); steady: median of its calls after "
+        "the warm-up (robust). n: tests timed cold and steady, where these differ."
     )
-    return Drawing(name, title, caption, figure)
+    details = [f"{label}: {', '.join(map(_told, spreads, spreads.values()))}." for label, spreads in sides]
+    return Drawing(name, title, caption, details, figure)
+
+
+def _tests(spreads: Mapping[str, Spread]) -> str:
+    counts = [str(spreads[kind].tests if kind in spreads else 0) for kind in _COLOURS]
+    return f"n = {', '.join(dict.fromkeys(counts))}"
 
 
 def _density(logarithms: np.ndarray, grid: np.ndarray) -> np.ndarray | None:
