@@ -7,14 +7,19 @@ views of ``portbench.analysis.analyse``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
+from portbench.intervals import bootstrap_ratio, geometric_mean
 from portbench.left_out import LeftOut
+from portbench.pairing import left_out_of_pair, pair
 from portbench.sides import Side
+from portbench.strata import Stratum, strata
 
 AS_PUBLISHED, ROBUST = "as published", "robust"
+_NO_TIME = "took no time by the clock"
 
 
 @dataclass(frozen=True)
@@ -49,11 +54,70 @@ class Latencies:
 def as_published(connection: duckdb.DuckDBPyConnection, first: Side, second: Side) -> Latencies:
     """The study's latencies: of a function the mean of all timed first calls (call and wait) of all runs, over the
     tests that were timed on both sides; the ratio is that of the means."""
-    raise NotImplementedError
+    pair(connection, first, second, "cold")
+    names = strata(connection)
+    functions = []
+    instant = []
+    query = "SELECT function, first_ns, second_ns, tests FROM cold_pairs ORDER BY function"
+    for function, first_ns, second_ns, tests in connection.sql(query).fetchall():
+        if first_ns and second_ns:
+            listed_as = _listed_as(names, first, function)
+            ratio = second_ns / first_ns
+            functions.append(FunctionLatency(function, listed_as, first_ns, second_ns, ratio, None, None, tests))
+        else:
+            instant.append(LeftOut(function, _NO_TIME, tests))
+    return _latencies(connection, first, second, AS_PUBLISHED, functions, instant)
 
 
 def robust(connection: duckdb.DuckDBPyConnection, first: Side, second: Side) -> Latencies:
     """Of each test the median time of a call after the warm-up, over all blocks and runs. A function's latency is the
     geometric mean over its tests, its ratio the geometric mean of the tests' ratios, with a bootstrap interval (see
     ``portbench.intervals.bootstrap_ratio``)."""
-    raise NotImplementedError
+    pair(connection, first, second, "steady")
+    names = strata(connection)
+    times: dict[str, list[tuple[float, float]]] = {}
+    for function, first_ns, second_ns in connection.sql(
+        "SELECT function, first_ns, second_ns FROM steady_pairs ORDER BY function, test"
+    ).fetchall():
+        times.setdefault(function, []).append((first_ns, second_ns))
+    functions = []
+    instant = []
+    for function, pairs in times.items():
+        timed = [both for both in pairs if all(both)]
+        if len(timed) < len(pairs):
+            instant.append(LeftOut(function, _NO_TIME, len(pairs) - len(timed)))
+        if timed:
+            functions.append(_robust(function, _listed_as(names, first, function), timed))
+    return _latencies(connection, first, second, ROBUST, functions, instant)
+
+
+def _robust(function: str, listed_as: str, times: Sequence[tuple[float, float]]) -> FunctionLatency:
+    ratios = [second_ns / first_ns for first_ns, second_ns in times]
+    interval = bootstrap_ratio(ratios)
+    return FunctionLatency(
+        function=function,
+        listed_as=listed_as,
+        first_ns=geometric_mean([first_ns for first_ns, _ in times]),
+        second_ns=geometric_mean([second_ns for _, second_ns in times]),
+        ratio=geometric_mean(ratios),
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        tests=len(times),
+    )
+
+
+def _latencies(
+    connection: duckdb.DuckDBPyConnection,
+    first: Side,
+    second: Side,
+    method: str,
+    functions: Sequence[FunctionLatency],
+    instant: Sequence[LeftOut],
+) -> Latencies:
+    others = left_out_of_pair(connection, "not_timed", first, second)
+    return Latencies(first, second, method, tuple(functions), tuple(sorted((*instant, *others))))
+
+
+def _listed_as(names: Mapping[tuple[str, str], Stratum], side: Side, function: str) -> str:
+    stratum = names.get((side.framework, function))
+    return stratum.listed_as if stratum else function
