@@ -71,7 +71,12 @@ def write(
                 written.append(folder / f"{made.name}.{suffix}")
                 write_bytes(written[-1], content)
             text += [f"## {plain(made.title)}", "", f"![{plain(made.title)}]({made.name}.svg)", ""]
-            text += [plain(made.caption, limit=None), "", *(f"- {plain(each)}" for each in made.details), ""]
+            text += [
+                plain(made.caption, limit=None),
+                "",
+                *(f"- {plain(each, limit=None)}" for each in made.details),
+                "",
+            ]
     if missing:
         text += ["## Not drawn", "", *(f"- {plain(each.name)}: {plain(each.reason)}" for each in missing), ""]
     write_text(folder / CAPTIONS, "\n".join(text))

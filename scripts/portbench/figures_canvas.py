@@ -22,7 +22,9 @@ from matplotlib import font_manager
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation
 
 from portbench.printable import printable, shortened
 
@@ -48,6 +50,7 @@ _FONT = "DejaVu Sans"
 _MARGIN = 0.12
 _LINE = 0.14  # a line of text, in inches
 _ROW = 0.34
+_SMALL = 6.5  # of the smaller texts, in points
 
 _STYLE: dict[Any, Any] = {
     "font.family": [_FONT],
@@ -61,11 +64,11 @@ _STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "grid.color": PALE,
     "grid.linewidth": 0.5,
-    "xtick.labelsize": 6.5,
-    "ytick.labelsize": 6.5,
+    "xtick.labelsize": _SMALL,
+    "ytick.labelsize": _SMALL,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
-    "legend.fontsize": 6.5,
+    "legend.fontsize": _SMALL,
     "legend.frameon": False,
     "lines.linewidth": 1.0,
     "hatch.linewidth": 0.5,
@@ -117,16 +120,23 @@ def style() -> Iterator[None]:
         yield
 
 
-def plain(text: str, limit: int = 60) -> str:
-    """Text on one line of at most ``limit`` characters, with what the font cannot show written as an escape."""
-    font = font_manager.get_font(font_manager.findfont(_FONT))
-    return shortened(
-        "".join(
-            character if font.get_char_index(ord(character)) else f"\\u{ord(character):04x}"
-            for character in printable(text)
-        ),
-        limit,
+def plain(text: str) -> str:
+    """Text on one line, with what the font cannot show written as an escape."""
+    font = _font()
+    return "".join(
+        character if font.get_char_index(ord(character)) else f"\\u{ord(character):04x}"
+        for character in printable(text)
     )
+
+
+def fitted(text: str, inches: float, points: float = _SMALL) -> str:
+    """``plain``, cut with an ellipsis where it is wider than ``inches`` at a size of ``points``."""
+    shown = plain(text)
+    limit = len(shown)
+    while limit > 1 and _width(shown, points) > inches:
+        limit -= 1
+        shown = shortened(plain(text), limit)
+    return shown
 
 
 @dataclass(frozen=True)
@@ -165,11 +175,11 @@ def rows(
     """
     lines = _wrapped(title, COLUMN)
     top = _MARGIN + _LINE * len(lines) + 0.02
-    bottom = 0.42 + legend.height
+    bottom = 0.37 + legend.height
     height = top + row_height * len(named) + bottom
     figure = Figure(figsize=(COLUMN, height))
-    left, right = 0.16 / COLUMN, 1 - 0.22 / COLUMN
-    axes = figure.add_axes((left, bottom / height, right - left, row_height * len(named) / height))
+    left, width = 0.16, COLUMN - 0.38
+    axes = figure.add_axes((left / COLUMN, bottom / height, width / COLUMN, row_height * len(named) / height))
     _put_title(figure, lines, height)
     axes.set_ylim(len(named) - 0.5, -0.5)
     axes.set_yticks([])
@@ -178,12 +188,12 @@ def rows(
     axes.set_xlabel(axis)
     text: dict[str, Any] = {
         "transform": axes.get_yaxis_transform(),
-        "fontsize": 6.5,
+        "fontsize": _SMALL,
         "va": "bottom",
         "bbox": _box("white"),
     }
     for row, (label, note) in enumerate(named):
-        axes.text(0, row - 0.13, plain(label, 62 - len(note)), **text)
+        axes.text(0, row - 0.13, fitted(label, width - _width(note, _SMALL) - 0.1), **text)
         axes.text(1, row - 0.13, note, ha="right", **text)
     legend.put(figure)
     return figure, axes
@@ -213,12 +223,18 @@ def panels(
         x = before + column * (before + side)
         y = height - top - (row + 1) * (above + side) - row * below
         axes = figure.add_axes((x / width, y / height, side / width, side / height))
-        axes.set_title(plain(label, 44), loc="left", fontsize=7.0)
-        axes.yaxis.set_label_coords(-0.48 / side, 0.5)
+        axes.set_title(fitted(label, side, 7), loc="left", fontsize=7)
+        axes.yaxis.set_label_coords(-0.43 / side, 0.5)
         made.append(axes)
     if legend:
         legend.put(figure)
     return figure, made
+
+
+def own_legend(axes: Axes) -> None:
+    """A legend below the one panel, in the room that ``panels`` left for it."""
+    below = axes.transAxes + ScaledTranslation(0, -0.38, axes.figure.dpi_scale_trans)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below, handletextpad=0.3, borderaxespad=0)
 
 
 def log_axis(axes: Axes, low: float, high: float, which: str = "x") -> None:
@@ -254,9 +270,9 @@ def percent_axis(axes: Axes, which: str = "x") -> None:
 def stacked(
     axes: Axes, row: int, amounts: Mapping[str, float], colours: Mapping[str, str], hatches: Mapping[str, str]
 ) -> None:
-    """A bar of a row, as shares of the amounts' sum, in the order of ``colours``; the share stands in it where there is
-    room."""
-    whole = sum(amounts.values())
+    """A bar of a row: the shares of those amounts that have a colour, in the colours' order; each with its percentage
+    where there is room."""
+    whole = sum(amounts.get(name, 0) for name in colours)
     left = 0.0
     for name, colour in colours.items():
         share = 100 * amounts.get(name, 0) / whole
@@ -276,6 +292,18 @@ def _decade(exponent: int) -> str:
     return f"{10.0**exponent:,.10g}" if -5 < exponent < 6 else f"1e{exponent}"
 
 
+def _font() -> FT2Font:
+    return font_manager.get_font(font_manager.findfont(_FONT))
+
+
+def _width(text: str, points: float) -> float:
+    """In inches."""
+    font = _font()
+    font.set_size(points, 72)
+    font.set_text(text)
+    return font.get_width_height()[0] / 64 / 72
+
+
 def _box(colour: str) -> dict[str, Any]:
     """The ground of a text that stands on lines or hatches."""
     return {"boxstyle": "square,pad=0.12", "facecolor": colour, "edgecolor": "none"}
@@ -283,7 +311,7 @@ def _box(colour: str) -> dict[str, Any]:
 
 def _wrapped(title: str, width: float) -> list[str]:
     # What stands in brackets stays on one line.
-    bound = re.sub(r"\(.*?\)", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), plain(title, 300))
+    bound = re.sub(r"\(.*?\)", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), plain(title))
     return textwrap.wrap(bound, int(width * 15.5))
 
 

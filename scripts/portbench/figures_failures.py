@@ -83,7 +83,7 @@ def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
         for status, colour in _STATUS.items()
     ]
     if any(side.published_status for side in sides):
-        handles.append(Line2D([], [], color=canvas.BLACK, linewidth=1.2, label="where the study's end"))
+        handles.append(Line2D([], [], color=canvas.BLACK, linewidth=1.2, label="the study's"))
     named = [(side.label, f"n = {side.by_stratum[ALL].rated}") for side in sides]
     figure, axes = canvas.rows(title, named, "functions (%)", canvas.Legend(handles, 2))
     canvas.percent_axis(axes)
@@ -194,10 +194,10 @@ def _decile_panel(axes: Axes, panel: Panel, gid: str) -> None:
             "os^D"[position % MOST_IN_PANEL],
             color=colour,
             markersize=3,
-            label=canvas.plain(side.label, 40),
+            label=canvas.fitted(side.label, 1.5),
         )
         line.set_gid(f"{gid}-{position}")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24), handletextpad=0.3, borderaxespad=0, labelspacing=0.25)
+    canvas.own_legend(axes)
 
 
 def _with_interval(axes: Axes, rates: FunctionRates, place: float, marker: str, colour: str, gid: str) -> None:

@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from portbench import figures_canvas as canvas
 from portbench.figures_canvas import Drawing
 from portbench.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.left_out import by_reason
 from portbench.printable import number
 from portbench.report_figures import percent, significant
 
@@ -141,7 +142,6 @@ def ratios(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     )
     details = [
         f"{pair.label}: median {significant(float(np.median(values)))} over {number(len(values), 'function')}."
-        f"{_left_out(pair)}"
         for pair, values in zip(pairs, found, strict=True)
     ]
     return Drawing(name, title, caption, details, figure)
@@ -165,8 +165,8 @@ def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
             dots.set_edgecolor(_edge(cls))
             dots.set_gid(f"{gid}-{cls}")
             dots.set_rasterized(len(x) > canvas.MOST_SHAPES)
-    axes.set_xlabel(f"{canvas.plain(pair.first, 34)} (ms)")
-    axes.set_ylabel(f"{canvas.plain(pair.second, 34)} (ms)")
+    axes.set_xlabel(f"{canvas.fitted(pair.first, 1.3)} (ms)")
+    axes.set_ylabel(f"{canvas.fitted(pair.second, 1.3)} (ms)")
 
 
 def _ratio_row(axes: Axes, row: int, pair: Pair, values: np.ndarray, threshold: float) -> None:
@@ -210,14 +210,16 @@ def _told(counts: dict[str, int], words: dict[str, str]) -> str:
 
 
 def _left_out(pair: Pair) -> str:
-    functions = {one.function for one in pair.latencies.left_out}
-    if not functions:
-        return ""
-    return f" Left out: tests of {number(len(functions), 'function')}, not timed on both or not passed."
+    reasons = by_reason(pair.latencies.left_out)
+    told = "; ".join(
+        f"{number(sum(one.tests for one in left_out), 'test')} of {number(len(left_out), 'function')}: {reason}"
+        for reason, left_out in reasons.items()
+    )
+    return f" Left out: {told}." if told else ""
 
 
 def _threshold_line(threshold: float) -> Line2D:
-    label = f"{threshold:g} times slower, faster"
+    label = f"{threshold:g} times slower or faster"
     return Line2D([], [], color=canvas.BLACK, linewidth=0.6, linestyle="--", label=label)
 
 

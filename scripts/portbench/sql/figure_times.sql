@@ -3,7 +3,10 @@
 WITH of_test AS (
     SELECT
         framework, version, device, machine, sync, function, test, protocol,
-        CASE protocol WHEN 'cold' THEN avg(call_ns::DOUBLE + wait_ns) ELSE median(block_ns / calls_per_block) END AS ns
+        coalesce(
+            avg(call_ns::DOUBLE + wait_ns) FILTER (protocol = 'cold'),
+            median(block_ns / calls_per_block) FILTER (protocol = 'steady')
+        ) AS ns
     FROM measured
     JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
     WHERE verdict = 'passed' AND protocol IN ('cold', 'steady') AND successor_of = ''
