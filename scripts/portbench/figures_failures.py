@@ -91,7 +91,7 @@ def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
         canvas.stacked(axes, row, side.by_stratum[ALL].counts, _STATUS, _STATUS_HATCHES)
         if side.published_status:
             ends = (side.published_status["pass"], side.published_status["pass"] + side.published_status["partial"])
-            marks = axes.vlines(ends, row - 0.11, row + 0.41, color=canvas.BLACK, linewidth=1.2)
+            marks = axes.vlines(ends, row - 0.11, row + 0.41, color=canvas.BLACK, linewidth=1.2, zorder=4)
             marks.set_gid(f"published-{row}")
     caption = (
         "As published: a function succeeds if every test that ran passed in every run, fails completely if none did, "

@@ -41,4 +41,6 @@ def _clock(side: Side) -> str:
 
 
 def _place(side: Side, model: str | None) -> str:
-    return f"{side.device} ({shortened(model, 24)})" if model and side.device in ("gpu", "tpu") else side.device
+    if not model or side.device not in ("gpu", "tpu"):
+        return side.device
+    return f"{side.device} ({shortened(model.removeprefix('NVIDIA '), 24)})"
