@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 
 import duckdb
 
-from portbench.intervals import bootstrap_ratio, geometric_mean
+from portbench.analysis import rows_of
+from portbench.intervals import bootstrap_ratio
 from portbench.left_out import LeftOut
 from portbench.pairing import left_out_of_pair, pair
 from portbench.sides import Side
@@ -27,7 +29,8 @@ class FunctionLatency:
     """A function's latency on two sides, in nanoseconds. ``ratio`` is second over first: above 1 the second is slower.
 
     ``low`` and ``high`` are the ratio's 95 % interval: null as published, and where one test alone was timed.
-    ``tests`` were timed on both sides. ``listed_as`` is the name that published figures go by.
+    ``tests`` were timed on both sides. ``listed_as`` is the name that published figures go by. As published there are
+    also the means in which each test counts alike, however many calls it times: null in the robust analysis.
     """
 
     function: str
@@ -38,6 +41,8 @@ class FunctionLatency:
     low: float | None
     high: float | None
     tests: int
+    first_by_test_ns: float | None = None
+    second_by_test_ns: float | None = None
 
 
 @dataclass(frozen=True)
@@ -58,14 +63,13 @@ def as_published(connection: duckdb.DuckDBPyConnection, first: Side, second: Sid
     names = strata(connection)
     functions = []
     instant = []
-    query = "SELECT function, first_ns, second_ns, tests FROM cold_pairs ORDER BY function"
-    for function, first_ns, second_ns, tests in connection.sql(query).fetchall():
-        if first_ns and second_ns:
-            listed_as = _listed_as(names, first, function)
-            ratio = second_ns / first_ns
-            functions.append(FunctionLatency(function, listed_as, first_ns, second_ns, ratio, None, None, tests))
+    for row in rows_of(connection, "FROM cold_pairs ORDER BY function"):
+        if row["first_ns"] and row["second_ns"]:
+            listed_as = _listed_as(names, first, row["function"])
+            ratio = row["second_ns"] / row["first_ns"]
+            functions.append(FunctionLatency(listed_as=listed_as, ratio=ratio, low=None, high=None, **row))
         else:
-            instant.append(LeftOut(function, _NO_TIME, tests))
+            instant.append(LeftOut(row["function"], _NO_TIME, row["tests"]))
     return _latencies(connection, first, second, AS_PUBLISHED, functions, instant)
 
 

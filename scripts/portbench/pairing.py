@@ -12,7 +12,7 @@ from portbench.study import statements
 
 _LONGEST_REASON = 200
 _STATES = {
-    None: "not recorded",
+    "not recorded": "not recorded",
     "skipped": "skipped",
     "failed": "failed",
     "flaky": "failed in some runs",
@@ -27,6 +27,7 @@ def pair(connection: duckdb.DuckDBPyConnection, first: Side, second: Side, proto
     for name, side in (("first", first), ("second", second)):
         connection.execute(f"SET VARIABLE {name} = ?", [dict(zip(names, side.key, strict=True))])
     connection.execute("SET VARIABLE protocol = ?", [protocol])
+    connection.execute(statements("test_facts"))
     connection.execute(statements("pairs"))
 
 
@@ -45,7 +46,7 @@ def _reason(row: Row, first: Side, second: Side) -> str:
     told = [
         (_STATES[row[f"{place}_state"]], row[f"{place}_reason"], side)
         for place, side in (("first", first), ("second", second))
-        if row[f"{place}_state"] in _STATES
+        if row[f"{place}_state"]
     ]
     if len(told) == 2 and told[0][:2] == told[1][:2]:
         return _sentence(*told[0][:2], f"{first} and on {second}")

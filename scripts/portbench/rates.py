@@ -130,6 +130,7 @@ class PairRates:
 def rates(connection: duckdb.DuckDBPyConnection) -> dict[Side, Rates]:
     """The rates of every side over all of its tests, the sides sorted."""
     known = strata(connection)
+    connection.execute(statements("test_facts"))
     functions: dict[Side, list[Row]] = {}
     for row in rows_of(connection, statements("rates")):
         functions.setdefault(_side(row), []).append(row)

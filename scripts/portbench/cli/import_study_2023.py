@@ -24,8 +24,8 @@ def command(paths: tuple[Path, ...], out: Path, framework: str | None) -> None:
     """Turn raw timings of the study of 2023 into run files, to recompute its tables from them.
 
     A PATH is a raw file, or a folder of them. The name tells device and run: gpu_t4_run1.json, tpu_v3_run2.json. DIR
-    gets one run file for each device, with all of its runs, ready for 'portbench merge'. The clock is the study's (sync:
-    study), so that these times are never pooled with others.
+    gets one run file for each device, with all of its runs, ready for 'portbench merge'. The clock is the study's
+    (sync: study), so that these times are never pooled with others.
 
     Which test file is of which function is known of JAX. What can be taken from the raw files alone is taken; what they
     do not tell is said at the end, and stands as "unknown" in the run files.
