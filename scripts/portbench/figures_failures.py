@@ -83,7 +83,7 @@ def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
         for status, colour in _STATUS.items()
     ]
     if any(side.published_status for side in sides):
-        handles.append(Line2D([], [], color=canvas.BLACK, linewidth=1.2, label="the study's"))
+        handles.append(Line2D([], [], color=canvas.BLACK, linewidth=1.2, label="the study's figures"))
     named = [(side.label, f"n = {side.by_stratum[ALL].rated}") for side in sides]
     figure, axes = canvas.rows(title, named, "functions (%)", canvas.Legend(handles, 2))
     canvas.percent_axis(axes)

@@ -32,7 +32,7 @@ _MARKERS = {MUCH_FASTER: "v", FASTER: "v", UNCLEAR: "o", SLOWER: "o", MUCH_SLOWE
 _HOW = {
     AS_PUBLISHED: "As published: latency is the mean of all first calls, over all runs, of the tests timed on both.",
     ROBUST: "Robust: latency is that of calls after the warm-up (medians of the tests timed on both, and their "
-    "geometric mean); no clear difference where the 95 % interval of the ratio holds 1.",
+    "geometric mean); no clear difference where the 95 % interval of the ratio holds 1 (one test alone has none).",
 }
 
 
