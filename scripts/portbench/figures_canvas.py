@@ -299,9 +299,9 @@ def _font() -> FT2Font:
 def _width(text: str, points: float) -> float:
     """In inches."""
     font = _font()
-    font.set_size(points, 7200)  # a hundredfold, as small glyphs are rounded to whole dots
+    font.set_size(points, 720)  # tenfold, as small glyphs are rounded to whole dots
     font.set_text(text)
-    return font.get_width_height()[0] / 64 / 7200
+    return font.get_width_height()[0] / 64 / 720
 
 
 def _box(colour: str) -> dict[str, Any]:
