@@ -59,6 +59,7 @@ def function_latencies(connection: duckdb.DuckDBPyConnection, names: Names) -> l
 def spreads(connection: duckdb.DuckDBPyConnection, names: Names) -> list[tuple[str, dict[str, Spread]]]:
     """The spread of the tests' times by protocol, of each side that has times, with its label."""
     found: dict[Side, dict[str, Spread]] = {}
+    connection.execute(statements("test_facts"))
     rows = connection.sql(statements("figure_times")).fetchall()
     for *key, protocol, tests, quantiles in sorted(rows):
         found.setdefault(Side(*key), {})[protocol] = Spread(tests, tuple(quantiles))
