@@ -68,7 +68,6 @@ class RawRun:
     device: str
     model: str
     run: int
-    sha256: str
     tests: Mapping[tuple[str, str], Data]
 
 
@@ -132,13 +131,13 @@ def _read(path: Path, framework: str | None) -> RawRun:
             "only of jax",
             "Name the framework with --framework, or the folder after it.",
         )
-    file = read_json(path)
-    if not isinstance(file.data, dict) or not file.data:
+    data = read_json(path).data
+    if not isinstance(data, dict) or not data:
         raise BadInput(f"{shown(path)}: $: expected an object with an entry for each test", _REMEDY)
-    for test, entry in file.data.items():
+    for test, entry in data.items():
         _check(path, test, entry)
-    tests = {_place(path, test): entry for test, entry in file.data.items()}
-    return RawRun(path, framework, name[1], name[2], int(name[3]), file.sha256, tests)
+    tests = {_place(path, test): entry for test, entry in data.items()}
+    return RawRun(path, framework, name[1], name[2], int(name[3]), tests)
 
 
 def _place(path: Path, test: str) -> tuple[str, str]:
@@ -197,11 +196,10 @@ def _run_file(group: Sequence[RawRun]) -> Data:
         )
     version = published.versions()[raw.framework]
     seconds = math.fsum(entry["test_time"] for raw in group for entry in raw.tests.values())
-    digest = hashlib.sha256("\n".join([raw.framework, *(f"{raw.run} {raw.sha256}" for raw in group)]).encode())
-    return {
+    document: Data = {
         "schema": "portbench/run",
         "schema_version": 3,
-        "run_id": digest.hexdigest()[:32],
+        "run_id": "",
         "target": {"framework": raw.framework, "version": version, "device": raw.device},
         "manifest": _manifest(raw.framework, Counter(functions.get(file) for file, _ in _tests(group))),
         "protocol": {
@@ -229,6 +227,9 @@ def _run_file(group: Sequence[RawRun]) -> Data:
         "ended_at": _instant(_YEAR + timedelta(seconds=seconds)),
         "results": results,
     }
+    # What is the same has the same id, and what is not has another.
+    document["run_id"] = hashlib.sha256(json.dumps(document).encode()).hexdigest()[:32]
+    return document
 
 
 def _manifest(framework: str, tests: Mapping[str | None, int]) -> Data:
