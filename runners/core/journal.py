@@ -153,7 +153,8 @@ def identity_of(document: Mapping[str, Any]) -> Document:
     environment = document["environment"]
     return {
         "target": document["target"],
-        "manifest": document["manifest"],
+        # Its functions follow from its SHA-256, and would make a long message.
+        "manifest": {key: value for key, value in document["manifest"].items() if key != "functions"},
         "protocol": document["protocol"],
         "environment": {key: environment[key] for key in environment if key not in _MAY_CHANGE},
     }

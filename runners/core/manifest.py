@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Collection, Iterator, Mapping, Sequence
@@ -55,6 +56,8 @@ class Manifest:
     """What to try in place of a function that a version lacks, the first choice first."""
     places: Mapping[str, str]
     """Where each name of a function, successor, case, reference or property stands first, as a JSON path."""
+    listed: Sequence[Mapping[str, Any]]
+    """All its functions, chosen or not, with the number of their tests and their strata, as a run file holds them."""
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -95,7 +98,20 @@ def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_gl
         tests=tuple(chosen),
         successors=_successors(path, document, {test.function for test in chosen}),
         places=_places(document),
+        listed=_listed(document, Counter(test.function for test in tests)),
     )
+
+
+def _listed(document: Mapping[str, Any], tests: Mapping[str, int]) -> list[dict[str, Any]]:
+    strata = {entry["function"]: entry.get("stratum", {}) for entry in document["functions"]}
+    return [
+        {
+            "name": name,
+            "tests": tests[name],
+            **{fact: stratum.get(fact) for fact in ("decile", "uses", "top20", "listed_as")},
+        }
+        for name, stratum in strata.items()
+    ]
 
 
 def _chosen(path: Path, tests: Sequence[Test], function_globs: Sequence[str], test_globs: Sequence[str]) -> list[Test]:

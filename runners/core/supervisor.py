@@ -273,7 +273,12 @@ def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) 
         "schema_version": 3,
         "run_id": journal.new_run_id(),
         "target": {"framework": settings.framework, "version": ready["version"], "device": settings.device},
-        "manifest": {"name": manifest.name, "sha256": manifest.sha256, "selection": list(settings.selection)},
+        "manifest": {
+            "name": manifest.name,
+            "sha256": manifest.sha256,
+            "selection": list(settings.selection),
+            "functions": list(manifest.listed),
+        },
         "protocol": {
             "name": settings.protocol,
             "runs": settings.runs,

@@ -185,6 +185,19 @@ def test_a_test_is_selected_by_its_whole_id_or_by_a_glob(run):
     assert document["manifest"]["selection"] == ["test:a[n=2]", "test:b?", "test:a[*1]"]
 
 
+def test_the_run_file_lists_all_functions_of_the_manifest_with_their_strata(run):
+    stratum = {"decile": 3, "uses": 12, "top20": False, "listed_as": "fake.Identity"}
+    functions = [
+        dict(function(entry(grid={"n": [1, 2]}, params={"n": "$n"}), entry(id="b")), stratum=stratum),
+        function(entry(), name="fake.scale"),
+    ]
+    document = run(functions, "--function", "*.scale", "--runs", "1").document
+    assert document["manifest"]["functions"] == [
+        {"name": "fake.identity", "tests": 3, **stratum},
+        {"name": "fake.scale", "tests": 1, "decile": None, "uses": None, "top20": None, "listed_as": None},
+    ]
+
+
 def test_a_test_that_is_not_there(run):
     refused(run(numbered(1), "--test", "rows"), 2, "no test of the chosen functions matches rows")
 
