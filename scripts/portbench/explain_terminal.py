@@ -62,9 +62,9 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
     if row["numbers"]:
         yield "values", row["numbers"] + _deviation(row["deviation"])
     if row["control"]:
-        yield "on the CPU", _again(row["control"])
+        yield "on the CPU", came_of(row["control"])
     if row["strict"]:
-        yield "in strict mode", _again(row["strict"])
+        yield "in strict mode", came_of(row["strict"])
     if row["outcome"] != "skipped":
         yield "ran on", ", ".join([row["placement"], *(row["placement_evidence"] or ())])
     if row["host_operations"]:
@@ -169,7 +169,8 @@ def _each(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(texts))
 
 
-def _again(facts: Row) -> str:
+def came_of(facts: Row) -> str:
+    """What came of a test in another place or process: outcome, and error or reason."""
     error = facts["error"]
     said = f"{error['type']}: {error['message']}" if error else facts["reason"] or ""
     return f"{facts['outcome']}: {said}".removesuffix(": ").replace("timed_out", "timed out", 1)

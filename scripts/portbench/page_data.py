@@ -19,12 +19,13 @@ from typing import Any
 
 import duckdb
 
-from portbench.analysis import STATUSES, Row, Target, rows_of
+from portbench.analysis import STATUSES, Row, rows_of
 from portbench.categories import CATEGORIES, Error, Rules, read_rules
 from portbench.checkout import Checkout, find_checkout
 from portbench.explain import TargetEvidence, TestEvidence
-from portbench.explain_terminal import environment, evidence
+from portbench.explain_terminal import came_of, environment, evidence
 from portbench.reproducer import reproducer
+from portbench.sides import Side, device_model, pairs_of_devices, sides
 from portbench.study import statements
 from portbench.traces import trimmed
 
@@ -59,8 +60,9 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
     runs = [row | {"environment": json.loads(row["environment"])} for row in rows_of(connection, "FROM runs")]
     for run in runs:
         run["sync"] = run["sync"] or "complete"
-    runs.sort(key=lambda run: (Target(*_target(run)[:3]).order, run["machine"], run["sync"], run["started_at"], run["run_id"]))
-    targets = list(dict.fromkeys(map(_target, runs)))
+    runs.sort(key=lambda run: (_side(run), run["started_at"], run["run_id"]))
+    targets = sides(connection)
+    models = device_model(connection)
     most_samples = _prepare(connection, targets)
     rules = read_rules(checkout.runners, [run["framework"] for run in runs])
     packed, firsts = _blocks(connection, {run["run_id"]: number for number, run in enumerate(runs)}, rules)
@@ -74,7 +76,8 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
         "statuses": STATUSES,
         "categories": _CATEGORIES,
         "marks": MARKS,
-        "targets": [_target_entry(target, runs) for target in targets],
+        "targets": [_target_entry(side, models.get(side), [run for run in runs if _side(run) == side]) for side in targets],
+        "pairs": [[targets.index(first), targets.index(second)] for first, second in pairs_of_devices(targets)],
         "rows": {name: [row[name] for row in rows] for name in rows[0] if name != "row"} if rows else {"function": []},
         "cells": _cells(connection, len(targets)),
         "blocks": firsts,
@@ -84,7 +87,7 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
     return PageData(_packed(index), _packed(_times(connection, len(targets))), packed)
 
 
-def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[tuple[str, ...]]) -> int:
+def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Side]) -> int:
     """Makes the tables and views of page.sql; says how many samples of a test and protocol are carried at most."""
     (tests,) = connection.sql("SELECT count(*) FROM verdicts").fetchall()[0]
     most = min(_MOST_SAMPLES, _ALL_SAMPLES // (2 * max(tests, 1)))
@@ -94,27 +97,33 @@ def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[tuple[str,
         "(target INTEGER, framework VARCHAR, version VARCHAR, device VARCHAR, machine VARCHAR, sync VARCHAR)"
     )
     if targets:
-        rows = [[number, *target] for number, target in enumerate(targets)]
+        rows = [[number, *side.key] for number, side in enumerate(targets)]
         connection.executemany("INSERT INTO page_targets VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.execute(
+        "CREATE TEMP VIEW IF NOT EXISTS listed_functions AS SELECT '' AS framework, '' AS manifest, '' AS function, "
+        "NULL::BIGINT AS decile, NULL::BIGINT AS uses, NULL::BOOLEAN AS top20, NULL::VARCHAR AS listed_as WHERE false"
+    )
     connection.execute(statements("page"))
     return most
 
 
-def _target(row: Row) -> tuple[str, ...]:
-    return tuple(row[name] for name in _TARGET)
+def _side(run: Row) -> Side:
+    return Side(*(run[name] for name in _TARGET))
 
 
-def _target_entry(target: tuple[str, ...], runs: Sequence[Row]) -> Row:
-    own = [run for run in runs if _target(run) == target]
-    framework, version, device, machine, sync = target
-    place = TargetEvidence(
-        Target(framework, version, device), machine, sync, "", "", "", (), {run["run_id"]: run for run in own}
-    )
-    return dict(zip(_TARGET, target, strict=True)) | {
-        "name": str(place.target),
-        "environment": list(environment(place)),
-        "packages": own[0]["environment"]["packages"],
+def _target_entry(side: Side, model: str | None, runs: Sequence[Row]) -> Row:
+    return dict(zip(_TARGET, side.key, strict=True)) | {
+        "name": str(side.target),
+        "model": model,
+        "environment": list(environment(_place(side, runs))),
+        "packages": runs[0]["environment"]["packages"],
     }
+
+
+def _place(side: Side, runs: Iterable[Row]) -> TargetEvidence:
+    """Where a side's tests ran, of no function."""
+    by_id = {run["run_id"]: run for run in runs}
+    return TargetEvidence(side.target, side.machine, side.sync, "", "", "", (), by_id)
 
 
 def _run_entry(run: Row, repeat: int) -> Row:
@@ -136,8 +145,7 @@ def _repeats(runs: Sequence[Row], checkout: Checkout) -> tuple[list[Row], list[i
 
 
 def _repeat(run: Row, checkout: Checkout) -> Row:
-    target = Target(run["framework"], run["version"], run["device"])
-    place = TargetEvidence(target, run["machine"], run["sync"], "", "", "", (), {run["run_id"]: run})
+    place = _place(_side(run), [run])
     result = {"run_id": run["run_id"], "outcome": "passed"}
     passed, failed = (
         reproducer(place, TestEvidence("", verdict, (result,), None), checkout) for verdict in ("passed", "failed")
@@ -247,7 +255,7 @@ def _said(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
     if row["misplaced"]:
         yield "strict placement", "passed, but not wholly on the device: counted as failed"
     if row["contaminated"]:
-        yield "before that", f"{_again(row['contaminated'])}, in a process that other tests had used; so it ran again, alone"
+        yield "before that", f"{came_of(row['contaminated'])}, in a process that other tests had used; so it ran again, alone"
     if row["outcome"] in ("passed", "skipped") or row["category"] == "unavailable":
         return
     yield from _why(row, rules)
@@ -269,12 +277,6 @@ def _why(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
         yield "rule", f"that of the runner; today's say {found.category}: see portbench classify"
     if found.because:
         yield "rule", found.because
-
-
-def _again(facts: Row) -> str:
-    error = facts["error"]
-    said = f"{error['type']}: {error['message']}" if error else facts["reason"] or ""
-    return f"{facts['outcome']}: {said}".removesuffix(": ").replace("_", " ", 1)
 
 
 def _shortened(name: str, text: str) -> str:

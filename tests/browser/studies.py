@@ -1,0 +1,181 @@
+"""Studies for the browser tests: one with every outcome and category, one of which nothing ran, hostile text, and 6,000
+functions on 20 targets, generated as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from portbench.analysis import analyse
+from portbench.study import connect, statements
+from tests.unit.host.conftest import result_document, run_document, timed_call
+
+Document = dict[str, Any]
+
+HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
+HOSTILE_NAMES = (
+    f"torch.{HOSTILE}",
+    "torch.\"'`quotes`'\"",
+    "torch.\x1b[2J\u202econtrol\u0000characters\nand lines",
+    "=cmd|' /C calc'!A0",
+    "torch.-->]]><![CDATA[{{7*7}}${7*7}",
+)
+
+_LARGE = """
+CREATE TABLE runs AS
+SELECT
+    md5(t::VARCHAR) AS run_id, md5('file' || t) AS sha256, 'torch' AS framework, '2.' || (t // 4) || '.0' AS version,
+    ['cpu', 'gpu', 'tpu', 'xla'][t % 4 + 1] AS device, 'box' AS machine, 'many' AS manifest, repeat('a', 64) AS manifest_sha256,
+    []::VARCHAR[] AS selection, 'both' AS protocol, 1 AS runs, 900.0 AS timeout_s, 0.1 AS steady_budget_s,
+    NULL::BIGINT AS shuffle, NULL::BIGINT AS memory_bytes, 'complete' AS sync,
+    '2026-11-21T09:00:00Z' AS started_at, '2026-11-21T10:00:00Z' AS ended_at, $environment::JSON AS environment
+FROM range($targets) AS numbers(t);
+
+CREATE TABLE results AS
+WITH every AS (
+    SELECT runs.*, f, n, hash(f, n, version, device) % 100 AS dice
+    FROM runs, range($functions) AS functions(f), range(2) AS tests(n)
+)
+SELECT
+    framework, version, device, machine, sync, run_id, 'torch.part' || (f % 37) || '.function_' || f AS function,
+    'rows[dtype=' || ['float32', 'int32'][n + 1] || ']' AS test, 1 AS run, 'call' AS "case", NULL::VARCHAR AS successor_of,
+    CASE WHEN device = 'cpu' OR dice > 12 THEN 'passed' WHEN dice > 2 THEN 'failed' ELSE 'crashed' END AS outcome,
+    NULL::VARCHAR AS reason, CASE WHEN outcome <> 'passed' THEN 'call' END AS phase,
+    CASE outcome WHEN 'failed' THEN ['type', 'not_implemented', 'memory'][dice % 3 + 1] WHEN 'crashed' THEN 'crash' END AS category,
+    CASE WHEN outcome = 'failed' THEN 'RuntimeError' END AS error_type,
+    CASE WHEN outcome = 'failed' THEN 'function_' || f || ' does not work with ' || n END AS error_message,
+    CASE WHEN outcome = 'failed' THEN '' END AS error_traceback, []::STRUCT(type VARCHAR, message VARCHAR)[] AS error_causes,
+    NULL::BIGINT AS exit_code, CASE WHEN outcome = 'crashed' THEN 'SIGSEGV' END AS exit_signal, false AS oom_killed,
+    NULL::BIGINT AS peak_memory_bytes, CASE WHEN dice BETWEEN 20 AND 22 THEN 'mixed' ELSE 'device' END AS placement,
+    ['output on ' || device] AS placement_evidence, '' AS output_text, 0 AS output_total_bytes, 1 AS worker, 2000000 AS case_ns,
+    len([1]) AS timed_calls
+FROM every;
+
+CREATE TABLE samples AS
+WITH passing AS (
+    SELECT
+        framework, version, device, machine, sync, run_id, function, successor_of, test, run, 1 AS call,
+        hash(function, test, device, version) AS seed
+    FROM results WHERE outcome = 'passed'
+)
+SELECT passing.* EXCLUDE (seed), 'cold' AS protocol, 1 AS sample, (1e5 * exp(seed % 1000 / 100))::BIGINT AS call_ns, 1000 AS wait_ns,
+    NULL::JSON AS counters
+FROM passing
+UNION ALL BY NAME
+SELECT passing.* EXCLUDE (seed), 'steady' AS protocol, s AS sample, (1e5 * exp(seed % 1000 / 200))::BIGINT + s * 37 AS block_ns,
+    10 AS calls_per_block, true AS stable, NULL::JSON AS counters
+FROM passing, range(1, 4) AS samples(s);
+"""
+
+
+def every_outcome() -> list[Document]:
+    """Run files with each outcome, category, mark and verdict: torch on cpu, gpu and tpu, and jax on cpu."""
+    cpu, gpu, tpu = [], [], []
+    for number in range(24):
+        name = f"torch.works_{number}"
+        for run in (1, 2, 3):
+            cpu.append(_timed(name, run, 2 + number))
+            gpu.append(_timed(name, run, 1 + number / 4))
+            tpu.append(_timed(name, run, 0.5 * (1.4**number)))
+    for category, kind, message in (
+        ("type", "RuntimeError", '"sort" not implemented for \'ComplexHalf\''),
+        ("not_implemented", "NotImplementedError", "Could not run 'aten::_sparse' with arguments from the 'SparseXLA' backend."),
+        ("memory", "RuntimeError", "CUDA out of memory. Tried to allocate 2.00 GiB"),
+        ("precision", "AssertionError", "imprecise: off by 0.004, allowed 1e-05"),
+        ("other", "ValueError", "something that no rule speaks of"),
+    ):
+        name = f"torch.fails.{category}"
+        numbers = {"numbers": "imprecise", "deviation": _DEVIATION} if category == "precision" else {}
+        for run in (1, 2, 3):
+            cpu.append(_timed(name, run, 3))
+            gpu.append(_timed(name, run, 2))
+            tpu.append(_failed(name, run, kind, message, category, control=_PASSED_AGAIN, **numbers))
+    for run in (1, 2, 3):
+        cpu += [_timed("torch.mixed_up", run, 1), _timed("torch.dot", run, 1), result_document("torch.hangs", "a", run)]
+        gpu += [_timed("torch.mixed_up", run, 1), result_document("torch.dies", "a", run, outcome="crashed")]
+        tpu += [
+            result_document("torch.hangs", "a", run, outcome="timed_out"),
+            result_document("torch.dies", "a", run, outcome="crashed"),
+            result_document("torch.mixed_up", "a", run, placement=_placed("mixed", "aten::sort")),
+            result_document("torch.on_host", "a", run, placement=_placed("host", "aten::nonzero", "aten::unique")),
+            _failed("torch.wrong", run, "AssertionError", "wrong values: off by 3.2", "other", numbers="wrong", deviation=_DEVIATION),
+            result_document("torch.wrong", "b", run),
+            result_document("torch.gone", "a", run, outcome="skipped"),
+            result_document("torch.partly", "a", run),
+            _failed("torch.partly", run, "RuntimeError", "first line\n\nTried to allocate 2 GiB: RESOURCE_EXHAUSTED", "memory"),
+            result_document("torch.again", "a", run, contaminated={"outcome": "crashed", "reason": "ended by SIGSEGV", "category": "crash", "error": None}),
+        ]
+        tpu.append(result_document("torch.flaky", "a", run) if run < 3 else result_document("torch.flaky", "a", run, outcome="crashed"))
+        tpu.append(result_document("torch.instead", "a", run, successor_of="torch.gone"))
+    return [
+        run_document(cpu, target="torch-2.9.0-cpu"),
+        run_document(gpu, target="torch-2.9.0-gpu", machine="gpu-box"),
+        run_document(tpu, target="torch-2.9.0-tpu", machine="tpu-vm"),
+        run_document([_timed("jax.numpy.sort", run, 2) for run in (1, 2, 3)], target="jax-0.4.13-cpu"),
+    ]
+
+
+def nothing_ran() -> list[Document]:
+    """A run file of which every test was skipped."""
+    return [run_document([result_document(outcome="skipped"), result_document("torch.dot", outcome="skipped")])]
+
+
+def hostile() -> list[Document]:
+    """Names, messages and output that try to be HTML, script, formulas or control characters."""
+    results = [result_document(name, HOSTILE) for name in HOSTILE_NAMES[1:]]
+    results.append(_failed(HOSTILE_NAMES[0], 1, HOSTILE, f"{HOSTILE}\n\x1b[31m\u202e", "other", output={"text": HOSTILE, "total_bytes": 90}))
+    return [run_document(results, machine=f"box {HOSTILE}")]
+
+
+def large(functions: int = 6000, targets: int = 20) -> duckdb.DuckDBPyConnection:
+    """A connection to a study of one framework with two tests a function, made as tables, and analysed."""
+    connection = connect()
+    environment = duckdb.sql("SELECT ?::JSON::VARCHAR", params=[_environment()]).fetchall()[0][0]
+    for statement in duckdb.extract_statements(_LARGE):
+        wanted = {"environment": environment, "targets": targets, "functions": functions}
+        connection.execute(statement, {name: wanted[name] for name in statement.named_parameters})
+    connection.execute(statements("added_columns"))
+    for table in ("runs", "results", "samples"):
+        connection.execute(f"ALTER TABLE {table} RENAME TO made_{table}")
+        connection.execute(f"CREATE TEMP VIEW {table} AS FROM made_{table} UNION ALL BY NAME FROM added_{table}")
+    analyse(connection)
+    return connection
+
+
+def write_runs(documents: Sequence[Document], folder: Path) -> Path:
+    """Writes run files into a folder."""
+    import json
+
+    folder.mkdir(parents=True)
+    for number, document in enumerate(documents):
+        (folder / f"{number}.json").write_text(json.dumps(document), "utf-8")
+    return folder
+
+
+_DEVIATION = {"dtype": "float32", "device": 3.2, "host": 1e-7, "other_seed": 3.1}
+_PASSED_AGAIN = {"outcome": "passed", "reason": None, "category": None, "error": None}
+
+
+def _environment() -> str:
+    import json
+
+    return json.dumps(run_document([])["environment"])
+
+
+def _placed(verdict: str, *operations: str) -> Document:
+    return {"verdict": verdict, "evidence": [f"{name} on cpu" for name in operations], "host_operations": list(operations)}
+
+
+def _timed(name: str, run: int, ms: float) -> Document:
+    blocks = tuple(int(ms * 2e6 * (1 + 0.01 * ((block * 7 + run) % 5))) for block in range(12))
+    call = timed_call(call_ns=int(ms * 9e6 * (1 + run / 10)), wait_ns=200_000, block_ns=blocks)
+    return result_document(name, "rows[dtype=float32]", run, calls=[call])
+
+
+def _failed(name: str, run: int, kind: str, message: str, category: str, **facts: Any) -> Document:
+    traceback = f'Traceback (most recent call last):\n  File "call.py", line 8, in run\n{kind}: {message}\n'
+    error = {"type": kind, "message": message, "traceback": traceback, "causes": []}
+    return result_document(name, "rows[dtype=complex64]", run, outcome="failed", error=error, category=category, **facts)
