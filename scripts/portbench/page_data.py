@@ -182,7 +182,8 @@ def _times(connection: duckdb.DuckDBPyConnection, targets: int) -> list[dict[str
     """For each target the columns row, test (a number within the row), sum and number of first calls, steady median."""
     names = ("row", "test", "cold_sum_ns", "cold_samples", "steady_ns")
     columns: list[dict[str, list[Any]]] = [{name: [] for name in names} for _ in range(targets)]
-    for target, row, test, cold_sum_ns, samples, steady_ns in _streamed(connection, "FROM page_times"):
+    query = f"SELECT target, {', '.join(names)} FROM page_times ORDER BY target, row, test"
+    for target, row, test, cold_sum_ns, samples, steady_ns in _streamed(connection, query):
         values = (row, test, _rounded(cold_sum_ns, 9), samples, _rounded(steady_ns))
         for column, value in zip(columns[target].values(), values, strict=True):
             column.append(value)
@@ -288,7 +289,7 @@ def _shortened(name: str, text: str) -> str:
 
 
 def _details(connection: duckdb.DuckDBPyConnection) -> Iterator[Row]:
-    relation = connection.execute("FROM page_details")
+    relation = connection.execute("FROM page_details ORDER BY row, target, test, run, run_id")
     names = [column[0] for column in relation.description or ()]
     while rows := relation.fetchmany(5000):
         yield from (dict(zip(names, row, strict=True)) for row in rows)

@@ -3,14 +3,13 @@ functions on 20 targets, generated as tables."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from portbench.analysis import analyse
-from portbench.study import connect, statements
 from tests.unit.host.conftest import result_document, run_document, timed_call
 
 Document = dict[str, Any]
@@ -29,14 +28,14 @@ CREATE TABLE runs AS
 SELECT
     md5(t::VARCHAR) AS run_id, md5('file' || t) AS sha256, 'torch' AS framework, '2.' || (t // 4) || '.0' AS version,
     ['cpu', 'gpu', 'tpu', 'xla'][t % 4 + 1] AS device, 'box' AS machine, 'many' AS manifest, repeat('a', 64) AS manifest_sha256,
-    []::VARCHAR[] AS selection, 'both' AS protocol, 1 AS runs, 900.0 AS timeout_s, 0.1 AS steady_budget_s,
+    []::VARCHAR[] AS selection, 'both' AS protocol, 1 AS runs, 900::DOUBLE AS timeout_s, 0.1::DOUBLE AS steady_budget_s,
     NULL::BIGINT AS shuffle, NULL::BIGINT AS memory_bytes, 'complete' AS sync,
     '2026-11-21T09:00:00Z' AS started_at, '2026-11-21T10:00:00Z' AS ended_at, $environment::JSON AS environment
 FROM range($targets) AS numbers(t);
 
 CREATE TABLE results AS
 WITH every AS (
-    SELECT runs.*, f, n, hash(f, n, version, device) % 100 AS dice
+    SELECT runs.*, f, n, (hash(f, n, version, device) % 100)::BIGINT AS dice
     FROM runs, range($functions) AS functions(f), range(2) AS tests(n)
 )
 SELECT
@@ -58,7 +57,7 @@ CREATE TABLE samples AS
 WITH passing AS (
     SELECT
         framework, version, device, machine, sync, run_id, function, successor_of, test, run, 1 AS call,
-        hash(function, test, device, version) AS seed
+        (hash(function, test, device, version) % 100000)::BIGINT AS seed
     FROM results WHERE outcome = 'passed'
 )
 SELECT passing.* EXCLUDE (seed), 'cold' AS protocol, 1 AS sample, (1e5 * exp(seed % 1000 / 100))::BIGINT AS call_ns, 1000 AS wait_ns,
@@ -130,25 +129,19 @@ def hostile() -> list[Document]:
     return [run_document(results, machine=f"box {HOSTILE}")]
 
 
-def large(functions: int = 6000, targets: int = 20) -> duckdb.DuckDBPyConnection:
-    """A connection to a study of one framework with two tests a function, made as tables, and analysed."""
-    connection = connect()
-    environment = duckdb.sql("SELECT ?::JSON::VARCHAR", params=[_environment()]).fetchall()[0][0]
+def large(folder: Path, functions: int, targets: int) -> None:
+    """Writes the tables of a study of one framework with two tests a function into a folder."""
+    connection = duckdb.connect()
+    environment = json.dumps(run_document([])["environment"])
     for statement in duckdb.extract_statements(_LARGE):
         wanted = {"environment": environment, "targets": targets, "functions": functions}
         connection.execute(statement, {name: wanted[name] for name in statement.named_parameters})
-    connection.execute(statements("added_columns"))
     for table in ("runs", "results", "samples"):
-        connection.execute(f"ALTER TABLE {table} RENAME TO made_{table}")
-        connection.execute(f"CREATE TEMP VIEW {table} AS FROM made_{table} UNION ALL BY NAME FROM added_{table}")
-    analyse(connection)
-    return connection
+        connection.table(table).write_parquet(str(folder / f"{table}.parquet"))
 
 
 def write_runs(documents: Sequence[Document], folder: Path) -> Path:
     """Writes run files into a folder."""
-    import json
-
     folder.mkdir(parents=True)
     for number, document in enumerate(documents):
         (folder / f"{number}.json").write_text(json.dumps(document), "utf-8")
@@ -157,12 +150,6 @@ def write_runs(documents: Sequence[Document], folder: Path) -> Path:
 
 _DEVIATION = {"dtype": "float32", "device": 3.2, "host": 1e-7, "other_seed": 3.1}
 _PASSED_AGAIN = {"outcome": "passed", "reason": None, "category": None, "error": None}
-
-
-def _environment() -> str:
-    import json
-
-    return json.dumps(run_document([])["environment"])
 
 
 def _placed(verdict: str, *operations: str) -> Document:

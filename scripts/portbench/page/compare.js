@@ -60,7 +60,7 @@ async function showCompare() {
   byId("scatter-figure").hidden = !points.length;
   if (points.length) drawScatter(first, second, points, method);
   await showTable(first, second, listed);
-  return `${count(listed.length, "function")} of ${compared.length.toLocaleString("en-US")}`;
+  return `${count(listed.length, "function")} of ${whole(compared.length)}`;
 }
 
 function rowOfComparison(first, second, row, all, method) {
@@ -111,7 +111,7 @@ function showChips() {
   for (const button of byId("changes").children) {
     const name = button.dataset.change;
     const number = compared.filter((entry) => entry.changes.includes(name)).length;
-    button.textContent = `${name} ${number.toLocaleString("en-US")}`;
+    button.textContent = `${name} ${whole(number)}`;
     button.hidden = !number && !state.changes.includes(name);
     button.setAttribute("aria-pressed", String(state.changes.includes(name)));
   }
@@ -125,7 +125,7 @@ function drawScatter(first, second, points, method) {
   const hover = (point) => {
     caption.textContent = point ? `${shown(titleOf(point.row))}: ${duration(point.x)} and ${duration(point.y)}, ×${significant(point.y / point.x)}` : usual;
   };
-  plotScatter(byId("scatter"), points, titles, study.intolerable, hover, (point) => openDetail(second, point.row, byId("main")));
+  plotScatter(byId("scatter"), points, titles, study.intolerable, hover, (point) => openDetail(second, point.row, () => byId("main").focus()));
 }
 
 async function showTable(first, second, listed) {
@@ -140,7 +140,7 @@ async function showTable(first, second, listed) {
     sorter: (a, b, one, other, column, dir) => compareCells(comparedTargets()[which === "first" ? 0 : 1], one.getData().id, other.getData().id, dir),
   });
   const figure = (field, title, value, format) => ({
-    field, title: "", width: 92, hozAlign: "right",
+    field, title: "", width: 104, hozAlign: "right",
     titleFormatter: () => headerButton(title),
     formatter: (cell) => cellNode(cell, format(value(cell.getData())), format(value(cell.getData()))),
     sorter: (a, b, one, other, column, dir) => compareNumbers(value(one.getData()), value(other.getData()), dir),
@@ -152,7 +152,7 @@ async function showTable(first, second, listed) {
       rowHeight: 34,
       placeholder: "No function fits.",
       columns: [
-        nameColumn(), side("first"), side("second"),
+        nameColumn(220), side("first"), side("second"),
         figure("ratio", "Ratio", (data) => data.latency?.ratio, (value) => (value === undefined ? NOTHING : `×${significant(value)}`)),
         figure("first_ms", "First ms", (data) => data.latency?.first, inMs),
         figure("second_ms", "Second ms", (data) => data.latency?.second, inMs),
@@ -165,7 +165,7 @@ async function showTable(first, second, listed) {
         },
       ],
     },
-    (data, field, element) => openDetail(comparedTargets()[field === "first" ? 0 : 1], data.id, element),
+    (data, field, back) => openDetail(comparedTargets()[field === "first" ? 0 : 1], data.id, back),
   );
   await new Promise((done) => comparison.on("tableBuilt", done));
 }

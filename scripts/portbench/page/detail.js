@@ -3,19 +3,19 @@
 const WORST = ["failed", "flaky", "passed", "skipped"];
 const LONG = ["traceback", "printed", "error", "caused by"];
 const VERDICT = { passed: "pass", failed: "complete", flaky: "partial", skipped: "none" };
-let opener = null;
+let goBack = null;
 
-/** Opens the panel; ``element`` gets the focus back when it is closed. */
-function openDetail(target, row, element) {
+/** Opens the panel; ``back`` is called when it is closed, and gives the focus back. */
+function openDetail(target, row, back) {
   if (!target) return;
-  opener = element;
+  goBack = back;
   choose({ function: study.rows.function[row], of: study.rows.successor_of[row], target: target.key }, true);
 }
 
 function closeDetail() {
   choose({ function: "", of: "", target: "" }, true);
-  if (opener?.isConnected) opener.focus();
-  opener = null;
+  goBack?.();
+  goBack = null;
 }
 
 async function showDetail() {

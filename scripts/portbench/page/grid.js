@@ -1,10 +1,11 @@
 // A Tabulator grid that the keyboard walks: one cell can be reached by Tab, arrows lead to the others, Enter presses it.
 
-/** Makes the grid. ``press(row, field)`` is called with a row's data for a click or Enter on a cell. */
+/** Makes the grid. ``press(data, field, back)`` is called for a click or Enter on a cell; ``back()`` returns the focus to it. */
 function makeGrid(element, options, press) {
   const table = new Tabulator(element, {
     height: "100%",
-    layout: "fitDataFill",
+    layout: "fitData",
+    renderVerticalBuffer: 120,
     index: "id",
     columnDefaults: { resizable: false, headerHozAlign: "left" },
     ...options,
@@ -12,7 +13,12 @@ function makeGrid(element, options, press) {
   let current = null;
   const cellOf = (node) => node.closest?.(".tabulator-cell");
 
-  table.on("cellClick", (event, cell) => press(cell.getData(), cell.getField(), cell.getElement()));
+  table.on("cellClick", (event, cell) => press(cell.getData(), cell.getField(), () => focusCell(table, cell.getRow(), cell.getField())));
+  // Given when it is wanted: thousands of cells have one.
+  element.addEventListener("mouseover", (event) => {
+    const cell = cellOf(event.target);
+    if (cell && !cell.title) cell.title = cell.getAttribute("aria-label") ?? "";
+  });
   element.addEventListener("focusin", (event) => {
     const cell = cellOf(event.target);
     if (!cell || cell === current) return;
@@ -39,7 +45,7 @@ function walk(table, element, event, press) {
   if (!row) return;
   if (event.key === "Enter" || event.key === " ") {
     event.preventDefault();
-    press(row.getData(), field, element);
+    press(row.getData(), field, () => focusCell(table, row, field));
     return;
   }
   const fields = table.getColumns().filter((column) => column.isVisible()).map((column) => column.getField());

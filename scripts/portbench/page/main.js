@@ -61,6 +61,7 @@ async function start() {
   makeFilters();
   makeCompare();
   for (const button of document.querySelectorAll("nav button")) button.addEventListener("click", () => choose({ view: button.dataset.view }, true));
+  document.querySelector('[data-view="compare"]').hidden = study.targets.length < 2;
   byId("download").addEventListener("click", download);
   byId("skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });
   document.addEventListener("keydown", (event) => {

@@ -40,15 +40,15 @@ function makeMatrix() {
       initialSort: field ? [{ column: field, dir: direction }] : [],
       initialFilter: (data) => !matrixMask || matrixMask[data.id] === 1,
     },
-    (data, field, element) => openDetail(targetOfField(field) ?? firstTelling(data.id), data.id, element),
+    (data, field, back) => openDetail(targetOfField(field) ?? firstTelling(data.id), data.id, back),
   );
   matrix.on("tableBuilt", () => matrix.on("dataSorted", keepSort));
   return new Promise((done) => matrix.on("tableBuilt", done));
 }
 
-function nameColumn() {
+function nameColumn(width = 300) {
   return {
-    field: "name", title: "Function", frozen: true, width: NARROW.matches ? 150 : 300, cssClass: "name",
+    field: "name", title: "Function", frozen: true, width: NARROW.matches ? 150 : width, cssClass: "name",
     titleFormatter: () => headerButton("Function"),
     formatter: (cell) => cellNode(cell, titleOf(cell.getData().id), el("span", {}, shown(titleOf(cell.getData().id)))),
     sorter: (a, b, first, second) => compareText(titleOf(first.getData().id), titleOf(second.getData().id)),
@@ -66,7 +66,7 @@ function strataColumns() {
         const uses = study.rows.uses[cell.getData().id];
         const decile = study.rows.decile[cell.getData().id];
         const said = uses === null ? "uses not known" : `${count(uses, "use")} in the corpus${decile === null ? "" : `, decile ${decile}`}`;
-        return cellNode(cell, said, uses === null ? NOTHING : uses.toLocaleString("en-US"));
+        return cellNode(cell, said, uses === null ? NOTHING : whole(uses));
       },
       sorter: (a, b, first, second, column, dir) =>
         compareNumbers(study.rows.uses[first.getData().id], study.rows.uses[second.getData().id], dir),
@@ -103,7 +103,6 @@ function headerButton(title, ...lines) {
 function cellNode(cell, label, ...children) {
   const element = cell.getElement();
   element.setAttribute("aria-label", shown(label));
-  element.title = shown(label);
   if (!element.hasAttribute("tabindex")) element.tabIndex = -1;
   return el("div", { class: "inner" }, ...children);
 }
@@ -202,5 +201,5 @@ function showMatrix(changed) {
   }
   matrix.refreshFilter();
   const functions = matrixMask.reduce((sum, one) => sum + one, 0);
-  return `${functions.toLocaleString("en-US")} of ${count(study.size, "function")}, ${matrixTargets.length} of ${count(study.targets.length, "target")}`;
+  return `${whole(functions)} of ${count(study.size, "function")}, ${matrixTargets.length} of ${count(study.targets.length, "target")}`;
 }

@@ -36,7 +36,7 @@ DARK.addEventListener("change", () => plots.forEach((entry) => entry.element.cli
 function axis(label, values, more = {}) {
   const line = colour("line");
   return {
-    label, labelSize: 20, size: 58, labelFont: "12px system-ui", font: "11px system-ui", stroke: colour("soft"),
+    label, labelSize: 22, size: 68, labelFont: "12px system-ui", font: "11px system-ui", stroke: colour("soft"),
     grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, values, ...more,
   };
 }
@@ -48,7 +48,8 @@ const marksBetween = (low, high) => () => {
   for (let power = low; power <= high * 1.001; power *= 10) for (const step of steps) if (power * step <= high * 1.001) found.push(power * step);
   return found;
 };
-const inUnits = (plot, splits) => splits.map((value) => duration(value).replace(/\.0+(?= )/, ""));
+// uPlot passes null for what has no room.
+const inUnits = (plot, splits) => splits.map((value) => (value === null ? null : duration(value).replace(/\.0+(?= )/, "")));
 
 /** A range of whole powers of ten. */
 const powers = (values) => {

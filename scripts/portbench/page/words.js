@@ -41,17 +41,22 @@ function el(tag, attributes = {}, ...children) {
 
 const byId = (id) => document.getElementById(id);
 
+// Made once: to make one costs more than to use it.
+const FORMATS = [0, 1, 2, 3, 4, 5].map(
+  (digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+);
+const whole = (number) => FORMATS[0].format(number);
+
 /** Three significant digits, or all digits before the point. */
 function significant(value) {
-  for (const [limit, decimals] of [[100, 0], [10, 1], [1, 2], [0.1, 3], [0.01, 4], [0.001, 5]]) {
-    if (value >= limit) return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
-  }
+  const decimals = [100, 10, 1, 0.1, 0.01, 0.001].findIndex((limit) => value >= limit);
+  if (decimals >= 0) return FORMATS[decimals].format(value);
   return value ? value.toPrecision(2) : "0";
 }
 
 const inMs = (ns) => (Number.isFinite(ns) ? significant(ns / 1e6) : NOTHING);
 const inUs = (ns) => (Number.isFinite(ns) ? significant(ns / 1e3) : NOTHING);
-const count = (number, noun) => `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
+const count = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /** ns as a duration with the unit that fits. */
 function duration(ns) {

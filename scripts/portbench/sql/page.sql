@@ -75,8 +75,7 @@ SELECT
     cold_sum_ns::DOUBLE AS cold_sum_ns, cold_samples, steady_ns
 FROM of_test
 JOIN page_targets USING (framework, version, device, machine, sync)
-JOIN page_rows USING (framework, function, successor_of)
-ORDER BY target, row, test;
+JOIN page_rows USING (framework, function, successor_of);
 
 CREATE TEMP VIEW page_samples AS
 SELECT
@@ -99,5 +98,4 @@ FROM told
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 JOIN page_targets USING (framework, version, device, machine, sync)
 JOIN page_rows USING (framework, function, successor_of)
-LEFT JOIN page_samples USING (framework, version, device, machine, sync, function, successor_of, test)
-ORDER BY row, target, test, run, run_id;
+LEFT JOIN page_samples USING (framework, version, device, machine, sync, function, successor_of, test);
