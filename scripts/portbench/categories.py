@@ -90,7 +90,9 @@ class Rules:
         if outcome == "timed_out":
             return Decision("timeout", "the time limit was reached")
         if outcome == "crashed":
-            return Decision("memory", "killed for want of memory") if oom_killed else Decision("crash", "the worker died")
+            return (
+                Decision("memory", "killed for want of memory") if oom_killed else Decision("crash", "the worker died")
+            )
         if error is None:
             return Decision("other", "no exception is known")
         rule = self._matched(framework, error)

@@ -1,8 +1,8 @@
 """The page to explore a study: ``index.html``, one file that works from disk and asks no network for anything.
 
 Its parts lie in page/: a template, style sheets and scripts, and the libraries for grid and plots in page/vendor/. A
-Content-Security-Policy allows those scripts and styles by their digests, and nothing else: no connection, no script that
-came with the data.
+Content-Security-Policy allows those scripts and styles by their digests, and nothing else: no connection, and no script
+that came with the data.
 """
 
 from __future__ import annotations
@@ -24,15 +24,29 @@ from portbench.text_file import write_text
 
 _STYLES = ("vendor/tabulator_simple.min.css", "vendor/uPlot.min.css", "page.css")
 _LIBRARIES = ("vendor/tabulator.min.js", "vendor/uPlot.iife.min.js")
-_SCRIPTS = ("words", "state", "study", "plots", "filters", "grid", "matrix", "detail", "latency", "compare", "csv", "main")
+_SCRIPTS = (
+    "words",
+    "state",
+    "study",
+    "plots",
+    "filters",
+    "grid",
+    "matrix",
+    "detail",
+    "latency",
+    "compare",
+    "csv",
+    "main",
+)
 
 
 def write(connection: duckdb.DuckDBPyConnection, study_summary: Row, path: Path, intolerable: float = 10.0) -> None:
     """Writes the page of a study to ``path``.
 
-    ``connection`` shows the study's tables, and ``analyse`` was called on it; ``study_summary`` is that of ``summarise``,
-    judged in the same way. From a ratio of latencies of ``intolerable`` on a function counts as intolerably slow. Raises
-    StorageFailed where it cannot be written, BadInput where a vendored library was changed.
+    ``connection`` shows the study's tables, and ``analyse`` was called on it; ``study_summary`` is that of the study,
+    judged in the same way (its ``strict_placement`` and ``classification`` are told). From a ratio of latencies of
+    ``intolerable`` on a function counts as intolerably slow. Raises StorageFailed where the page cannot be written,
+    BadInput where a vendored library was changed.
     """
     vendored.check()
     data = page_data(connection, study_summary, intolerable)
@@ -43,8 +57,8 @@ def write(connection: duckdb.DuckDBPyConnection, study_summary: Row, path: Path,
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(_part("page.html.j2")).render(
         policy=_policy(scripts, styles),
-        styles=[Markup(text) for text in styles],  # noqa: S704 (ours)
-        scripts=[Markup(text) for text in scripts],  # noqa: S704 (ours)
+        styles=[Markup(text) for text in styles],
+        scripts=[Markup(text) for text in scripts],
         licences=[
             (f"{package['name']} {package['version']}", _part(f"vendor/{file['name']}"))
             for package in vendored.packages()

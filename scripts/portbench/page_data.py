@@ -1,8 +1,8 @@
 """What the page knows, packed for it: an index of all cells, the times of tests, and the details in blocks.
 
-Each part is JSON, compressed with gzip and written as base64, which no text in it can break out of; the page unpacks the
-index at once, times and details when they are asked for. Columns instead of rows, and numbers for what repeats: 6,000
-functions on 20 targets stay a few megabytes. Text is told as it was recorded: the page shows it as text, never as HTML.
+Each part is JSON, compressed with gzip and written as base64, which no text in it can break out of; the page unpacks
+the index at once, times and details when they are asked for. Columns instead of rows, and numbers for what repeats,
+keep 6,000 functions on 20 targets within a few megabytes. Text is told as it was recorded: the page shows it as text.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class PageData:
 def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: float) -> PageData:
     """Packs a study for the page.
 
-    ``connection`` has the views of a study, and ``analyse`` was called on it; ``summary`` is the study's; ``intolerable``
-    is the ratio of latencies from which on the second of two targets is too slow to be of use.
+    ``connection`` has the views of a study, and ``analyse`` was called on it; ``summary`` is the study's;
+    ``intolerable`` is the ratio of latencies from which on the second of two targets is too slow to be of use.
     """
     checkout = find_checkout()
     runs = [row | {"environment": json.loads(row["environment"])} for row in rows_of(connection, "FROM runs")]
@@ -76,7 +76,9 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
         "statuses": STATUSES,
         "categories": _CATEGORIES,
         "marks": MARKS,
-        "targets": [_target_entry(side, models.get(side), [run for run in runs if _side(run) == side]) for side in targets],
+        "targets": [
+            _target_entry(side, models.get(side), [run for run in runs if _side(run) == side]) for side in targets
+        ],
         "pairs": [[targets.index(first), targets.index(second)] for first, second in pairs_of_devices(targets)],
         "rows": {name: [row[name] for row in rows] for name in rows[0] if name != "row"} if rows else {"function": []},
         "cells": _cells(connection, len(targets)),
@@ -90,7 +92,7 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
 def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Side]) -> int:
     """Makes the tables and views of page.sql; says how many samples of a test and protocol are carried at most."""
     (tests,) = connection.sql("SELECT count(*) FROM verdicts").fetchall()[0]
-    most = min(_MOST_SAMPLES, _ALL_SAMPLES // (2 * max(tests, 1)))
+    most = min(_MOST_SAMPLES, _ALL_SAMPLES // (2 * max(int(tests), 1)))
     connection.execute("SET VARIABLE most_samples = ?", [most])
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE page_targets "
@@ -159,9 +161,12 @@ def _repeat(run: Row, checkout: Checkout) -> Row:
 
 
 def _cells(connection: duckdb.DuckDBPyConnection, targets: int) -> list[Row]:
-    """The columns of each target: rows, statuses as digits, categories and marks as bits, counts of tests, times in ns."""
+    """The columns of each target: rows, numbers of statuses, bits of categories and marks, counts of tests, ns."""
     columns: list[dict[str, list[Any]]] = [
-        {name: [] for name in ("row", "status", "categories", "marks", "passed", "ran", "tests", "cold_ns", "steady_ns")}
+        {
+            name: []
+            for name in ("row", "status", "categories", "marks", "passed", "ran", "tests", "cold_ns", "steady_ns")
+        }
         for _ in range(targets)
     ]
     query = (
@@ -235,9 +240,7 @@ class _Block:
             "id": first["test"],
             "verdict": first["verdict"],
             "category": next((row["category"] for row in results if row["category"]), None),
-            "results": [
-                [self._runs[row["run_id"]], row["run"], row["outcome"], self._number(row)] for row in results
-            ],
+            "results": [[self._runs[row["run_id"]], row["run"], row["outcome"], self._number(row)] for row in results],
             "cold_samples": first["cold_samples"] or 0,
             "cold_ns": [_rounded(value) for value in first["cold_ns"] or ()],
             "steady_samples": first["steady_samples"] or 0,
@@ -256,7 +259,10 @@ def _said(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
     if row["misplaced"]:
         yield "strict placement", "passed, but not wholly on the device: counted as failed"
     if row["contaminated"]:
-        yield "before that", f"{came_of(row['contaminated'])}, in a process that other tests had used; so it ran again, alone"
+        yield (
+            "before that",
+            f"{came_of(row['contaminated'])}, in a process that other tests had used; so it ran again, alone",
+        )
     if row["outcome"] in ("passed", "skipped") or row["category"] == "unavailable":
         return
     yield from _why(row, rules)

@@ -1,7 +1,7 @@
-"""The libraries that the page carries: fetched by exact version from the npm registry, checked, and kept in page/vendor/.
+"""The libraries that the page carries: fetched by exact version with npm, checked, and kept in page/vendor/.
 
     python -m portbench.vendored            # is each file what vendored.json says?
-    python -m portbench.vendored --fetch    # fetches the packages anew with npm, checks their integrity, writes the files
+    python -m portbench.vendored --fetch    # fetches the packages anew, checks their integrity, writes the files
 
 ``page/vendor/vendored.json`` lists packages (name, version, licence, integrity of the archive) and their files (path in
 the archive, name here, SHA-256). To take another version: change its version there, remove ``integrity`` and the
@@ -50,8 +50,8 @@ def check(folder: Path = FOLDER) -> None:
 def fetch(folder: Path = FOLDER) -> None:
     """Fetches every package with npm and writes its files; what has no digest yet gets one.
 
-    Raises EnvironmentFailed where npm fails, BadInput where the archive or a file is not the one that is listed: nothing
-    is written then.
+    Raises EnvironmentFailed where npm fails, BadInput where the archive or a file is not the one that is listed; then
+    nothing is written.
     """
     listed = packages(folder)
     contents: dict[str, bytes] = {}

@@ -15,7 +15,9 @@ from portbench.merge import merge
 from portbench.study import connect, show_tables
 from tests.browser import studies
 
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 

@@ -23,51 +23,7 @@ HOSTILE_NAMES = (
     "torch.-->]]><![CDATA[{{7*7}}${7*7}",
 )
 
-_LARGE = """
-CREATE TABLE runs AS
-SELECT
-    md5(t::VARCHAR) AS run_id, md5('file' || t) AS sha256, 'torch' AS framework, '2.' || (t // 4) || '.0' AS version,
-    ['cpu', 'gpu', 'tpu', 'xla'][t % 4 + 1] AS device, 'box' AS machine, 'many' AS manifest, repeat('a', 64) AS manifest_sha256,
-    []::VARCHAR[] AS selection, 'both' AS protocol, 1 AS runs, 900::DOUBLE AS timeout_s, 0.1::DOUBLE AS steady_budget_s,
-    NULL::BIGINT AS shuffle, NULL::BIGINT AS memory_bytes, 'complete' AS sync,
-    '2026-11-21T09:00:00Z' AS started_at, '2026-11-21T10:00:00Z' AS ended_at, $environment::JSON AS environment
-FROM range($targets) AS numbers(t);
-
-CREATE TABLE results AS
-WITH every AS (
-    SELECT runs.*, f, n, (hash(f, n, version, device) % 100)::BIGINT AS dice
-    FROM runs, range($functions) AS functions(f), range(2) AS tests(n)
-)
-SELECT
-    framework, version, device, machine, sync, run_id, 'torch.part' || (f % 37) || '.function_' || f AS function,
-    'rows[dtype=' || ['float32', 'int32'][n + 1] || ']' AS test, 1 AS run, 'call' AS "case", NULL::VARCHAR AS successor_of,
-    CASE WHEN device = 'cpu' OR dice > 12 THEN 'passed' WHEN dice > 2 THEN 'failed' ELSE 'crashed' END AS outcome,
-    NULL::VARCHAR AS reason, CASE WHEN outcome <> 'passed' THEN 'call' END AS phase,
-    CASE outcome WHEN 'failed' THEN ['type', 'not_implemented', 'memory'][dice % 3 + 1] WHEN 'crashed' THEN 'crash' END AS category,
-    CASE WHEN outcome = 'failed' THEN 'RuntimeError' END AS error_type,
-    CASE WHEN outcome = 'failed' THEN 'function_' || f || ' does not work with ' || n END AS error_message,
-    CASE WHEN outcome = 'failed' THEN '' END AS error_traceback, []::STRUCT(type VARCHAR, message VARCHAR)[] AS error_causes,
-    NULL::BIGINT AS exit_code, CASE WHEN outcome = 'crashed' THEN 'SIGSEGV' END AS exit_signal, false AS oom_killed,
-    NULL::BIGINT AS peak_memory_bytes, CASE WHEN dice BETWEEN 20 AND 22 THEN 'mixed' ELSE 'device' END AS placement,
-    ['output on ' || device] AS placement_evidence, '' AS output_text, 0 AS output_total_bytes, 1 AS worker, 2000000 AS case_ns,
-    len([1]) AS timed_calls
-FROM every;
-
-CREATE TABLE samples AS
-WITH passing AS (
-    SELECT
-        framework, version, device, machine, sync, run_id, function, successor_of, test, run, 1 AS call,
-        (hash(function, test, device, version) % 100000)::BIGINT AS seed
-    FROM results WHERE outcome = 'passed'
-)
-SELECT passing.* EXCLUDE (seed), 'cold' AS protocol, 1 AS sample, (1e5 * exp(seed % 1000 / 100))::BIGINT AS call_ns, 1000 AS wait_ns,
-    NULL::JSON AS counters
-FROM passing
-UNION ALL BY NAME
-SELECT passing.* EXCLUDE (seed), 'steady' AS protocol, s AS sample, (1e5 * exp(seed % 1000 / 200))::BIGINT + s * 37 AS block_ns,
-    10 AS calls_per_block, true AS stable, NULL::JSON AS counters
-FROM passing, range(1, 4) AS samples(s);
-"""
+_LARGE = Path(__file__).with_name("large.sql")
 
 
 def every_outcome() -> list[Document]:
@@ -80,8 +36,12 @@ def every_outcome() -> list[Document]:
             gpu.append(_timed(name, run, 1 + number / 4))
             tpu.append(_timed(name, run, 0.5 * (1.4**number)))
     for category, kind, message in (
-        ("type", "RuntimeError", '"sort" not implemented for \'ComplexHalf\''),
-        ("not_implemented", "NotImplementedError", "Could not run 'aten::_sparse' with arguments from the 'SparseXLA' backend."),
+        ("type", "RuntimeError", "\"sort\" not implemented for 'ComplexHalf'"),
+        (
+            "not_implemented",
+            "NotImplementedError",
+            "Could not run 'aten::_sparse' with arguments from the 'SparseXLA' backend.",
+        ),
         ("memory", "RuntimeError", "CUDA out of memory. Tried to allocate 2.00 GiB"),
         ("precision", "AssertionError", "imprecise: off by 0.004, allowed 1e-05"),
         ("other", "ValueError", "something that no rule speaks of"),
@@ -100,14 +60,37 @@ def every_outcome() -> list[Document]:
             result_document("torch.dies", "a", run, outcome="crashed"),
             result_document("torch.mixed_up", "a", run, placement=_placed("mixed", "aten::sort")),
             result_document("torch.on_host", "a", run, placement=_placed("host", "aten::nonzero", "aten::unique")),
-            _failed("torch.wrong", run, "AssertionError", "wrong values: off by 3.2", "other", numbers="wrong", deviation=_DEVIATION),
+            _failed(
+                "torch.wrong",
+                run,
+                "AssertionError",
+                "wrong values: off by 3.2",
+                "other",
+                numbers="wrong",
+                deviation=_DEVIATION,
+            ),
             result_document("torch.wrong", "b", run),
             result_document("torch.gone", "a", run, outcome="skipped"),
             result_document("torch.partly", "a", run),
-            _failed("torch.partly", run, "RuntimeError", "first line\n\nTried to allocate 2 GiB: RESOURCE_EXHAUSTED", "memory"),
-            result_document("torch.again", "a", run, contaminated={"outcome": "crashed", "reason": "ended by SIGSEGV", "category": "crash", "error": None}),
+            _failed(
+                "torch.partly",
+                run,
+                "RuntimeError",
+                "first line\n\nTried to allocate 2 GiB: RESOURCE_EXHAUSTED",
+                "memory",
+            ),
+            result_document(
+                "torch.again",
+                "a",
+                run,
+                contaminated={"outcome": "crashed", "reason": "ended by SIGSEGV", "category": "crash", "error": None},
+            ),
         ]
-        tpu.append(result_document("torch.flaky", "a", run) if run < 3 else result_document("torch.flaky", "a", run, outcome="crashed"))
+        tpu.append(
+            result_document("torch.flaky", "a", run)
+            if run < 3
+            else result_document("torch.flaky", "a", run, outcome="crashed")
+        )
         tpu.append(result_document("torch.instead", "a", run, successor_of="torch.gone"))
     return [
         run_document(cpu, target="torch-2.9.0-cpu"),
@@ -125,7 +108,16 @@ def nothing_ran() -> list[Document]:
 def hostile() -> list[Document]:
     """Names, messages and output that try to be HTML, script, formulas or control characters."""
     results = [result_document(name, HOSTILE) for name in HOSTILE_NAMES[1:]]
-    results.append(_failed(HOSTILE_NAMES[0], 1, HOSTILE, f"{HOSTILE}\n\x1b[31m\u202e", "other", output={"text": HOSTILE, "total_bytes": 90}))
+    results.append(
+        _failed(
+            HOSTILE_NAMES[0],
+            1,
+            HOSTILE,
+            f"{HOSTILE}\n\x1b[31m\u202e",
+            "other",
+            output={"text": HOSTILE, "total_bytes": 90},
+        )
+    )
     return [run_document(results, machine=f"box {HOSTILE}")]
 
 
@@ -133,7 +125,7 @@ def large(folder: Path, functions: int, targets: int) -> None:
     """Writes the tables of a study of one framework with two tests a function into a folder."""
     connection = duckdb.connect()
     environment = json.dumps(run_document([])["environment"])
-    for statement in duckdb.extract_statements(_LARGE):
+    for statement in duckdb.extract_statements(_LARGE.read_text("utf-8")):
         wanted = {"environment": environment, "targets": targets, "functions": functions}
         connection.execute(statement, {name: wanted[name] for name in statement.named_parameters})
     for table in ("runs", "results", "samples"):
@@ -153,7 +145,11 @@ _PASSED_AGAIN = {"outcome": "passed", "reason": None, "category": None, "error":
 
 
 def _placed(verdict: str, *operations: str) -> Document:
-    return {"verdict": verdict, "evidence": [f"{name} on cpu" for name in operations], "host_operations": list(operations)}
+    return {
+        "verdict": verdict,
+        "evidence": [f"{name} on cpu" for name in operations],
+        "host_operations": list(operations),
+    }
 
 
 def _timed(name: str, run: int, ms: float) -> Document:
@@ -165,4 +161,6 @@ def _timed(name: str, run: int, ms: float) -> Document:
 def _failed(name: str, run: int, kind: str, message: str, category: str, **facts: Any) -> Document:
     traceback = f'Traceback (most recent call last):\n  File "call.py", line 8, in run\n{kind}: {message}\n'
     error = {"type": kind, "message": message, "traceback": traceback, "causes": []}
-    return result_document(name, "rows[dtype=complex64]", run, outcome="failed", error=error, category=category, **facts)
+    return result_document(
+        name, "rows[dtype=complex64]", run, outcome="failed", error=error, category=category, **facts
+    )

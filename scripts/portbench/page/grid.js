@@ -6,11 +6,13 @@ function makeGrid(element, options, press) {
     height: "100%",
     layout: "fitData",
     renderVerticalBuffer: 120,
+    keybindings: false,
     index: "id",
     columnDefaults: { resizable: false, headerHozAlign: "left" },
     ...options,
   });
   let current = null;
+  let held = null;
   const cellOf = (node) => node.closest?.(".tabulator-cell");
 
   table.on("cellClick", (event, cell) => press(cell.getData(), cell.getField(), () => focusCell(table, cell.getRow(), cell.getField())));
@@ -21,10 +23,17 @@ function makeGrid(element, options, press) {
   });
   element.addEventListener("focusin", (event) => {
     const cell = cellOf(event.target);
-    if (!cell || cell === current) return;
+    if (!cell) return;
     if (current) current.tabIndex = -1;
     current = cell;
     current.tabIndex = 0;
+    held = { row: table.getRow(cell.closest(".tabulator-row")), field: cell.getAttribute("tabulator-field") };
+  });
+  // Rows that are drawn anew lose the focus: the cell that held it gets it back, unless the reader went elsewhere.
+  const release = (event) => { if (!element.contains(event.target)) held = null; };
+  for (const name of ["focusin", "pointerdown"]) document.addEventListener(name, release);
+  table.on("renderComplete", () => {
+    if (held && document.activeElement === document.body) focusCell(table, held.row, held.field);
   });
   const offerFirst = () => {
     if (current?.isConnected) return;
