@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from portbench.drift import Drift, drifts
 from portbench.failures import put_fingerprints
-from portbench.study import statements
+from portbench.study_tables import TargetKey, connect, show_tables, statements
 
 STATUSES = ("pass", "partial", "complete", "none")
 VERDICTS = ("passed", "failed", "flaky", "skipped")
 
-_TARGET = ("framework", "version", "device", "machine", "sync")
+_TARGET = TargetKey._fields
 _KEY = (*_TARGET, "function", "successor_of")
 
 # What is counted in tests: the key of a function in the summary, and the view that says how often what was seen.
@@ -89,10 +91,24 @@ def analyse(connection: duckdb.DuckDBPyConnection, strict_placement: bool = Fals
 
     With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
     """
+    analyse_failures(connection, strict_placement)
+    for name in ("analysis", "missing", "second_opinions", "cold_split"):
+        connection.execute(statements(name))
+
+
+def analyse_failures(connection: duckdb.DuckDBPyConnection, strict_placement: bool = False) -> None:
+    """Makes the views of ``analyse`` that need no verdicts: what was told, and the failures by cause."""
     connection.execute("SET VARIABLE strict_placement = ?", [strict_placement])
     put_fingerprints(connection, "results", "fingerprint IS NULL")
-    for name in ("analysis", "second_opinions", "cold_split"):
-        connection.execute(statements(name))
+    connection.execute(statements("told"))
+
+
+def target_entries(tables: Path, only: TargetKey | None = None, threads: int = 0) -> list[Row]:
+    """The entries of a study's summary for the targets of ``tables``, or for one of them."""
+    with connect(threads=threads) as connection:
+        show_tables(connection, tables, only)
+        analyse(connection)
+        return _targets(connection)
 
 
 def summarise(
@@ -101,25 +117,35 @@ def summarise(
     tables: str,
     strict_placement: bool = False,
     classification: Row | None = None,
+    targets: Iterable[Row] | None = None,
 ) -> Row:
     """The summary of a study whose tables ``connection`` shows and whose run files are ``runs``, once ``analyse`` was
     called with the same ``strict_placement``.
 
     It depends on the run files alone, not on their order, and on ``classification``: what the categories were derived
-    from, None where they are the runners' own. ``tables`` is the name of the tables' folder.
+    from, None where they are the runners' own. ``tables`` is the name of the tables' folder. With the entries of all
+    ``targets`` at hand ``analyse_failures`` will do.
     """
     ordered = sorted(runs, key=lambda run: (run.target.order, run.machine, run.started_at, run.run_id))
     return {
         "schema": "portbench/study",
-        "schema_version": 3,
+        "schema_version": 4,
         "tables": tables,
         "strict_placement": strict_placement,
         "classification": classification,
         "run_files": [_run_file(run) for run in ordered],
-        "targets": _targets(connection),
+        "drift": [_drift(drift) for drift in drifts(connection)],
+        "targets": sorted(_targets(connection) if targets is None else targets, key=_order),
         "failures": rows_of(connection, "FROM causes ORDER BY tests DESC, results DESC, framework, cause"),
         "overruled": [_overruled(row) for row in rows_of(connection, "FROM overruled_tests ORDER BY ALL")],
     }
+
+
+def key_of(entry: RunFile | Row) -> TargetKey:
+    """What a run file, or an entry of the summary, is of."""
+    if isinstance(entry, RunFile):
+        return TargetKey(**asdict(entry.target), machine=entry.machine, sync=entry.sync)
+    return TargetKey(**entry["target"], machine=entry["machine"], sync=entry["sync"])
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
@@ -140,6 +166,11 @@ def _run_file(run: RunFile) -> Row:
     }
 
 
+def _drift(drift: Drift) -> Row:
+    values = [{"value": value, "run_files": list(digests)} for value, digests in drift.values.items()]
+    return {"target": drift.target or None, "machine": drift.machine or None, "fact": drift.fact, "values": values}
+
+
 def _overruled(row: Row) -> Row:
     target = {name: row[name] for name in ("framework", "version", "device")}
     rest = {name: row[name] for name in row if name not in (*target, "successor_of")}
@@ -151,14 +182,19 @@ def _targets(connection: duckdb.DuckDBPyConnection) -> list[Row]:
     for row, function in zip(*_functions(connection), strict=True):
         functions.setdefault(_key(row, _TARGET), []).append(function)
     proofs = {_key(row, _TARGET): row for row in rows_of(connection, "FROM proofs")}
-    targets = [_target(key, rows, proofs.get(key)) for key, rows in functions.items()]
-    return sorted(targets, key=lambda entry: (Target(**entry["target"]).order, entry["machine"], entry["sync"]))
+    missing = {_key(row, _TARGET): row for row in rows_of(connection, "FROM missing_functions")}
+    return [_target(key, rows, proofs.get(key), missing.get(key)) for key, rows in functions.items()]
+
+
+def _order(entry: Row) -> tuple[Any, ...]:
+    return Target(**entry["target"]).order, entry["machine"], entry["sync"]
 
 
 def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[Row]]:
     """The rows of the view functions, and the summary of each."""
     counts = {name: _seen(connection, view) for name, view in _COUNTED.items()}
     reasons = _seen(connection, "skip_reasons")
+    missing = _seen(connection, "missing_tests")
     operations = _seen(connection, "operations_on_host")
     unproven = _seen(connection, "unproven")
     splits = _cold_splits(connection)
@@ -176,6 +212,7 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[R
             "wrong_values": wrong.get(key, []),
             "host_operations": [{"name": name, "tests": tests} for name, tests in operations.get(key, {}).items()],
             "unproven_tests": unproven.get(key, {}).get("tests", 0),
+            "missing_tests": missing.get(key, {}).get("tests"),
             "skipped": [{"reason": why, "tests": tests} for why, tests in reasons.get(key, {}).items()],
             "cold_mean_ns": row["cold_mean_ns"],
             "cold_split": splits.get(key),
@@ -185,7 +222,7 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[R
     ]
 
 
-def _target(key: Key, functions: Sequence[Row], proofs: Row | None) -> Row:
+def _target(key: Key, functions: Sequence[Row], proofs: Row | None, missing: Row | None) -> Row:
     framework, version, device, machine, sync = key
     own = [function["status"] for function in functions if function["successor_of"] is None]
     counts = {status: own.count(status) for status in STATUSES}
@@ -202,6 +239,7 @@ def _target(key: Key, functions: Sequence[Row], proofs: Row | None) -> Row:
             "reason": worst["reason"] if worst else None,
             "seen_fraction": proofs["seen_fraction"] if proofs else None,
         },
+        "missing": missing and {name: missing[name] for name in ("functions", "tests")},
         "functions_by_status": counts,
         "percent_of_rated_functions": percent,
         "functions": functions,

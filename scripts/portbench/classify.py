@@ -6,7 +6,6 @@ stays beside the new category, and what an annotation overruled is marked with i
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from portbench.errors import BadInput
 from portbench.failures import Row, failures_of, put
 from portbench.jsonfile import shown
 from portbench.study import Study
+from portbench.study_tables import VIEWS, tables_name, write_part
 from portbench.validate import read_document
 
 _NOTHING = "no category"
@@ -133,7 +133,7 @@ def write(study: Study, found: Classification, rules: Rules, annotations: Annota
     runs = runs_of(study.summary)
     classification = {"rules_sha256": rules.sha256, "annotations_sha256": annotations.sha256}
     digests = sorted(run.sha256 for run in runs)
-    name = studies.tables_name([*digests, *(f"{kind} {digest}" for kind, digest in classification.items())])
+    name = tables_name([*digests, *(f"{kind} {digest}" for kind, digest in classification.items())])
     with studies.lock(out):
         if studies.is_study(out):
             there = studies.read_study(out)
@@ -146,15 +146,12 @@ def write(study: Study, found: Classification, rules: Rules, annotations: Annota
             tables = staged / name
             tables.mkdir()
             with studies.connect(spill=staged / "spill") as connection:
-                studies.show_tables(connection, study.tables, prefix="old_")
+                studies.show_tables(connection, study.tables)
                 put(connection, "classes", _CLASSES, found.rows)
                 put(connection, "named", {"fingerprint": "VARCHAR", "cause": "VARCHAR"}, found.rows)
                 connection.execute(studies.statements("classified_results"))
-                connection.sql("FROM classified_results").write_parquet(
-                    str(tables / "results.parquet"), compression="zstd"
-                )
-                for table in ("runs", "samples"):
-                    shutil.copyfile(study.tables / f"{table}.parquet", tables / f"{table}.parquet")
+                write_part(connection, tables, "classified", {**VIEWS, "results": "classified_results"})
+            with studies.connect(spill=staged / "spill") as connection:
                 studies.show_tables(connection, tables)
                 analyse(connection)
                 summary = summarise(connection, runs, name, classification=classification)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -122,29 +123,30 @@ def _variables(value: Any, path: str) -> Iterator[tuple[str, str]]:
 def _in_run(run: Data) -> Iterator[Mistake]:
     yield from _in_times(run)
     runs = run["protocol"]["runs"]
+    is_complete = run["protocol"].get("sync", "complete") == "complete"
     seen: dict[tuple[str, str, int], int] = {}
     for position, result in enumerate(run["results"]):
-        where = f"$.results[{position}]"
         key = (result["function"], result["test"], result["run"])
+        first = seen.setdefault(key, position)
         if result["run"] > runs:
-            yield Mistake(f"{where}.run", f"found {result['run']}, expected at most {runs}, which is $.protocol.runs")
-        if key in seen:
+            found = f"found {result['run']}, expected at most {runs}, which is $.protocol.runs"
+            yield Mistake(f"$.results[{position}].run", found)
+        if first != position:
             test = f"{printable(key[0])} {printable(key[1])}, run {key[2]}"
-            yield Mistake(where, f"a second result of {test}, expected one; the first is $.results[{seen[key]}]")
-        seen.setdefault(key, position)
-        if run["protocol"].get("sync", "complete") == "complete":
-            yield from _unproven(where, result)
+            found = f"a second result of {test}, expected one; the first is $.results[{first}]"
+            yield Mistake(f"$.results[{position}]", found)
+        proof = result.get("proof")
+        if is_complete and proof and not proof["passed"]:
+            yield from _unproven(f"$.results[{position}]", result)
 
 
 def _unproven(where: str, result: Data) -> Iterator[Mistake]:
     """Times of a worker whose clock does not see the work of the device."""
-    proof = result.get("proof")
-    if proof and not proof["passed"]:
-        for position, call in enumerate(result["calls"]):
-            for protocol in ("cold", "steady"):
-                if call[protocol]:
-                    found = f"found times, expected null, since {where}.proof did not pass"
-                    yield Mistake(f"{where}.calls[{position}].{protocol}", found)
+    for position, call in enumerate(result["calls"]):
+        for protocol in ("cold", "steady"):
+            if call[protocol]:
+                found = f"found times, expected null, since {where}.proof did not pass"
+                yield Mistake(f"{where}.calls[{position}].{protocol}", found)
 
 
 def _in_times(run: Data) -> Iterator[Mistake]:
@@ -196,10 +198,10 @@ def _in_expected(document: Data) -> Iterator[Mistake]:
 
 def _in_study(study: Data) -> Iterator[Mistake]:
     for position, target in enumerate(study["targets"]):
-        statuses = [function["status"] for function in target["functions"] if not function.get("successor_of")]
+        statuses = Counter(function["status"] for function in target["functions"] if not function.get("successor_of"))
         for status, count in target["functions_by_status"].items():
-            if statuses.count(status) != count:
-                found = f"found {count}, but {statuses.count(status)} of its functions have that status"
+            if statuses[status] != count:
+                found = f"found {count}, but {statuses[status]} of its functions have that status"
                 yield Mistake(f"$.targets[{position}].functions_by_status.{status}", found)
 
 

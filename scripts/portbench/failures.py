@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import duckdb
@@ -30,9 +31,14 @@ def failures_of(connection: duckdb.DuckDBPyConnection, view: str, where: str = "
     query = f"SELECT {', '.join(_FACTS)} FROM {view} WHERE outcome NOT IN ('passed', 'skipped') AND {where}"
     rows = [dict(zip(_FACTS, row, strict=True)) for row in connection.sql(query).fetchall()]
     for row in rows:
-        failure = _failure(row)
-        row["fingerprint"], row["cause"] = fingerprint(failure), cause(failure)
+        row["fingerprint"], row["cause"] = _named(_failure(row))
     return rows
+
+
+@lru_cache(maxsize=4096)
+def _named(failure: Failure) -> tuple[str, str]:
+    # Runs, dtypes and versions fail alike.
+    return fingerprint(failure), cause(failure)
 
 
 def put_fingerprints(connection: duckdb.DuckDBPyConnection, view: str, where: str = "true") -> None:

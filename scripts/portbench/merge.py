@@ -1,157 +1,188 @@
 """Merges run files of any number of machines into a study.
 
-The result depends on the set of run files alone: their order, their names, and how often one is given do not matter.
-Python checks each file and compares their keys; DuckDB reads what they hold and writes it as Parquet.
+What a study says depends on the set of run files alone: their order, their names, how often one is given and in how
+many merges they came do not matter. A merge reads new run files only, and derives anew only what they have a part in.
 """
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from glob import glob, has_magic
+from itertools import chain
 from pathlib import Path
 
-import duckdb
-
 from portbench import study as studies
-from portbench.analysis import RunFile, Target, analyse, runs_of, summarise
-from portbench.errors import BadInput, Contradiction
+from portbench.analysis import Row, RunFile, analyse, analyse_failures, key_of, runs_of, summarise, target_entries
+from portbench.drift import Drift, drifts
+from portbench.errors import Contradiction
 from portbench.failures import put_fingerprints
 from portbench.jsonfile import shown
-from portbench.printable import printable
-from portbench.study import Study, statements
-from portbench.validate import JOURNAL, Document, files_below, read_document
+from portbench.parallel import in_processes
+from portbench.printable import printable, shortened
+from portbench.run_files import Given, Listing, Source, list_files, no_run_file, write_run_files
+from portbench.study import Study
+from portbench.study_tables import (
+    VIEWS,
+    connect,
+    files_of,
+    link_parts,
+    show_tables,
+    statements,
+    tables_name,
+    write_part,
+)
 
-_SMALLEST_BUFFER_BYTES = 16 * 1024 * 1024
+# So many bytes of run files are read into one part, by one process.
+_BATCH_BYTES = 32 * 1024 * 1024
+# Where the table results is larger, each target is analysed by itself, in several processes.
+_LARGE_BYTES = 4 * 1024 * 1024
 
-
-@dataclass(frozen=True)
-class Source:
-    """A run file that was given: where it lies and what it is."""
-
-    path: Path
-    size_bytes: int
-    run: RunFile
-
-
-@dataclass(frozen=True)
-class Found:
-    """What the given paths hold. ``unfinished``: journals without a run file; ``others``: manifests and studies."""
-
-    sources: tuple[Source, ...]
-    unfinished: tuple[Path, ...]
-    others: tuple[Path, ...]
+Taken = Mapping[str, Source | None]
 
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did. ``known``: run files that the study had already; ``unclassified``: what 'portbench classify'
-    had made of its categories was taken back, since there are new failures."""
+    """What a merge did. ``known``: run files that the study had already; ``unfinished``: journals without a run file;
+    ``others``: manifests and studies among the files; ``unclassified``: what 'portbench classify' had made of its
+    categories was taken back, since there are new failures."""
 
     study: Study
     added: int
     known: int
     unfinished: tuple[Path, ...]
-    others: tuple[Path, ...]
+    others: tuple[str, ...]
     unclassified: bool = False
 
 
-def merge(paths: Iterable[str], path: Path) -> Merged:
-    """Merges run files, the folders and globs that hold them, into the study at ``path``, new or not.
+def merge(paths: Iterable[str], path: Path, allow_drift: bool = False) -> Merged:
+    """Merges run files, and the folders, globs and URLs that hold them, into the study at ``path``, new or not.
 
-    Raises BadInput for what is no valid run file, Contradiction for run files that cannot be in one study,
-    StorageFailed where the study cannot be written. After an error the study is as it was.
+    Raises BadInput for what is no valid run file; Contradiction for run files that cannot be in one study and, without
+    ``allow_drift``, for drift that they bring (portbench.drift); StorageFailed where something cannot be read or the
+    study cannot be written. After an error the study is as it was.
     """
-    found = find_run_files(paths)
-    with studies.lock(path):
-        old = studies.read_study(path) if studies.is_study(path) else None
-        before = runs_of(old.summary) if old else []
-        digests = {run.sha256 for run in before}
-        new = [source for source in found.sources if source.run.sha256 not in digests]
-        _refuse_contradictions(before, path, found.sources)
-        merged = _write(path, old, before, new) if new or old is None else old
-    unclassified = bool(new and old and old.summary.get("classification"))
-    return Merged(merged, len(new), len(found.sources) - len(new), found.unfinished, found.others, unclassified)
-
-
-def find_run_files(paths: Iterable[str]) -> Found:
-    """Reads and checks every run file that files, folders and globs hold; each content is taken once.
-
-    Raises BadInput for a path that holds none, and for a file that is not valid.
-    """
-    sources: dict[str, Source] = {}
-    unfinished: list[Path] = []
-    others: list[Path] = []
-    for given in paths:
-        files = _files(given)
-        journals = [file for file in files if file.name.endswith(JOURNAL)]
-        found = False
-        for file in (file for file in files if not file.name.endswith(JOURNAL)):
-            document = read_document(file, "run" if str(file) == given else "")
-            if document.kind == "run":
-                found = True
-                sources.setdefault(document.sha256, _source(document))
-            else:
-                others.append(file)
-        if not found:
-            raise _no_run_file(given, journals)
-        unfinished += [journal for journal in journals if not _run_file_of(journal).exists()]
-    return Found(tuple(sources.values()), tuple(dict.fromkeys(unfinished)), tuple(dict.fromkeys(others)))
-
-
-def _files(given: str) -> list[Path]:
-    """The .json files and journals that a path stands for, which is a file, a folder or a glob."""
-    path = Path(given)
-    if path.exists() or not has_magic(given):
-        matches = [path]
-    else:
-        matches = [Path(match) for match in sorted(glob(given, recursive=True))]  # noqa: PTH207 (Path.glob: relative only)
-    return [file for match in matches for file in (files_below(match) if match.is_dir() else [match])]
-
-
-def _run_file_of(journal: Path) -> Path:
-    return journal.with_name(journal.name.removesuffix(JOURNAL) + ".json")
-
-
-def _no_run_file(given: str, journals: Sequence[Path]) -> BadInput:
-    if journals:
-        return BadInput(
-            f"{printable(given)}: no run file, only what an unfinished run left: {shown(journals[0])}",
-            "Finish the run with 'portbench run --resume', then merge again.",
-        )
-    return BadInput(
-        f"{printable(given)}: no run file there", "Give the files that 'portbench run' wrote, or their folder."
+    with tempfile.TemporaryDirectory(prefix="portbench-") as downloads:
+        listings = list_files(paths, Path(downloads))
+        with studies.lock(path):
+            old = studies.read_study(path) if studies.is_study(path) else None
+            known = {run.sha256 for run in runs_of(old.summary)} if old else set()
+            study, taken = _add(path, old, _new_files(listings, known), listings, allow_drift)
+    added = sum(source is not None for source in taken.values())
+    given = {file.sha256: file.name for listing in listings for file in listing.files}
+    return Merged(
+        study=study,
+        added=added,
+        known=len(known & given.keys()),
+        unfinished=tuple(dict.fromkeys(chain.from_iterable(listing.unfinished for listing in listings))),
+        others=tuple(given[sha256] for sha256, source in taken.items() if source is None),
+        unclassified=bool(added and old and old.summary.get("classification")),
     )
 
 
-def _source(document: Document) -> Source:
-    data = document.data
-    mutant = data["protocol"].get("mutant")
-    if mutant:
-        raise BadInput(
-            f"{shown(document.path)}: its functions were broken on purpose (mutant {mutant}), to audit the tests",
-            "Such results say nothing about a framework: leave the file out.",
-        )
-    return Source(
-        document.path,
-        document.size_bytes,
-        RunFile(
-            run_id=data["run_id"],
-            sha256=document.sha256,
-            target=Target(**data["target"]),
-            machine=data["environment"]["machine"],
-            sync=data["protocol"].get("sync", "complete"),
-            manifest=data["manifest"]["name"],
-            manifest_sha256=data["manifest"]["sha256"],
-            started_at=data["started_at"],
-        ),
-    )
+def _new_files(listings: Iterable[Listing], known: set[str]) -> list[Given]:
+    """The files whose content the study does not have, each content once: named by itself, if it is anywhere."""
+    found: dict[str, Given] = {}
+    for file in chain.from_iterable(listing.files for listing in listings):
+        if file.sha256 not in known and (file.is_named or file.sha256 not in found):
+            found[file.sha256] = file
+    return list(found.values())
+
+
+def _add(
+    path: Path, old: Study | None, files: Sequence[Given], listings: Sequence[Listing], allow_drift: bool
+) -> tuple[Study, Taken]:
+    """Adds what is new to a study, or makes it. Returns it and what each file turned out to be."""
+    if old and not files:
+        return old, {}
+    before = runs_of(old.summary) if old else []
+    with studies.staging(path) as staged:
+        tables = staged / "tables"
+        taken = _read(files, tables)
+        new = [source for source in taken.values() if source]
+        for listing in listings:
+            if all(file.sha256 in taken and not taken[file.sha256] for file in listing.files):
+                raise no_run_file(listing.path, listing.journals)
+        _refuse_contradictions(before, path, new)
+        if old and not new:
+            return old, taken
+        runs = [*before, *(source.run for source in new)]
+        is_current = old is not None and old.tables.name == tables_name(run.sha256 for run in before)
+        if old and is_current:
+            link_parts(old.tables, tables)
+        elif old:
+            _tell_again(old, tables, staged / "spill")
+        tables = tables.rename(staged / tables_name(run.sha256 for run in runs))
+        touched = {key_of(source.run) for source in new}
+        kept = [entry for entry in _entries(old) if key_of(entry) not in touched] if is_current else []
+        summary = _summary(tables, runs, kept, staged / "spill", path, {} if allow_drift else _names(new))
+        studies.publish(path, tables, summary)
+    return Study(path, summary), taken
+
+
+def _entries(study: Study | None) -> list[Row]:
+    return list(study.summary["targets"]) if study else []
+
+
+def _names(sources: Iterable[Source]) -> dict[str, str]:
+    return {source.run.sha256: source.name for source in sources}
+
+
+def _read(files: Sequence[Given], tables: Path) -> Taken:
+    """Reads new files into parts of ``tables``, batch by batch."""
+    tables.mkdir()
+    batches = list(_batches(files))
+    threads = 1 if batches[1:] else 0
+    sources = in_processes(write_run_files, [(batch, tables, threads) for batch in batches])
+    return dict(zip((file.sha256 for file in files), chain.from_iterable(sources), strict=True))
+
+
+def _batches(files: Sequence[Given]) -> Iterator[list[Given]]:
+    batch: list[Given] = []
+    for file in files:
+        if batch and sum(each.size_bytes for each in batch) + file.size_bytes > _BATCH_BYTES:
+            yield batch
+            batch = []
+        batch.append(file)
+    yield batch
+
+
+def _tell_again(old: Study, tables: Path, spill: Path) -> None:
+    """Writes the tables of a study of an older version, or one that was classified, as a part of new tables."""
+    with connect(spill) as connection:
+        show_tables(connection, old.tables)
+        connection.execute(statements("told_again"))
+        put_fingerprints(connection, "told_results")
+        connection.execute(statements("part_results"))
+        part = hashlib.sha256(old.tables.name.encode()).hexdigest()[:16]
+        write_part(connection, tables, part, {**VIEWS, "results": "part_results"})
+
+
+def _summary(
+    tables: Path, runs: Sequence[RunFile], kept: Sequence[Row], spill: Path, path: Path, new: Mapping[str, str]
+) -> Row:
+    """The summary of new tables; entries of targets that nothing was added to are ``kept``.
+
+    Raises Contradiction for drift that the files ``new`` (digest → name) bring.
+    """
+    with connect(spill) as connection:
+        show_tables(connection, tables)
+        for drift in drifts(connection):
+            _refuse_drift(drift, path, new)
+        if sum(file.stat().st_size for file in files_of(tables, "results")) <= _LARGE_BYTES:
+            analyse(connection)
+            return summarise(connection, runs, tables.name)
+        analyse_failures(connection)
+        keys = sorted({key_of(run) for run in runs} - {key_of(entry) for entry in kept})
+        threads = 1 if keys[1:] else 0
+        entries = in_processes(target_entries, [(tables, key, threads) for key in keys])
+        return summarise(connection, runs, tables.name, targets=chain(kept, *entries))
 
 
 def _refuse_contradictions(known: Iterable[RunFile], study: Path, sources: Iterable[Source]) -> None:
     """Raises Contradiction for one run_id with two contents, and for one manifest name with two contents."""
-    all_runs = [*((run, f"in {shown(study)}") for run in known), *((s.run, f"of {shown(s.path)}") for s in sources)]
+    all_runs = [*((run, f"in {shown(study)}") for run in known), *((s.run, f"of {printable(s.name)}") for s in sources)]
     files: dict[str, tuple[str, str]] = {}
     manifests: dict[str, tuple[str, str]] = {}
     for run, place in all_runs:
@@ -170,42 +201,21 @@ def _refuse_contradictions(known: Iterable[RunFile], study: Path, sources: Itera
             )
 
 
-def _write(path: Path, old: Study | None, known: Sequence[RunFile], new: Sequence[Source]) -> Study:
-    """Adds run files to the study at ``path``, or makes it."""
-    runs = [*known, *(source.run for source in new)]
-    name = studies.tables_name(run.sha256 for run in runs)
-    with studies.staging(path) as staged:
-        tables = staged / name
-        tables.mkdir()
-        with studies.connect(spill=staged / "spill") as connection:
-            _read(connection, new)
-            if old:
-                studies.show_tables(connection, old.tables, prefix="old_")
-            else:
-                connection.execute(statements("added_columns"))
-            for table in studies.TABLES:
-                before = f"FROM old_{table}" if old else f"FROM added_{table}"
-                both = f"{before} UNION ALL BY NAME FROM new_{table}"
-                connection.execute(f"CREATE TEMP VIEW both_{table} AS {both}")
-            connection.execute(statements("merged_results"))
-            put_fingerprints(connection, "told_results")
-            for table, view in (("runs", "both_runs"), ("results", "merged_results"), ("samples", "both_samples")):
-                connection.sql(f"FROM {view}").write_parquet(str(tables / f"{table}.parquet"), compression="zstd")
-            studies.show_tables(connection, tables)
-            analyse(connection)
-            summary = summarise(connection, runs, name)
-        studies.publish(path, tables, summary)
-    return Study(path, summary)
+def _refuse_drift(drift: Drift, study: Path, new: Mapping[str, str]) -> None:
+    """Raises Contradiction where only new run files have one of the values."""
+    brought = [value for value, digests in drift.values.items() if all(digest in new for digest in digests)]
+    if brought:
+        other = next(value for value in drift.values if value != brought[-1])
+        places = [
+            f"{printable(shortened(value, 80))} {_place(drift.values[value], study, new)}"
+            for value in (other, brought[-1])
+        ]
+        raise Contradiction(
+            f"{printable(str(drift))} is not the same in all run files: {', '.join(places)}",
+            "Merge them into two studies, or allow it with --allow-drift; the report shows it then.",
+        )
 
 
-def _read(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
-    # Links named by digest: DuckDB would take a name with a star in it for a glob, and tells files apart by name alone.
-    with tempfile.TemporaryDirectory(prefix="portbench-") as links:
-        files = [Path(links, f"{source.run.sha256}.json") for source in sources]
-        for file, source in zip(files, sources, strict=True):
-            file.symlink_to(source.path.resolve())
-        largest = max(_SMALLEST_BUFFER_BYTES, *(source.size_bytes for source in sources))
-        connection.execute("SET VARIABLE files = ?", [[str(file) for file in files]])
-        connection.execute("SET VARIABLE largest_bytes = ?", [largest])
-        connection.execute(statements("read_run_files"))
-        connection.execute(statements("new_tables"))
+def _place(digests: Sequence[str], study: Path, new: Mapping[str, str]) -> str:
+    named = [new[digest] for digest in digests if digest in new]
+    return f"of {printable(named[0])}" if named else f"in {shown(study)}"

@@ -96,7 +96,7 @@ def study_of(paths: Sequence[str]) -> Iterator[Study]:
         yield read_study(Path(paths[0]))
     else:
         with tempfile.TemporaryDirectory(prefix="portbench-") as folder:
-            yield merge(paths, Path(folder, "study")).study
+            yield merge(paths, Path(folder, "study"), allow_drift=True).study
 
 
 def report_of(study: Study, strict_placement: bool = False) -> Report:

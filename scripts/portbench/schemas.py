@@ -1,7 +1,8 @@
 """The formats of ``schema/``: tells which one a document is written in, and checks the document against it.
 
 A file says itself what it is: ``schema`` names the format, ``schema_version`` its version. The schemas are read from
-the checkout; they are all that the host shares with the runners.
+the checkout; they are all that the host shares with the runners. jsonschema-rs says whether a document fits, some two
+hundred times as fast as jsonschema, which is asked only where it does not: it has the words for what is wrong.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import jsonschema_rs
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
@@ -23,7 +25,7 @@ from portbench.printable import printable, shortened
 from portbench.schema_errors import Mistake, explain
 
 # The newest version of each format that this portbench reads. What a version changed stands in schema/README.md.
-VERSIONS = {"manifest": 2, "run": 3, "study": 3, "survivors": 1, "expected": 1, "annotations": 1}
+VERSIONS = {"manifest": 2, "run": 3, "study": 4, "survivors": 1, "expected": 1, "annotations": 1}
 
 
 def kind_of(data: Any) -> str:
@@ -63,6 +65,8 @@ def mistakes(kind: str, data: Any) -> list[Mistake]:
 
     Raises BadInput where the document is nested too deeply to be checked.
     """
+    if fits(kind, data):
+        return []
     checker = validator(kind)
     try:
         errors = list(checker.iter_errors(data))
@@ -71,11 +75,27 @@ def mistakes(kind: str, data: Any) -> list[Mistake]:
         raise BadInput("objects and lists are nested too deeply", MEND) from None
 
 
+def fits(kind: str, data: Any) -> bool:
+    """Whether a document fits its schema, without a word about what does not. False where it is nested too deeply."""
+    try:
+        return bool(_fast_validator(kind).is_valid(data))
+    except ValueError:
+        return False
+
+
 @cache
 def validator(kind: str) -> Any:
-    """A validator for ``schema/<kind>.schema.json``."""
-    schema = json.loads((find_checkout().schema / f"{kind}.schema.json").read_text("utf-8"))
-    return _Strict(schema)
+    """A validator for ``schema/<kind>.schema.json`` that explains."""
+    return _Strict(_schema(kind))
+
+
+@cache
+def _fast_validator(kind: str) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(_schema(kind))
+
+
+def _schema(kind: str) -> Any:
+    return json.loads((find_checkout().schema / f"{kind}.schema.json").read_text("utf-8"))
 
 
 def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:

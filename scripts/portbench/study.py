@@ -1,7 +1,7 @@
 """A study on disk: ``study.json`` and, beside it, the folder of Parquet tables that it names.
 
     STUDY/study.json          the summary (schema/study.schema.json)
-    STUDY/tables-<16 hex>/    runs.parquet, results.parquet, samples.parquet
+    STUDY/tables-<16 hex>/    the tables (portbench.study_tables)
 
 A change writes the new tables under a hidden name, renames them, replaces study.json, and only then removes the old
 tables. Wherever that ends early, study.json names tables that are whole; the next change removes what is left over.
@@ -11,27 +11,37 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
-import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import orjson
 
 from portbench.errors import BadInput, StorageFailed
 from portbench.jsonfile import shown
+from portbench.study_tables import connect, require_tables, show_tables, statements, sync
 from portbench.validate import read_document
 
+__all__ = [
+    "SUMMARY",
+    "Study",
+    "connect",
+    "is_study",
+    "lock",
+    "publish",
+    "read_study",
+    "show_tables",
+    "staging",
+    "statements",
+]
+
 SUMMARY = "study.json"
-TABLES = ("runs", "results", "samples")
 _STAGED = ".merging-"
-_AGAIN = "Merge the run files again, into a new folder."
 
 
 @dataclass(frozen=True)
@@ -55,49 +65,8 @@ def is_study(path: Path) -> bool:
 def read_study(path: Path) -> Study:
     """Reads a study's summary. Raises BadInput where it is none, or where its tables are gone."""
     study = Study(path, read_document(path / SUMMARY, "study").data)
-    for table in TABLES:
-        if not (study.tables / f"{table}.parquet").is_file():
-            raise BadInput(f"{shown(path)}: {study.tables.name}/{table}.parquet is missing", _AGAIN)
+    require_tables(study.tables)
     return study
-
-
-def connect(spill: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """DuckDB in memory, which never fetches an extension; what does not fit goes to the folder ``spill``."""
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "preserve_insertion_order": "false",
-    }
-    if spill:
-        config["temp_directory"] = str(spill)
-    return duckdb.connect(config=config)
-
-
-def statements(name: str) -> str:
-    """The SQL of ``sql/<name>.sql``."""
-    return (resources.files("portbench") / "sql" / f"{name}.sql").read_text("utf-8")
-
-
-def show_tables(connection: duckdb.DuckDBPyConnection, folder: Path, prefix: str = "") -> None:
-    """Makes the Parquet files of ``folder`` the views runs, results and samples.
-
-    What a table of an older version has no column for is null. Raises BadInput where one is missing or damaged.
-    """
-    connection.execute(statements("added_columns"))
-    for table in TABLES:
-        file = folder / f"{table}.parquet"
-        try:
-            connection.read_parquet(str(file)).create_view(f"{prefix}stored_{table}")
-            both = f"FROM {prefix}stored_{table} UNION ALL BY NAME FROM added_{table}"
-            connection.execute(f"CREATE TEMP VIEW {prefix}{table} AS {both}")
-        except duckdb.Error as error:
-            raise BadInput(f"{shown(file)} is missing or damaged: {error}", _AGAIN) from error
-
-
-def tables_name(sha256s: Iterable[str]) -> str:
-    """The name of the tables that hold the run files with these digests."""
-    version = "portbench/study 3"
-    return "tables-" + hashlib.sha256("\n".join([version, *sorted(sha256s)]).encode()).hexdigest()[:16]
 
 
 @contextlib.contextmanager
@@ -155,28 +124,38 @@ def publish(path: Path, tables: Path, summary: dict[str, Any]) -> None:
     Raises OSError, with the study as it was.
     """
     home = path / tables.name
-    for file in tables.iterdir():
-        _sync(file)
+    for file in tables.rglob("*"):
+        sync(file)
     shutil.rmtree(home, ignore_errors=True)
     tables.rename(home)
     staged = tables.with_name(SUMMARY)
-    staged.write_text(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
-    _sync(staged)
-    _sync(path)
+    staged.write_bytes(_text(summary))
+    sync(staged)
+    sync(path)
     staged.replace(path / SUMMARY)
-    _sync(path)
+    sync(path)
     for entry in path.iterdir():
         if _is_ours(entry) and entry != home and not staged.is_relative_to(entry):
             shutil.rmtree(entry, ignore_errors=True)
 
 
+def _text(summary: dict[str, Any]) -> bytes:
+    """The summary as JSON with a line for each run file and each function: large studies have many."""
+    return b"{" + b",".join(_lines(summary, b"\n ")) + b"\n}\n"
+
+
+def _lines(data: dict[str, Any], start: bytes) -> Iterator[bytes]:
+    for key, value in data.items():
+        if key == "targets":
+            rows = [b"{" + b",".join(_lines(target, start + b"  ")) + start + b" }" for target in value]
+        elif isinstance(value, list):
+            rows = [orjson.dumps(row) for row in value]
+        else:
+            yield start + orjson.dumps(key) + b": " + orjson.dumps(value)
+            continue
+        listed = b",".join(start + b" " + row for row in rows) + start if rows else b""
+        yield start + orjson.dumps(key) + b": [" + listed + b"]"
+
+
 def _is_ours(entry: Path) -> bool:
     return entry.name.startswith((_STAGED, "tables-"))
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

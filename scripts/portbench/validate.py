@@ -15,6 +15,7 @@ from typing import Any
 from portbench.consistency import contradictions
 from portbench.errors import BadInput, PortbenchError
 from portbench.jsonfile import MEND, read_json, shown
+from portbench.printable import printable
 from portbench.schema_errors import Mistake
 from portbench.schemas import kind_of, mistakes
 
@@ -58,8 +59,8 @@ class Verdict:
     remedy: str = ""
 
 
-def read_document(path: Path, kind: str = "") -> Document:
-    """Reads a file and checks everything that can be known of it alone.
+def read_document(path: Path, kind: str = "", name: str = "") -> Document:
+    """Reads a file and checks everything that can be known of it alone; messages call it ``name``, if not by its path.
 
     Raises BadInput where it is not valid, or not of the wanted ``kind``: file, JSON path, what was found and what was
     expected. Raises StorageFailed where it cannot be read.
@@ -69,17 +70,18 @@ def read_document(path: Path, kind: str = "") -> Document:
             f"{shown(path)} is the journal of an unfinished run, not a run file",
             "Finish the run with 'portbench run --resume', then give the .json file that it writes.",
         )
-    file = read_json(path)
+    place = printable(name or str(path))
+    file = read_json(path, name)
     try:
         found = kind_of(file.data)
         _refuse(mistakes(found, file.data), f"schema/{found}.schema.json says what may stand there.")
         _refuse(contradictions(found, file.data), _MEND[found])
     except BadInput as error:
-        raise BadInput(f"{shown(path)}: {error}", error.remedy) from None
+        raise BadInput(f"{place}: {error}", error.remedy) from None
     except RecursionError:
-        raise BadInput(f"{shown(path)}: objects and lists are nested too deeply", MEND) from None
+        raise BadInput(f"{place}: objects and lists are nested too deeply", MEND) from None
     if kind and found != kind:
-        raise BadInput(f"{shown(path)} is {_NAMES[found]}, not {_NAMES[kind]}", f"Give {_NAMES[kind]}.")
+        raise BadInput(f"{place} is {_NAMES[found]}, not {_NAMES[kind]}", f"Give {_NAMES[kind]}.")
     return Document(path, found, file.sha256, file.size_bytes, file.data)
 
 

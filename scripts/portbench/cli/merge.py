@@ -18,22 +18,28 @@ from portbench.printable import number, printable
 @click.option(
     "-o", "--out", "study", required=True, type=click.Path(path_type=Path), metavar="STUDY", help="Folder of the study."
 )
-def command(paths: tuple[str, ...], study: Path) -> None:
+@click.option("--allow-drift", is_flag=True, help="Merge run files of one target whose environments differ, too.")
+def command(paths: tuple[str, ...], study: Path, allow_drift: bool) -> None:
     """Merge run files, of any number of machines, into one study.
 
-    A PATH is a run file, a folder that holds some (also in folders of its own), or a quoted glob. STUDY is a folder: a
-    new one, or a study to which the run files are added. It holds study.json, a summary, and Parquet tables with every
-    fact and every raw sample, which 'portbench report' reads and DuckDB, pandas or Polars can query.
+    A PATH is a run file, a folder that holds some (also in folders of its own), a quoted glob, or a URL that DuckDB
+    reads: https://..., s3://... and gs://..., also as a glob. STUDY is a folder: a new one, or a study to which the run
+    files are added. It holds study.json, a summary, and Parquet tables with every fact and every raw sample, which
+    'portbench report' reads and DuckDB, pandas or Polars can query.
 
     Giving a file twice changes nothing, and the order does not matter. Each target is kept apart on each machine. Run
-    files that contradict each other are refused, and the study stays as it was.
+    files that contradict each other are refused, and the study stays as it was: two contents with one run_id, two
+    manifests with one name, and drift. Drift is another image, Python or package of one target, wherever it ran;
+    another kernel or CPU of one machine; another device or driver of one target on one machine. --allow-drift merges
+    it, and the report shows it.
 
     \b
     Examples:
       portbench merge results/ -o study
       portbench merge laptop/ cluster/ 'old/torch-*.json' -o study
+      portbench merge 's3://bucket/results/*.json' -o study
     """
-    _print(merge(paths, study))
+    _print(merge(paths, study, allow_drift))
 
 
 def _print(merged: Merged) -> None:
@@ -43,10 +49,15 @@ def _print(merged: Merged) -> None:
     for entry in summary["targets"]:
         study_sync = ", the study's synchronisation" if entry.get("sync") == "study" else ""
         functions = number(len(entry["functions"]), "function")
-        click.echo(f"  {Target(**entry['target'])} on {printable(entry['machine'])}{study_sync}: {functions}")
+        missing = entry.get("missing")
+        gaps = f", {number(missing['tests'], 'test')} of its manifest missing" if missing and missing["tests"] else ""
+        click.echo(f"  {Target(**entry['target'])} on {printable(entry['machine'])}{study_sync}: {functions}{gaps}")
+    for drift in summary.get("drift", ()):
+        of = " on ".join(printable(part) for part in (drift["target"], drift["machine"]) if part)
+        click.echo(f"  drift of {of}: {number(len(drift['values']), 'value')} of {printable(drift['fact'])}")
     if merged.unclassified:
         click.echo("  categories are again as the runs recorded them; 'portbench classify' derives them anew")
     for journal in merged.unfinished:
         click.echo(f"left out, unfinished: {shown(journal)} ('portbench run --resume' goes on from there)")
     for other in merged.others:
-        click.echo(f"left out, no run file: {shown(other)}")
+        click.echo(f"left out, no run file: {printable(other)}")

@@ -4,8 +4,36 @@ CREATE OR REPLACE TEMP VIEW added_runs AS
 SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync, NULL::BIGINT AS memory_bytes
 WHERE false;
 
-CREATE OR REPLACE TEMP VIEW added_samples AS
+-- Of a table samples up to version 3, with a row for each raw sample.
+CREATE OR REPLACE TEMP VIEW added_older_samples AS
 SELECT NULL::VARCHAR AS successor_of, NULL::VARCHAR AS sync
+WHERE false;
+
+CREATE OR REPLACE TEMP VIEW added_samples AS
+SELECT
+    NULL::STRUCT(call_ns BIGINT, wait_ns BIGINT, counters JSON) AS cold,
+    NULL::STRUCT(
+        warmup_calls BIGINT,
+        calls_per_block BIGINT,
+        block_ns BIGINT[],
+        stable BOOLEAN,
+        unmet VARCHAR[],
+        median_interval_fraction DOUBLE,
+        counters JSON
+    ) AS steady,
+    NULL::STRUCT(counters JSON) AS observed
+WHERE false;
+
+CREATE OR REPLACE TEMP VIEW added_functions AS
+SELECT
+    NULL::VARCHAR AS framework,
+    NULL::VARCHAR AS manifest,
+    NULL::VARCHAR AS function,
+    NULL::BIGINT AS tests,
+    NULL::BIGINT AS decile,
+    NULL::BIGINT AS uses,
+    NULL::BOOLEAN AS top20,
+    NULL::VARCHAR AS listed_as
 WHERE false;
 
 CREATE OR REPLACE TEMP VIEW added_results AS

@@ -1,22 +1,5 @@
--- From the tables runs, results and samples to the verdict of each test and the status and times of each function, for each
--- target on each machine. Results of different machines, and of different points of synchronisation, are never pooled.
--- On the table fingerprints too, which holds those that the tables of an older version lack (see portbench.failures).
--- Variable: strict_placement (whether a test that passed, but not wholly on the device, counts as failed).
-
--- '' in place of null, which equals nothing: a function that succeeds no other.
-CREATE TEMP VIEW told AS
-SELECT
-    results.* EXCLUDE (fingerprint, cause)
-        REPLACE (coalesce(results.successor_of, '') AS successor_of, coalesce(results.sync, 'complete') AS sync),
-    outcome = 'passed' AND placement IN ('host', 'mixed') AND getvariable('strict_placement') AS misplaced,
-    coalesce(results.fingerprint, fingerprints.fingerprint) AS fingerprint,
-    coalesce(results.cause, fingerprints.cause) AS cause
-FROM results
-LEFT JOIN fingerprints USING (run_id, function, test, run);
-
-CREATE TEMP VIEW measured AS
-SELECT * REPLACE (coalesce(successor_of, '') AS successor_of, coalesce(sync, 'complete') AS sync)
-FROM samples;
+-- From what was told to the verdict of each test and the status and times of each function, for each target on each machine.
+-- Results of different machines, and of different points of synchronisation, are never pooled. On the views of told.sql.
 
 -- A result whose function is not in that version counts as not run, like a skipped one.
 CREATE TEMP TABLE verdicts AS
@@ -40,18 +23,23 @@ FROM counted;
 
 -- As published: the mean over all timed first calls of all runs of the passing tests.
 CREATE TEMP VIEW cold_times AS
-SELECT framework, version, device, machine, sync, function, successor_of, sum(call_ns::HUGEINT + wait_ns) / count(*) AS cold_mean_ns
-FROM measured
+SELECT framework, version, device, machine, sync, function, successor_of, sum(cold.call_ns::HUGEINT + cold.wait_ns) / count(*) AS cold_mean_ns
+FROM measured_calls
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-WHERE protocol = 'cold' AND verdict = 'passed'
+WHERE cold IS NOT NULL AND verdict = 'passed'
 GROUP BY ALL;
 
+-- By the blocks of all runs and timed calls of a test together. On the calls as they are stored: samples has a row for each block.
 CREATE TEMP VIEW steady_times AS
 WITH of_test AS (
-    SELECT framework, version, device, machine, sync, function, successor_of, test, median(block_ns / calls_per_block) AS median_ns
-    FROM measured
+    SELECT
+        framework, version, device, machine, sync, function, successor_of, test,
+        list_median(
+            flatten(list(list_transform(steady.block_ns, lambda ns: ns / steady.calls_per_block)))
+        ) AS median_ns
+    FROM measured_calls
     JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-    WHERE protocol = 'steady' AND verdict = 'passed'
+    WHERE steady IS NOT NULL AND verdict = 'passed'
     GROUP BY ALL
 )
 SELECT framework, version, device, machine, sync, function, successor_of, median(median_ns) AS steady_median_ns
@@ -118,33 +106,4 @@ SELECT
 FROM told
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 WHERE verdict = 'flaky' AND (misplaced OR (outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'))
-GROUP BY ALL;
-
--- Failures by cause, over all targets and machines: what shares a fingerprint is one thing to mend.
-CREATE TEMP VIEW causes AS
-SELECT
-    fingerprint,
-    framework,
-    min(cause) AS cause,
-    list_sort(list(DISTINCT category)) AS categories,
-    count(*) AS results,
-    count(DISTINCT (function, successor_of, test)) AS tests,
-    list_sort(list(DISTINCT function)) AS functions,
-    list_sort(list(DISTINCT framework || '-' || version || '-' || device)) AS targets,
-    list_sort(list(DISTINCT machine)) AS machines
-FROM told
-WHERE outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
-GROUP BY fingerprint, framework;
-
--- What an annotation says against the rules.
-CREATE TEMP VIEW overruled_tests AS
-SELECT
-    framework, version, device, machine, sync, function, successor_of, test, fingerprint,
-    overruled.category AS by_rules,
-    category,
-    overruled.reason AS reason,
-    overruled.link AS link,
-    count(*) AS results
-FROM told
-WHERE overruled IS NOT NULL
 GROUP BY ALL;

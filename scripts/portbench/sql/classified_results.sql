@@ -8,6 +8,6 @@ SELECT
     coalesce(named.cause, told.cause) AS cause,
     classes.recorded_category AS recorded_category,
     classes.overruled AS overruled
-FROM old_results AS told
+FROM results AS told
 LEFT JOIN classes USING (run_id, function, test, run)
 LEFT JOIN named USING (run_id, function, test, run);

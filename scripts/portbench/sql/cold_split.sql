@@ -1,21 +1,24 @@
 -- What first calls of passing tests were spent on, by the framework's own counters. On the views of analysis.sql.
 
-CREATE TEMP VIEW parts AS
-SELECT unnest(['trace', 'lower', 'compile', 'to_device', 'execute', 'from_device']) AS part;
-
 -- A counter that did not rise is left out of a sample: it was told, as zero, if any sample of the target has it.
 CREATE TEMP TABLE cold_parts AS
 WITH first_calls AS (
     SELECT
-        framework, version, device, machine, sync, function, successor_of, test, run_id, run, call, counters,
-        call_ns::HUGEINT + wait_ns AS total_ns
-    FROM measured
+        framework, version, device, machine, sync, function, successor_of, test, run_id, run, call,
+        cold.counters AS counters,
+        cold.call_ns::HUGEINT + cold.wait_ns AS total_ns
+    FROM measured_calls
     JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-    WHERE protocol = 'cold' AND verdict = 'passed'
+    WHERE cold IS NOT NULL AND verdict = 'passed'
 ),
 counted AS (
-    SELECT * EXCLUDE (counters), (counters ->> ('$.' || part || '_ns'))::HUGEINT AS ns
-    FROM first_calls, parts
+    SELECT
+        * EXCLUDE (counters),
+        unnest(['trace', 'lower', 'compile', 'to_device', 'execute', 'from_device']) AS part,
+        unnest(
+            counters ->> ['$.trace_ns', '$.lower_ns', '$.compile_ns', '$.to_device_ns', '$.execute_ns', '$.from_device_ns']
+        )::HUGEINT AS ns
+    FROM first_calls
 ),
 told_parts AS (
     SELECT framework, version, device, machine, sync, part

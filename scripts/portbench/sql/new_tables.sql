@@ -1,44 +1,85 @@
--- What a merge adds to the tables of a study, in no order: see read_run_files.sql for where it comes from.
+-- What run files add to the tables of a study, in no order: see read_run_files.sql for where it comes from.
 CREATE TEMP VIEW new_runs AS
-SELECT * FROM incoming_runs;
+SELECT * EXCLUDE (run_file, functions) FROM incoming_runs;
+
+CREATE TEMP VIEW new_functions AS
+WITH listed AS (
+    SELECT DISTINCT framework, manifest, unnest(functions) AS entry
+    FROM incoming_runs
+)
+SELECT
+    framework,
+    manifest,
+    entry.name AS function,
+    entry.tests AS tests,
+    entry.decile AS decile,
+    entry.uses AS uses,
+    entry.top20 AS top20,
+    entry.listed_as AS listed_as
+FROM listed;
 
 CREATE TEMP VIEW new_results AS
-SELECT * EXCLUDE (calls), len(calls) AS timed_calls FROM incoming_results;
+SELECT
+    run.framework,
+    run.version,
+    run.device,
+    run.machine,
+    run.sync,
+    run.run_id,
+    result.function,
+    result.test,
+    result.run,
+    result."case",
+    result.successor_of,
+    result.outcome,
+    result.reason,
+    result.phase,
+    result.category,
+    result.error.type AS error_type,
+    result.error.message AS error_message,
+    result.error.traceback AS error_traceback,
+    result.error.causes AS error_causes,
+    result.exit.code AS exit_code,
+    result.exit.signal AS exit_signal,
+    result.exit.oom_killed AS oom_killed,
+    result.exit.peak_memory_bytes AS peak_memory_bytes,
+    result.placement.verdict AS placement,
+    result.placement.evidence AS placement_evidence,
+    result.placement.host_operations AS host_operations,
+    result.numbers,
+    result.deviation,
+    result.control,
+    result.strict,
+    result.contaminated,
+    result.proof,
+    result.output.text AS output_text,
+    result.output.total_bytes AS output_total_bytes,
+    result.worker,
+    result.case_ns,
+    len(result.calls) AS timed_calls
+FROM incoming_results AS result
+JOIN incoming_runs AS run USING (run_file);
 
--- One row for each raw sample: a first call (cold), a block of calls after the warm-up (steady), or the call that was made
--- once more to be watched (observed).
+-- One row for each timed call, as the run file has it.
 CREATE TEMP VIEW new_samples AS
 WITH timed AS (
-    SELECT
-        framework, version, device, machine, sync, run_id, function, successor_of, test, run,
-        generate_subscripts(calls, 1) AS call,
-        unnest(calls) AS timing
+    SELECT run_file, function, successor_of, test, run, generate_subscripts(calls, 1) AS call, unnest(calls) AS timing
     FROM incoming_results
 )
 SELECT
-    timed.* EXCLUDE (timing),
-    'cold' AS protocol,
-    1 AS sample,
-    timing.cold.call_ns AS call_ns,
-    timing.cold.wait_ns AS wait_ns,
-    timing.cold.counters AS counters
+    run.framework,
+    run.version,
+    run.device,
+    run.machine,
+    run.sync,
+    run.run_id,
+    timed.function,
+    timed.successor_of,
+    timed.test,
+    timed.run,
+    timed.call,
+    timed.timing.cold AS cold,
+    timed.timing.steady AS steady,
+    timed.timing.observed AS observed
 FROM timed
-WHERE timing.cold IS NOT NULL
-UNION ALL BY NAME
-SELECT
-    timed.* EXCLUDE (timing),
-    'steady' AS protocol,
-    generate_subscripts(timing.steady.block_ns, 1) AS sample,
-    unnest(timing.steady.block_ns) AS block_ns,
-    timing.steady.calls_per_block AS calls_per_block,
-    timing.steady.warmup_calls AS warmup_calls,
-    timing.steady.stable AS stable,
-    timing.steady.unmet AS unmet,
-    timing.steady.median_interval_fraction AS median_interval_fraction,
-    timing.steady.counters AS counters
-FROM timed
-WHERE timing.steady IS NOT NULL
-UNION ALL BY NAME
-SELECT timed.* EXCLUDE (timing), 'observed' AS protocol, 1 AS sample, timing.observed.counters AS counters
-FROM timed
-WHERE timing.observed IS NOT NULL;
+JOIN incoming_runs AS run USING (run_file);

@@ -70,7 +70,7 @@ def annotations(write: Write) -> Callable[..., Path]:
 
 def rows(study: Path, columns: str) -> dict[tuple[str, str], Any]:
     """Columns of a study's failures by function and test, of the later version where both have it."""
-    table = study / read_document(study / "study.json").data["tables"] / "results.parquet"
+    table = study / read_document(study / "study.json").data["tables"] / "results" / "*.parquet"
     query = f"SELECT function, test, {columns} FROM '{table}' WHERE outcome <> 'passed' ORDER BY version"
     return {(function, test): tuple(rest) for function, test, *rest in duckdb.sql(query).fetchall()}
 

@@ -19,14 +19,14 @@ STUDIES = Path(__file__).with_name("older_studies")
 Make = Callable[..., dict[str, Any]]
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=[1, 2, 3])
 def study(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy of one: torch 2.9.0 on xla, where torch.dot passes one of two tests."""
     return Path(shutil.copytree(STUDIES / f"version_{request.param}", tmp_path / "study"))
 
 
 def test_an_older_study_is_reported(study: Path, portbench: Callable[..., Result]) -> None:
-    assert read_study(study).summary["schema_version"] in (1, 2)
+    assert read_study(study).summary["schema_version"] in (1, 2, 3)
     shown = portbench("report", study)
     assert shown.exit_code == 0, shown.output
     rows = {tuple(line.split()) for line in shown.stdout.splitlines()}
@@ -43,7 +43,7 @@ def test_its_summary_as_json_is_of_the_present_version(
     path = tmp_path / "summary.json"
     path.write_text(portbench("report", study, "--json").stdout)
     summary = read_document(path, "study").data
-    assert summary["schema_version"] == 3
+    assert summary["schema_version"] == 4
     (target,) = summary["targets"]
     assert target["sync"] == "complete"
     assert target["functions"][1]["tests_by_control"] == {"unknown": 1}
@@ -57,7 +57,7 @@ def test_a_merge_into_an_older_study_makes_it_one_of_the_present_version(
     calls = [make_call(1, 1) | {"observed": {"counters": {"kernel_ns": 7}}}]
     run = make_run([make_result(calls=calls, numbers="equal")], target="torch-2.9.0-xla", sync="study")
     merged = merge([str(write("run.json", run))], study).study
-    assert (merged.summary["schema_version"], merged.tables.name) == (3, merged.summary["tables"])
+    assert (merged.summary["schema_version"], merged.tables.name) == (4, merged.summary["tables"])
     assert [entry["sync"] for entry in merged.summary["targets"]] == ["complete", "study"]
     cat = merged.summary["targets"][0]["functions"][0]
     assert (cat["cold_mean_ns"], cat["tests_by_numbers"]) == (2_500_000, {})

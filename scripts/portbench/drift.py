@@ -1,0 +1,81 @@
+"""Drift: what one target, or one machine, is called was not the same in all run files of a study.
+
+- Of a target, wherever it ran: the image's digest, Python, and the version of each package (those that install packages
+  do not count). A run file without an image has no digest to compare.
+- Of a machine: its kernel and its CPU.
+- Of a target on a machine: the device's model and driver, as the framework tells them.
+
+Two machines may differ in everything but a target's own environment, and so may two targets. What changes on the host
+alone (portbench's own commit) is no drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import orjson
+
+Environment = dict[str, Any]
+
+_INSTALLERS = frozenset({"pip", "uv", "wheel"})
+_OF_MACHINE = ("kernel", "cpu_model")
+_OF_DEVICE = ("model", "driver")
+_ABSENT = "not installed"
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One fact with several values. ``target`` (torch-2.9.0-gpu) or ``machine`` is empty where it is not of one;
+    ``values`` has the digests (SHA-256) of the run files with each value."""
+
+    target: str
+    machine: str
+    fact: str
+    values: dict[str, tuple[str, ...]]
+
+    def __str__(self) -> str:
+        """``torch-2.9.0-gpu on box: device.driver``, or less of it."""
+        return f"{' on '.join(filter(None, (self.target, self.machine)))}: {self.fact}"
+
+
+def drifts(connection: duckdb.DuckDBPyConnection) -> list[Drift]:
+    """All drift among the run files in the view ``runs``, in a fixed order."""
+    query = (
+        "SELECT framework || '-' || version || '-' || device, machine, environment::VARCHAR, list(sha256) "
+        "FROM runs GROUP BY ALL"
+    )
+    runs = [
+        (target, machine, orjson.loads(environment), digests)
+        for target, machine, environment, digests in connection.sql(query).fetchall()
+    ]
+    packages: dict[str, set[str]] = {}
+    for target, _, environment, _ in runs:
+        packages.setdefault(target, set()).update(environment["packages"])
+    facts: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    for target, machine, environment, digests in runs:
+        for key, value in _facts(target, machine, environment, packages[target] - _INSTALLERS):
+            facts.setdefault(key, {}).setdefault(value, []).extend(digests)
+    return [
+        Drift(*key, {value: tuple(sorted(digests)) for value, digests in sorted(values.items())})
+        for key, values in sorted(facts.items())
+        if len(values) > 1
+    ]
+
+
+def _facts(
+    target: str, machine: str, environment: Environment, packages: Iterable[str]
+) -> Iterator[tuple[tuple[str, str, str], str]]:
+    """What must be the same, and of what."""
+    if environment["image_digest"] is not None:
+        yield (target, "", "image_digest"), environment["image_digest"]
+    yield (target, "", "python"), environment["python"]
+    for name in packages:
+        yield (target, "", f"packages.{name}"), environment["packages"].get(name, _ABSENT)
+    for name in _OF_MACHINE:
+        yield ("", machine, name), environment[name]
+    for name in _OF_DEVICE:
+        if environment["device"].get(name) is not None:
+            yield (target, machine, f"device.{name}"), str(environment["device"][name])

@@ -1,0 +1,51 @@
+-- What run files told, from the views runs, results, samples and timed_calls, and the failures by cause, which need no verdicts.
+-- On the table fingerprints too, which holds those that the tables of an older version lack (see portbench.failures).
+-- Variable: strict_placement (whether a test that passed, but not wholly on the device, counts as failed).
+
+-- '' in place of null, which equals nothing: a function that succeeds no other.
+CREATE TEMP VIEW told AS
+SELECT
+    results.* EXCLUDE (fingerprint, cause)
+        REPLACE (coalesce(results.successor_of, '') AS successor_of, coalesce(results.sync, 'complete') AS sync),
+    outcome = 'passed' AND placement IN ('host', 'mixed') AND getvariable('strict_placement') AS misplaced,
+    coalesce(results.fingerprint, fingerprints.fingerprint) AS fingerprint,
+    coalesce(results.cause, fingerprints.cause) AS cause
+FROM results
+LEFT JOIN fingerprints USING (run_id, function, test, run);
+
+CREATE TEMP VIEW measured AS
+SELECT * REPLACE (coalesce(successor_of, '') AS successor_of, coalesce(sync, 'complete') AS sync)
+FROM samples;
+
+CREATE TEMP VIEW measured_calls AS
+SELECT * REPLACE (coalesce(successor_of, '') AS successor_of, coalesce(sync, 'complete') AS sync)
+FROM timed_calls;
+
+-- Failures by cause, over all targets and machines: what shares a fingerprint is one thing to mend.
+CREATE TEMP VIEW causes AS
+SELECT
+    fingerprint,
+    framework,
+    min(cause) AS cause,
+    list_sort(list(DISTINCT category)) AS categories,
+    count(*) AS results,
+    count(DISTINCT (function, successor_of, test)) AS tests,
+    list_sort(list(DISTINCT function)) AS functions,
+    list_sort(list(DISTINCT framework || '-' || version || '-' || device)) AS targets,
+    list_sort(list(DISTINCT machine)) AS machines
+FROM told
+WHERE outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
+GROUP BY fingerprint, framework;
+
+-- What an annotation says against the rules.
+CREATE TEMP VIEW overruled_tests AS
+SELECT
+    framework, version, device, machine, sync, function, successor_of, test, fingerprint,
+    overruled.category AS by_rules,
+    category,
+    overruled.reason AS reason,
+    overruled.link AS link,
+    count(*) AS results
+FROM told
+WHERE overruled IS NOT NULL
+GROUP BY ALL;

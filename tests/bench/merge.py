@@ -1,0 +1,111 @@
+"""How long a merge of 2,000 run files with 1,000,000 results takes, checks included, and another one of one more file.
+
+Run by ``make bench``. Beside it a plain loop over the same files: json, a list of results, a pandas data frame, no checks.
+Each in a process of its own, one after the other, all in one run; memory is the most that a process and those that it
+started held together, looked at every twentieth of a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from tests.bench.many_run_files import run_file, write_run_files
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = 2000
+RESULTS = 500
+WANTED_S = 30
+WANTED_AGAIN_S = 3
+WANTED_BYTES = 2_000_000_000
+
+PLAIN = """
+import json, sys
+from pathlib import Path
+import pandas
+rows = []
+for path in sorted(Path(sys.argv[1]).glob("*.json")):
+    document = json.loads(path.read_text())
+    for result in document["results"]:
+        row = {key: value for key, value in result.items() if not isinstance(value, (dict, list))}
+        cold = result["calls"][0]["cold"] if result["calls"] else None
+        rows.append({**document["target"], **row, "cold_ns": cold and cold["call_ns"] + cold["wait_ns"]})
+frame = pandas.DataFrame(rows)
+passed = frame.assign(passed=frame.outcome == "passed")
+keys = ["framework", "version", "device", "function"]
+print(len(passed.groupby(keys).agg({"passed": "mean", "cold_ns": "mean"})))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.merge", description=__doc__)
+    parser.add_argument("--files", type=int, default=FILES)
+    files = parser.parse_args().files
+    with tempfile.TemporaryDirectory(prefix="portbench-bench-") as folder:
+        work = Path(folder)
+        size = write_run_files(work / "runs", files, RESULTS)
+        one_more = work / "more.json"
+        one_more.write_text(run_file(("torch", "2.9.0", "gpu"), files, RESULTS, random.Random("one more")))
+        portbench = [sys.executable, "-m", "portbench", "merge"]
+        study = ["-o", str(work / "study")]
+        measured = {
+            "merge": measure([*portbench, str(work / "runs"), *study]),
+            "one more file": measure([*portbench, str(one_more), *study]),
+            "json + pandas": measure([sys.executable, "-c", PLAIN, str(work / "runs")]),
+        }
+    plain_s = measured["json + pandas"][0]
+    print(
+        f"{files:,} run files, {files * RESULTS:,} results, {size / 1e9:.2f} GB; {len(os.sched_getaffinity(0))} cores"
+    )
+    for name, (seconds, peak) in measured.items():
+        print(f"  {name:14} {seconds:7.1f} s  {peak / 1e9:5.2f} GB  {seconds / plain_s:5.2f} times json + pandas")
+    (merge_s, merge_bytes), (again_s, again_bytes) = measured["merge"], measured["one more file"]
+    met = merge_s < WANTED_S and again_s < WANTED_AGAIN_S and max(merge_bytes, again_bytes) < WANTED_BYTES
+    wanted = f"under {WANTED_S} s and {WANTED_BYTES / 1e9:.0f} GB, under {WANTED_AGAIN_S} s for one more"
+    print(f"  wanted: {wanted}: {'met' if met else 'MISSED'}; load of the machine {os.getloadavg()[0]:.1f}")
+
+
+def measure(command: list[str]) -> tuple[float, int]:
+    """Seconds that a command takes, and the most bytes that it and what it started held."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    ended = threading.Event()
+    peak = 0
+
+    def watch() -> None:
+        nonlocal peak
+        while not ended.wait(0.05):
+            peak = max(peak, held_bytes(process.pid))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    status = process.wait()
+    seconds = time.perf_counter() - begin
+    ended.set()
+    watcher.join()
+    if status:
+        raise SystemExit(f"{' '.join(command)}: exit status {status}")
+    return seconds, peak
+
+
+def held_bytes(pid: int) -> int:
+    """Memory of a process and its descendants, what they share counted once."""
+    try:
+        tasks = Path(f"/proc/{pid}/task").iterdir()
+        children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return 0
+    own = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+    return own + sum(map(held_bytes, children))
+
+
+if __name__ == "__main__":
+    main()
