@@ -64,11 +64,11 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
     if row["numbers"]:
         yield "values", row["numbers"] + _deviation(row["deviation"])
     if row["control"]:
-        yield "on the CPU", _again(row["control"])
+        yield "on the CPU", came_of(row["control"])
     if row["strict"]:
-        yield "in strict mode", _again(row["strict"])
+        yield "in strict mode", came_of(row["strict"])
     if row["contaminated"]:
-        yield "after others", _again(row["contaminated"])
+        yield "after others", came_of(row["contaminated"])
     if row["outcome"] != "skipped":
         yield "ran on", ", ".join([row["placement"], *(row["placement_evidence"] or ())])
     if row["host_operations"]:
@@ -180,7 +180,8 @@ def _overruled(annotation: Row | None) -> str:
     return f", by hand: {annotation['reason']}{link}; {annotation['category']} by the rules"
 
 
-def _again(facts: Row) -> str:
+def came_of(facts: Row) -> str:
+    """What came of a test in another place or process: outcome, and error or reason."""
     error = facts["error"]
     said = f"{error['type']}: {error['message']}" if error else facts["reason"] or ""
     return f"{facts['outcome']}: {said}".removesuffix(": ").replace("timed_out", "timed out", 1)
