@@ -1,4 +1,4 @@
-"""Writes a text file whole or not at all."""
+"""Writes a file whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from portbench.jsonfile import shown
 
 
 def write_text(path: Path, text: str) -> None:
+    """``write_bytes``, of text in UTF-8."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Replaces or makes ``path``, and its folder where that is missing.
 
     Raises StorageFailed, with the file as it was.
@@ -20,8 +25,8 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
         Path(staged).chmod(0o644)
         Path(staged).replace(path)
     except OSError as error:

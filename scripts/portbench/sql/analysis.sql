@@ -46,6 +46,15 @@ SELECT framework, version, device, machine, sync, function, successor_of, median
 FROM of_test
 GROUP BY ALL;
 
+-- Of a function, by how many of its tests have which verdict.
+CREATE TEMP MACRO status_of(passed, failed, flaky) AS
+    CASE
+        WHEN passed + failed + flaky = 0 THEN 'none'
+        WHEN failed + flaky = 0 THEN 'pass'
+        WHEN passed + flaky = 0 THEN 'complete'
+        ELSE 'partial'
+    END;
+
 CREATE TEMP VIEW functions AS
 WITH counted AS (
     SELECT
@@ -59,12 +68,7 @@ WITH counted AS (
 )
 SELECT
     *,
-    CASE
-        WHEN passed + failed + flaky = 0 THEN 'none'
-        WHEN failed + flaky = 0 THEN 'pass'
-        WHEN passed + flaky = 0 THEN 'complete'
-        ELSE 'partial'
-    END AS status
+    status_of(passed, failed, flaky) AS status
 FROM counted
 LEFT JOIN cold_times USING (framework, version, device, machine, sync, function, successor_of)
 LEFT JOIN steady_times USING (framework, version, device, machine, sync, function, successor_of);

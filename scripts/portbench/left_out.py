@@ -1,0 +1,26 @@
+"""What an analysis left out: nothing is dropped without a name and a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class LeftOut:
+    """Tests of a function that do not count, and why. ``reason`` is a sentence's end ("not timed on jax-0.4.8-tpu on
+    box"): it may hold text out of run files, which printers escape."""
+
+    function: str
+    reason: str
+    tests: int
+
+
+def by_reason(left_out: Iterable[LeftOut]) -> dict[str, tuple[LeftOut, ...]]:
+    """What was left out for each reason, the reason with the most functions first."""
+    found: dict[str, list[LeftOut]] = {}
+    for entry in sorted(left_out):
+        found.setdefault(entry.reason, []).append(entry)
+    return {
+        reason: tuple(entries) for reason, entries in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    }

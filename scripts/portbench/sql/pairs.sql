@@ -1,0 +1,115 @@
+-- Two sides beside each other, test by test, made anew for each pair. On test_facts.sql and analysis.sql.
+-- Variables: first, second (the keys of the sides: structs of framework, version, device, machine and sync), protocol (cold or
+-- steady).
+CREATE OR REPLACE TEMP VIEW compared AS
+SELECT 1 AS place, unnest(getvariable('first'))
+UNION ALL
+SELECT 2 AS place, unnest(getvariable('second'));
+
+-- Null: nothing was recorded of the test on that side.
+CREATE OR REPLACE TEMP VIEW paired_tests AS
+WITH placed AS (
+    SELECT
+        place,
+        function,
+        test,
+        {
+            verdict: verdict,
+            reason: reason,
+            is_timed: verdict = 'passed' AND if(getvariable('protocol') = 'cold', cold_ns, steady_median_ns) IS NOT NULL,
+            unproven: unproven,
+            cold_calls: cold_calls,
+            cold_ns: cold_ns,
+            steady_median_ns: steady_median_ns
+        } AS facts
+    FROM test_facts
+    JOIN compared USING (framework, version, device, machine, sync)
+),
+beside AS (
+    SELECT
+        function,
+        test,
+        any_value(facts) FILTER (place = 1) AS first,
+        any_value(facts) FILTER (place = 2) AS second
+    FROM placed
+    GROUP BY ALL
+)
+SELECT
+    *,
+    coalesce(first.verdict <> 'skipped' AND second.verdict <> 'skipped', false) AS ran_on_both,
+    coalesce(first.is_timed AND second.is_timed, false) AS timed_on_both
+FROM beside;
+
+CREATE OR REPLACE TEMP VIEW shared_functions AS
+WITH shared AS (
+    SELECT function, 1 AS place, first.verdict AS verdict FROM paired_tests WHERE ran_on_both
+    UNION ALL
+    SELECT function, 2 AS place, second.verdict AS verdict FROM paired_tests WHERE ran_on_both
+),
+counted AS (
+    SELECT
+        place,
+        function,
+        count(*) FILTER (verdict = 'passed') AS passed,
+        count(*) FILTER (verdict = 'failed') AS failed,
+        count(*) FILTER (verdict = 'flaky') AS flaky
+    FROM shared
+    GROUP BY ALL
+)
+SELECT *, status_of(passed, failed, flaky) AS status
+FROM counted;
+
+-- As published: the mean of all first calls of the tests that were timed on both. Beside it the mean in which each test counts
+-- alike, however many calls it times.
+CREATE OR REPLACE TEMP VIEW cold_pairs AS
+SELECT
+    function,
+    sum(first.cold_ns) / sum(first.cold_calls) AS first_ns,
+    sum(second.cold_ns) / sum(second.cold_calls) AS second_ns,
+    avg(first.cold_ns / first.cold_calls) AS first_by_test_ns,
+    avg(second.cold_ns / second.cold_calls) AS second_by_test_ns,
+    count(*) AS tests
+FROM paired_tests
+WHERE timed_on_both
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP VIEW steady_pairs AS
+SELECT function, test, first.steady_median_ns AS first_ns, second.steady_median_ns AS second_ns
+FROM paired_tests
+WHERE timed_on_both;
+
+-- What is left out, by what is to be said of either side: null where nothing speaks against it.
+CREATE OR REPLACE TEMP MACRO why_not_run(side) AS
+    CASE WHEN side IS NULL THEN 'not recorded' WHEN side.verdict = 'skipped' THEN 'skipped' END;
+
+CREATE OR REPLACE TEMP MACRO why_not_timed(side) AS
+    CASE
+        WHEN side.is_timed THEN NULL
+        WHEN side.verdict <> 'passed' OR side IS NULL THEN coalesce(side.verdict, 'not recorded')
+        WHEN side.unproven THEN 'unproven'
+        ELSE 'not timed'
+    END;
+
+CREATE OR REPLACE TEMP VIEW not_shared AS
+SELECT
+    function,
+    why_not_run(first) AS first_state,
+    why_not_run(second) AS second_state,
+    first.reason AS first_reason,
+    second.reason AS second_reason,
+    count(*) AS tests
+FROM paired_tests
+WHERE NOT ran_on_both
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP VIEW not_timed AS
+SELECT
+    function,
+    why_not_timed(first) AS first_state,
+    why_not_timed(second) AS second_state,
+    first.reason AS first_reason,
+    second.reason AS second_reason,
+    count(*) AS tests
+FROM paired_tests
+WHERE NOT timed_on_both
+GROUP BY ALL;

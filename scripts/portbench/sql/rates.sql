@@ -1,0 +1,13 @@
+-- How many tests of each function of each side have which verdict. On test_facts.sql and analysis.sql.
+WITH counted AS (
+    SELECT
+        framework, version, device, machine, sync, function,
+        count(*) FILTER (verdict = 'passed') AS passed,
+        count(*) FILTER (verdict = 'failed') AS failed,
+        count(*) FILTER (verdict = 'flaky') AS flaky
+    FROM test_facts
+    GROUP BY ALL
+)
+SELECT *, status_of(passed, failed, flaky) AS status
+FROM counted
+ORDER BY ALL;

@@ -1,0 +1,34 @@
+-- What comparisons need of each test of each side, once for all of them: its verdict, why it was skipped, whether it was not timed
+-- since waiting was not proven, and its times: all first calls together (cold), the median call after the warm-up (steady).
+-- Successors do not count. On the views of analysis.sql.
+CREATE TEMP TABLE IF NOT EXISTS test_facts AS
+WITH times AS (
+    SELECT
+        framework, version, device, machine, sync, function, test,
+        count(*) FILTER (protocol = 'cold') AS cold_calls,
+        sum(call_ns::HUGEINT + wait_ns) FILTER (protocol = 'cold') AS cold_ns,
+        median(block_ns / calls_per_block) FILTER (protocol = 'steady') AS steady_median_ns
+    FROM measured
+    WHERE protocol IN ('cold', 'steady') AND successor_of = ''
+    GROUP BY ALL
+),
+reasons AS (
+    SELECT
+        framework, version, device, machine, sync, function, test,
+        min(coalesce(reason, error_message)) FILTER (outcome = 'skipped' OR category = 'unavailable') AS reason,
+        coalesce(bool_or(NOT proof.passed), false) AS unproven
+    FROM told
+    WHERE (outcome = 'skipped' OR category = 'unavailable' OR NOT proof.passed) AND successor_of = ''
+    GROUP BY ALL
+)
+SELECT
+    framework, version, device, machine, sync, function, test, verdict,
+    CASE WHEN verdict = 'skipped' THEN reason END AS reason,
+    coalesce(unproven, false) AS unproven,
+    cold_calls,
+    cold_ns,
+    steady_median_ns
+FROM verdicts
+LEFT JOIN times USING (framework, version, device, machine, sync, function, test)
+LEFT JOIN reasons USING (framework, version, device, machine, sync, function, test)
+WHERE successor_of = '';
