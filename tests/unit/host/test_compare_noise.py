@@ -111,6 +111,17 @@ def test_a_sure_change_below_the_minimum_effect_is_similar() -> None:
     assert {test.verdict for test in lower.tests} == {"slower"}
 
 
+def test_medians_that_agree_are_not_enough_where_the_samples_do_not_tell_the_sides_apart() -> None:
+    # A process that is fast or slow by turns: its median lies between the two and is a matter of a sample or two.
+    before = [10.0, 20.0, 30.0, 100.0, 100.0, 300.0, 400.0, 500.0]
+    after = [10.0, 20.0, 30.0, 110.0, 110.0, 300.0, 400.0, 500.0]
+    (found,) = times(side_of({"a": [before] * 3}), side_of({"a": [after] * 3}), "steady", Limits()).tests
+    assert found.ratio == pytest.approx(1.1)
+    assert found.change is not None and found.change.p < 1e-6
+    assert found.p is not None and found.p > 0.5
+    assert found.verdict == "unclear"
+
+
 def test_one_run_a_side_has_no_noise_between_runs() -> None:
     found = simulated(1, 1, 1.0, 1.5)
     assert is_detected(found)
