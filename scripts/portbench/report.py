@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench import report_causes, report_cold, report_failures, report_placement, report_sync
+import duckdb
+
+from portbench import report_causes, report_cold, report_drift, report_failures, report_placement, report_sync
 from portbench.analysis import Row, Target, analyse, rows_of, runs_of, summarise
 from portbench.merge import merge
 from portbench.report_failures import Failure
@@ -67,14 +69,23 @@ class TargetReport:
 
 
 @dataclass(frozen=True)
+class Analysed:
+    """A study whose tables and analysis ``connection`` shows; ``summary`` is judged in the same way."""
+
+    connection: duckdb.DuckDBPyConnection
+    summary: Row
+
+
+@dataclass(frozen=True)
 class Report:
-    """The whole: sections about all targets, then one entry for each target on each machine.
+    """The whole: headlines, sections about all targets, then one entry for each target on each machine.
 
     Everything is of runs with the complete wait, but for the sections that put the study's beside it. ``summary`` is
     that of the study, judged in the same way.
     """
 
     summary: Row
+    headlines: tuple[str, ...]
     sections: tuple[Section, ...]
     targets: tuple[TargetReport, ...]
 
@@ -99,7 +110,8 @@ def study_of(paths: Sequence[str]) -> Iterator[Study]:
             yield merge(paths, Path(folder, "study"), allow_drift=True).study
 
 
-def report_of(study: Study, strict_placement: bool = False) -> Report:
+@contextmanager
+def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]:
     """Reads a study, whose tables may be of an older version. Raises BadInput where they are missing or damaged.
 
     With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
@@ -114,18 +126,25 @@ def report_of(study: Study, strict_placement: bool = False) -> Report:
             strict_placement,
             study.summary.get("classification"),
         )
-        evidence = rows_of(connection, statements("evidence"))
-        times = rows_of(connection, statements("synchronisation"))
-        contaminated = rows_of(connection, statements("contaminated"))
+        yield Analysed(connection, summary)
+
+
+def report_of(study: Analysed, headlines: Sequence[str] = ()) -> Report:
+    """What is to be shown of a study. ``headlines``: what it found, in sentences."""
+    summary = study.summary
+    evidence = rows_of(study.connection, statements("evidence"))
+    times = rows_of(study.connection, statements("synchronisation"))
+    contaminated = rows_of(study.connection, statements("contaminated"))
     causes: dict[tuple[str, ...], list[Row]] = {}
     for row in evidence:
         key = (*(row[part] for part in ("framework", "version", "device", "machine", "sync", "function")),)
         causes.setdefault((*key, row["successor_of"]), []).append(row)
     entries = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
     as_study = [entry for entry in summary["targets"] if entry["sync"] == "study"]
-    targets = tuple(_target(entry, causes, strict_placement) for entry in entries)
+    targets = tuple(_target(entry, causes, bool(summary["strict_placement"])) for entry in entries)
     sections = (
         _rates(targets),
+        *report_drift.of_study(summary),
         *report_sync.not_proven(entries),
         *report_cold.of_targets(entries),
         *report_sync.side_by_side(entries, as_study, times),
@@ -133,7 +152,7 @@ def report_of(study: Study, strict_placement: bool = False) -> Report:
         *report_causes.overruled(summary),
         *report_causes.contaminated(contaminated),
     )
-    return Report(summary, sections, targets)
+    return Report(summary, tuple(headlines), sections, targets)
 
 
 def _rates(targets: Sequence[TargetReport]) -> Section:

@@ -20,6 +20,10 @@ def _document(report: Report) -> Iterator[str]:
     if report.is_strict:
         yield f"**{STRICT}**"
         yield ""
+    if report.headlines:
+        yield from ("## Headlines", "")
+        yield from (f"- {plain(sentence, limit=None)}" for sentence in report.headlines)
+        yield ""
     for section in report.sections:
         yield from _section(section, level=2)
     for target in report.targets:

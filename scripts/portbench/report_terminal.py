@@ -25,6 +25,11 @@ def print_report(report: Report, console: Console) -> None:
     if report.is_strict:
         console.print(Text(STRICT, "bold yellow"))
         console.print()
+    if report.headlines:
+        console.print(_title("Headlines"))
+        for sentence in report.headlines:
+            console.print(Padding(Text(printable(sentence)), (0, 0, 0, 2)))
+        console.print()
     for section in report.sections:
         console.print(_section(section, console.width))
         console.print()

@@ -444,7 +444,7 @@ def test_six_thousand_functions_on_twenty_targets(large: Path, look: Look, scree
     told = ", ".join(f"{name} {ms:.0f} ms" for name, ms in figures.items())
     print(f"\n6,000 functions x 20 targets, {size:.1f} MB: {told}; of that", file=sys.__stderr__)
     print("the main thread's own work: ", {name: f"{ms:.0f} ms" for name, ms in work.items()}, file=sys.__stderr__)
-    # Wanted are 2 s and 100 ms. What other processes take away does not count, and a slow machine has five times as long.
+    # Wanted are 2 s and 100 ms. What other processes take does not count, and a slow machine has five times as long.
     assert figures["first paint"] < 5 * 2000
     assert max(work.values()) < 5 * 100
 

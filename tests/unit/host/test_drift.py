@@ -13,7 +13,7 @@ from click.testing import Result
 
 from portbench.errors import Contradiction
 from portbench.merge import merge
-from portbench.report import report_of
+from portbench.report import analysed
 from portbench.report_drift import of_study
 from portbench.study import read_study
 
@@ -123,7 +123,8 @@ def test_a_report_shows_drift(write: Write, make_run: Make, study: Path) -> None
     write("r/1.json", base)
     write("r/2.json", changed(base, kernel="6.18.0"))
     merge([str(study.parent / "r")], study, allow_drift=True)
-    (section,) = of_study(report_of(read_study(study)).summary)
+    with analysed(read_study(study)) as shown:
+        (section,) = of_study(shown.summary)
     assert section.rows == (
         ("-", "box", "kernel", "6.1.0-18-amd64", "1 run file"),
         ("-", "box", "kernel", "6.18.0", "1 run file"),

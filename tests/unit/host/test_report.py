@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from portbench.errors import BadInput, NothingRan, StorageFailed
 from portbench.merge import merge
 from portbench.printable import printable
-from portbench.report import report_of, study_of
+from portbench.report import analysed, report_of, study_of
 from portbench.report_figures import significant
 from portbench.report_markdown import markdown
 from portbench.validate import read_document
@@ -127,8 +127,8 @@ def test_the_terminal_shows_all_within_its_width(
 def test_the_evidence_is_the_first_line_that_says_something(write: Write, make_run: Make, make_result: Make) -> None:
     error = {"type": "ValueError", "message": "\n  first line\nsecond line", "traceback": "", "causes": []}
     path = write("run.json", make_run([make_result(outcome="failed", error=error, category="type")]))
-    with study_of([str(path)]) as study:
-        (failure,) = report_of(study).targets[0].failures
+    with study_of([str(path)]) as study, analysed(study) as shown:
+        (failure,) = report_of(shown).targets[0].failures
     assert (failure.category, failure.evidence, failure.others) == ("type", "ValueError: first line", 0)
 
 
@@ -177,8 +177,8 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
     # Machine twice, function twice, reason, and evidence and cause with type and message.
     assert shown.count("[bold]x[/]|`<script>") == 9
     assert all(line.isprintable() for line in shown.splitlines())
-    with study_of([str(path)]) as study:
-        text = markdown(report_of(study))
+    with study_of([str(path)]) as study, analysed(study) as found_again:
+        text = markdown(report_of(found_again))
     assert "\\x1b" in text
     assert all(line.isprintable() for line in text.splitlines())
     assert "https://" not in text and "www.evil" not in text  # GitHub makes links of these

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from portbench.merge import merge
-from portbench.report import Report, report_of, study_of
+from portbench.report import Report, analysed, report_of, study_of
 from portbench.report_markdown import markdown
 from portbench.report_section import Section
 from portbench.validate import read_document
@@ -63,7 +63,8 @@ def reported(write: Write, make_run: Make, tmp_path: Path) -> Reported:
             results, changes = run if isinstance(run, tuple) else (run, {})
             write(f"runs/{number}.json", make_run(results, **{"target": XLA, **changes}))
         with study_of([str(tmp_path / "runs")]) as study:
-            found = report_of(study, strict)
+            with analysed(study, strict) as shown:
+                found = report_of(shown)
             read_document(study.path / "study.json", "study")
         return found
 

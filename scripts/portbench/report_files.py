@@ -1,0 +1,35 @@
+"""The files of a report: text, page, tables and figures, in one folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from portbench import figures, page, tables
+from portbench.answers import Answers
+from portbench.report import Analysed, Report
+from portbench.report_markdown import markdown
+from portbench.text_file import write_text
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files that were written: ``text`` and ``page``, then those of the folders tables and figures."""
+
+    text: Path
+    page: Path
+    tables: tuple[Path, ...]
+    figures: tuple[Path, ...]
+
+
+def write(study: Analysed, report: Report, answers: Answers, folder: Path, intolerable: float) -> Written:
+    """Writes report.md, index.html, tables/ and figures/ into ``folder``. Each file is whole or not written.
+
+    More than ``intolerable`` times slower is a class of its own. Raises StorageFailed.
+    """
+    text, html = folder / "report.md", folder / "index.html"
+    write_text(text, markdown(report))
+    page.write(study.connection, study.summary, html, intolerable)
+    made = tables.write_answers(answers, folder / "tables", intolerable, report.is_strict)
+    drawn = figures.write(study.connection, study.summary, folder / "figures", intolerable)
+    return Written(text, html, tuple(made), tuple(drawn))
