@@ -37,7 +37,7 @@ _ABSENT = {
 
 
 def tables_of(answers: Answers, intolerable: float = INTOLERABLE) -> list[Table]:
-    """Every table of the study that has something to say, by number. ``intolerable``: from which ratio on."""
+    """Every table of the study that has something to say, by number. ``intolerable``: above which ratio."""
     return [table for table in _tables(answers, intolerable) if table.groups]
 
 
