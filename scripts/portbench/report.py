@@ -32,6 +32,7 @@ HOW_TIMES = (
     "cold: mean of all first calls, waiting included, over all runs of the passing tests (as published). "
     "steady: median over the passing tests of the median time of a call after the warm-up."
 )
+BY_THE_STUDYS_CLOCK = " (study synchronisation)"
 STRICT = "Strict placement: a test that passed, but not wholly on the device, counts as failed."
 
 
@@ -80,8 +81,8 @@ class Analysed:
 class Report:
     """The whole: headlines, sections about all targets, then one entry for each target on each machine.
 
-    Everything is of runs with the complete wait, but for the sections that put the study's beside it. ``summary`` is
-    that of the study, judged in the same way.
+    A target that ran by both clocks is told of by the complete wait, and sections put the study's beside it.
+    ``summary`` is that of the study, judged in the same way.
     """
 
     summary: Row
@@ -139,15 +140,17 @@ def report_of(study: Analysed, headlines: Sequence[str] = ()) -> Report:
     for row in evidence:
         key = (*(row[part] for part in ("framework", "version", "device", "machine", "sync", "function")),)
         causes.setdefault((*key, row["successor_of"]), []).append(row)
-    entries = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
+    complete = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
     as_study = [entry for entry in summary["targets"] if entry["sync"] == "study"]
+    known = [(entry["target"], entry["machine"]) for entry in complete]
+    entries = [*complete, *(entry for entry in as_study if (entry["target"], entry["machine"]) not in known)]
     targets = tuple(_target(entry, causes, bool(summary["strict_placement"])) for entry in entries)
     sections = (
         _rates(targets),
         *report_drift.of_study(summary),
         *report_sync.not_proven(entries),
         *report_cold.of_targets(entries),
-        *report_sync.side_by_side(entries, as_study, times),
+        *report_sync.side_by_side(complete, as_study, times),
         *report_causes.by_cause(summary),
         *report_causes.overruled(summary),
         *report_causes.contaminated(contaminated),
@@ -178,7 +181,7 @@ def _target(entry: Row, causes: Mapping[tuple[str, ...], list[Row]], strict: boo
     own = [function for _, function in functions if function["successor_of"] is None]
     where = (*entry["target"].values(), entry["machine"], entry["sync"])
     return TargetReport(
-        target=str(Target(**entry["target"])),
+        target=str(Target(**entry["target"])) + ("" if entry["sync"] == "complete" else BY_THE_STUDYS_CLOCK),
         machine=entry["machine"],
         is_cpu=is_cpu,
         percent=entry["percent_of_rated_functions"],

@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -57,6 +58,7 @@ def test_the_markdown_in_full(results: Path, portbench: Command, tmp_path: Path)
     tables = [line for line in text.splitlines() if line.startswith(("|", "#"))]
     assert re.sub(r"`[0-9a-f]{12}`", "`<fingerprint>`", "\n".join(tables)) == (
         "# Portability report\n"
+        "## Headlines\n"
         "## Percent of functions\n"
         "| target | machine | success | partial | complete | total | none | wrong |\n"
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
@@ -174,8 +176,8 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
     path = write("run.json", make_run(found, machine=HOSTILE))
     monkeypatch.setenv("COLUMNS", "400")
     shown = portbench("report", path).stdout
-    # Machine twice, function twice, reason, and evidence and cause with type and message.
-    assert shown.count("[bold]x[/]|`<script>") == 9
+    # Machine twice and in two headlines, function twice, reason, and evidence and cause with type and message.
+    assert shown.count("[bold]x[/]|`<script>") == 11
     assert all(line.isprintable() for line in shown.splitlines())
     with study_of([str(path)]) as study, analysed(study) as found_again:
         text = markdown(report_of(found_again))
@@ -201,7 +203,7 @@ def test_where_nothing_ran_the_report_says_why_and_fails(
 
 def test_a_study_without_tables_is_refused(results: Path, portbench: Command, tmp_path: Path) -> None:
     study = merge([str(results)], tmp_path / "study").study
-    (study.tables / "samples.parquet").unlink()
+    shutil.rmtree(study.tables / "samples")
     assert isinstance(portbench("report", study.path).exception, BadInput)
 
 
@@ -254,3 +256,14 @@ def test_help_has_an_example(command: str, portbench: Command) -> None:
     shown = portbench(command, "--help").stdout
     assert f"portbench {command} " in shown.partition("Examples:")[2]
     assert json.dumps(shown).isascii()
+
+
+def test_a_target_that_ran_by_the_studys_clock_only_is_reported(
+    write: Write, make_run: Make, portbench: Command
+) -> None:
+    runs = [make_run(), make_run(sync="study"), make_run(target="torch-2.9.0-xla", sync="study")]
+    folder = [write(f"runs/{number}.json", document) for number, document in enumerate(runs)][0].parent
+    shown = portbench("report", folder).stdout
+    assert "torch-2.9.0-xla (study synchronisation) on box" in shown
+    assert "torch-2.9.0-cpu on box" in shown
+    assert "torch-2.9.0-cpu (study synchronisation) on box ─" not in shown
