@@ -7,7 +7,7 @@ SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
 .DEFAULT_GOAL := help
-.PHONY: help study test test-unit test-python38 test-frameworks fuzz bench lint lock clean
+.PHONY: help study test test-unit test-python38 test-browser test-frameworks fuzz bench lint lock vendor clean
 
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
@@ -17,13 +17,16 @@ study: .venv/ready ## run the study's functions on this machine's CPU (TARGETS="
 	$(BIN)/portbench merge $(STUDY)/results -o $(STUDY)/study
 	$(BIN)/portbench report $(STUDY)/study -o $(STUDY)/report
 
-test: test-unit test-python38 test-frameworks ## all tests: unit, the runner under Python 3.8, real frameworks
+test: test-unit test-python38 test-browser test-frameworks ## all tests: unit, the runner under Python 3.8, the page, real frameworks
 
 test-unit: .venv/ready ## only the tests that need no framework: under a minute or two
 	$(BIN)/python -m pytest tests/unit
 
 test-python38: .venv/ready ## the runner's unit tests under Python 3.8
 	$(BIN)/python -m tests.python38
+
+test-browser: .venv/ready ## the report's page in Chromium, where there is one; screenshots in build/screenshots
+	$(BIN)/python -m pytest tests/browser
 
 test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers
 	$(BIN)/python -m pytest tests/contract tests/containers
@@ -43,6 +46,9 @@ lint: .venv/ready ## ruff and mypy --strict
 
 lock: .venv/ready ## remake every lock from its .in file
 	$(BIN)/portbench lock
+
+vendor: .venv/ready ## fetch the page's libraries anew, by exact version, and check their digests (npm)
+	$(BIN)/python -m portbench.vendored --fetch
 
 clean: ## remove what was built here; the frameworks' environments stay in the cache
 	rm -rf .venv build

@@ -28,11 +28,17 @@ _GENERAL = "core"
 
 @dataclass(frozen=True)
 class Rule:
-    """``exception`` matches a whole type name, ``message`` any part of a message."""
+    """``exception`` matches a whole type name, ``message`` any part of a message. ``place``: file and number."""
 
     category: str
     exception: re.Pattern[str]
     message: re.Pattern[str]
+    place: str
+
+    def __str__(self) -> str:
+        parts = (("exception", self.exception.pattern, ".*"), ("message", self.message.pattern, ""))
+        matched = (f"{name} matches /{pattern}/" for name, pattern, any_text in parts if pattern != any_text)
+        return f"{self.place}: {', '.join(matched)}"
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,14 @@ class Error:
     type: str
     message: str
     causes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A category, and in words what it follows from; both None for what passed or was skipped."""
+
+    category: str | None
+    because: str | None
 
 
 @dataclass(frozen=True)
@@ -60,26 +74,41 @@ class Rules:
         numbers: str | None = None,
     ) -> str | None:
         """Why a test did not pass; None for passed and skipped ones. Without a matching rule: other."""
-        if outcome in ("passed", "skipped"):
-            return None
-        if outcome == "timed_out":
-            return "timeout"
-        if outcome == "crashed":
-            return "memory" if oom_killed else "crash"
-        if error is None:
-            return "other"
-        found = self._matched(framework, error)
-        if numbers in ("equal", "imprecise") and error.message.startswith(("imprecise", "wrong value")):
-            return "precision"
-        return "other" if numbers in ("wrong", "random") and found == "precision" else found
+        return self.decide(framework, outcome, error, oom_killed, numbers).category
 
-    def _matched(self, framework: str, error: Error) -> str:
+    def decide(
+        self,
+        framework: str,
+        outcome: str,
+        error: Error | None,
+        oom_killed: bool = False,
+        numbers: str | None = None,
+    ) -> Decision:
+        """The category, and the rule or fact that it follows from."""
+        if outcome in ("passed", "skipped"):
+            return Decision(None, None)
+        if outcome == "timed_out":
+            return Decision("timeout", "the time limit was reached")
+        if outcome == "crashed":
+            return (
+                Decision("memory", "killed for want of memory") if oom_killed else Decision("crash", "the worker died")
+            )
+        if error is None:
+            return Decision("other", "no exception is known")
+        rule = self._matched(framework, error)
+        if numbers in ("equal", "imprecise") and error.message.startswith(("imprecise", "wrong value")):
+            return Decision("precision", f"the values are {numbers}, in view of their dtype")
+        if numbers in ("wrong", "random") and rule and rule.category == "precision":
+            return Decision("other", f"the values are {numbers}, which is not for want of precision")
+        return Decision(rule.category, str(rule)) if rule else Decision("other", "no rule matches")
+
+    def _matched(self, framework: str, error: Error) -> Rule | None:
         # A wrapper first, then what it wraps.
         for kind, message in ((error.type, error.message), *error.causes):
             for rule in self.of_framework.get(framework, ()):
                 if rule.exception.fullmatch(kind) and rule.message.search(message):
-                    return rule.category
-        return "other"
+                    return rule
+        return None
 
 
 def read_rules(folder: Path, frameworks: Sequence[str]) -> Rules:
@@ -113,6 +142,7 @@ def _rule(path: Path, position: int, entry: Any) -> Rule:
         entry["category"],
         _pattern(f"{place}.exception", entry.get("exception", ".*"), 0),
         _pattern(f"{place}.message", entry.get("message", ""), re.IGNORECASE | re.DOTALL),
+        f"runners/{path.parent.name}/{path.name}, rule {position + 1}",
     )
 
 

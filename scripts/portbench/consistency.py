@@ -205,6 +205,23 @@ def _in_study(study: Data) -> Iterator[Mistake]:
                 yield Mistake(f"$.targets[{position}].functions_by_status.{status}", found)
 
 
+def _in_comparison(comparison: Data) -> Iterator[Mistake]:
+    """A test can stand once in each list of a pair."""
+    for position, pair in enumerate(comparison["pairs"]):
+        lists = {f".{name}": entries for name, entries in pair.items() if isinstance(entries, list)}
+        lists |= {f".latency.{name}.tests": latency["tests"] for name, latency in pair["latency"].items()}
+        for name, entries in lists.items():
+            seen: dict[tuple[str, ...], int] = {}
+            for place, entry in enumerate(entry for entry in entries if "test" in entry):
+                key = (entry["function"], entry["successor_of"] or "", str(entry["test"]))
+                if key in seen:
+                    where = f"$.pairs[{position}]{name}"
+                    yield Mistake(
+                        f"{where}[{place}]", f"is of the same test as {where}[{seen[key]}], expected each once"
+                    )
+                seen.setdefault(key, place)
+
+
 def _quoted(text: str) -> str:
     return printable(json.dumps(text, ensure_ascii=False))
 
@@ -216,4 +233,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "survivors": _in_survivors,
     "annotations": _in_annotations,
     "expected": _in_expected,
+    "comparison": _in_comparison,
 }

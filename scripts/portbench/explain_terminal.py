@@ -47,7 +47,9 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
     if row["phase"]:
         yield "stopped in", row["phase"].replace("_", " ")
     if row["category"]:
-        yield "category", row["category"].replace("_", " ")
+        yield "category", row["category"].replace("_", " ") + _overruled(row["overruled"])
+    if row["fingerprint"]:
+        yield "fingerprint", f"{row['fingerprint']}: {row['cause']}"
     if row["error_type"]:
         yield "error", f"{row['error_type']}: {row['error_message']}"
     for cause in row["error_causes"] or ():
@@ -62,9 +64,11 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
     if row["numbers"]:
         yield "values", row["numbers"] + _deviation(row["deviation"])
     if row["control"]:
-        yield "on the CPU", _again(row["control"])
+        yield "on the CPU", came_of(row["control"])
     if row["strict"]:
-        yield "in strict mode", _again(row["strict"])
+        yield "in strict mode", came_of(row["strict"])
+    if row["contaminated"]:
+        yield "after others", came_of(row["contaminated"])
     if row["outcome"] != "skipped":
         yield "ran on", ", ".join([row["placement"], *(row["placement_evidence"] or ())])
     if row["host_operations"]:
@@ -169,7 +173,15 @@ def _each(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(texts))
 
 
-def _again(facts: Row) -> str:
+def _overruled(annotation: Row | None) -> str:
+    if not annotation:
+        return ""
+    link = f" ({annotation['link']})" if annotation["link"] else ""
+    return f", by hand: {annotation['reason']}{link}; {annotation['category']} by the rules"
+
+
+def came_of(facts: Row) -> str:
+    """What came of a test in another place or process: outcome, and error or reason."""
     error = facts["error"]
     said = f"{error['type']}: {error['message']}" if error else facts["reason"] or ""
     return f"{facts['outcome']}: {said}".removesuffix(": ").replace("timed_out", "timed out", 1)

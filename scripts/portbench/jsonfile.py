@@ -26,6 +26,7 @@ MEND = "Mend the file, or make it anew."
 _LARGEST = 2**63 - 1
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NINES = bytes.maketrans(b"012345678", b"9" * 9)
+_LONG = b"9" * 19
 
 
 @dataclass(frozen=True)
@@ -91,13 +92,25 @@ def _plain(content: bytes) -> Any:
     orjson refuses NaN, infinite numbers and halves of surrogate pairs by itself. It takes whole numbers beyond 64 bits,
     which have 19 digits or more, and keys that stand twice: then what it read has fewer colons than the file.
     """
-    if b"9" * 19 in content.translate(_NINES) or b"\\u003" in content:
+    if b"\\u003" in content or _has_long_integer(content):
         return None
     try:
         data = orjson.loads(content)
         return data if orjson.dumps(data).count(b":") == content.count(b":") else None
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # The second where it is nested too deeply to be written.
         return None
+
+
+def _has_long_integer(content: bytes) -> bool:
+    """Whether 19 digits or more stand in a row, but for the digits behind a point."""
+    digits = content.translate(_NINES)
+    place = digits.find(_LONG)
+    while place >= 0:
+        behind = digits[place : place + 400].lstrip(b"9")
+        if digits[place - 1 : place] != b"." or not behind:
+            return True
+        place = digits.find(_LONG, digits.index(behind[:1], place))
+    return False
 
 
 def _strict(place: str, content: bytes) -> Any:

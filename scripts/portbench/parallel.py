@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from portbench.errors import StorageFailed
@@ -19,6 +21,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+@contextmanager
+def no_garbage() -> Iterator[None]:
+    """For work on large documents: they hold no cycles, and to look for some in millions of values takes longer than to
+    parse them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def in_processes(function: Callable[..., Result], calls: Sequence[tuple[Any, ...]]) -> list[Result]:
     """The results in the order of ``calls``, which each are the arguments of one. One call is made in this process.
 
@@ -28,7 +43,7 @@ def in_processes(function: Callable[..., Result], calls: Sequence[tuple[Any, ...
         return [function(*arguments) for arguments in calls]
     # Not forked: DuckDB's threads would not be there.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(cores(), len(calls)), context) as pool:
+    with ProcessPoolExecutor(min(cores(), len(calls)), context, initializer=gc.disable) as pool:
         futures = [pool.submit(function, *arguments) for arguments in calls]
         try:
             return [future.result() for future in futures]

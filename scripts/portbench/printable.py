@@ -9,6 +9,8 @@ def printable(text: str) -> str:
     Control characters, direction marks, line separators, lone surrogates and what has no shape become ``\\x1b``,
     ``\\u202e`` and so on.
     """
+    if text.isprintable():
+        return text
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
         for character in text

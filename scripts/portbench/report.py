@@ -116,6 +116,7 @@ def report_of(study: Study, strict_placement: bool = False) -> Report:
         )
         evidence = rows_of(connection, statements("evidence"))
         times = rows_of(connection, statements("synchronisation"))
+        contaminated = rows_of(connection, statements("contaminated"))
     causes: dict[tuple[str, ...], list[Row]] = {}
     for row in evidence:
         key = (*(row[part] for part in ("framework", "version", "device", "machine", "sync", "function")),)
@@ -130,6 +131,7 @@ def report_of(study: Study, strict_placement: bool = False) -> Report:
         *report_sync.side_by_side(entries, as_study, times),
         *report_causes.by_cause(summary),
         *report_causes.overruled(summary),
+        *report_causes.contaminated(contaminated),
     )
     return Report(summary, sections, targets)
 

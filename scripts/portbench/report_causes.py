@@ -1,10 +1,12 @@
-"""What a report says of failures by cause: one thing to mend each; what was overruled by hand; what is flaky."""
+"""What a report says of failures by cause, one thing to mend each; of those that were overruled by hand, those that an
+earlier test caused, and those that come and go."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from portbench.analysis import Row, Target
+from portbench.printable import shortened
 from portbench.report_figures import NOTHING
 from portbench.report_section import Section
 
@@ -60,6 +62,34 @@ def overruled(summary: Row) -> Iterator[Section]:
             ("category", "reason", "link"),
             tuple(rows),
             "An annotation decides these categories (portbench classify). Outcomes are what the runs gave.",
+        )
+
+
+def contaminated(found: Sequence[Row]) -> Iterator[Section]:
+    """The tests that failed because of an earlier one, from the rows of sql/contaminated.sql."""
+    rows = [
+        (
+            str(Target(row["framework"], row["version"], row["device"])),
+            row["machine"],
+            row["function"],
+            row["test"],
+            str(row["runs"]),
+            row["first"].replace("_", " "),
+            (row["category"] or NOTHING).replace("_", " "),
+            shortened(" ".join(row["message"].split()), 200) or NOTHING,
+            row["alone"].replace("_", " "),
+        )
+        for row in found
+    ]
+    if rows:
+        yield Section(
+            "Spoilt by an earlier test",
+            ("target", "machine", "function", "test"),
+            ("runs",),
+            ("first", "category", "message", "alone"),
+            tuple(rows),
+            "These ended otherwise in a worker of their own, after they had failed in one that had run other tests. "
+            "What came of them alone counts.",
         )
 
 

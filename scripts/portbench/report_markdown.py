@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from portbench.markdown_text import code, plain, table
 from portbench.report import STRICT, Report, TargetReport, figures
@@ -74,3 +74,9 @@ def _section(section: Section, level: int = 3) -> Iterator[str]:
     yield from table([*section.names, *section.texts], section.numbers, rows)
     if section.note:
         yield from (section.note, "")
+
+
+def sections_as_markdown(sections: Iterable[Section], level: int) -> Iterator[str]:
+    """The lines of tables that stand in no report, their titles at a level of headings."""
+    for section in sections:
+        yield from _section(section, level)

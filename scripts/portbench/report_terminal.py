@@ -122,3 +122,10 @@ def _status(status: str) -> Text:
 def _text(text: str, limit: int = 200) -> Text:
     # Text, unlike a string, is never read as markup.
     return Text(printable(shortened(text, limit)))
+
+
+def print_sections(sections: Sequence[Section], console: Console) -> None:
+    """Prints tables that stand in no report, at any width."""
+    for section in sections:
+        console.print(_section(section, console.width))
+        console.print()

@@ -40,15 +40,26 @@ class Reproducer:
     @property
     def command(self) -> str:
         """A line for a shell in the clone."""
-        manifest = str(self.manifest) if self.manifest else "MANIFEST"
-        return self.command_with(manifest)
+        return self.command_with(self.manifest_or_blank)
 
     def command_with(self, manifest: str, *options: str) -> str:
         """The same with another manifest, and further options."""
-        words = ["portbench", "run", str(self.evidence.target), "--manifest", manifest]
-        words += ["--function", self.function, "--test", self.test.id]
-        backend = ["--backend", self.backend] if self.backend != "auto" else []
-        return shlex.join([*words, *self.protocol, *backend, *options])
+        words = ["--function", self.function, "--test", self.test.id]
+        return shlex.join([*self.words_before(manifest), *words, *self.words_after, *options])
+
+    @property
+    def manifest_or_blank(self) -> str:
+        """The manifest as it stands in the command; a blank to fill in where this clone does not hold it."""
+        return str(self.manifest) if self.manifest else "MANIFEST"
+
+    def words_before(self, manifest: str) -> list[str]:
+        """The command's words up to the function and the test."""
+        return ["portbench", "run", str(self.evidence.target), "--manifest", manifest]
+
+    @property
+    def words_after(self) -> list[str]:
+        """Those after them."""
+        return [*self.protocol, *(["--backend", self.backend] if self.backend != "auto" else [])]
 
     @property
     def protocol(self) -> list[str]:

@@ -5,12 +5,10 @@ What is written is what was checked: the parsed results go to DuckDB as lines of
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
@@ -129,7 +127,7 @@ def write_run_files(files: Sequence[Given], tables: Path, threads: int = 0) -> l
     """
     with tempfile.TemporaryDirectory(prefix="lines-", dir=tables.parent) as folder:
         heads, lines = Path(folder, "heads.jsonl"), Path(folder, "results.jsonl")
-        with _no_garbage(), heads.open("wb") as head_file, lines.open("wb") as line_file:
+        with heads.open("wb") as head_file, lines.open("wb") as line_file:
             longest = 0
             taken: list[Source | None] = []
             for number, file in enumerate(files):
@@ -144,16 +142,6 @@ def write_run_files(files: Sequence[Given], tables: Path, threads: int = 0) -> l
             with connect(Path(folder, "spill"), threads) as connection:
                 _write_part(connection, heads, lines, longest, tables)
     return taken
-
-
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Documents hold no cycles, and looking for some in millions of values takes longer than to parse them."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _source(name: str, document: Document) -> Source:

@@ -61,7 +61,10 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
         config["temp_directory"] = str(spill)
     if threads:
         config["threads"] = threads
-    return duckdb.connect(config=config)
+    connection = duckdb.connect(config=config)
+    # The bar would go to stdout, between what a command prints.
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 @cache

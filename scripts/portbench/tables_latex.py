@@ -6,34 +6,37 @@ Plain ASCII: pdflatex knows few other characters, and refuses a document with on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from portbench.printable import printable
 from portbench.report_figures import NOTHING
-from portbench.tables_model import Cell, Column, Group, Table
+from portbench.tables_model import Column, Group, Table
 
 _ROWS_OF_A_PAGE = 40
 
-_ESCAPED = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\symbol{34}",
-    # Where a line of a table ends, "[" begins a length, and "*" is read with the end of the line.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-}
+_ESCAPED = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\symbol{34}",
+        # Where a line of a table ends, "[" begins a length, and "*" is read with the end of the line.
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+    }
+)
+_LIGATURE = re.compile(r"([-'`,])(?=\1)|[?!](?=`)")
 
 
 def as_latex(table: Table) -> str:
@@ -44,20 +47,21 @@ def as_latex(table: Table) -> str:
 def escaped(text: str) -> str:
     """Text without any meaning to LaTeX, in ASCII, for a place within a line."""
     ascii_text = printable(text).encode("ascii", "backslashreplace").decode("ascii")
-    told = "".join(_ESCAPED.get(character, character) for character in ascii_text)
     # Two in a row would become a dash, quotation mark or another sign.
-    return re.sub(r"([-'`,])(?=\1)|[?!](?=`)", r"\g<0>{}", told)
+    return _LIGATURE.sub(r"\g<0>{}", ascii_text.translate(_ESCAPED))
 
 
 def _document(table: Table) -> Iterator[str]:
+    columns = [column for column in table.columns if not column.role]
     rows = sum(len(group.rows) + 1 for group in table.groups)
     environment = "longtable" if rows > _ROWS_OF_A_PAGE else "tabular"
     packages = "booktabs, longtable" if environment == "longtable" else "booktabs"
     yield f"% Needs \\usepackage{{{packages}}}"
     yield f"% {escaped(table.heading)}"
-    yield f"\\begin{{{environment}}}{{{''.join('r' if column.shown else 'l' for column in table.columns)}}}"
+    yield r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\sloppy"
+    yield f"\\begin{{{environment}}}{{{''.join('r' if column.shown else 'l' for column in columns)}}}"
     yield r"\toprule"
-    yield _line(escaped(column.title) for column in table.columns)
+    yield _line(escaped(column.title) for column in columns)
     yield r"\midrule"
     if environment == "longtable":
         yield r"\endhead"
@@ -69,13 +73,36 @@ def _document(table: Table) -> Iterator[str]:
     yield f"\\end{{{environment}}}"
     for note in (table.heading + ".", *_notes(table)):
         yield from ("", r"\noindent " + escaped(note))
+    yield r"\par\endgroup"
 
 
 def _group(table: Table, group: Group) -> Iterator[str]:
     if heading := table.heading_of(group):
-        yield f"\\multicolumn{{{len(table.columns)}}}{{l}}{{\\textit{{{escaped(heading)}}}}} \\\\"
+        across = f"\\multicolumn{{{sum(not column.role for column in table.columns)}}}{{p{{0.9\\linewidth}}}}"
+        yield f"{across}{{\\raggedright\\textit{{{escaped(heading)}}}}} \\\\"
+    parts = _parts(table.columns)
     for row in group.rows:
-        yield _line(_cell(column, cell) for column, cell in zip(table.columns, row, strict=True))
+        cells = [None if cell is None else _cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
+        yield _line(_figure(cells, own, of) for own, of in parts.items())
+
+
+def _parts(columns: Sequence[Column]) -> dict[int, dict[str, int]]:
+    """The places of the columns that the page has, each with those of its interval and published figure, by role."""
+    places = {column.name: place for place, column in enumerate(columns)}
+    parts: dict[int, dict[str, int]] = {place: {} for place, column in enumerate(columns) if not column.role}
+    for place, column in enumerate(columns):
+        if column.role:
+            parts[places[column.of]][column.role] = place
+    return parts
+
+
+def _figure(cells: Sequence[str | None], own: int, of: Mapping[str, int]) -> str:
+    """A cell, with its interval in brackets and the published figure in parentheses; without the difference."""
+    low, high, published = (cells[of[role]] if role in of else None for role in ("low", "high", "published"))
+    interval = f" {{[}}{low}, {high}{{]}}" if low and high else ""
+    beside = f" ({published})" if published else ""
+    figure = cells[own]
+    return (escaped(NOTHING) if figure is None else figure) + interval + beside
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -88,11 +115,14 @@ def _notes(table: Table) -> Iterator[str]:
         heading = table.heading_of(group) if len(table.groups) > 1 else ""
         yield from (f"{heading}: {note}" if heading else note for note in group.notes)
     yield from table.notes
+    roles = {column.role for column in table.columns}
+    if "low" in roles:
+        yield "In brackets: the 95 % interval."
+    if "published" in roles:
+        yield "In parentheses: the published figure."
 
 
-def _cell(column: Column, cell: Cell) -> str:
-    if cell is None:
-        return escaped(NOTHING)
+def _cell(column: Column, cell: str | int | float) -> str:
     if isinstance(cell, str):
         return f"\\texttt{{{escaped(cell)}}}" if column.is_code else escaped(cell)
     text = column.shown(cell) if column.shown else str(cell)

@@ -7,12 +7,10 @@ writers escape it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
+from portbench.left_out import LeftOut, by_reason
 from portbench.printable import number
-
-AS_PUBLISHED = "as published"
-ROBUST = "robust"
 
 Cell = str | int | float | None
 Shown = Callable[[float], str]
@@ -21,12 +19,37 @@ Shown = Callable[[float], str]
 @dataclass(frozen=True)
 class Column:
     """A column: ``name``, with the unit in it, heads it in CSV, ``title`` for people. ``shown`` makes a number what a
-    person reads; None for a column of text. ``is_code``: whether the text is a name out of code."""
+    person reads; None for a column of text. ``is_code``: whether the text is a name out of code;
+    ``is_optional``: whether the column stands only where it says something. ``role`` is what it is of the column named
+    ``of``, where it belongs to one: its interval's ``low`` or ``high``, its ``published`` figure, or the ``difference``
+    between the two."""
 
     name: str
     title: str
     shown: Shown | None = None
     is_code: bool = False
+    is_optional: bool = False
+    of: str = ""
+    role: str = ""
+
+
+def interval_of(column: Column, *, is_optional: bool = False) -> tuple[Column, Column]:
+    """The columns of the ends of a figure's 95 % interval, shown as the figure is."""
+    stem = column.name.removesuffix("_percent")
+    unit = column.name.removeprefix(stem)
+    return (
+        Column(f"{stem}_low{unit}", "95 % from", column.shown, False, is_optional, column.name, "low"),
+        Column(f"{stem}_high{unit}", "to", column.shown, False, is_optional, column.name, "high"),
+    )
+
+
+def published_beside(column: Column, shown: Shown, difference: Shown) -> tuple[Column, Column]:
+    """The columns of the published figure and of how much more ours is, in points where the figure is in percent."""
+    points = column.name.replace("_percent", "_points")
+    return (
+        Column(f"published_{column.name}", f"published {column.title}", shown, False, True, column.name, "published"),
+        Column(f"difference_{points}", "difference", difference, False, True, column.name, "difference"),
+    )
 
 
 @dataclass(frozen=True)
@@ -41,10 +64,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the study. ``name`` is that of its files, ``method`` how its figures came to be.
+    """A table of the study. ``name`` and ``method`` name its files; ``method`` labels how its figures came to be.
 
     ``keys`` are columns whose cells are the same in a whole group: in CSV they come first, people read them as the
-    group's heading.
+    group's heading. ``on_published`` explains the columns of published figures and of the difference.
     """
 
     name: str
@@ -53,7 +76,13 @@ class Table:
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
     keys: tuple[Column, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    on_published: str = ""
+
+    @property
+    def file_stem(self) -> str:
+        """What its files are named by: ``table-1-as-published``."""
+        return f"{self.name}-{self.method.replace(' ', '-')}"
 
     @property
     def heading(self) -> str:
@@ -62,35 +91,36 @@ class Table:
 
     def heading_of(self, group: Group) -> str:
         """What tells a group from the others, for people."""
-        return ", ".join(f"{column.title} {cell}" for column, cell in zip(self.keys, group.key, strict=True) if cell)
+        return ", ".join(
+            f"{column.title} {cell}".strip() for column, cell in zip(self.keys, group.key, strict=True) if cell
+        )
 
 
-def without_empty_columns(table: Table, optional: Iterable[str]) -> Table:
-    """The table without those of its ``optional`` columns, by name, in which no row says anything."""
+def told(table: Table) -> Table:
+    """The table without those of its optional columns in which no row says anything, and without the note on published
+    figures where there are none."""
     rows = [row for group in table.groups for row in group.rows]
     kept = [
         place
         for place, column in enumerate(table.columns)
-        if column.name not in set(optional) or any(row[place] is not None for row in rows)
+        if not column.is_optional or any(row[place] is not None for row in rows)
     ]
     groups = tuple(
         Group(tuple(tuple(row[place] for place in kept) for row in group.rows), group.key, group.notes)
         for group in table.groups
     )
     columns = tuple(table.columns[place] for place in kept)
-    return Table(table.name, table.title, table.method, columns, groups, table.keys, table.notes)
+    has_published = any(column.role == "published" for column in columns)
+    return replace(table, columns=columns, groups=groups, on_published=table.on_published if has_published else "")
 
 
-def left_out(what: str, reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """One note for each reason: how many of ``what`` it kept out of a table, and their names.
-
-    ``reasons`` are pairs of a name and a reason. The reason that applies to most comes first.
-    """
-    names: dict[str, list[str]] = {}
-    for name, reason in reasons:
-        names.setdefault(reason, []).append(name)
-    ordered = sorted(names.items(), key=lambda found: (-len(found[1]), found[0]))
-    return tuple(f"Left out, {reason}: {number(len(found), what)}: {', '.join(found)}." for reason, found in ordered)
+def notes_of(left_out: Iterable[LeftOut]) -> tuple[str, ...]:
+    """A note for each reason, the one of most functions first: how many tests of which functions it kept out."""
+    return tuple(
+        f"Left out: {number(sum(entry.tests for entry in entries), 'test')} of {number(len(entries), 'function')}, "
+        f"{reason}: {', '.join(f'{entry.function} ({entry.tests})' for entry in entries)}."
+        for reason, entries in by_reason(left_out).items()
+    )
 
 
 def fixed(decimals: int) -> Shown:

@@ -27,11 +27,13 @@ def opened(documents: Sequence[Document], folder: Path) -> duckdb.DuckDBPyConnec
     return opened_study(folder / "study", documents)
 
 
-def opened_study(path: Path, documents: Sequence[Document]) -> duckdb.DuckDBPyConnection:
+def opened_study(
+    path: Path, documents: Sequence[Document], strict_placement: bool = False
+) -> duckdb.DuckDBPyConnection:
     """Opens a study with the views of the analysis."""
     connection = connect()
     show_tables(connection, read_study(path).tables)
-    analyse(connection)
+    analyse(connection, strict_placement)
     if not connection.sql("SELECT 1 FROM duckdb_views() WHERE view_name = 'listed_functions'").fetchall():
         _list(connection, documents)
     return connection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -60,6 +61,12 @@ def study(write: Write, make_run: Make, make_result: Make, torch_manifest: Path)
         "numbers": "imprecise",
         "deviation": {"dtype": "float32", "device": 0.125, "host": None, "other_seed": 0.0},
         "strict": {"outcome": "failed", "reason": None, "category": "other", "error": ERROR},
+        "contaminated": {
+            "outcome": "timed_out",
+            "reason": "no result within 1 s",
+            "category": "timeout",
+            "error": None,
+        },
     }
     results = [make_result("torch.argsort", row, run, **failed) for run in (1, 2)]
     results += [make_result("torch.argsort", other, run) for run in (1, 2)] + [make_result("torch.cat")]
@@ -83,14 +90,30 @@ def test_each_target_is_told_with_its_evidence(portbench: Command, study: Path) 
         "values          imprecise, off by 0.125 (the host by not finite), float32",
         "on the CPU      passed",
         "in strict mode  failed: RuntimeError: no",
+        "after others    timed out: no result within 1 s",
         "ran on          mixed, sort on cpu",
         "on the host     aten::sort",
         "Python 3.10.13, torch 2.9.0, numpy 1.26.4",
         f"image           {DIGEST}",
     ):
         assert words in gpu, words
+    assert re.search(r"fingerprint +[0-9a-f]{8,}: ", gpu)
     assert "Traceback" not in gpu
     assert "\x1b[2J" not in done.output
+
+
+def test_what_an_annotation_decided_is_told_with_its_reason(
+    portbench: Command, study: Path, write: Write, tmp_path: Path
+) -> None:
+    entry = {"function": "torch.argsort", "category": "precision", "reason": "sorts by float16", "link": "bug 12"}
+    document = {"schema": "portbench/annotations", "schema_version": 1, "annotations": [entry]}
+    merged = tmp_path / "study"
+    assert portbench("merge", study, "-o", merged).exit_code == 0
+    annotations = write("annotations.json", document)
+    assert portbench("classify", merged, "--annotations", annotations, "-o", merged).exit_code == 0
+    done = portbench("explain", merged, "torch.argsort")
+    print(done.output)
+    assert "category        precision, by hand: sorts by float16 (bug 12); " in done.output
 
 
 def test_one_test_is_told_in_full(portbench: Command, study: Path) -> None:

@@ -157,6 +157,19 @@ def test_another_clock_of_the_same_target_is_another_side(make_result: Make, mak
     assert (function.first_ns, function.second_ns) == (300, 100)
 
 
-def test_successors_have_no_latency(make_result: Make, compared: Opened) -> None:
-    tried = [make_result("torch.linalg.eig", successor_of="torch.eig")]
-    assert as_published(compared(tried, tried), GPU, TPU).functions == ()
+def test_successors_have_no_latency_and_are_not_pooled(
+    make_result: Make, make_call: Make, make_run: Make, tmp_path: Path
+) -> None:
+    def timed(side: Side, call_ns: int, **facts: str) -> Document:
+        calls = [make_call(call_ns, 0, (call_ns,), 1)]
+        result = make_result("torch.linalg.eig", calls=calls, **facts)
+        return make_run([result], target=str(side.target), machine=side.machine)
+
+    tried = [timed(side, 9_000, successor_of="torch.eig") for side in (GPU, TPU)]
+    (tmp_path / "tried").mkdir()
+    assert as_published(opened(tried, tmp_path / "tried"), GPU, TPU).functions == ()
+    # The same test of the same function also stands in its own right, in other run files.
+    study = opened([*tried, timed(GPU, 100), timed(TPU, 300)], tmp_path)
+    for method in (as_published, robust):
+        (function,) = method(study, GPU, TPU).functions
+        assert (function.first_ns, function.second_ns) == pytest.approx((100, 300))

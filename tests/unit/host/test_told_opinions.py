@@ -453,3 +453,22 @@ def test_the_terminal_and_markdown_show_the_same_sections(
         assert title in shown
         assert f"# {title}\n" in text
     assert "Of 4 failing tests 3 fail only on the device" in " ".join(shown.split())
+
+
+def test_what_an_earlier_test_spoilt_is_listed_with_how_it_ended_first(reported: Reported, make_result: Make) -> None:
+    error = {"type": "RuntimeError", "message": "Error while\n lowering: cumprod", "traceback": "", "causes": []}
+    first = {"outcome": "failed", "reason": None, "category": "not_implemented", "error": error}
+    hung = {"outcome": "timed_out", "reason": "no result within 1 s", "category": "timeout", "error": None}
+    report = reported(
+        [
+            make_result(test="a", run=1, contaminated=first),
+            make_result(test="a", run=2, contaminated=first),
+            make_result(test="b", outcome="failed", contaminated=hung),
+            make_result(test="c", contaminated=None),
+        ]
+    )
+    assert section(report.sections, "Spoilt").rows == (
+        (XLA, "box", "torch.cat", "a", "2", "failed", "not implemented", "Error while lowering: cumprod", "passed"),
+        (XLA, "box", "torch.cat", "b", "1", "timed out", "timeout", "no result within 1 s", "failed"),
+    )
+    assert function(report)["tests_by_verdict"] == {"passed": 2, "failed": 1, "flaky": 0, "skipped": 0}

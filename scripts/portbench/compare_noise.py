@@ -1,0 +1,144 @@
+"""What noise makes of times: the noise between runs, whether a difference is more than noise, and by how much.
+
+The samples of one run share a process, and processes differ (memory layout, placement on cores, a hash seed), so that
+samples alone call many differences sure that are not. A run is therefore the unit: of its samples the median counts,
+and how much runs of one side differ from one another is the noise that a difference has to exceed.
+
+Three runs tell little of a test's own noise. As usual with few repetitions and many tests, each test's variance is
+moderated by that of all tests (Smyth, "Linear models and empirical Bayes methods", 2004: a prior with ``d0`` degrees of
+freedom is fitted to the log variances). Unlike there, no test is taken to be less noisy than the prior: where processes
+are fast or slow by chance, three that agree are no proof that they always will.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from scipy import optimize, special, stats
+
+LEAST_NOISE = 0.001
+"""Standard deviation of the logarithm: no process repeats another more closely than to a thousandth."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The variance between runs of the logarithm of a test's time, and its degrees of freedom (infinity: known)."""
+
+    variance: float
+    degrees: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the logarithm of a time: its standard error, with the degrees of freedom of that."""
+
+    log_ratio: float
+    error: float
+    degrees: float
+
+    @property
+    def p(self) -> float:
+        """How probable so great a change would be, in either direction, if there were none: Student's t."""
+        return float(2 * special.stdtr(self.degrees, -abs(self.log_ratio) / self.error))
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """The interval of the ratio."""
+        margin = float(special.stdtrit(self.degrees, (1 + confidence) / 2)) * self.error
+        # With next to no degrees of freedom the margin is beyond any float.
+        return math.exp(max(self.log_ratio - margin, -700)), math.exp(min(self.log_ratio + margin, 700))
+
+    def minus(self, other: Change) -> Change:
+        """The difference between two changes that are independent of one another."""
+        degrees = min(self.degrees, other.degrees)
+        return Change(self.log_ratio - other.log_ratio, math.hypot(self.error, other.error), degrees)
+
+
+def noise_of(groups: Sequence[Sequence[Sequence[float]]]) -> list[Noise | None]:
+    """The noise of each test between runs. A test has a list for each side: the time of each run, positive.
+
+    None for a test that has one run on each side while no other test has more.
+    """
+    own = [_pooled(sides) for sides in groups]
+    known = [noise for noise in own if noise]
+    prior = _prior(known) if known else None
+    return [_moderated(noise, prior) for noise in own]
+
+
+def change(first: Sequence[float], second: Sequence[float], noise: Noise | None) -> Change | None:
+    """The change from the runs of one side to those of another, whose times are positive; None without noise."""
+    if noise is None:
+        return None
+    error = math.sqrt(noise.variance * (1 / len(first) + 1 / len(second)))
+    return Change(mean_log(second) - mean_log(first), error, noise.degrees)
+
+
+def mean_log(values: Iterable[float]) -> float:
+    """The logarithm of the geometric mean of positive values."""
+    return fmean([math.log(value) for value in values])
+
+
+def mann_whitney(pairs: Mapping[int, tuple[Sequence[float], Sequence[float]]]) -> dict[int, float]:
+    """Mann-Whitney's U test of each pair of samples, two-sided: p by the key of the pair.
+
+    Pairs of the same sizes are tested together: one by one, most of the time goes into checking arguments. Those with
+    ties apart from the others: SciPy calculates all of a call exactly, or none.
+    """
+    alike: dict[tuple[int, int, bool], list[int]] = {}
+    for key, (first, second) in pairs.items():
+        has_ties = len({*first, *second}) < len(first) + len(second)
+        alike.setdefault((len(first), len(second), has_ties), []).append(key)
+    found: dict[int, float] = {}
+    for keys in alike.values():
+        firsts, seconds = (np.array([pairs[key][side] for key in keys]) for side in (0, 1))
+        # Samples that are all equal have no rank: they tell nothing apart.
+        ps: np.ndarray[Any, Any] = np.nan_to_num(stats.mannwhitneyu(firsts, seconds, axis=1).pvalue, nan=1.0)
+        found |= dict(zip(keys, ps.tolist(), strict=True))
+    return found
+
+
+def least_p(first: int, second: int) -> float:
+    """The smallest p that Mann-Whitney's test can give for so many samples."""
+    return 2 / math.comb(first + second, first)
+
+
+def controlled(ps: Sequence[float]) -> list[float]:
+    """p values adjusted for their number by Benjamini and Hochberg: of those up to q a share of q is expected false."""
+    return stats.false_discovery_control(ps).tolist() if ps else []
+
+
+def _pooled(sides: Sequence[Sequence[float]]) -> Noise | None:
+    degrees = sum(len(times) - 1 for times in sides)
+    if not degrees:
+        return None
+    squares = sum((math.log(time) - mean) ** 2 for times in sides for mean in [mean_log(times)] for time in times)
+    return Noise(max(squares / degrees, LEAST_NOISE**2), degrees)
+
+
+def _prior(known: Sequence[Noise]) -> Noise | None:
+    """Smyth's fit (section 6.2): the mean and the excess variance of log variances give location and degrees."""
+    if len(known) < 2:
+        return None
+    half = np.array([noise.degrees for noise in known]) / 2
+    logs = np.log([noise.variance for noise in known]) - special.digamma(half) + np.log(half)
+    excess = float(np.var(logs, ddof=1) - np.mean(special.polygamma(1, half)))
+    smallest, largest = 1e-3, 1e6
+    if excess <= special.polygamma(1, largest):
+        return Noise(math.exp(np.mean(logs)), math.inf)
+    # trigamma falls from infinity to 0.
+    root = optimize.brentq(lambda x: float(special.polygamma(1, x)) - excess, smallest, largest)
+    return Noise(math.exp(np.mean(logs) + special.digamma(root) - math.log(root)), 2 * root)
+
+
+def _moderated(own: Noise | None, prior: Noise | None) -> Noise | None:
+    if own is None or prior is None:
+        return own or prior
+    if math.isinf(prior.degrees):
+        return prior
+    degrees = prior.degrees + own.degrees
+    variance = (prior.degrees * prior.variance + own.degrees * own.variance) / degrees
+    return Noise(max(variance, prior.variance), degrees)

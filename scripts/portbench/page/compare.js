@@ -1,0 +1,171 @@
+// Two targets beside each other: what changed from the first to the second, and how long each takes.
+
+const CHANGES = {
+  "newly failing": "passes on the first, not on the second",
+  "newly passing": "passes on the second, not on the first",
+  "fails more": "fails partially on the first, completely on the second",
+  "fails less": "fails completely on the first, partially on the second",
+  "another category": "fails on both, for another reason",
+  "another place": "ran on another part of the machine",
+  "only on the first": "nothing of it was run on the second",
+  "only on the second": "nothing of it was run on the first",
+  "intolerably slower": "at least the limit's times as slow on the second",
+  "no change": "nothing of all that",
+};
+let comparison = null;
+let compared = [];
+
+function makeCompare() {
+  for (const [id, key] of [["first", "first"], ["second", "second"]]) {
+    const choice = byId(id);
+    for (const target of study.targets) choice.append(el("option", { value: target.key }, shown(targetTitle(target))));
+    choice.addEventListener("change", () => choose({ [key]: choice.value }));
+  }
+  for (const [key, [word]] of Object.entries(METHODS)) byId("method").append(el("option", { value: key }, word));
+  byId("method").addEventListener("change", () => choose({ method: byId("method").value }));
+  byId("swap").addEventListener("click", () => {
+    const [first, second] = comparedTargets();
+    choose({ first: second.key, second: first.key });
+  });
+  for (const [name, says] of Object.entries(CHANGES)) {
+    byId("changes").append(
+      el("button", { type: "button", title: says, "data-change": name, "aria-pressed": "false", onclick: () => {
+        const has = state.changes.includes(name);
+        choose({ changes: has ? state.changes.filter((one) => one !== name) : [...state.changes, name] });
+      } }),
+    );
+  }
+}
+
+/** The chosen pair; else two devices of the same version, else the first two. */
+function comparedTargets() {
+  const [first, second] = study.pairs[0] ?? [0, Math.min(1, study.targets.length - 1)];
+  return [targetOf(state.first) ?? study.targets[first], targetOf(state.second) ?? study.targets[second]];
+}
+
+async function showCompare() {
+  const [first, second] = comparedTargets();
+  const method = state.method in METHODS ? state.method : DEFAULTS.method;
+  for (const [id, value] of [["first", first.key], ["second", second.key], ["method", method]]) byId(id).value = value;
+  const all = await readTimes();
+  const mask = chosenRows([first, second]);
+  compared = [];
+  for (let row = 0; row < study.size; row += 1) {
+    if (mask[row] && (first.status[row] >= 0 || second.status[row] >= 0)) compared.push(rowOfComparison(first, second, row, all, method));
+  }
+  showSummary(first, second, method);
+  showChips();
+  const listed = compared.filter((entry) => !state.changes.length || entry.changes.some((change) => state.changes.includes(change)));
+  const points = listed.filter((entry) => entry.latency).map(({ id, latency }) => ({ row: id, x: latency.first, y: latency.second }));
+  byId("scatter-figure").hidden = !points.length;
+  if (points.length) drawScatter(first, second, points, method);
+  await showTable(first, second, listed);
+  return `${count(listed.length, "function")} of ${whole(compared.length)}`;
+}
+
+function rowOfComparison(first, second, row, all, method) {
+  const latency = latencyOf(all[first.number], all[second.number], row, method);
+  return { id: row, latency, changes: changesOf(first, second, row, latency) };
+}
+
+function changesOf(first, second, row, latency) {
+  const [before, after] = [first, second].map((target) => statusOf(target, row));
+  const ran = (status) => ["pass", "partial", "complete"].includes(status);
+  const found = [];
+  if (ran(before) && !ran(after)) found.push("only on the first");
+  else if (ran(after) && !ran(before)) found.push("only on the second");
+  else if (ran(before)) {
+    if (before === "pass" && after !== "pass") found.push("newly failing");
+    else if (after === "pass" && before !== "pass") found.push("newly passing");
+    else if (before === "partial" && after === "complete") found.push("fails more");
+    else if (before === "complete" && after === "partial") found.push("fails less");
+    if (before !== "pass" && after !== "pass" && first.categories[row] !== second.categories[row]) found.push("another category");
+    const place = (target) => marksOf(target, row).filter((mark) => mark === "host" || mark === "mixed").join();
+    if (place(first) !== place(second)) found.push("another place");
+  }
+  if (latency?.ratio >= study.intolerable) found.push("intolerably slower");
+  return found.length ? found : ["no change"];
+}
+
+function showSummary(first, second, method) {
+  const ratios = compared.filter((entry) => entry.latency).map((entry) => entry.latency.ratio);
+  const said = byId("compare-summary");
+  if (!ratios.length) {
+    const reason = first.framework === second.framework ? "No test was timed on both." : "They are of different frameworks and have no function in common.";
+    said.textContent = reason;
+    return;
+  }
+  const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
+  const slow = ratios.filter((ratio) => ratio >= study.intolerable).length;
+  const slower = ratios.filter((ratio) => ratio > 1).length;
+  const percent = (part) => `${((100 * part) / ratios.length).toFixed(1)} %`;
+  said.replaceChildren(
+    el("b", {}, `×${significant(mean)}`), ` is the geometric mean of second over first for the ${count(ratios.length, "function")} timed on both. `,
+    el("b", {}, percent(slower)), " are slower on the second, ",
+    el("b", {}, percent(slow)), ` at least ${study.intolerable} times. `,
+    el("span", { class: "soft" }, METHODS[method][1], "."),
+  );
+}
+
+function showChips() {
+  for (const button of byId("changes").children) {
+    const name = button.dataset.change;
+    const number = compared.filter((entry) => entry.changes.includes(name)).length;
+    button.textContent = `${name} ${whole(number)}`;
+    button.hidden = !number && !state.changes.includes(name);
+    button.setAttribute("aria-pressed", String(state.changes.includes(name)));
+  }
+}
+
+function drawScatter(first, second, points, method) {
+  const caption = byId("scatter-caption");
+  const usual = `Each point is a function. Solid line: as fast on both; dashed: ${study.intolerable} times slower on the second.`;
+  caption.textContent = usual;
+  const titles = [first, second].map((target) => `${shown(target.name)}, ${METHODS[method][0]}`);
+  const hover = (point) => {
+    caption.textContent = point ? `${shown(titleOf(point.row))}: ${duration(point.x)} and ${duration(point.y)}, ×${significant(point.y / point.x)}` : usual;
+  };
+  plotScatter(byId("scatter"), points, titles, study.intolerable, hover, (point) => openDetail(second, point.row, () => byId("main").focus()));
+}
+
+async function showTable(first, second, listed) {
+  if (comparison) {
+    await comparison.replaceData(listed);
+    return;
+  }
+  const side = (which) => ({
+    field: which, title: "", width: 130, cssClass: "cell",
+    titleFormatter: () => headerButton(which === "first" ? "First" : "Second"),
+    formatter: (cell) => targetCell(cell, comparedTargets()[which === "first" ? 0 : 1], cell.getData().id),
+    sorter: (a, b, one, other, column, dir) => compareCells(comparedTargets()[which === "first" ? 0 : 1], one.getData().id, other.getData().id, dir),
+  });
+  const figure = (field, title, value, format) => ({
+    field, title: "", width: 104, hozAlign: "right",
+    titleFormatter: () => headerButton(title),
+    formatter: (cell) => cellNode(cell, format(value(cell.getData())), format(value(cell.getData()))),
+    sorter: (a, b, one, other, column, dir) => compareNumbers(value(one.getData()), value(other.getData()), dir),
+  });
+  comparison = makeGrid(
+    byId("comparison"),
+    {
+      data: listed,
+      rowHeight: 34,
+      placeholder: "No function fits.",
+      columns: [
+        nameColumn(220), side("first"), side("second"),
+        figure("ratio", "Ratio", (data) => data.latency?.ratio, (value) => (value === undefined ? NOTHING : `×${significant(value)}`)),
+        figure("first_ms", "First ms", (data) => data.latency?.first, inMs),
+        figure("second_ms", "Second ms", (data) => data.latency?.second, inMs),
+        figure("tests", "Tests", (data) => data.latency?.tests, (value) => value ?? NOTHING),
+        {
+          field: "changes", title: "", width: 240,
+          titleFormatter: () => headerButton("Change"),
+          formatter: (cell) => cellNode(cell, cell.getData().changes.join(", "), cell.getData().changes.join(", ")),
+          sorter: (a, b) => compareText(a.join(), b.join()),
+        },
+      ],
+    },
+    (data, field, back) => openDetail(comparedTargets()[field === "first" ? 0 : 1], data.id, back),
+  );
+  await new Promise((done) => comparison.on("tableBuilt", done));
+}

@@ -1,0 +1,81 @@
+// Puts the page together, and shows again what a choice changes.
+
+const ELSEWHERE = new Set(["function", "of", "target"]);
+
+async function show(changed) {
+  const has = (...keys) => !changed || keys.some((key) => changed.has(key));
+  for (const view of ["matrix", "compare", "about"]) byId(`view-${view}`).hidden = state.view !== view;
+  for (const button of document.querySelectorAll("nav button")) {
+    if (button.dataset.view === state.view) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
+  document.body.dataset.view = state.view;
+  const others = changed ? [...changed].filter((key) => !ELSEWHERE.has(key)) : ["all"];
+  if (others.length) {
+    showFilters();
+    const told = state.view === "matrix" ? showMatrix(changed) : state.view === "compare" ? await showCompare() : "";
+    byId("count").textContent = told;
+  }
+  if (has(...ELSEWHERE)) await showDetail();
+}
+
+const showSafely = (changed) => show(changed).catch(problem);
+
+function showAbout() {
+  const started = study.runs.map((run) => run.started_at).sort();
+  const results = study.targets.reduce((sum, target) => sum + target.tests.reduce((all, one) => all + one, 0), 0);
+  const between = started.length ? `, ${[...new Set([started[0], started.at(-1)].map((time) => time.slice(0, 10)))].join(" to ")}` : "";
+  byId("summary").textContent =
+    `${count(study.size, "function")} on ${count(study.targets.length, "target")}, ${count(results, "test")}, ${count(study.runs.length, "run file")}${between}`;
+  const notes = [
+    "Status: a function passes if every test that ran passed in every run, fails completely if none did, and else partially. none: nothing could be run; such functions do not count in percentages, nor do successors, which are tried where a version lacks a function.",
+    "Cold times are as published: the mean of all first calls, waiting included, over all runs of the passing tests. Steady times are robust: medians after the warm-up.",
+    study.strict_placement ? "Strict placement: a test that passed, but not wholly on the device, counts as failed." : "",
+    study.classified ? "Categories were derived anew by portbench classify." : "Categories are those of the runners.",
+    study.most_samples < 200 ? `Of each test and protocol the page carries ${study.most_samples} samples at most; the study's tables have all.` : "",
+    "Keys: Tab to the grid, arrows, Page Up and Down, Home and End to walk, Enter to open a cell, Escape to close it.",
+  ];
+  const rows = study.runs.map((run) =>
+    el("tr", {}, [`${run.framework}-${run.version}-${run.device}`, run.machine, run.sync, run.manifest, run.protocol, run.started_at, run.run_id].map((text) => el("td", {}, shown(text)))),
+  );
+  byId("about").append(
+    el("h2", {}, "How to read it"), ...notes.filter(Boolean).map((note) => el("p", {}, note)),
+    el("h2", {}, "Targets"),
+    ...study.targets.map((target) => el("details", {}, el("summary", {}, shown(targetTitle(target) + (target.model ? `: ${target.model}` : ""))),
+      el("dl", {}, target.environment.filter(([, text]) => text).flatMap(([word, text]) => [el("dt", {}, word), el("dd", {}, shown(text))])))),
+    el("h2", {}, "Run files"),
+    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ["target", "machine", "sync", "manifest", "protocol", "started", "run"].map((title) => el("th", { scope: "col" }, title)))), el("tbody", {}, rows))),
+  );
+}
+
+function problem(error) {
+  const said = byId("problem");
+  said.hidden = false;
+  said.textContent = `The page cannot show this: ${error.message ?? error}. It needs a browser of 2023 or later.`;
+  console.error(error);
+}
+
+async function start() {
+  await readStudy();
+  showAbout();
+  makeFilters();
+  makeCompare();
+  for (const button of document.querySelectorAll("nav button")) button.addEventListener("click", () => choose({ view: button.dataset.view }, true));
+  document.querySelector('[data-view="compare"]').hidden = study.targets.length < 2;
+  byId("download").addEventListener("click", download);
+  byId("skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !byId("detail").hidden) closeDetail();
+  });
+  addEventListener("hashchange", readAddress);
+  readAddress();
+  byId("view-matrix").hidden = false;
+  document.body.dataset.view = "matrix";
+  await makeMatrix();
+  onChange(showSafely);
+  await show(null);
+  performance.mark("portbench-shown");
+  document.body.dataset.ready = "true";
+}
+
+start().catch(problem);

@@ -1,0 +1,77 @@
+// The study, unpacked from this file: arrays by target and row. See portbench/page_data.py for what each part holds.
+
+let study;
+
+/** A packed part: base64 of gzip of JSON. */
+async function unpack(id) {
+  const text = byId(id).textContent.trim();
+  const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
+
+async function readStudy() {
+  study = await unpack("data-index");
+  const rows = study.rows.function.length;
+  study.size = rows;
+  study.lower = study.rows.function.map((name) => name.toLowerCase());
+  study.hasMachines = new Set(study.targets.map((target) => target.machine)).size > 1;
+  study.targets.forEach((target, number) => {
+    const columns = study.cells[number];
+    target.number = number;
+    target.key = `${target.name}@${target.machine}${target.sync === "complete" ? "" : `/${target.sync}`}`;
+    target.status = new Int8Array(rows).fill(-1);
+    target.categories = new Uint16Array(rows);
+    target.marks = new Uint8Array(rows);
+    for (const name of ["passed", "ran", "tests"]) target[name] = new Uint32Array(rows);
+    for (const name of ["cold_ns", "steady_ns"]) target[name] = new Float64Array(rows).fill(NaN);
+    columns.row.forEach((row, place) => {
+      for (const name of ["status", "categories", "marks", "passed", "ran", "tests"]) target[name][row] = columns[name][place];
+      for (const name of ["cold_ns", "steady_ns"]) target[name][row] = columns[name][place] ?? NaN;
+    });
+    target.isFrameworkOf = (row) => study.rows.framework[row] === target.framework;
+  });
+  delete study.cells;
+}
+
+/** The name of a status; "absent" where the manifest lists the function and nothing ran, null of another framework. */
+function statusOf(target, row) {
+  const number = target.status[row];
+  if (number >= 0) return study.statuses[number];
+  return target.isFrameworkOf(row) && !study.rows.successor_of[row] ? "absent" : null;
+}
+
+const named = (bits, names) => names.filter((_, place) => bits & (1 << place));
+const categoriesOf = (target, row) => named(target.categories[row], study.categories);
+const marksOf = (target, row) => named(target.marks[row], study.marks);
+
+function titleOf(row) {
+  const former = study.rows.successor_of[row];
+  return former ? `${study.rows.function[row]} (in place of ${former})` : study.rows.function[row];
+}
+
+/** A target in words. */
+function targetTitle(target) {
+  const clock = target.sync === "complete" ? "" : ", the study's synchronisation";
+  return `${target.name} on ${target.machine}${clock}`;
+}
+
+const targetOf = (key) => study.targets.find((target) => target.key === key);
+
+function rowOf(name, former) {
+  return study.rows.function.findIndex((found, row) => found === name && study.rows.successor_of[row] === former);
+}
+
+const blocks = new Map();
+
+/** The tests of a function on a target, each with ``said`` for its results; an empty list where there are none. */
+async function testsOf(target, row) {
+  const place = study.blocks.findLastIndex((first) => first <= row);
+  if (place < 0) return [];
+  if (!blocks.has(place)) blocks.set(place, unpack(`data-block-${place}`));
+  const { said, cells } = await blocks.get(place);
+  return (cells[row]?.[target.number] ?? []).map((test) => ({
+    ...test,
+    results: test.results.map(([run, pass, outcome, number]) => ({ run: study.runs[run], pass, outcome, said: said[number] })),
+  }));
+}

@@ -1,0 +1,101 @@
+-- What the page shows, in columns that fit its arrays. On the views of analysis.sql and second_opinions.sql, and on
+-- listed_functions; page_targets numbers the targets. Variable: most_samples (how many raw samples of a test and protocol are carried at most).
+
+-- One row for each function, also for those that a manifest lists and of which nothing ran. Strata are those of the
+-- manifests; where these contradict each other, the one that names the most uses.
+CREATE TEMP TABLE page_rows AS
+WITH strata AS (
+    SELECT
+        framework, function,
+        max(decile) AS decile, max(uses) AS uses, bool_or(top20) AS top20, max(listed_as) AS listed_as
+    FROM listed_functions
+    GROUP BY ALL
+),
+named AS (
+    SELECT DISTINCT framework, function, successor_of FROM told
+    UNION
+    SELECT framework, function, '' FROM strata
+)
+SELECT
+    row_number() OVER (ORDER BY named.framework, named.function, successor_of) - 1 AS row,
+    named.framework, named.function, successor_of, decile, uses, top20, listed_as
+FROM named
+LEFT JOIN strata ON strata.framework = named.framework AND strata.function = coalesce(nullif(successor_of, ''), named.function);
+
+-- The reasons why a cell is not plainly green, as bits; the order of categories and marks is that of portbench.page_data.
+CREATE TEMP TABLE page_cells AS
+WITH seen AS (
+    SELECT
+        framework, version, device, machine, sync, function, successor_of,
+        list(DISTINCT category) FILTER (category IS NOT NULL) AS categories,
+        coalesce(bool_or(outcome = 'passed' AND placement = 'host'), false) AS host,
+        coalesce(bool_or(outcome = 'passed' AND placement = 'mixed'), false) AS mixed,
+        coalesce(bool_or(numbers = 'wrong'), false) AS wrong,
+        coalesce(bool_or(contaminated IS NOT NULL), false) AS contaminated,
+        coalesce(bool_or(NOT proof.passed), false) AS unproven
+    FROM told
+    GROUP BY ALL
+)
+SELECT
+    target, row, functions.status, passed, passed + failed + flaky AS ran, passed + failed + flaky + skipped AS tests,
+    coalesce(categories, []) AS categories,
+    list_filter(
+        [
+            CASE WHEN device <> 'cpu' AND host THEN 'host' END,
+            CASE WHEN device <> 'cpu' AND mixed THEN 'mixed' END,
+            CASE WHEN wrong THEN 'wrong' END,
+            CASE WHEN flaky > 0 THEN 'flaky' END,
+            CASE WHEN contaminated THEN 'contaminated' END,
+            CASE WHEN unproven THEN 'unproven' END
+        ],
+        mark -> mark IS NOT NULL
+    ) AS marks,
+    cold_mean_ns, steady_median_ns
+FROM functions
+JOIN seen USING (framework, version, device, machine, sync, function, successor_of)
+JOIN page_targets USING (framework, version, device, machine, sync)
+JOIN page_rows USING (framework, function, successor_of);
+
+-- What latencies of two targets are compared by: as published, all first calls of a test; robust, the median of its steady
+-- samples. Of tests that passed in every run, as in analysis.sql.
+CREATE TEMP VIEW page_times AS
+WITH of_test AS (
+    SELECT
+        framework, version, device, machine, sync, function, successor_of, test,
+        sum(call_ns::HUGEINT + wait_ns) FILTER (protocol = 'cold') AS cold_sum_ns,
+        count(*) FILTER (protocol = 'cold') AS cold_samples,
+        median(block_ns / calls_per_block) FILTER (protocol = 'steady') AS steady_ns
+    FROM measured
+    JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
+    WHERE verdict = 'passed' AND protocol IN ('cold', 'steady')
+    GROUP BY ALL
+)
+SELECT
+    target, row, dense_rank() OVER (PARTITION BY row ORDER BY test) - 1 AS test,
+    cold_sum_ns::DOUBLE AS cold_sum_ns, cold_samples, steady_ns
+FROM of_test
+JOIN page_targets USING (framework, version, device, machine, sync)
+JOIN page_rows USING (framework, function, successor_of);
+
+CREATE TEMP VIEW page_samples AS
+SELECT
+    framework, version, device, machine, sync, function, successor_of, test,
+    list(call_ns + wait_ns ORDER BY run_id, run, call, sample) FILTER (protocol = 'cold') AS cold_ns,
+    list(block_ns / calls_per_block ORDER BY run_id, run, call, sample) FILTER (protocol = 'steady') AS steady_ns,
+    bool_and(stable) FILTER (protocol = 'steady') AS stable
+FROM measured
+WHERE protocol IN ('cold', 'steady')
+GROUP BY ALL;
+
+-- Test by test and run by run, with every fact; the samples of a test stand with each of its runs.
+CREATE TEMP VIEW page_details AS
+SELECT
+    target, row, told.* EXCLUDE (misplaced), verdict, misplaced,
+    len(cold_ns) AS cold_samples, cold_ns[:getvariable('most_samples')] AS cold_ns,
+    len(page_samples.steady_ns) AS steady_samples, page_samples.steady_ns[:getvariable('most_samples')] AS steady_ns,
+    page_samples.stable AS stable
+FROM told
+JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
+JOIN page_targets USING (framework, version, device, machine, sync)
+JOIN page_rows USING (framework, function, successor_of)
+LEFT JOIN page_samples USING (framework, version, device, machine, sync, function, successor_of, test);

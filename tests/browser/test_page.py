@@ -1,0 +1,454 @@
+"""The page of a study in a browser: filter, sort, detail, compare, download, keyboard; and what it must withstand."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.studies import HOSTILE, HOSTILE_NAMES
+
+Look = Callable[..., Any]
+Keep = Callable[[Any, str], None]
+
+TPU = "torch-2.9.0-tpu"
+FAILS = [f"torch.fails.{name}" for name in ("memory", "not_implemented", "other", "precision", "type")]
+
+
+def names(page: Any, grid: str = "matrix") -> list[str]:
+    """The functions that are shown, from the top."""
+    return page.locator(f"#{grid} .tabulator-row .name").all_inner_texts()
+
+
+def cell(page: Any, function: str, target: str = TPU) -> Any:
+    return page.locator(f'#matrix [aria-label^="{function} on {target}:"]')
+
+
+def tick(page: Any, kind: str, *values: str) -> None:
+    page.click(f'[data-kind="{kind}"] > summary')
+    for value in values:
+        page.click(f'[data-kind="{kind}"] input[value="{value}"]')
+    page.keyboard.press("Escape")
+
+
+def downloaded(page: Any, path: Path) -> list[dict[str, str]]:
+    with page.expect_download() as download:
+        page.click("#download")
+    download.value.save_as(path)
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_each_status_and_mark_has_its_sign(small: Path, look: Look, screenshot: Keep) -> None:
+    page = look(small)
+    screenshot(page, "matrix-light")
+    said = {
+        "torch.fails.type": "complete, 0 of 1 test passed (type)",
+        "torch.fails.not_implemented": "complete, 0 of 1 test passed (not implemented)",
+        "torch.fails.memory": "complete, 0 of 1 test passed (memory)",
+        "torch.fails.precision": "complete, 0 of 1 test passed (precision)",
+        "torch.fails.other": "complete, 0 of 1 test passed (other)",
+        "torch.dies": "complete, 0 of 1 test passed (crash)",
+        "torch.hangs": "complete, 0 of 1 test passed (timeout)",
+        "torch.gone": "none (unavailable)",
+        "torch.flaky": "partial, 0 of 1 test passed (crash, flaky)",
+        "torch.partly": "partial, 1 of 2 tests passed (memory)",
+        "torch.mixed_up": "pass, 1 of 1 test passed (partly on the host)",
+        "torch.on_host": "pass, 1 of 1 test passed (on the host)",
+        "torch.again": "pass, 1 of 1 test passed (failed after others)",
+        "torch.dot": "not run",
+    }
+    for function, words in said.items():
+        assert cell(page, function).get_attribute("aria-label") == f"{function} on {TPU}: {words}"
+    page.fill("#text", "wrong")
+    assert cell(page, "torch.wrong").get_attribute("aria-label").endswith("(other, wrong values)")
+    assert cell(page, "torch.wrong").inner_text() == "◐other≠"
+
+
+def test_filters_are_kept_in_the_address(small: Path, look: Look) -> None:
+    page = look(small)
+    assert len(names(page)) > 10
+    page.fill("#text", "FAILS torch")
+    assert names(page) == [
+        f"torch.fails.{name}" for name in ("memory", "not_implemented", "other", "precision", "type")
+    ]
+    tick(page, "category", "type", "memory")
+    assert names(page) == ["torch.fails.memory", "torch.fails.type"]
+    again = look(small, page.evaluate("location.hash"))
+    assert names(again) == ["torch.fails.memory", "torch.fails.type"]
+    assert again.input_value("#text") == "FAILS torch"
+    again.click("#reset")
+    assert len(names(again)) > 10
+    assert again.evaluate("location.hash") == ""
+
+
+def test_filters_of_targets_hide_columns_and_rows(small: Path, look: Look) -> None:
+    page = look(small)
+    tick(page, "framework", "jax")
+    assert names(page) == ["jax.numpy.sort"]
+    assert page.locator("#matrix .tabulator-col:visible .sort b").all_inner_texts() == ["Function", "cpu"]
+    tick(page, "framework", "jax", "torch")
+    tick(page, "device", "gpu")
+    tick(page, "status", "complete")
+    # Fails on the TPU too, but that is not shown.
+    assert names(page) == ["torch.dies"]
+
+
+def test_marks_filter(small: Path, look: Look) -> None:
+    page = look(small)
+    tick(page, "marks", "host", "mixed")
+    assert names(page) == ["torch.mixed_up", "torch.on_host"]
+    page.fill("#text", "nothing of this name")
+    assert names(page) == []
+    assert "No function fits" in page.inner_text("#matrix")
+
+
+def test_sorting_by_a_target(small: Path, look: Look) -> None:
+    page = look(small)
+    tpu = page.locator("#matrix .sort", has_text="tpu")
+    tpu.click()
+    worst = names(page)[:7]
+    assert set(worst) == {
+        f"torch.{name}"
+        for name in (
+            "dies",
+            "hangs",
+            *(f"fails.{c}" for c in ("memory", "not_implemented", "other", "precision", "type")),
+        )
+    }
+    page.select_option("#show", "cold")
+    tpu.click()
+    assert names(page)[0] == "torch.works_23"
+    again = look(small, page.evaluate("location.hash"))
+    assert names(again)[0] == "torch.works_23"
+    assert again.locator("#matrix .tabulator-col[aria-sort=descending]").count() == 1
+
+
+def test_one_click_leads_to_the_cause(small: Path, look: Look, screenshot: Keep) -> None:
+    page = look(small)
+    cell(page, "torch.fails.memory").click()
+    detail = page.locator("#detail")
+    detail.locator(".evidence").wait_for()
+    screenshot(page, "detail-light")
+    said = detail.inner_text()
+    for part in (
+        "failed in runs 1, 2, 3",
+        "CUDA out of memory. Tried to allocate 2.00 GiB",
+        "runners/torch/failure_rules.json, rule 1: ",
+        "fingerprint ",
+        "on the CPU\npassed",
+        "portbench run torch-2.9.0-tpu --manifest",
+    ):
+        assert part in said
+    detail.locator("summary", has_text="3 lines").click()
+    assert 'File "call.py", line 8' in detail.inner_text()
+    detail.locator("summary", has_text="Environment").click()
+    assert "AMD EPYC 7B13" in detail.inner_text()
+    page.keyboard.press("Escape")
+    assert detail.is_hidden()
+    expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile(f"^torch.fails.memory on {TPU}"))
+
+
+def test_the_detail_of_a_flaky_test_and_of_one_that_ran_again(small: Path, look: Look) -> None:
+    page = look(small)
+    cell(page, "torch.flaky").click()
+    page.wait_for_selector(".evidence")
+    said = page.inner_text("#detail")
+    assert "crashed in run 3" in said and "passed in runs 1, 2" in said
+    page.keyboard.press("Escape")
+    cell(page, "torch.again").click()
+    page.wait_for_selector(".evidence")
+    assert "crashed: ended by SIGSEGV, in a process that other tests had used" in page.inner_text("#detail")
+
+
+def test_samples_are_plotted(small: Path, look: Look, screenshot: Keep) -> None:
+    page = look(small, f"#function=torch.works_3&target={TPU}@tpu-vm", color_scheme="dark")
+    page.wait_for_selector(".samples canvas")
+    assert "3 cold samples, 36 steady" in page.inner_text("#detail")
+    screenshot(page, "samples-dark")
+    # Something is drawn in the colours of both kinds.
+    drawn = page.evaluate(
+        """() => {
+          const canvas = document.querySelector(".samples canvas");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const near = (...wanted) => {
+            let found = 0;
+            for (let i = 0; i < data.length; i += 4)
+              if (data[i + 3] > 200 && wanted.every((value, at) => Math.abs(data[i + at] - value) < 5)) found += 1;
+            return found;
+          };
+          return [near(0x56, 0xb4, 0xe9), near(0xe6, 0x9f, 0x00)];
+        }"""
+    )
+    assert all(pixels > 20 for pixels in drawn)
+
+
+def test_comparison_of_two_targets(small: Path, look: Look, screenshot: Keep, tmp_path: Path) -> None:
+    page = look(small)
+    page.click('nav [data-view="compare"]')
+    page.select_option("#first", label="torch-2.9.0-gpu on gpu-box")
+    page.select_option("#second", label="torch-2.9.0-tpu on tpu-vm")
+    page.wait_for_selector("#comparison .tabulator-row")
+    page.wait_for_selector("#scatter canvas")
+    screenshot(page, "compare-light")
+    assert "24 functions timed on both" in page.inner_text("#compare-summary")
+    page.click('[data-change="newly failing"]')
+    expect(page.locator("#comparison .tabulator-row")).to_have_count(5)
+    assert names(page, "comparison") == [
+        f"torch.fails.{name}" for name in ("memory", "not_implemented", "other", "precision", "type")
+    ]
+    page.click('[data-change="newly failing"]')
+    page.click('[data-change="intolerably slower"]')
+    expect(page.locator("#comparison .tabulator-row")).to_have_count(10)
+    rows = downloaded(page, tmp_path / "comparison.csv")
+    assert len(rows) == 10
+    # Means of first calls over three runs: 0.5 * 1.4^23 against 1 + 23 / 4, of 9 ms each and 0.2 ms of wait.
+    runs = [1 + run / 10 for run in (1, 2, 3)]
+    first, second = (sum(int(ms * 9e6 * run) + 200_000 for run in runs) / 3 for ms in (1 + 23 / 4, 0.5 * 1.4**23))
+    slowest = max(rows, key=lambda row: float(row["ratio"]))
+    assert slowest["function"] == "torch.works_23"
+    assert float(slowest["first_ns"]) == pytest.approx(first, rel=1e-6)
+    assert float(slowest["ratio"]) == pytest.approx(second / first, rel=1e-6)
+    page.select_option("#method", "robust")
+    expect(page.locator("#compare-summary")).to_contain_text("robust: median")
+    robust = max(downloaded(page, tmp_path / "robust.csv"), key=lambda row: float(row["ratio"]))
+    assert float(robust["ratio"]) == pytest.approx(0.5 * 1.4**23 / (1 + 23 / 4), rel=1e-4)
+
+
+def test_a_point_of_the_scatter_tells_its_function(small: Path, look: Look) -> None:
+    page = look(small, f"#view=compare&first=torch-2.9.0-gpu@gpu-box&second={TPU}@tpu-vm&text=works_23")
+    over = page.locator("#scatter .u-over").bounding_box()
+    # One point alone, somewhere: walk over the plot until it is met.
+    for x in range(4, int(over["width"]), 12):
+        for y in range(4, int(over["height"]), 12):
+            page.mouse.move(over["x"] + x, over["y"] + y)
+            if "torch.works_23" in page.inner_text("#scatter-caption"):
+                page.mouse.click(over["x"] + x, over["y"] + y)
+                page.wait_for_selector(".evidence")
+                assert "torch.works_23" in page.inner_text("#detail-title")
+                return
+    raise AssertionError("no place of the plot tells of the function")
+
+
+def test_targets_of_two_frameworks_have_nothing_in_common(small: Path, look: Look) -> None:
+    page = look(small, f"#view=compare&first=jax-0.4.13-cpu@box&second={TPU}@tpu-vm")
+    assert "different frameworks" in page.inner_text("#compare-summary")
+    assert page.locator("#scatter-figure").is_hidden()
+
+
+def test_download_of_what_is_shown(small: Path, look: Look, tmp_path: Path) -> None:
+    page = look(small)
+    page.fill("#text", "torch.partly")
+    tick(page, "device", "tpu")
+    (row,) = downloaded(page, tmp_path / "functions.csv")
+    expected = {
+        "function": "torch.partly",
+        "device": "tpu",
+        "machine": "tpu-vm",
+        "status": "partial",
+        "tests_passed": "1",
+        "tests_ran": "2",
+    }
+    assert {name: row[name] for name in expected} == expected
+    assert (row["categories"], row["marks"]) == ("memory", "")
+    assert float(row["cold_mean_ns"]) == 1_500_000
+
+
+def test_the_keyboard_does_it_all(small: Path, look: Look, screenshot: Keep) -> None:
+    page = look(small)
+    focused = page.locator(":focus")
+    page.focus("#download")
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if focused.evaluate("(element) => element.classList.contains('tabulator-cell')"):
+            break
+    expect(focused).to_have_attribute("aria-label", "jax.numpy.sort")
+    for key in ("ArrowDown", "ArrowDown", "End"):
+        page.keyboard.press(key)
+    expect(focused).to_have_attribute("aria-label", re.compile(f"^torch.dies on {TPU}"))
+    page.keyboard.press("ArrowLeft")
+    expect(focused).to_have_attribute("aria-label", re.compile("^torch.dies on torch-2.9.0-gpu"))
+    page.keyboard.press("Control+End")
+    expect(focused).to_have_attribute("aria-label", re.compile(f"^torch.wrong on {TPU}"))
+    expect(focused).to_be_in_viewport()
+    expect(focused).to_have_css("outline-style", "solid")
+    screenshot(page, "keyboard")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".evidence")
+    expect(focused).to_have_text("torch.wrong")
+    page.keyboard.press("Escape")
+    expect(focused).to_have_attribute("aria-label", re.compile(f"^torch.wrong on {TPU}"))
+    page.locator("#matrix .sort", has_text="tpu").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#matrix .tabulator-col[aria-sort=ascending]")).to_contain_text("tpu")
+
+
+def test_back_leads_out_of_the_detail(small: Path, look: Look) -> None:
+    page = look(small)
+    cell(page, "torch.dies").click()
+    page.wait_for_selector(".evidence")
+    page.go_back()
+    page.wait_for_selector("#detail", state="hidden")
+    page.go_forward()
+    page.wait_for_selector(".evidence")
+    assert "torch.dies" in page.inner_text("#detail-title")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_no_more_than_its_width(small: Path, look: Look, screenshot: Keep, scheme: str) -> None:
+    page = look(small, width=390, height=844, color_scheme=scheme, has_touch=True, is_mobile=True)
+    screenshot(page, f"phone-{scheme}")
+    for view in ("matrix", "compare", "about"):
+        page.click(f'nav [data-view="{view}"]')
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.click('nav [data-view="matrix"]')
+    page.locator("#matrix .tabulator-row .name", has_text="torch.dies").tap()
+    page.wait_for_selector(".evidence")
+    box = page.locator("#detail").bounding_box()
+    assert (box["x"], box["width"]) == (0, 390)
+    screenshot(page, f"phone-detail-{scheme}")
+    page.click("#detail .close")
+    assert page.locator("#detail").is_hidden()
+    page.click("#more")
+    assert page.locator("#filters").is_visible()
+
+
+def test_dark_mode(small: Path, look: Look, screenshot: Keep) -> None:
+    page = look(small, color_scheme="dark")
+    screenshot(page, "matrix-dark")
+    page.click('nav [data-view="compare"]')
+    page.wait_for_selector("#scatter canvas")
+    screenshot(page, "compare-dark")
+    channels = page.evaluate("getComputedStyle(document.querySelector('#comparison .tabulator-row')).backgroundColor")
+    assert all(int(number) < 64 for number in channels.removeprefix("rgb(").removesuffix(")").split(","))
+
+
+def test_where_nothing_ran_the_page_says_so(nothing: Path, look: Look, screenshot: Keep) -> None:
+    page = look(nothing)
+    screenshot(page, "nothing-ran")
+    assert names(page) == ["torch.cat", "torch.dot"]
+    assert "nothing ran" in page.inner_text("#matrix .tabulator-header")
+    page.locator("#matrix .tabulator-row .cell").first.click()
+    page.wait_for_selector(".evidence")
+    assert "torch.cat is not in this version" in page.inner_text("#detail")
+
+
+def test_hostile_text_stays_text(hostile: Path, look: Look, screenshot: Keep, tmp_path: Path) -> None:
+    page = look(hostile)
+    screenshot(page, "hostile")
+    first = page.locator("#matrix .tabulator-row .name", has_text="torch.</script>")
+    assert first.inner_text() == HOSTILE_NAMES[0]
+    for row in range(5):
+        page.locator("#matrix .tabulator-row .name").nth(row).click()
+        page.wait_for_selector(".evidence")
+        page.evaluate("document.querySelectorAll('#detail details').forEach((one) => { one.open = true; })")
+        page.keyboard.press("Escape")
+    page.click('nav [data-view="about"]')
+    assert page.title() == "portbench: portability of functions"
+    assert page.locator("img").count() == 0
+    assert page.locator("script:not([id])").count() == 3
+    assert "\x1b" not in page.inner_text("body") and "\u202e" not in page.inner_text("body")
+    page.click('nav [data-view="matrix"]')
+    rows = downloaded(page, tmp_path / "hostile.csv")
+    assert {row["function"] for row in rows} == {f"'{name}" if name[0] == "=" else name for name in HOSTILE_NAMES}
+
+
+def test_the_command_is_one_for_a_shell(hostile: Path, look: Look) -> None:
+    page = look(hostile)
+    page.locator("#matrix .tabulator-row .name", has_text="torch.</script>").click()
+    page.wait_for_selector(".evidence")
+    words = shlex.split(page.inner_text("#detail .command"))
+    assert words[words.index("--function") + 1] == HOSTILE_NAMES[0]
+    assert words[words.index("--test") + 1] == "rows[dtype=complex64]"
+
+
+def test_the_policy_forbids_every_connection_and_foreign_script(small: Path, look: Look) -> None:
+    page = look(small, is_attacked=True)
+    refused = page.evaluate(
+        """async () => {
+          const told = [];
+          addEventListener("securitypolicyviolation", (event) => told.push(event.effectiveDirective));
+          const image = new Image();
+          image.src = "https://example.invalid/x.png";
+          const script = document.createElement("script");
+          script.textContent = "window.ran = true";
+          document.body.append(image, script);
+          await fetch("https://example.invalid/").catch(() => {});
+          while (told.length < 3) await new Promise((done) => requestAnimationFrame(done));
+          return told.sort();
+        }"""
+    )
+    assert refused == ["connect-src", "img-src", "script-src-elem"]
+    assert page.evaluate("window.ran") is None
+
+
+def test_an_address_that_nobody_made_does_no_harm(small: Path, look: Look) -> None:
+    page = look(
+        small, "#view=nowhere&show=what&sort=x:asc&status=no&first=a&second=b&function=none&target=none&decile=99"
+    )
+    assert names(page) == []
+    page.click("#reset")
+    assert len(names(page)) > 10
+
+
+def test_six_thousand_functions_on_twenty_targets(large: Path, look: Look, screenshot: Keep) -> None:
+    page = look(large)
+    screenshot(page, "large")
+    marks = page.evaluate(
+        "['first-contentful-paint', 'portbench-shown'].map((name) => performance.getEntriesByName(name)[0].startTime)"
+    )
+    assert page.inner_text("#count") == "6,000 of 6,000 functions, 20 of 20 targets"
+    figures = {"first paint": marks[0], "all shown": marks[1]}
+    clock = page.context.new_cdp_session(page)
+    clock.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def cpu_ms() -> float:
+        metrics = clock.send("Performance.getMetrics")["metrics"]
+        return 1000 * next(float(metric["value"]) for metric in metrics if metric["name"] == "ThreadTime")
+
+    # To the end of the layout, which is when it can be painted.
+    timed = "(() => {{ const t = performance.now(); {}; document.body.offsetHeight; return performance.now() - t; }})()"
+    text = "const box = document.getElementById('text'); box.value = '{}'; box.dispatchEvent(new Event('input'))"
+    box = "document.querySelector('[data-kind={}] input[value={}]').click()"
+    steps = {
+        "text": text.format("function_12"),
+        "text taken back": text.format(""),
+        "status": box.format("status", "complete"),
+        "status and category": box.format("category", "memory"),
+        "text too": text.format("part7"),
+    }
+    work = {}
+    for name, step in steps.items():
+        before = cpu_ms()
+        figures[f"filter: {name}"] = page.evaluate(timed.format(step))
+        work[name] = cpu_ms() - before
+    shown = names(page)
+    assert 0 < len(shown) < 162
+    assert all("part7." in name for name in shown)
+    page.click("#reset")
+    page.click("nav [data-view=compare]")
+    page.wait_for_selector("#comparison .tabulator-row")
+    screenshot(page, "large-compare")
+    assert page.inner_text("#count") == "6,000 functions of 6,000"
+    page.click("nav [data-view=matrix]")
+    page.locator("#matrix .tabulator-row .cell").nth(1).click()
+    page.wait_for_selector(".evidence")
+    size = large.stat().st_size / 1e6
+    told = ", ".join(f"{name} {ms:.0f} ms" for name, ms in figures.items())
+    print(f"\n6,000 functions x 20 targets, {size:.1f} MB: {told}; of that", file=sys.__stderr__)
+    print("the main thread's own work: ", {name: f"{ms:.0f} ms" for name, ms in work.items()}, file=sys.__stderr__)
+    # Wanted are 2 s and 100 ms. What other processes take away does not count, and a slow machine has five times as long.
+    assert figures["first paint"] < 5 * 2000
+    assert max(work.values()) < 5 * 100
+
+
+def test_hostile_text_is_in_the_study(hostile: Path) -> None:
+    """What the other tests look for stands in no readable form in the file."""
+    assert HOSTILE not in hostile.read_text("utf-8")

@@ -1,0 +1,131 @@
+"""Real frameworks that run out of time or memory, or whose worker is killed: told, and nothing else is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contracts import ROOT, VERSIONS
+
+pytestmark = pytest.mark.frameworks
+
+Run = Callable[..., dict[str, Any]]
+ONES = {"torch": "torch.ones", "tensorflow": "tf.ones", "jax": "jax.numpy.ones"}
+EIGENVALUES = {
+    "torch": "torch.linalg.eigvalsh",
+    "tensorflow": "tf.linalg.eigvalsh",
+    "jax": "jax.numpy.linalg.eigvalsh",
+}
+PRODUCT = {"torch": "torch.matmul", "tensorflow": "tf.linalg.matmul", "jax": "jax.numpy.matmul"}
+FRAMEWORKS = sorted(VERSIONS)
+WORKING = ("call", "wait")
+
+
+def matrix(size: int) -> dict[str, Any]:
+    return {"tensor": {"shape": [size, size], "dtype": "float32", "seed": 1}}
+
+
+def endless_and_after(framework: str) -> list[dict[str, Any]]:
+    """The eigenvalues of 10,000 rows, which take a minute and more on two cores, and a small product after them."""
+    endless = {"id": "endless", "case": "call", "args": [matrix(10_000)], "expect": {"numpy": "linalg.eigvalsh"}}
+    return [{"function": EIGENVALUES[framework], "tests": [endless]}, after(framework)]
+
+
+def after(framework: str) -> dict[str, Any]:
+    small = {"id": "after", "case": "call", "args": [matrix(8), matrix(8)], "expect": {"numpy": "matmul"}}
+    return {"function": PRODUCT[framework], "tests": [small]}
+
+
+def manifest(path: Path, framework: str, functions: list[dict[str, Any]]) -> Path:
+    document = {"schema": "portbench/manifest", "schema_version": 2, "name": "faults", "framework": framework}
+    path.write_text(json.dumps({**document, "functions": functions}), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_what_takes_too_much_memory_is_ended_and_the_rest_goes_on(
+    framework: str, run_manifest: Run, tmp_path: Path
+) -> None:
+    large = {"id": "large", "case": "call", "args": [[2_000_000_000]], "expect": {"numpy": "ones"}}
+    functions = [
+        {"function": ONES[framework], "tests": [large, dict(large, id="small", args=[[8]])]},
+        after(framework),
+    ]
+    path = manifest(tmp_path / "memory.json", framework, functions)
+    document = run_manifest(framework, VERSIONS[framework][1], path, runs=1, protocol="cold", memory="3G")
+    found = {result["test"]: result for result in document["results"]}
+    assert {test: result["outcome"] for test, result in found.items()} == {
+        "large": "crashed",
+        "small": "passed",
+        "after": "passed",
+    }
+    assert (found["large"]["category"], found["large"]["phase"]) == ("memory", "call")
+    assert "more than the limit of 3.22 GB" in found["large"]["reason"]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_kernel_that_does_not_come_back_in_time_is_ended(framework: str, run_manifest: Run, tmp_path: Path) -> None:
+    path = manifest(tmp_path / "time.json", framework, endless_and_after(framework))
+    document = run_manifest(framework, VERSIONS[framework][1], path, runs=1, protocol="cold", timeout=20)
+    endless, small = document["results"]
+    assert (endless["outcome"], endless["category"], endless["phase"] in WORKING) == ("timed_out", "timeout", True)
+    assert small["outcome"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("framework", "number"), zip(FRAMEWORKS, (signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL), strict=True)
+)
+def test_a_worker_that_dies_while_it_computes(
+    framework: str, number: signal.Signals, environment_python: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = manifest(tmp_path / "death.json", framework, endless_and_after(framework))
+    python = environment_python(f"{framework}-{VERSIONS[framework][1]}-cpu")
+    arguments = ["--framework", framework, "--device", "cpu", "--manifest", path, "--out", tmp_path / "out"]
+    arguments += ["--runs", "1", "--protocol", "cold", "--progress", "json"]
+    (tmp_path / "temporary").mkdir()
+    surroundings = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    running = subprocess.Popen(
+        [python, "-m", "runners", *arguments], cwd=ROOT, env=surroundings, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        os.kill(worker_at_work(running), number)
+        said, _ = running.communicate()
+    finally:
+        running.kill()
+        running.wait()
+    assert running.returncode == 0, said[-2000:]
+    (run_file,) = (tmp_path / "out").glob("*.json")
+    deadly, small = json.loads(run_file.read_text("utf-8"))["results"]
+    assert (deadly["outcome"], deadly["category"], deadly["phase"] in WORKING) == ("crashed", "crash", True)
+    assert deadly["exit"]["signal"] == number.name
+    assert small["outcome"] == "passed"
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def worker_at_work(supervisor: subprocess.Popen[str]) -> int:
+    """The process of the worker, once it has used ten seconds of processor time: more than an import takes."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    while supervisor.poll() is None:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for zygote in children(supervisor.pid):
+                for worker in children(zygote):
+                    fields = Path(f"/proc/{worker}/stat").read_text("utf-8").rpartition(")")[2].split()
+                    if (int(fields[11]) + int(fields[12])) / ticks > 10:
+                        return worker
+        os.sched_yield()
+    raise AssertionError("it ended before its worker had done anything")
+
+
+def children(process: int) -> list[int]:
+    return [
+        int(child)
+        for task in Path(f"/proc/{process}/task").iterdir()
+        for child in (task / "children").read_text("utf-8").split()
+    ]
