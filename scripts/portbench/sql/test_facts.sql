@@ -5,11 +5,13 @@ CREATE TEMP TABLE IF NOT EXISTS test_facts AS
 WITH times AS (
     SELECT
         framework, version, device, machine, sync, function, test,
-        count(*) FILTER (protocol = 'cold') AS cold_calls,
-        sum(call_ns::HUGEINT + wait_ns) FILTER (protocol = 'cold') AS cold_ns,
-        median(block_ns / calls_per_block) FILTER (protocol = 'steady') AS steady_median_ns
-    FROM measured
-    WHERE protocol IN ('cold', 'steady') AND successor_of = ''
+        count(cold) AS cold_calls,
+        sum(cold.call_ns::HUGEINT + cold.wait_ns) AS cold_ns,
+        list_median(
+            flatten(list(list_transform(steady.block_ns, lambda ns: ns / steady.calls_per_block)) FILTER (steady IS NOT NULL))
+        ) AS steady_median_ns
+    FROM measured_calls
+    WHERE successor_of = ''
     GROUP BY ALL
 ),
 reasons AS (

@@ -31,10 +31,9 @@ Portbench = Callable[..., Result]
 def study(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The study's JAX runs as a study of ours."""
     folder = tmp_path_factory.mktemp("study_2023")
-    imported = import_raw_timings([RAW], folder / "runs")
+    import_raw_timings([RAW], folder / "runs")
     merge([str(folder / "runs")], folder / "study")
-    documents = [json.loads(path.read_text("utf-8")) for path in imported.files]
-    return opened_study(folder / "study", documents)
+    return opened_study(folder / "study")
 
 
 @pytest.fixture(scope="module")
@@ -140,10 +139,9 @@ def test_the_same_files_give_the_same_run_files(tmp_path: Path) -> None:
 
 def test_newer_hardware_of_the_study_is_told_apart(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
     raw = [write(f"jax/{name}_run1.json", ADD) for name in ("gpu_a100", "gpu_t4", "tpu_v3", "tpu_v2")]
-    imported = import_raw_timings(raw, tmp_path / "runs")
+    import_raw_timings(raw, tmp_path / "runs")
     merge([str(tmp_path / "runs")], tmp_path / "study")
-    documents = [json.loads(path.read_text("utf-8")) for path in imported.files]
-    found = pairs_of_models(opened_study(tmp_path / "study", documents))
+    found = pairs_of_models(opened_study(tmp_path / "study"))
     assert [(first.machine, second.machine) for first, second in found] == [
         ("study-2023-t4", "study-2023-a100"),
         ("study-2023-v2-8", "study-2023-v3-8"),

@@ -37,8 +37,7 @@ ON_HOST = {"verdict": "host", "evidence": [], "host_operations": ["aten::sort"]}
 def shown(runs: Path, strict: bool = False) -> Iterator[tuple[duckdb.DuckDBPyConnection, Document]]:
     """A connection that shows the study of a folder of run files, analysed, and the study's summary."""
     study = merge([str(runs)], runs.parent / "study").study
-    documents = [json.loads(path.read_text("utf-8")) for path in sorted(runs.iterdir())]
-    with opened_study(study.path, documents, strict) as connection:
+    with opened_study(study.path, strict) as connection:
         yield connection, study.summary | {"strict_placement": strict}
 
 
