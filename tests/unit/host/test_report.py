@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -201,7 +202,7 @@ def test_where_nothing_ran_the_report_says_why_and_fails(
 
 def test_a_study_without_tables_is_refused(results: Path, portbench: Command, tmp_path: Path) -> None:
     study = merge([str(results)], tmp_path / "study").study
-    (study.tables / "samples.parquet").unlink()
+    shutil.rmtree(study.tables / "samples")
     assert isinstance(portbench("report", study.path).exception, BadInput)
 
 
