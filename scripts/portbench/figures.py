@@ -18,8 +18,9 @@ from portbench import figures_failures as of_failures
 from portbench import figures_speed as of_speed
 from portbench import figures_times as of_times
 from portbench.errors import StorageFailed
-from portbench.figures_canvas import MOST_PANELS, MOST_ROWS, Drawing, NotDrawn, style
+from portbench.figures_canvas import MOST_PANELS, MOST_ROWS
 from portbench.figures_speed import Pair
+from portbench.figures_style import Drawing, NotDrawn, style
 from portbench.jsonfile import shown
 from portbench.latency import AS_PUBLISHED, ROBUST
 from portbench.markdown_text import plain

@@ -1,40 +1,25 @@
-"""What all figures share: a paper's sizes and fonts, colours that everybody can tell apart, and files that are the
-same for the same data.
+"""Where things stand in all figures: rows and panels in a paper's columns, axes, bars and legends.
 
 Figures are made with Matplotlib's objects, never with pyplot, and laid out in inches by hand: the same data give the
-same bytes. Text comes out of run files and is not trusted: no text is read as mathematics, and what the font cannot
-show is written as an escape.
+same bytes.
 """
 
 from __future__ import annotations
 
-import io
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
-from matplotlib import font_manager
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ft2font import FT2Font
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
-from portbench.printable import printable, shortened
-
-# The palette of Okabe and Ito (2008), by the names they gave.
-BLACK, GREY = "#000000", "#999999"
-BLUE, SKY, GREEN, YELLOW = "#0072B2", "#56B4E9", "#009E73", "#F0E442"
-ORANGE, VERMILLION, PURPLE = "#E69F00", "#D55E00", "#CC79A7"
-PALE = "#E5E5E5"
-
-OF_DEVICE = {"gpu": BLUE, "tpu": VERMILLION, "xla": PURPLE, "cpu": GREY}
+from portbench import figures_style as style
 
 COLUMN = 3.5
 """The width of one column of a paper, and of two, in inches."""
@@ -46,97 +31,9 @@ MOST_PANELS = 12
 MOST_SHAPES = 1000
 """How many shapes of a kind an SVG holds one by one; more are a picture in it."""
 
-_FONT = "DejaVu Sans"
 _MARGIN = 0.12
 _LINE = 0.14  # a line of text, in inches
 _ROW = 0.34
-_SMALL = 6.5  # of the smaller texts, in points
-
-_STYLE: dict[Any, Any] = {
-    "font.family": [_FONT],
-    "font.size": 7.0,
-    "axes.titlesize": 7.5,
-    "axes.labelsize": 7.0,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": PALE,
-    "grid.linewidth": 0.5,
-    "xtick.labelsize": _SMALL,
-    "ytick.labelsize": _SMALL,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "legend.fontsize": _SMALL,
-    "legend.frameon": False,
-    "lines.linewidth": 1.0,
-    "hatch.linewidth": 0.5,
-    "svg.hashsalt": "portbench",
-    "svg.fonttype": "path",
-    "text.parse_math": False,
-    "savefig.dpi": 200.0,
-}
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure; ``name`` is that of its files, the rest of what is told beside it is plain text: ``details`` has a
-    sentence for each row or panel."""
-
-    name: str
-    title: str
-    caption: str
-    details: Sequence[str]
-    figure: Figure
-
-    def svg(self) -> bytes:
-        """As SVG, without a date."""
-        file = io.BytesIO()
-        self.figure.savefig(file, format="svg", metadata={"Date": None, "Title": self.title})
-        return file.getvalue()
-
-    def png(self) -> bytes:
-        """As PNG with 200 dots per inch."""
-        file = io.BytesIO()
-        self.figure.savefig(file, format="png", metadata={"Title": self.title})
-        return file.getvalue()
-
-
-@dataclass(frozen=True)
-class NotDrawn:
-    """A figure for which there are no data, and why."""
-
-    name: str
-    reason: str
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """Within it figures are drawn and saved alike, whatever the user's own Matplotlib is set to."""
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE)
-        yield
-
-
-def plain(text: str) -> str:
-    """Text on one line, with what the font cannot show written as an escape."""
-    font = _font()
-    return "".join(
-        character if font.get_char_index(ord(character)) else f"\\u{ord(character):04x}"
-        for character in printable(text)
-    )
-
-
-def fitted(text: str, inches: float, points: float = _SMALL) -> str:
-    """``plain``, cut with an ellipsis where it is wider than ``inches`` at a size of ``points``."""
-    shown = plain(text)
-    limit = len(shown)
-    while limit > 1 and _width(shown, points) > inches:
-        limit -= 1
-        shown = shortened(plain(text), limit)
-    return shown
 
 
 @dataclass(frozen=True)
@@ -188,12 +85,12 @@ def rows(
     axes.set_xlabel(axis)
     text: dict[str, Any] = {
         "transform": axes.get_yaxis_transform(),
-        "fontsize": _SMALL,
+        "fontsize": style.SMALL,
         "va": "bottom",
         "bbox": _box("white"),
     }
     for row, (label, note) in enumerate(named):
-        axes.text(0, row - 0.13, fitted(label, width - _width(note, _SMALL) - 0.1), **text)
+        axes.text(0, row - 0.13, style.fitted(label, width - style.width(note, style.SMALL) - 0.1), **text)
         axes.text(1, row - 0.13, note, ha="right", **text)
     legend.put(figure)
     return figure, axes
@@ -223,7 +120,7 @@ def panels(
         x = before + column * (before + side)
         y = height - top - (row + 1) * (above + side) - row * below
         axes = figure.add_axes((x / width, y / height, side / width, side / height))
-        axes.set_title(fitted(label, side, 7), loc="left", fontsize=7)
+        axes.set_title(style.fitted(label, side, 7), loc="left", fontsize=7)
         axes.yaxis.set_label_coords(-0.43 / side, 0.5)
         made.append(axes)
     if legend:
@@ -282,7 +179,7 @@ def stacked(
         bar.set_hatch(hatches.get(name, ""))
         bar.set_gid(f"bar-{row}-{name}")
         if share >= 9:
-            ink = "white" if colour in (BLUE, VERMILLION, GREEN) else BLACK
+            ink = "white" if colour in (style.BLUE, style.VERMILLION, style.GREEN) else style.BLACK
             label = axes.text(left + share / 2, row + 0.16, f"{share:.0f}", color=ink, fontsize=6)
             label.set(ha="center", va="center", bbox=_box(colour))
         left += share
@@ -292,18 +189,6 @@ def _decade(exponent: int) -> str:
     return f"{10.0**exponent:,.10g}" if -5 < exponent < 6 else f"1e{exponent}"
 
 
-def _font() -> FT2Font:
-    return font_manager.get_font(font_manager.findfont(_FONT))
-
-
-def _width(text: str, points: float) -> float:
-    """In inches."""
-    font = _font()
-    font.set_size(points, 720)  # tenfold, as small glyphs are rounded to whole dots
-    font.set_text(text)
-    return font.get_width_height()[0] / 64 / 720
-
-
 def _box(colour: str) -> dict[str, Any]:
     """The ground of a text that stands on lines or hatches."""
     return {"boxstyle": "square,pad=0.12", "facecolor": colour, "edgecolor": "none"}
@@ -311,7 +196,7 @@ def _box(colour: str) -> dict[str, Any]:
 
 def _wrapped(title: str, width: float) -> list[str]:
     # What stands in brackets stays on one line.
-    bound = re.sub(r"\(.*?\)", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), plain(title))
+    bound = re.sub(r"\(.*?\)", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), style.plain(title))
     return textwrap.wrap(bound, int(width * 15.5))
 
 

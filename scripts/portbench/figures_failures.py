@@ -12,8 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from portbench import figures_canvas as canvas
+from portbench import figures_style as style
 from portbench.categories import CATEGORIES
-from portbench.figures_canvas import Drawing
+from portbench.figures_style import Drawing
 from portbench.printable import number
 from portbench.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates
 from portbench.report_figures import percent
@@ -21,7 +22,7 @@ from portbench.report_figures import percent
 PLACEMENT = "placement"
 """The category of a test that passed, but not wholly on the device, where that counts as failed."""
 
-_STATUS = {"pass": canvas.BLUE, "partial": canvas.ORANGE, "complete": canvas.VERMILLION}
+_STATUS = {"pass": style.BLUE, "partial": style.ORANGE, "complete": style.VERMILLION}
 _WORDS = {"pass": "success", "partial": "partial failure", "complete": "complete failure"}
 _STATUS_HATCHES = {"partial": "////", "complete": "xxxx"}
 
@@ -29,23 +30,23 @@ _CATEGORY = dict(
     zip(
         (*CATEGORIES, PLACEMENT),
         (
-            canvas.BLUE,
-            canvas.ORANGE,
-            canvas.SKY,
-            canvas.GREEN,
-            canvas.VERMILLION,
-            canvas.PURPLE,
-            canvas.GREY,
-            canvas.YELLOW,
+            style.BLUE,
+            style.ORANGE,
+            style.SKY,
+            style.GREEN,
+            style.VERMILLION,
+            style.PURPLE,
+            style.GREY,
+            style.YELLOW,
         ),
         strict=True,
     )
 )
 _CATEGORY_HATCHES = dict(zip(_CATEGORY, ("", "////", "....", "\\\\\\\\", "xxxx", "----", "", "++++"), strict=True))
 
-_STRATA = {TOP20: ("o", canvas.BLUE, "top 20"), OTHERS: ("D", canvas.ORANGE, "all (drawn by decile)")}
+_STRATA = {TOP20: ("o", style.BLUE, "top 20"), OTHERS: ("D", style.ORANGE, "all (drawn by decile)")}
 _HOLLOW: dict[str, Any] = {
-    "color": canvas.BLACK,
+    "color": style.BLACK,
     "markerfacecolor": "none",
     "markersize": 6.5,
     "markeredgewidth": 0.8,
@@ -83,7 +84,7 @@ def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
         for status, colour in _STATUS.items()
     ]
     if any(side.published_status for side in sides):
-        handles.append(Line2D([], [], color=canvas.BLACK, linewidth=1.2, label="the study's figures"))
+        handles.append(Line2D([], [], color=style.BLACK, linewidth=1.2, label="the study's figures"))
     named = [(side.label, f"n = {side.by_stratum[ALL].rated}") for side in sides]
     figure, axes = canvas.rows(title, named, "functions (%)", canvas.Legend(handles, 2))
     canvas.percent_axis(axes)
@@ -91,7 +92,7 @@ def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
         canvas.stacked(axes, row, side.by_stratum[ALL].counts, _STATUS, _STATUS_HATCHES)
         if side.published_status:
             ends = (side.published_status["pass"], side.published_status["pass"] + side.published_status["partial"])
-            marks = axes.vlines(ends, row - 0.11, row + 0.41, color=canvas.BLACK, linewidth=1.2, zorder=4)
+            marks = axes.vlines(ends, row - 0.11, row + 0.41, color=style.BLACK, linewidth=1.2, zorder=4)
             marks.set_gid(f"published-{row}")
     caption = (
         "As published: a function succeeds if every test that ran passed in every run, fails completely if none did, "
@@ -184,7 +185,7 @@ def _decile_panel(axes: Axes, panel: Panel, gid: str) -> None:
     for position, side in enumerate(panel.sides):
         aside = (position - (len(panel.sides) - 1) / 2) * _DODGE
         found = _by_decile(side)
-        colour = canvas.OF_DEVICE[side.device]
+        colour = style.OF_DEVICE[side.device]
         for decile, rates in found:
             interval = rates.failing_interval
             axes.vlines(decile + aside, 100 * interval.low, 100 * interval.high, color=colour, linewidth=0.8)
@@ -194,7 +195,7 @@ def _decile_panel(axes: Axes, panel: Panel, gid: str) -> None:
             "os^D"[position % MOST_IN_PANEL],
             color=colour,
             markersize=3,
-            label=canvas.fitted(side.label, 1.5),
+            label=style.fitted(side.label, 1.5),
         )
         line.set_gid(f"{gid}-{position}")
     canvas.own_legend(axes)

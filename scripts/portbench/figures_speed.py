@@ -11,7 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from portbench import figures_canvas as canvas
-from portbench.figures_canvas import Drawing
+from portbench import figures_style as style
+from portbench.figures_style import Drawing
 from portbench.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
 from portbench.left_out import by_reason
 from portbench.printable import number
@@ -20,11 +21,11 @@ from portbench.report_figures import percent, significant
 MUCH_FASTER, FASTER, UNCLEAR, SLOWER, MUCH_SLOWER = "much-faster", "faster", "unclear", "slower", "much-slower"
 
 _COLOURS = {
-    MUCH_FASTER: canvas.BLUE,
-    FASTER: canvas.SKY,
-    UNCLEAR: canvas.PALE,
-    SLOWER: canvas.ORANGE,
-    MUCH_SLOWER: canvas.VERMILLION,
+    MUCH_FASTER: style.BLUE,
+    FASTER: style.SKY,
+    UNCLEAR: style.PALE,
+    SLOWER: style.ORANGE,
+    MUCH_SLOWER: style.VERMILLION,
 }
 _HATCHES = {MUCH_FASTER: "////", MUCH_SLOWER: "xxxx"}
 _MARKERS = {MUCH_FASTER: "v", FASTER: "v", UNCLEAR: "o", SLOWER: "o", MUCH_SLOWER: "^"}
@@ -83,7 +84,7 @@ def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     legend = canvas.Legend(
         [
             *(_marker(cls, words[cls]) for cls in _seen(pairs, threshold)),
-            Line2D([], [], color=canvas.BLACK, linewidth=0.8, label="as fast"),
+            Line2D([], [], color=style.BLACK, linewidth=0.8, label="as fast"),
             _threshold_line(threshold),
         ],
         across=2 if len(pairs) == 1 else 3,
@@ -123,7 +124,7 @@ def ratios(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     """How the ratios of each pair are distributed: a dot for each function, median and quartiles below."""
     method = pairs[0].latencies.method
     title = f"How many times slower functions are ({method})"
-    median = Line2D([], [], color=canvas.BLACK, marker="D", markerfacecolor="white", markersize=3.5)
+    median = Line2D([], [], color=style.BLACK, marker="D", markerfacecolor="white", markersize=3.5)
     median.set_label("median, quartiles")
     legend = canvas.Legend([median, _threshold_line(threshold)], across=2)
     named = [(pair.label, pair.count) for pair in pairs]
@@ -131,9 +132,9 @@ def ratios(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     found = [np.array([function.ratio for function in pair.functions]) for pair in pairs]
     every = np.concatenate(found)
     canvas.log_axis(axes, *canvas.powers(min(every.min(), 1 / threshold), max(every.max(), threshold)))
-    axes.axvline(1, color=canvas.BLACK, linewidth=0.8)
+    axes.axvline(1, color=style.BLACK, linewidth=0.8)
     for limit in (threshold, 1 / threshold):
-        axes.axvline(limit, color=canvas.BLACK, linewidth=0.6, linestyle="--")
+        axes.axvline(limit, color=style.BLACK, linewidth=0.6, linestyle="--")
     for row, (pair, values) in enumerate(zip(pairs, found, strict=True)):
         _ratio_row(axes, row, pair, values, threshold)
     caption = (
@@ -154,9 +155,9 @@ def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
     canvas.log_axis(axes, *limits)
     canvas.log_axis(axes, *limits, which="y")
     ends = np.array(limits)
-    axes.plot(ends, ends, color=canvas.BLACK, linewidth=0.8)
+    axes.plot(ends, ends, color=style.BLACK, linewidth=0.8)
     for factor in (threshold, 1 / threshold):
-        axes.plot(ends, ends * factor, color=canvas.BLACK, linewidth=0.6, linestyle="--")
+        axes.plot(ends, ends * factor, color=style.BLACK, linewidth=0.6, linestyle="--")
     classes = np.array([speed(function, threshold) for function in pair.functions])
     for cls, colour in _COLOURS.items():
         found = classes == cls
@@ -165,8 +166,8 @@ def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
             dots.set_edgecolor(_edge(cls))
             dots.set_gid(f"{gid}-{cls}")
             dots.set_rasterized(len(x) > canvas.MOST_SHAPES)
-    axes.set_xlabel(f"{canvas.fitted(pair.first, 1.3)} (ms)")
-    axes.set_ylabel(f"{canvas.fitted(pair.second, 1.3)} (ms)")
+    axes.set_xlabel(f"{style.fitted(pair.first, 1.3)} (ms)")
+    axes.set_ylabel(f"{style.fitted(pair.second, 1.3)} (ms)")
 
 
 def _ratio_row(axes: Axes, row: int, pair: Pair, values: np.ndarray, threshold: float) -> None:
@@ -177,8 +178,8 @@ def _ratio_row(axes: Axes, row: int, pair: Pair, values: np.ndarray, threshold: 
     dots.set_gid(f"dots-{row}")
     dots.set_rasterized(len(values) > canvas.MOST_SHAPES)
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
-    axes.plot([low, high], [row + 0.36] * 2, color=canvas.BLACK, linewidth=1.6, solid_capstyle="butt")
-    axes.plot([middle], [row + 0.36], "D", color=canvas.BLACK, markerfacecolor="white", markersize=3.5)
+    axes.plot([low, high], [row + 0.36] * 2, color=style.BLACK, linewidth=1.6, solid_capstyle="butt")
+    axes.plot([middle], [row + 0.36], "D", color=style.BLACK, markerfacecolor="white", markersize=3.5)
 
 
 def _counts(pair: Pair, threshold: float) -> dict[str, int]:
@@ -220,7 +221,7 @@ def _left_out(pair: Pair) -> str:
 
 def _threshold_line(threshold: float) -> Line2D:
     label = f"{threshold:g} times slower or faster"
-    return Line2D([], [], color=canvas.BLACK, linewidth=0.6, linestyle="--", label=label)
+    return Line2D([], [], color=style.BLACK, linewidth=0.6, linestyle="--", label=label)
 
 
 def _marker(cls: str, label: str) -> Line2D:
@@ -238,4 +239,4 @@ def _marker(cls: str, label: str) -> Line2D:
 
 
 def _edge(cls: str) -> str:
-    return canvas.BLACK if cls == UNCLEAR else "none"
+    return style.BLACK if cls == UNCLEAR else "none"

@@ -14,13 +14,14 @@ from matplotlib.patches import Patch
 from scipy.stats import gaussian_kde
 
 from portbench import figures_canvas as canvas
-from portbench.figures_canvas import Drawing
+from portbench import figures_style as style
+from portbench.figures_style import Drawing
 from portbench.printable import number
 from portbench.report_figures import in_ms
 
 COLD, STEADY = "cold", "steady"
 
-_COLOURS = {COLD: canvas.SKY, STEADY: canvas.ORANGE}
+_COLOURS = {COLD: style.SKY, STEADY: style.ORANGE}
 _PLACES = {COLD: 0.05, STEADY: 0.27}
 
 
@@ -44,9 +45,9 @@ class Spread:
 def densities(name: str, sides: Sequence[Latency]) -> Drawing:
     """The density of the functions over the logarithm of their latency, a row for each side; a tick is a function."""
     title = "Densities of the functions' latencies on each target (as published)"
-    devices = [device for device in canvas.OF_DEVICE if any(side.device == device for side in sides)]
-    handles: list[Artist] = [Patch(color=canvas.OF_DEVICE[device], alpha=0.5, label=device) for device in devices]
-    handles.append(Line2D([], [], color=canvas.BLACK, label="median"))
+    devices = [device for device in style.OF_DEVICE if any(side.device == device for side in sides)]
+    handles: list[Artist] = [Patch(color=style.OF_DEVICE[device], alpha=0.5, label=device) for device in devices]
+    handles.append(Line2D([], [], color=style.BLACK, label="median"))
     named = [(side.label, f"n = {len(side.functions_ns)}") for side in sides]
     figure, axes = canvas.rows(title, named, "latency (ms)", canvas.Legend(handles, len(handles)), row_height=0.46)
     found = [np.array(side.functions_ns) / 1e6 for side in sides]
@@ -55,7 +56,7 @@ def densities(name: str, sides: Sequence[Latency]) -> Drawing:
     canvas.log_axis(axes, *limits)
     grid = np.linspace(math.log10(limits[0]), math.log10(limits[1]), 300)
     for row, (side, values) in enumerate(zip(sides, found, strict=True)):
-        colour = canvas.OF_DEVICE[side.device]
+        colour = style.OF_DEVICE[side.device]
         curve = _density(np.log10(values), grid)
         if curve is not None:
             area = axes.fill_between(
@@ -65,7 +66,7 @@ def densities(name: str, sides: Sequence[Latency]) -> Drawing:
         ticks = axes.vlines(values, row + 0.32, row + 0.39, color=colour, linewidth=0.5)
         ticks.set_gid(f"ticks-{row}")
         ticks.set_rasterized(len(values) > canvas.MOST_SHAPES)
-        axes.vlines(np.median(values), row - 0.06, row + 0.41, color=canvas.BLACK, linewidth=1.0)
+        axes.vlines(np.median(values), row - 0.06, row + 0.41, color=style.BLACK, linewidth=1.0)
     caption = (
         "Density over the logarithm of the latency (Gaussian kernel, Scott's width; none for fewer than three "
         "functions), each curve to its own height; a tick is a function. As published: latency is the mean of all "
@@ -83,7 +84,7 @@ def distributions(name: str, sides: Sequence[tuple[str, Mapping[str, Spread]]]) 
     """Times of tests, first calls (COLD) beside calls after the warm-up (STEADY): a row for each side's label."""
     title = "Times of tests on each target: first calls (as published) and steady calls (robust)"
     shown = [kind for kind in _COLOURS if any(kind in spreads for _, spreads in sides)]
-    handles = [Patch(facecolor=_COLOURS[k], edgecolor=canvas.BLACK, linewidth=0.5, label=k) for k in shown]
+    handles = [Patch(facecolor=_COLOURS[k], edgecolor=style.BLACK, linewidth=0.5, label=k) for k in shown]
     named = [(label, _tests(spreads)) for label, spreads in sides]
     figure, axes = canvas.rows(title, named, "time of a call (ms)", canvas.Legend(handles, len(handles)))
     ends = [spread.quantiles_ns[end] / 1e6 for _, spreads in sides for spread in spreads.values() for end in (0, -1)]
@@ -117,8 +118,8 @@ def _told(kind: str, spread: Spread) -> str:
 
 def _box(axes: Axes, place: float, spread: Spread, colour: str, gid: str) -> None:
     least, low, first, middle, third, high, most = (ns / 1e6 for ns in spread.quantiles_ns)
-    axes.plot([low, high], [place] * 2, color=canvas.BLACK, linewidth=0.6)
-    (bar,) = axes.barh(place, third - first, 0.16, first, facecolor=colour, edgecolor=canvas.BLACK, linewidth=0.5)
+    axes.plot([low, high], [place] * 2, color=style.BLACK, linewidth=0.6)
+    (bar,) = axes.barh(place, third - first, 0.16, first, facecolor=colour, edgecolor=style.BLACK, linewidth=0.5)
     bar.set_gid(gid)
-    axes.plot([middle] * 2, [place - 0.08, place + 0.08], color=canvas.BLACK, linewidth=1.2, solid_capstyle="butt")
-    axes.plot([least, most], [place] * 2, ".", color=canvas.BLACK, markersize=2)
+    axes.plot([middle] * 2, [place - 0.08, place + 0.08], color=style.BLACK, linewidth=1.2, solid_capstyle="butt")
+    axes.plot([least, most], [place] * 2, ".", color=style.BLACK, markersize=2)
