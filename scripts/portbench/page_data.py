@@ -101,10 +101,6 @@ def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Side]) -> 
     if targets:
         rows = [[number, *side.key] for number, side in enumerate(targets)]
         connection.executemany("INSERT INTO page_targets VALUES (?, ?, ?, ?, ?, ?)", rows)
-    connection.execute(
-        "CREATE TEMP VIEW IF NOT EXISTS listed_functions AS SELECT '' AS framework, '' AS manifest, '' AS function, "
-        "NULL::BIGINT AS decile, NULL::BIGINT AS uses, NULL::BOOLEAN AS top20, NULL::VARCHAR AS listed_as WHERE false"
-    )
     connection.execute(statements("page"))
     return most
 

@@ -110,6 +110,20 @@ def test_marks_filter(small: Path, look: Look) -> None:
     assert "No function fits" in page.inner_text("#matrix")
 
 
+def test_strata_are_shown_sorted_and_filtered(small: Path, look: Look) -> None:
+    page = look(small)
+    page.locator("#matrix .sort", has_text="Uses").click()
+    page.locator("#matrix .sort", has_text="Uses").click()
+    assert names(page)[0] == "torch.never"
+    page.locator("#matrix .tabulator-row .uses").first.click()
+    page.wait_for_selector("#detail h2")
+    expect(page.locator("#detail")).to_contain_text("1,234 uses in the corpus, decile 10")
+    expect(page.locator("#detail")).to_contain_text("nothing of it was run on this target")
+    page.keyboard.press("Escape")
+    tick(page, "decile", "top20")
+    assert names(page) == ["torch.dies", "torch.again"]
+
+
 def test_sorting_by_a_target(small: Path, look: Look) -> None:
     page = look(small)
     tpu = page.locator("#matrix .sort", has_text="tpu")
@@ -414,7 +428,7 @@ def test_six_thousand_functions_on_twenty_targets(large: Path, look: Look, scree
         return 1000 * next(float(metric["value"]) for metric in metrics if metric["name"] == "ThreadTime")
 
     # To the end of the layout, which is when it can be painted.
-    timed = "(() => {{ const t = performance.now(); {}; document.body.offsetHeight; return performance.now() - t; }})()"
+    timed = "(() => {{ const t = performance.now(); {}; document.body.offsetHeight; return performance.now() - t }})()"
     text = "const box = document.getElementById('text'); box.value = '{}'; box.dispatchEvent(new Event('input'))"
     box = "document.querySelector('[data-kind={}] input[value={}]').click()"
     steps = {
@@ -444,7 +458,7 @@ def test_six_thousand_functions_on_twenty_targets(large: Path, look: Look, scree
     told = ", ".join(f"{name} {ms:.0f} ms" for name, ms in figures.items())
     print(f"\n6,000 functions x 20 targets, {size:.1f} MB: {told}; of that", file=sys.__stderr__)
     print("the main thread's own work: ", {name: f"{ms:.0f} ms" for name, ms in work.items()}, file=sys.__stderr__)
-    # Wanted are 2 s and 100 ms. What other processes take away does not count, and a slow machine has five times as long.
+    # Wanted are 2 s and 100 ms. What other processes take away does not count; a slow machine has five times as long.
     assert figures["first paint"] < 5 * 2000
     assert max(work.values()) < 5 * 100
 
