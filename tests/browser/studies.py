@@ -131,8 +131,9 @@ def large(folder: Path, functions: int, targets: int) -> None:
     for statement in duckdb.extract_statements(_LARGE.read_text("utf-8")):
         wanted = {"environment": environment, "targets": targets, "functions": functions}
         connection.execute(statement, {name: wanted[name] for name in statement.named_parameters})
-    for table in ("runs", "results", "samples"):
-        connection.table(table).write_parquet(str(folder / f"{table}.parquet"))
+    for table in ("runs", "results", "samples", "functions"):
+        (folder / table).mkdir()
+        connection.table(table).write_parquet(str(folder / table / "all.parquet"))
 
 
 def write_runs(documents: Sequence[Document], folder: Path) -> Path:
