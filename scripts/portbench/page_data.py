@@ -25,7 +25,7 @@ from portbench.checkout import Checkout, find_checkout
 from portbench.explain import TargetEvidence, TestEvidence
 from portbench.explain_terminal import came_of, environment, evidence
 from portbench.reproducer import reproducer
-from portbench.sides import Side, device_model, pairs_of_devices, sides
+from portbench.sides import BASELINE_ORDER, Side, device_model, pairs_of_devices, sides
 from portbench.study import statements
 from portbench.traces import trimmed
 
@@ -33,6 +33,7 @@ MARKS = ("host", "mixed", "wrong", "flaky", "contaminated", "unproven")
 """What is to be said of a cell beside its status, in the order of their bits."""
 
 _CATEGORIES = (*CATEGORIES, "unavailable")
+_ROW = ("framework", "function", "successor_of", "decile", "uses", "top20", "listed_as")
 _BLOCK_RESULTS = 2000
 _MOST_SAMPLES = 200
 _ALL_SAMPLES = 4_000_000
@@ -79,8 +80,8 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
         "targets": [
             _target_entry(side, models.get(side), [run for run in runs if _side(run) == side]) for side in targets
         ],
-        "pairs": [[targets.index(first), targets.index(second)] for first, second in pairs_of_devices(targets)],
-        "rows": {name: [row[name] for row in rows] for name in rows[0] if name != "row"} if rows else {"function": []},
+        "pairs": [[targets.index(first), targets.index(second)] for first, second in _pairs(targets)],
+        "rows": {name: [row[name] for row in rows] for name in _ROW},
         "cells": _cells(connection, len(targets)),
         "blocks": firsts,
         "runs": [_run_entry(run, repeat) for run, repeat in zip(runs, repeat_of, strict=True)],
@@ -101,10 +102,6 @@ def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Side]) -> 
     if targets:
         rows = [[number, *side.key] for number, side in enumerate(targets)]
         connection.executemany("INSERT INTO page_targets VALUES (?, ?, ?, ?, ?, ?)", rows)
-    connection.execute(
-        "CREATE TEMP VIEW IF NOT EXISTS listed_functions AS SELECT '' AS framework, '' AS manifest, '' AS function, "
-        "NULL::BIGINT AS decile, NULL::BIGINT AS uses, NULL::BOOLEAN AS top20, NULL::VARCHAR AS listed_as WHERE false"
-    )
     connection.execute(statements("page"))
     return most
 
@@ -120,6 +117,13 @@ def _target_entry(side: Side, model: str | None, runs: Sequence[Row]) -> Row:
         "environment": list(environment(_place(side, runs))),
         "packages": runs[0]["environment"]["packages"],
     }
+
+
+def _pairs(targets: Sequence[Side]) -> list[tuple[Side, Side]]:
+    """Two devices of a version, those first that the study compares: gpu and tpu."""
+    return sorted(
+        pairs_of_devices(targets), key=lambda pair: [BASELINE_ORDER.index(side.device) for side in reversed(pair)]
+    )
 
 
 def _place(side: Side, runs: Iterable[Row]) -> TargetEvidence:

@@ -1,4 +1,4 @@
--- Tables of a study as version 3 has them: $functions functions of one framework with two tests each, on $targets targets.
+-- Tables of a study: $functions functions of one framework with two tests each, on $targets targets.
 -- What passes, and how long it takes, follows from hashes of the names.
 CREATE TABLE runs AS
 SELECT
@@ -37,10 +37,23 @@ WITH passing AS (
         (hash(function, test, device, version) % 100000)::BIGINT AS seed
     FROM results WHERE outcome = 'passed'
 )
-SELECT passing.* EXCLUDE (seed), 'cold' AS protocol, 1 AS sample, (1e5 * exp(seed % 1000 / 100))::BIGINT AS call_ns, 1000 AS wait_ns,
-    NULL::JSON AS counters
-FROM passing
-UNION ALL BY NAME
-SELECT passing.* EXCLUDE (seed), 'steady' AS protocol, s AS sample, (1e5 * exp(seed % 1000 / 200))::BIGINT + s * 37 AS block_ns,
-    10 AS calls_per_block, true AS stable, NULL::JSON AS counters
-FROM passing, range(1, 4) AS samples(s);
+SELECT
+    * EXCLUDE (seed),
+    {call_ns: (1e5 * exp(seed % 1000 / 100))::BIGINT, wait_ns: 1000::BIGINT, counters: NULL::JSON} AS cold,
+    {
+        warmup_calls: 5::BIGINT,
+        calls_per_block: 10::BIGINT,
+        block_ns: [(1e5 * exp(seed % 1000 / 200))::BIGINT + block * 37 FOR block IN [1, 2, 3]],
+        stable: true,
+        unmet: []::VARCHAR[],
+        median_interval_fraction: 0.01::DOUBLE,
+        counters: NULL::JSON
+    } AS steady,
+    {counters: NULL::JSON} AS observed
+FROM passing;
+
+CREATE TABLE functions AS
+SELECT
+    framework, manifest, 'torch.part' || (f % 37) || '.function_' || f AS function, 2::BIGINT AS tests,
+    1 + f * 10 // $functions AS decile, f * 7 AS uses, f >= $functions - 20 AS top20, NULL::VARCHAR AS listed_as
+FROM (SELECT DISTINCT framework, manifest FROM runs), range($functions) AS functions(f);

@@ -92,10 +92,13 @@ def every_outcome() -> list[Document]:
             else result_document("torch.flaky", "a", run, outcome="crashed")
         )
         tpu.append(result_document("torch.instead", "a", run, successor_of="torch.gone"))
+    listed = _listed({result["function"] for result in (*cpu, *gpu, *tpu) if not result.get("successor_of")})
+    on_tpu = run_document(tpu, target="torch-2.9.0-tpu", machine="tpu-vm")
+    on_tpu["manifest"]["functions"] = listed
     return [
         run_document(cpu, target="torch-2.9.0-cpu"),
         run_document(gpu, target="torch-2.9.0-gpu", machine="gpu-box"),
-        run_document(tpu, target="torch-2.9.0-tpu", machine="tpu-vm"),
+        on_tpu,
         run_document([_timed("jax.numpy.sort", run, 2) for run in (1, 2, 3)], target="jax-0.4.13-cpu"),
     ]
 
@@ -128,8 +131,9 @@ def large(folder: Path, functions: int, targets: int) -> None:
     for statement in duckdb.extract_statements(_LARGE.read_text("utf-8")):
         wanted = {"environment": environment, "targets": targets, "functions": functions}
         connection.execute(statement, {name: wanted[name] for name in statement.named_parameters})
-    for table in ("runs", "results", "samples"):
-        connection.table(table).write_parquet(str(folder / f"{table}.parquet"))
+    for table in ("runs", "results", "samples", "functions"):
+        (folder / table).mkdir()
+        connection.table(table).write_parquet(str(folder / table / "all.parquet"))
 
 
 def write_runs(documents: Sequence[Document], folder: Path) -> Path:
@@ -142,6 +146,15 @@ def write_runs(documents: Sequence[Document], folder: Path) -> Path:
 
 _DEVIATION = {"dtype": "float32", "device": 3.2, "host": 1e-7, "other_seed": 3.1}
 _PASSED_AGAIN = {"outcome": "passed", "reason": None, "category": None, "error": None}
+
+
+def _listed(names: set[str]) -> list[Document]:
+    """A manifest's functions with their strata; of one of them nothing was run."""
+    strata = [(name, place % 10 + 1, place * 3) for place, name in enumerate(sorted(names))]
+    return [
+        {"name": name, "tests": 1, "decile": decile, "uses": uses, "top20": uses < 6, "listed_as": None}
+        for name, decile, uses in [*strata, ("torch.never", 10, 1234)]
+    ]
 
 
 def _placed(verdict: str, *operations: str) -> Document:

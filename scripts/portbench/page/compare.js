@@ -44,6 +44,7 @@ function comparedTargets() {
 }
 
 async function showCompare() {
+  if (study.targets.length < 2) return "";
   const [first, second] = comparedTargets();
   const method = state.method in METHODS ? state.method : DEFAULTS.method;
   for (const [id, value] of [["first", first.key], ["second", second.key], ["method", method]]) byId(id).value = value;
@@ -140,7 +141,7 @@ async function showTable(first, second, listed) {
     sorter: (a, b, one, other, column, dir) => compareCells(comparedTargets()[which === "first" ? 0 : 1], one.getData().id, other.getData().id, dir),
   });
   const figure = (field, title, value, format) => ({
-    field, title: "", width: 104, hozAlign: "right",
+    field, title: "", width: 112, hozAlign: "right",
     titleFormatter: () => headerButton(title),
     formatter: (cell) => cellNode(cell, format(value(cell.getData())), format(value(cell.getData()))),
     sorter: (a, b, one, other, column, dir) => compareNumbers(value(one.getData()), value(other.getData()), dir),

@@ -42,7 +42,7 @@ function comparisonLines() {
 }
 
 function download() {
-  const isMatrix = state.view !== "compare";
+  const isMatrix = state.view !== "compare" || !comparison;
   const lines = (isMatrix ? matrixLines() : comparisonLines()).map((line) => line.map(field).join(","));
   const link = el("a", {
     href: URL.createObjectURL(new Blob([`${lines.join("\r\n")}\r\n`], { type: "text/csv;charset=utf-8" })),

@@ -60,8 +60,8 @@ function strataColumns() {
   if (study.rows.uses.every((uses) => uses === null)) return [];
   return [
     {
-      field: "uses", title: "Uses", width: 76, hozAlign: "right", cssClass: "uses",
-      titleFormatter: () => headerButton("Uses", "in the corpus"),
+      field: "uses", title: "Uses", width: 76, visible: !NARROW.matches, hozAlign: "right", cssClass: "uses",
+      titleFormatter: () => headerButton("Uses", "in corpus"),
       formatter: (cell) => {
         const uses = study.rows.uses[cell.getData().id];
         const decile = study.rows.decile[cell.getData().id];

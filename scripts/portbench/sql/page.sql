@@ -62,12 +62,14 @@ CREATE TEMP VIEW page_times AS
 WITH of_test AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
-        sum(call_ns::HUGEINT + wait_ns) FILTER (protocol = 'cold') AS cold_sum_ns,
-        count(*) FILTER (protocol = 'cold') AS cold_samples,
-        median(block_ns / calls_per_block) FILTER (protocol = 'steady') AS steady_ns
-    FROM measured
+        sum(cold.call_ns::HUGEINT + cold.wait_ns) AS cold_sum_ns,
+        count(cold) AS cold_samples,
+        list_median(
+            flatten(list(list_transform(steady.block_ns, lambda ns: ns / steady.calls_per_block)))
+        ) AS steady_ns
+    FROM measured_calls
     JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-    WHERE verdict = 'passed' AND protocol IN ('cold', 'steady')
+    WHERE verdict = 'passed' AND (cold IS NOT NULL OR steady IS NOT NULL)
     GROUP BY ALL
 )
 SELECT
@@ -80,11 +82,15 @@ JOIN page_rows USING (framework, function, successor_of);
 CREATE TEMP VIEW page_samples AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test,
-    list(call_ns + wait_ns ORDER BY run_id, run, call, sample) FILTER (protocol = 'cold') AS cold_ns,
-    list(block_ns / calls_per_block ORDER BY run_id, run, call, sample) FILTER (protocol = 'steady') AS steady_ns,
-    bool_and(stable) FILTER (protocol = 'steady') AS stable
-FROM measured
-WHERE protocol IN ('cold', 'steady')
+    list(cold.call_ns + cold.wait_ns ORDER BY run_id, run, call) FILTER (cold IS NOT NULL) AS cold_ns,
+    flatten(
+        list(
+            list_transform(steady.block_ns, lambda ns: ns / steady.calls_per_block) ORDER BY run_id, run, call
+        ) FILTER (steady IS NOT NULL)
+    ) AS steady_ns,
+    bool_and(steady.stable) AS stable
+FROM measured_calls
+WHERE cold IS NOT NULL OR steady IS NOT NULL
 GROUP BY ALL;
 
 -- Test by test and run by run, with every fact; the samples of a test stand with each of its runs.

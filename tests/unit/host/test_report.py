@@ -262,8 +262,8 @@ def test_a_target_that_ran_by_the_studys_clock_only_is_reported(
     write: Write, make_run: Make, portbench: Command
 ) -> None:
     runs = [make_run(), make_run(sync="study"), make_run(target="torch-2.9.0-xla", sync="study")]
-    folder = [write(f"runs/{number}.json", document) for number, document in enumerate(runs)][0].parent
-    shown = portbench("report", folder).stdout
+    files = [write(f"runs/{number}.json", document) for number, document in enumerate(runs)]
+    shown = portbench("report", *files).stdout
     assert "torch-2.9.0-xla (study synchronisation) on box" in shown
     assert "torch-2.9.0-cpu on box" in shown
     assert "torch-2.9.0-cpu (study synchronisation) on box ─" not in shown
