@@ -5,21 +5,18 @@ Cells hold text out of run files; whoever prints them escapes it. Notes and numb
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from portbench.compare import Comparison, DevicesComparison, PairComparison
 from portbench.compare_drift import Drift
-from portbench.compare_facts import Key
-from portbench.compare_noise import least_p
 from portbench.compare_outcomes import TestChange
 from portbench.compare_sides import Unpaired
-from portbench.compare_times import Limits, TestLatency, Times
-from portbench.intervals import Interval
+from portbench.compare_time_sections import latency_sections, named, names, shown_interval, times_section
+from portbench.compare_times import Limits
 from portbench.printable import number
-from portbench.report_figures import NOTHING, in_us, significant
+from portbench.report_figures import NOTHING, significant
 from portbench.report_section import Section
 
 _PACKAGES = 8
@@ -55,9 +52,9 @@ def _pair(pair: PairComparison, limits: Limits) -> Part:
         *_changes("Fail for another reason", found.categories, "why"),
         *_changes("Other placement", found.placements, "on the host"),
         *_changes("Flaky: neither new failures nor new passes", found.flaky, "fails with"),
-        _times((pair.steady, pair.cold), limits),
-        *_latencies(pair.steady),
-        *_latencies(pair.cold),
+        times_section((pair.steady, pair.cold), limits),
+        *latency_sections(pair.steady),
+        *latency_sections(pair.cold),
         *_not_compared(pair),
     ]
     return Part(f"{pair.first} ({_runs(pair.first_runs)}) → {pair.second} ({_runs(pair.second_runs)})", tuple(sections))
@@ -122,7 +119,7 @@ def _of_functions(changes: Iterable[TestChange]) -> int:
 
 def _functions(pair: PairComparison) -> Iterator[Section]:
     rows = tuple(
-        (_named(change.function, change.successor_of), str(change.tests), f"{change.before} → {change.after}")
+        (named(change.function, change.successor_of), str(change.tests), f"{change.before} → {change.after}")
         for change in sorted(pair.outcomes.functions, key=lambda each: (each.after == "pass", each.function))
     )
     if rows:
@@ -131,90 +128,8 @@ def _functions(pair: PairComparison) -> Iterator[Section]:
 
 def _changes(title: str, changes: Sequence[TestChange], evidence: str) -> Iterator[Section]:
     if changes:
-        rows = tuple((*_names(change.key), f"{change.before} → {change.after}", change.evidence) for change in changes)
+        rows = tuple((*names(change.key), f"{change.before} → {change.after}", change.evidence) for change in changes)
         yield Section(title, ("function", "test"), (), ("before → after", evidence), rows)
-
-
-def _times(both: Sequence[Times], limits: Limits) -> Section:
-    rows = tuple(
-        (
-            times.protocol,
-            f"{len(times.tests):,}",
-            NOTHING if times.ratio is None else significant(times.ratio),
-            _interval(times.interval),
-            NOTHING if times.median_ratio is None else significant(times.median_ratio),
-            *_counts(times),
-        )
-        for times in both
-    )
-    return Section(
-        "Times: after over before",
-        ("protocol",),
-        ("tests", "geometric mean", "95 %", "median", "slower", "faster", "unclear"),
-        (),
-        rows,
-        " ".join(_notes(both, limits)),
-    )
-
-
-def _counts(times: Times) -> Iterator[str]:
-    """How many tests are slower, faster, unclear; dashes where nothing could be said of any."""
-    for verdict in ("slower", "faster", "unclear"):
-        yield f"{len(times.found(verdict)):,}" if any(test.q is not None for test in times.tests) else NOTHING
-
-
-def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
-    yield (
-        "Of the tests that passed in every run and were timed on both sides. Slower, faster: by "
-        f"{100 * limits.effect:g} % at least and more than noise, by Mann-Whitney's test of the samples and by how "
-        f"much runs of one side differ; at most {100 * limits.alpha:g} % of them are expected to be false (Benjamini "
-        "and Hochberg, over the tests of a protocol). Unclear: as great a change, which noise may explain. "
-        "The interval of the geometric mean is over tests: what moves all of them alike is not in it."
-    )
-    steady = both[0].tests
-    if steady and not both[0].covers_runs:
-        yield (
-            "With one run on each side, noise between runs is NOT covered: processes differ, and 'slower' may say no "
-            "more than that these two did. Run each side three times or more."
-        )
-    for times in both:
-        few = [test for test in times.tests if test.p is None]
-        if few:
-            least = min(least_p(test.first_runs, test.second_runs) for test in few)
-            yield (
-                f"{times.protocol}: {number(len(few), 'test')} with too few samples for any verdict "
-                f"(p could be {least:.2g} at best)."
-            )
-    if steady and _moved_together(steady, limits):
-        yield (
-            "Most steady times moved together: a busy or slower machine would do that too. Repeat both sides in turn "
-            "before a function is blamed."
-        )
-
-
-def _moved_together(tests: Sequence[TestLatency], limits: Limits) -> bool:
-    ratios = [math.log(test.ratio) for test in tests]
-    least = math.log1p(limits.effect)
-    return len(ratios) >= 4 and max(sum(r >= least for r in ratios), sum(r <= -least for r in ratios)) > len(ratios) / 2
-
-
-def _latencies(times: Times) -> Iterator[Section]:
-    for verdict in ("slower", "faster"):
-        rows = tuple(
-            (
-                *_names(test.key),
-                in_us(test.first_ns),
-                in_us(test.second_ns),
-                significant(test.ratio),
-                _interval(test.interval),
-                NOTHING if test.q is None else f"{test.q:.2g}",
-                f"{test.first_runs}+{test.second_runs}",
-            )
-            for test in times.found(verdict)
-        )
-        if rows:
-            numbers = ("before µs", "after µs", "ratio", "95 %", "q", "runs")
-            yield Section(f"{verdict.capitalize()} ({times.protocol})", ("function", "test"), numbers, (), rows)
 
 
 def _not_compared(pair: PairComparison) -> Iterator[Section]:
@@ -246,7 +161,7 @@ def _devices(found: DevicesComparison, limits: Limits) -> Part:
     ]
     for device, keys in ((what.device, what.failing_here_only), (what.other, what.failing_there_only)):
         if keys:
-            rows = tuple(map(_names, keys))
+            rows = tuple(map(names, keys))
             sections.append(Section(f"Fails now on {device} only", ("function", "test"), (), (), rows))
     note = (
         f"Ratio of ratios: above 1 the change made it slower on {what.device} than on {what.other}. Of "
@@ -258,11 +173,11 @@ def _devices(found: DevicesComparison, limits: Limits) -> Part:
         note += f" {left_out} left out: with one run a side the noise between runs is not known."
     latencies = tuple(
         (
-            *_names(each.key),
+            *names(each.key),
             significant(each.ratio),
             significant(each.other_ratio),
             significant(each.ratio_of_ratios),
-            _interval(each.interval),
+            shown_interval(each.interval),
             f"{each.q:.2g}",
         )
         for each in what.latencies
@@ -277,18 +192,6 @@ def _devices(found: DevicesComparison, limits: Limits) -> Part:
 def _unpaired(unpaired: Iterable[Unpaired]) -> Section:
     rows = tuple((str(each.side), "before" if each.is_first else "after", each.reason) for each in unpaired)
     return Section("In one study only", ("target",), (), ("study", "why"), rows)
-
-
-def _names(key: Key) -> tuple[str, str]:
-    return _named(key.function, key.successor_of), key.test
-
-
-def _named(function: str, successor_of: str) -> str:
-    return f"{function} (successor of {successor_of})" if successor_of else function
-
-
-def _interval(interval: Interval | None) -> str:
-    return f"{significant(interval.low)} to {significant(interval.high)}" if interval else NOTHING
 
 
 def _cut(section: Section, most: int) -> Section:

@@ -160,7 +160,7 @@ def test_what_differs_between_the_environments_comes_first(
     versions: Callable[..., Path], make_run: Make, portbench: Command, compared: Callable[..., Document]
 ) -> None:
     environment = make_run()["environment"]
-    state = {"start": {"sm_clock_mhz": 300}, "end": {"sm_clock_mhz": 900, "temperature_c": 70}}
+    state = {"start": {"sm_clock_mhz": 300}, "end": {"sm_clock_mhz": 900, "memory_clock_mhz": 5, "temperature_c": 70}}
     other = environment | {
         "kernel": "6.8.0",
         "packages": environment["packages"] | {"numpy": "2.1.0", "triton": "3.0"},
@@ -170,8 +170,12 @@ def test_what_differs_between_the_environments_comes_first(
     results = make_run()["results"]
     folder = versions(results, results, environment=other)
     document = json.loads((folder / "before.json").read_text())
-    document["environment"]["device_state"] = {"start": {}, "end": {"sm_clock_mhz": 1400, "temperature_c": 60}}
-    (folder / "before.json").write_text(json.dumps(document))
+    # Two run files, whose memory clocks are around that of the other side: no drift.
+    for name, memory_clock in (("before", 4), ("again", 6)):
+        end = {"sm_clock_mhz": 1400, "memory_clock_mhz": memory_clock, "temperature_c": 60}
+        document["environment"]["device_state"] = {"start": {}, "end": end}
+        document["run_id"] = f"{memory_clock}" * 32
+        (folder / f"{name}.json").write_text(json.dumps(document))
     (pair,) = compared(OLD, NEW, "--study", folder)["pairs"]
     assert [tuple(entry.values()) for entry in pair["drift"]] == [
         ("device", "driver", [], ["550.1"]),
