@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench import report_files
 from portbench.answers import answers_of
 from portbench.cli import cli
 from portbench.errors import NothingRan
@@ -74,6 +73,9 @@ def command(
         answers = answers_of(shown_study.connection)
         report = report_of(shown_study, tuple(of_answers(answers, intolerable)))
         if out:
+            # Only here: Matplotlib takes a second to load.
+            from portbench import report_files
+
             written = report_files.write(shown_study, report, answers, out, intolerable)
     if as_json:
         click.echo(json.dumps(report.summary, indent=1))
