@@ -32,7 +32,7 @@ HOW_TIMES = (
     "cold: mean of all first calls, waiting included, over all runs of the passing tests (as published). "
     "steady: median over the passing tests of the median time of a call after the warm-up."
 )
-BY_THE_STUDYS_CLOCK = " (study synchronisation)"
+BY_THE_STUDYS_CLOCK = " (sync study)"
 STRICT = "Strict placement: a test that passed, but not wholly on the device, counts as failed."
 
 

@@ -53,6 +53,10 @@ def side_by_side(complete: Sequence[Row], as_study: Sequence[Row], times: Sequen
     for row in times:
         target = Target(row["framework"], row["version"], row["device"])
         of_target.setdefault((target, row["machine"]), []).append(row)
+    # Where nobody else ran, and nothing was proved, there is nothing to put side by side.
+    as_study = [
+        entry for entry in as_study if _key(entry) in seen or entry["proofs"]["passed"] + entry["proofs"]["failed"]
+    ]
     keys = [_key(entry) for entry in as_study]
     if keys:
         rows = tuple(

@@ -264,6 +264,6 @@ def test_a_target_that_ran_by_the_studys_clock_only_is_reported(
     runs = [make_run(), make_run(sync="study"), make_run(target="torch-2.9.0-xla", sync="study")]
     files = [write(f"runs/{number}.json", document) for number, document in enumerate(runs)]
     shown = portbench("report", *files).stdout
-    assert "torch-2.9.0-xla (study synchronisation) on box" in shown
+    assert "torch-2.9.0-xla (sync study) on box" in shown
     assert "torch-2.9.0-cpu on box" in shown
-    assert "torch-2.9.0-cpu (study synchronisation) on box ─" not in shown
+    assert "torch-2.9.0-cpu (sync study) on box ─" not in shown
