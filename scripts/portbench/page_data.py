@@ -23,7 +23,7 @@ from portbench.analysis import STATUSES, Row, rows_of
 from portbench.categories import CATEGORIES, Error, Rules, read_rules
 from portbench.checkout import Checkout, find_checkout
 from portbench.explain import TargetEvidence, TestEvidence
-from portbench.explain_terminal import came_of, environment, evidence
+from portbench.explain_terminal import environment, evidence
 from portbench.reproducer import reproducer
 from portbench.sides import BASELINE_ORDER, Side, device_model, pairs_of_devices, sides
 from portbench.study import statements
@@ -262,29 +262,19 @@ def _said(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
     yield from evidence(row)
     if row["misplaced"]:
         yield "strict placement", "passed, but not wholly on the device: counted as failed"
-    if row["contaminated"]:
-        yield (
-            "before that",
-            f"{came_of(row['contaminated'])}, in a process that other tests had used; so it ran again, alone",
-        )
     if row["outcome"] in ("passed", "skipped") or row["category"] == "unavailable":
         return
     yield from _why(row, rules)
-    yield "cause", f"{row['cause']}, fingerprint {row['fingerprint']}"
     yield "traceback", trimmed(row["error_traceback"] or "").strip()
     yield "printed", (row["output_text"] or "").strip()
 
 
 def _why(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
-    """What the category follows from: an annotation, or a rule of today."""
+    """The rule of today that the category follows from, or does not."""
     causes = tuple((cause["type"], cause["message"]) for cause in row["error_causes"] or ())
     error = Error(row["error_type"], row["error_message"] or "", causes) if row["error_type"] else None
     found = rules.decide(row["framework"], row["outcome"], error, bool(row["oom_killed"]), row["numbers"])
-    if row["overruled"]:
-        by = row["overruled"]
-        link = f" ({by['link']})" if by["link"] else ""
-        yield "overruled", f"by hand, from {by['category']}: {by['reason']}{link}"
-    elif found.category != row["category"]:
+    if not row["overruled"] and found.category != row["category"]:
         yield "rule", f"that of the runner; today's say {found.category}: see portbench classify"
     if found.because:
         yield "rule", found.because
