@@ -13,6 +13,7 @@ import random
 import resource
 import signal
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -52,14 +53,14 @@ def key_of(result):
     return result["function"], result["test"], result["run"]
 
 
-def left_behind(folder, tries=500):
-    """Processes that were started by a run and are there even after the kernel had time to end them."""
-    for _ in range(tries):
-        found = started_in(folder)
-        if not found:
-            return []
+def left_behind(folder, patience_s=30):
+    """Processes that were started by a run and are there even after those that clean up had time to."""
+    end = time.monotonic() + patience_s
+    while started_in(folder):
+        if time.monotonic() > end:
+            return started_in(folder)
         os.sched_yield()
-    return found
+    return []
 
 
 def started_in(folder):
