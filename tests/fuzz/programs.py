@@ -8,6 +8,7 @@ written elsewhere than in the output folder, more memory or time than is granted
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import re
@@ -61,6 +62,9 @@ class Programs:
             (home / name).mkdir()
         os.environ.update(HOME=str(home / "user"), TMPDIR=str(home / "tmp"))
         tempfile.tempdir = None
+        # Matplotlib finds the machine's fonts once, for all that run it: that is nobody's doing.
+        os.environ["MPLCONFIGDIR"] = str(home / "fonts")
+        importlib.import_module("matplotlib.font_manager")
         os.chdir(home / "cwd")
         signal.signal(signal.SIGALRM, _hang)
 

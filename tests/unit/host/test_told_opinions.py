@@ -384,14 +384,11 @@ def test_synchronisations_are_never_pooled_and_stand_side_by_side(
     )
 
 
-def test_a_study_of_the_studys_synchronisation_alone_has_no_standard_tables(
-    reported: Reported, make_result: Make
-) -> None:
+def test_a_study_of_the_studys_synchronisation_alone_is_told_as_such(reported: Reported, make_result: Make) -> None:
     report = reported(([make_result()], {"sync": "study"}))
-    assert report.targets == ()
+    assert [target.target for target in report.targets] == [f"{XLA} (sync study)"]
     assert not report.is_empty
-    assert section(report.sections, "Synchronisation").rows == ((XLA, "box", "0", "-", "-", "-", "-", "-"),)
-    assert "are missing (portbench run --sync)." in markdown(report)
+    assert not [part for part in report.sections if part.title.startswith("Synchronisation")]
 
 
 HOSTILE = "\x1b[2J\u202e[bold]x[/]|`<script>alert(1)</script>[b](https://evil.example)"
