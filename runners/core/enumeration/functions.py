@@ -70,18 +70,26 @@ def public_methods(classes: Iterable[Function]) -> Iterator[Function]:
     classes = list(classes)
     public = {id(function.value) for function in classes}
     for owner in classes:
-        known: set[str] = set()
-        for ancestor in owner.value.__mro__:
-            if ancestor is not owner.value and (id(ancestor) in public or ancestor in (object, type)):
-                break
-            for name, value in sorted(vars(ancestor).items(), key=lambda item: str(item[0])):
-                if not isinstance(name, str) or name.startswith("_") or name in known:
-                    continue
-                known.add(name)
-                function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-                if kind_of(function) in ("function", "builtin"):
-                    home, qualname = origin(function, name)
-                    yield Function(function, "method", home, qualname, {f"{each}.{name}" for each in owner.names})
+        lineage = owner.value.__mro__
+        listed = [each for each in lineage[1:] if id(each) in public or each in (object, type)]
+        # Whatever these have is listed under their own names, or nowhere.
+        theirs = {id(ancestor) for each in listed for ancestor in each.__mro__}
+        known = {name for each in listed for name in vars(each)} - set(vars(owner.value))
+        for ancestor in lineage:
+            if ancestor is owner.value or id(ancestor) not in theirs:
+                for name, function in _methods(ancestor):
+                    if name not in known:
+                        known.add(name)
+                        home, qualname = origin(function, name)
+                        yield Function(function, "method", home, qualname, {f"{each}.{name}" for each in owner.names})
+
+
+def _methods(holder: Any) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(holder).items():
+        if isinstance(name, str) and not name.startswith("_"):
+            function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+            if kind_of(function) in ("function", "builtin"):
+                yield name, function
 
 
 def kind_of(value: Any) -> str | None:

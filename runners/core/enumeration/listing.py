@@ -17,7 +17,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Mapping
@@ -29,8 +28,11 @@ from runners.core.enumeration.library import Library
 from runners.core.errors import FrameworkFailed, StorageFailed
 from runners.core.failure import clipped
 
-MODULE_LIMIT_S = 120.0
-"""For one module to be imported and looked into; the framework itself on a cold disk takes about a minute."""
+START_LIMIT_S = 600.0
+"""For the process to start and to import the framework: a cold disk takes minutes."""
+
+MODULE_LIMIT_S = 60.0
+"""For any other module to be imported and looked into."""
 
 MOST_TRIES = 25
 """Each but the first leaves out one more module that killed the process before."""
@@ -117,18 +119,17 @@ def _try(
         entering = ""
         try:
             channel.send(dict(asked))
-            deadline = time.monotonic() + limit_s
+            patience_s = START_LIMIT_S
             while True:
-                left_s = deadline - time.monotonic()
-                if not channel.pending and not select.select([channel], [], [], max(left_s, 0))[0]:
-                    return {}, entering, f"did not get through it in {limit_s:g} s"
+                if not channel.pending and not select.select([channel], [], [], patience_s)[0]:
+                    return {}, entering, f"did not get through it in {patience_s:g} s"
                 message = channel.receive()
                 if message is None:
                     return {}, entering, _ending(process, said)
                 if "entering" not in message:
                     return message, entering, ""
                 entering = message["entering"]
-                deadline = time.monotonic() + limit_s
+                patience_s = START_LIMIT_S if entering == asked["library"]["module"] else limit_s
         except OSError:
             return {}, entering, _ending(process, said)
         finally:

@@ -60,9 +60,9 @@ def command(
 ) -> None:
     """List every public function and class of TARGET's framework, as found in its image or environment.
 
-    Each has one canonical name (the shortest public one), its other names, its kind, signature, where it is defined, and
-    whether a test file in the installed packages names it. The same target gives the same bytes. What counts as public,
-    and what could not be imported, stands in the list (schema/functions.schema.json).
+    Each has one canonical name (the shortest public one), its other names, its kind, signature, where it is defined,
+    and whether a test file in the installed packages names it. The same target gives the same bytes. What counts as
+    public, and what could not be imported, stands in the list (schema/functions.schema.json).
 
     \b
     Examples:
