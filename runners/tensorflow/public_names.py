@@ -8,7 +8,10 @@ SUBMODULES = False
 """Its public modules are all shown by ``import tensorflow``; the files below ``tensorflow/python`` are its inside."""
 
 LEFT_OUT = tuple(
-    f"tensorflow._api.v2.compat.{outer}.compat.{inner}" for outer in ("v1", "v2") for inner in ("v1", "v2")
+    f"{root}.compat.{outer}.compat.{inner}"
+    for root in ("tensorflow", "tensorflow._api.v2")
+    for outer in ("v1", "v2")
+    for inner in ("v1", "v2")
 )
 """The same again: each compatibility module shows both, which gave some functions a hundred names."""
 SHOWN = ()

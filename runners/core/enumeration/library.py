@@ -20,7 +20,7 @@ class StudyRule(NamedTuple):
     private: bool = False
     """Whether names that begin with an underscore count. Guessed from its published list."""
     methods: bool = False
-    """Whether methods of classes count. Guessed from its published list."""
+    """Whether methods, class methods and inner classes of classes count. Guessed from its published list."""
 
 
 class Library(NamedTuple):

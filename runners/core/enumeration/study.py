@@ -30,7 +30,8 @@ _PRIVATE = {
     False: "Names that begin with an underscore do not count: the published list has none.",
 }
 _METHODS = {
-    True: "Methods of the classes in entered modules count, as they do in the published list.",
+    True: "Methods, class methods and inner classes of the classes in entered modules count, as they do in the "
+    "published list.",
     False: "Methods do not count: the published script finds but does not count them.",
 }
 
@@ -131,6 +132,8 @@ class _Walk:
             if value.__name__ not in self._seen:
                 self._seen.add(value.__name__)
                 self._count(value, f"{path}.{name}", is_method=True)
+                for short, inner in _members(value, lambda each: inspect.ismethod(each) or inspect.isclass(each)):
+                    self._note(short, f"{path}.{name}.{short}", inner, is_method=not inspect.isclass(inner))
                 self._take_classes(value, f"{path}.{name}")
 
     def _count(self, holder: Any, path: str, is_method: bool) -> None:

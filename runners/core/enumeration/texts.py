@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import os
 import re
@@ -46,7 +47,9 @@ def reason_of(error: BaseException) -> str:
 
 def signature(value: Any) -> tuple[str | None, str | None]:
     """Parameters and their defaults, without annotations, and where that is known from: inspect, documentation, or
-    (None, None)."""
+    (None, None). An enumeration's would be that of Python's own machinery."""
+    if inspect.isclass(value) and issubclass(value, enum.Enum):
+        return None, None
     try:
         return _inspected(value), "inspect"
     except BaseException as error:
