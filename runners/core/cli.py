@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn, Sequence
 
-from runners.core import manifest, supervisor
+from runners.core import manifest, resolve, supervisor
+from runners.core.enumeration import library, listing
 from runners.core.errors import BadInput, Interrupted, RunnerError
 from runners.core.mutants import MUTANTS
 from runners.core.progress import Progress
@@ -22,15 +23,19 @@ DEVICES = ("cpu", "gpu", "tpu", "xla")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs a manifest on one device. Exit status: 0 when the run file was written, else that of the error."""
+    """Runs a manifest on one device, or lists the framework's functions. Exit status: 0 when the file was written, else
+    that of the error."""
     options = _parser().parse_args(arguments)
     progress = Progress(options.progress)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     try:
-        settings = _settings(options)
-        plan = manifest.read(options.manifest, settings.framework, options.function, options.test)
-        supervisor.run(settings, plan, progress)
+        if options.enumerate:
+            _enumerate(options, progress)
+        else:
+            settings = _settings(options)
+            plan = manifest.read(options.manifest, settings.framework, options.function, options.test)
+            supervisor.run(settings, plan, progress)
     except RunnerError as error:
         progress.error(error)
         sys.exit(error.exit_status)
@@ -52,9 +57,13 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--framework", choices=FRAMEWORKS, required=True)
     add("--device", choices=DEVICES, required=True)
-    add("--manifest", type=Path, required=True, metavar="FILE", help="which functions, with which tests")
+    task = parser.add_mutually_exclusive_group(required=True)
+    task.add_argument("--manifest", type=Path, metavar="FILE", help="which functions, with which tests")
+    task.add_argument("--enumerate", action="store_true", help="run nothing: list the framework's public functions")
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the run file and, until then, its journal")
     add("--version", help="the framework version that must be there")
+    add("--as-study", action="store_true", help="with --enumerate: by the study's rule, as far as it is known")
+    add("--methods", action="store_true", help="with --enumerate: methods of public classes too")
     add("--function", action="append", default=[], metavar="GLOB", help="only functions that match; repeatable")
     add("--test", action="append", default=[], metavar="GLOB", help="only tests of this id, or that match; repeatable")
     add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
@@ -74,6 +83,15 @@ def _parser() -> argparse.ArgumentParser:
     add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
     add("--progress", choices=("text", "json", "none"), default="text")
     return parser
+
+
+def _enumerate(options: argparse.Namespace, progress: Progress) -> None:
+    settings = listing.Settings(
+        options.framework, options.device, options.version, options.out, options.as_study, options.methods
+    )
+    variables = resolve.framework(options.framework).variables(options.device)
+    path, functions = listing.write_list(settings, library.of_framework(options.framework), variables)
+    progress.end(path, {"functions": functions})
 
 
 def _settings(options: argparse.Namespace) -> supervisor.Settings:

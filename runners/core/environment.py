@@ -50,7 +50,7 @@ def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[st
         "python": platform.python_version(),
         "packages": packages(),
         "runner_commit": os.environ.get("PORTBENCH_RUNNER_COMMIT") or _commit(),
-        "runner_sha256": _own_sha256(),
+        "runner_sha256": own_sha256(),
         "variables": {**_surroundings(), **variables},
         "device": dict(device_facts),
     }
@@ -127,7 +127,8 @@ def _git(*arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10).stdout.strip()
 
 
-def _own_sha256() -> str:
+def own_sha256() -> str:
+    """Of all of the runner's own code and schemas."""
     digest = hashlib.sha256()
     files = [path for folder in ("runners", "schema") for path in (ROOT / folder).rglob("*")]
     for path in sorted(path for path in files if path.suffix in (".py", ".json")):

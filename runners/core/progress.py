@@ -74,8 +74,8 @@ class Progress:
         journal = str(self.journal) if self.journal else None
         self._event("interrupted", journal=journal, done=self._done, total=self._total)
         if self._style == "text":
-            kept = f", {self._done} of {self._total} results are kept in {journal}" if journal else ""
-            said = f"interrupted{kept}. The same command with --resume goes on from there."
+            kept = f", {self._done} of {self._total} results are kept in {journal}. "
+            said = f"interrupted{kept}The same command with --resume goes on from there." if journal else "interrupted"
             print(_printable(said), file=sys.stderr)
 
     def _flush(self) -> None:

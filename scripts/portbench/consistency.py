@@ -196,6 +196,25 @@ def _in_expected(document: Data) -> Iterator[Mistake]:
             seen.add(key)
 
 
+def _in_functions(document: Data) -> Iterator[Mistake]:
+    names: dict[str, int] = {}
+    for position, entry in enumerate(document["functions"]):
+        for name in (entry["name"], *entry["aliases"]):
+            if name in names:
+                first = f"$.functions[{names[name]}]"
+                yield Mistake(f"$.functions[{position}]", f"{printable(name)} is a name of {first} already")
+            names.setdefault(name, position)
+    found = {
+        "functions": len(document["functions"]),
+        "by_kind": dict(Counter(entry["kind"] for entry in document["functions"])),
+        "by_namespace": sum(document["counts"]["by_namespace"].values()),
+    }
+    stated = dict(document["counts"], by_namespace=len(document["functions"]))
+    for key, value in found.items():
+        if stated[key] != value:
+            yield Mistake(f"$.counts.{key}", f"does not fit the {len(document['functions'])} functions that are listed")
+
+
 def _in_study(study: Data) -> Iterator[Mistake]:
     for position, target in enumerate(study["targets"]):
         statuses = Counter(function["status"] for function in target["functions"] if not function.get("successor_of"))
@@ -234,4 +253,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "annotations": _in_annotations,
     "expected": _in_expected,
     "comparison": _in_comparison,
+    "functions": _in_functions,
 }

@@ -33,12 +33,12 @@ VERSIONS = {
     "expected": 1,
     "annotations": 1,
     "comparison": 1,
+    "functions": 1,
 }
 
 
 def kind_of(data: Any) -> str:
-    """Which format a parsed document is written in: manifest, run, study, survivors, expected, annotations or
-    comparison.
+    """Which format a parsed document is written in: a key of VERSIONS.
 
     Raises BadInput where it is another format, or a version that this portbench does not read; the message names the
     place in the document, not the file.

@@ -28,6 +28,7 @@ _NAMES = {
     "annotations": "a file of annotations",
     "expected": "a file of known failures",
     "comparison": "a comparison",
+    "functions": "a list of functions",
 }
 _MEND = {
     "manifest": "Mend the manifest.",
@@ -35,6 +36,7 @@ _MEND = {
     "annotations": "Mend the file.",
     "expected": "Mend the file.",
     "comparison": "The file was changed or damaged: compare again.",
+    "functions": "The file was changed or damaged: make it anew with 'portbench enumerate'.",
     "run": "The file was changed or damaged: take it from where it was made, or run the target again.",
     "study": "The file was changed or damaged: merge the run files again, into a new folder.",
 }

@@ -102,3 +102,16 @@ def test_a_stopped_engine_is_one_error_that_says_how(tmp_path: Path, monkeypatch
     assert done.returncode == 3
     assert "no Docker engine answers" in done.stderr
     assert "systemctl start docker" in done.stderr
+
+
+def test_the_functions_of_an_image_are_those_of_the_environment(image: str) -> None:
+    def functions(backend: str) -> Any:
+        command = [sys.executable, "-m", "portbench", "enumerate", "fake-cpu", "--backend", backend, "--json"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["functions"]
+
+    contained = functions("docker")
+    assert "fake.scale" in {entry["name"] for entry in contained}
+    assert contained == functions("venv")
+    assert containers() == ""

@@ -15,6 +15,36 @@ from portbench.errors import TargetUnavailable
 from portbench.targets import Target
 
 
+class Arguments(Protocol):
+    """What a runner is asked to do."""
+
+    @property
+    def manifest(self) -> Path | None:
+        """A file that it must be able to read; None where it needs none."""
+
+    @property
+    def out(self) -> Path:
+        """The folder that it writes to."""
+
+    def words(self, manifest: str, out: str) -> list[str]:
+        """As command line arguments, with the two paths as the runner sees them."""
+
+
+@dataclass(frozen=True)
+class EnumerateArguments:
+    """Asks for a list of the framework's functions. ``out`` is the host's path, absolute."""
+
+    out: Path
+    as_study: bool
+    methods: bool
+    manifest: None = None
+
+    def words(self, manifest: str, out: str) -> list[str]:
+        """As command line arguments; there is no manifest."""
+        flags = [flag for flag, given in (("--as-study", self.as_study), ("--methods", self.methods)) if given]
+        return ["--enumerate", "--out", out, *flags, "--progress", "json"]
+
+
 @dataclass(frozen=True)
 class RunnerArguments:
     """What the runner is asked to do. Paths are the host's, absolute."""
@@ -79,5 +109,5 @@ class Backend(Protocol):
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
         """Makes what the target needs; ``say`` gets a line on what takes time. Raises a PortbenchError."""
 
-    def command(self, target: Target, arguments: RunnerArguments) -> Command:
+    def command(self, target: Target, arguments: Arguments) -> Command:
         """How to start the runner of a prepared target."""

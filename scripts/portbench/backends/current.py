@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench.backends import Command, RunnerArguments
+from portbench.backends import Arguments, Command
 from portbench.checkout import Checkout
 from portbench.errors import TargetUnavailable
 from portbench.targets import Target
@@ -41,7 +41,7 @@ class Current:
         """Nothing is made; says which Python it is."""
         say(f"{target.name} runs in {_python(target)}")
 
-    def command(self, target: Target, arguments: RunnerArguments) -> Command:
+    def command(self, target: Target, arguments: Arguments) -> Command:
         """The user's Python in the user's surroundings."""
         argv = [str(_python(target)), "-m", "runners", "--framework", target.framework, "--device", target.device]
         if target.version_named:

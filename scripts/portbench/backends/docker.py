@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from portbench import compose
-from portbench.backends import Command, RunnerArguments
+from portbench.backends import Arguments, Command
 from portbench.checkout import Checkout
 from portbench.doctor import engine
 from portbench.errors import BadInput, EnvironmentFailed, TargetUnavailable
@@ -80,12 +80,14 @@ class Docker:
         if self.image_digest(target) != before:
             say(f"{target.name}: the image was brought up to date with this clone")
 
-    def command(self, target: Target, arguments: RunnerArguments) -> Command:
+    def command(self, target: Target, arguments: Arguments) -> Command:
         """The target's service, for one run, under a name by which its container can be removed."""
         container = f"portbench-{target.name}-{uuid.uuid4().hex[:8]}"
         argv = ["docker", "compose", "run", "--rm", "--no-TTY", "--name", container]
         manifests = self.checkout.manifests
-        if arguments.manifest.is_relative_to(manifests):
+        if arguments.manifest is None:
+            manifest = ""
+        elif arguments.manifest.is_relative_to(manifests):
             manifest = f"manifests/{arguments.manifest.relative_to(manifests)}"
         else:
             manifest = f"/tmp/{arguments.manifest.name}"

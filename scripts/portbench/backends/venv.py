@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from portbench import environments
-from portbench.backends import Command, RunnerArguments
+from portbench.backends import Arguments, Command
 from portbench.checkout import Checkout
 from portbench.errors import TargetUnavailable
 from portbench.findings import Findings, error, obstacle, ok
@@ -41,7 +41,7 @@ class Venv:
         """Makes the environment, once."""
         environments.make_environment(target, say)
 
-    def command(self, target: Target, arguments: RunnerArguments) -> Command:
+    def command(self, target: Target, arguments: Arguments) -> Command:
         """The environment's Python, shielded from the user's other Pythons."""
         python = environments.python_of(target)
         argv = [str(python), "-m", "runners", "--framework", target.framework, "--device", target.device]

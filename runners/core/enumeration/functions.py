@@ -1,0 +1,171 @@
+"""From public modules to public functions, each with one canonical name.
+
+A name in a public module is public where the module's ``__all__`` lists it. Where there is no ``__all__``: every name
+of a package, since gathering is what that is for, and of a plain module what it defines itself, or gives a public place
+to because its home is private. Names that begin with an underscore never are, nor is what another package defines,
+unless the framework shows that package's functions as its own.
+
+Public names of one object are one entry. See ``schema/functions.schema.json`` for which of them is canonical.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from typing import Any, Callable, Iterable, Iterator, NamedTuple
+
+from runners.core.enumeration.library import Library
+from runners.core.enumeration.modules import PublicModule, declared, is_private
+from runners.core.enumeration.texts import settled, signature
+
+_BUILTIN = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+    types.ClassMethodDescriptorType,
+)
+
+
+class Function(NamedTuple):
+    """An object and all public names that were found for it."""
+
+    value: Any
+    kind: str
+    module: str
+    qualname: str
+    names: set[str]
+
+
+class Functions(NamedTuple):
+    """``foreign``: how many objects under public names other packages define."""
+
+    found: list[Function]
+    foreign: int
+
+
+def public_functions(library: Library, modules: Iterable[PublicModule]) -> Functions:
+    """All public functions and classes of the modules, in no particular order."""
+    found: dict[int, Function] = {}
+    foreign: dict[int, Any] = {}
+    for module in modules:
+        for name, value in module.values.items():
+            kind = kind_of(value)
+            if kind is None:
+                continue
+            home, qualname = origin(value, name)
+            if home.split(".")[0] not in (*library.packages, *library.shown):
+                foreign[id(value)] = value
+                continue
+            if library.leaves_out(home) or not _shows(module, name, home):
+                continue
+            function = found.setdefault(id(value), Function(value, kind, home, qualname, set()))
+            function.names.update(f"{path}.{name}" for path in module.paths)
+    return Functions(list(found.values()), len(foreign))
+
+
+def public_methods(classes: Iterable[Function]) -> Iterator[Function]:
+    """The public methods of public classes: what each defines itself, or inherits from a class that is not public."""
+    classes = list(classes)
+    public = {id(function.value) for function in classes}
+    for owner in classes:
+        lineage = owner.value.__mro__
+        listed = [each for each in lineage[1:] if id(each) in public or each in (object, type)]
+        # Whatever these have is listed under their own names, or nowhere.
+        theirs = {id(ancestor) for each in listed for ancestor in each.__mro__}
+        known = {name for each in listed for name in vars(each)} - set(vars(owner.value))
+        for ancestor in lineage:
+            if ancestor is owner.value or id(ancestor) not in theirs:
+                for name, function in _methods(ancestor):
+                    if name not in known:
+                        known.add(name)
+                        home, qualname = origin(function, name)
+                        yield Function(function, "method", home, qualname, {f"{each}.{name}" for each in owner.names})
+
+
+def _methods(holder: Any) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(holder).items():
+        if isinstance(name, str) and not name.startswith("_"):
+            function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+            if kind_of(function) in ("function", "builtin"):
+                yield name, function
+
+
+def kind_of(value: Any) -> str | None:
+    """function, class, builtin, callable, or None for what is not called."""
+    if inspect.isclass(value):
+        return "class"
+    if isinstance(value, (types.FunctionType, types.MethodType)):
+        return "function"
+    if isinstance(value, _BUILTIN):
+        return "builtin"
+    if isinstance(value, types.ModuleType) or not callable(value):
+        return None
+    # Aliases of types (Optional[Tensor]) can be called, too, and are no functions.
+    return None if type(value).__module__ in ("typing", "types", "typing_extensions") else "callable"
+
+
+def origin(value: Any, name: str) -> tuple[str, str]:
+    """Where an object says that it is defined, and what it is called there; ``name`` where it does not say."""
+    if isinstance(value, functools.partial):
+        value = value.func
+    home = _text(value, "__module__")
+    qualname = _text(value, "__qualname__") or _text(value, "__name__") or name
+    if not home:
+        owner = _attribute(value, "__objclass__") or _attribute(value, "__self__")
+        if isinstance(owner, types.ModuleType):
+            home = owner.__name__
+        elif owner is not None:
+            home = _text(owner if inspect.isclass(owner) else type(owner), "__module__")
+        else:
+            home = type(value).__module__
+    return settled(home, 200), settled(qualname, 200)
+
+
+def entries(
+    functions: Iterable[Function], has_public_test: Callable[[Iterable[str]], bool | None]
+) -> list[dict[str, Any]]:
+    """As they stand in the document, in the order of their names. Where two have the same canonical name (methods that
+    an instance makes anew), the one defined first in the alphabet stands."""
+    made: dict[str, dict[str, Any]] = {}
+    for function in sorted(functions, key=lambda each: (each.module, each.qualname)):
+        name, *aliases = ranked(function.names, function.qualname)
+        if name not in made:
+            text, source = signature(function.value)
+            made[name] = {
+                "name": name,
+                "aliases": sorted(aliases),
+                "kind": function.kind,
+                "signature": text,
+                "signature_source": source,
+                "module": function.module,
+                "qualname": function.qualname,
+                "has_public_test": has_public_test(function.names),
+            }
+    return [made[name] for name in sorted(made)]
+
+
+def ranked(names: Iterable[str], qualname: str) -> list[str]:
+    """Names, the canonical one first."""
+    own = qualname.split(".")[-1]
+    return sorted(names, key=lambda name: (name.count("."), name.split(".")[-1] != own, len(name), name))
+
+
+def _shows(module: PublicModule, name: str, home: str) -> bool:
+    names = declared(module.module)
+    if names:
+        return name in names
+    return module.is_package or home == module.name or is_private(home)
+
+
+def _attribute(value: Any, name: str) -> Any:
+    try:
+        return getattr(value, name, None)
+    except Exception:
+        return None
+
+
+def _text(value: Any, name: str) -> str:
+    found = _attribute(value, name)
+    return found if isinstance(found, str) else ""
