@@ -1,10 +1,10 @@
 """The functions whose calls are counted: read from what enumerate writes, from a manifest, from plain JSON or CSV.
 
-    {"target": {"framework": "torch", "version": "2.9.0", ...}, "functions": [{"name": ..., "aliases": [...]}, ...]}
-    {"framework": "torch", "functions": [{"function": "torch.cat"}, ...]}
-    ["torch.cat", {"name": "torch.nn.functional.relu", "aliases": ["torch.relu"]}]
-    name,aliases
-    torch.nn.functional.relu,torch.relu torch.nn.relu
+{"target": {"framework": "torch", "version": "2.9.0", ...}, "functions": [{"name": ..., "aliases": [...]}, ...]}
+{"framework": "torch", "functions": [{"function": "torch.cat"}, ...]}
+["torch.cat", {"name": "torch.nn.functional.relu", "aliases": ["torch.relu"]}]
+name,aliases
+torch.nn.functional.relu,torch.relu torch.nn.relu
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class FunctionList:
     version: str | None
     functions: tuple[Function, ...]
 
-    @property
+    @cached_property
     def root(self) -> bytes:
         """The module that a file must import: b"torch"."""
         return _module(self.functions[0].name).partition(".")[0].encode()

@@ -8,30 +8,49 @@ those is no valid Python, which the parser tells.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import lru_cache
 
 _STRINGS_AND_COMMENTS = re.compile(
     rb"""\#[^\n]*+
-    | (") (?: ""[^"\\]*+ (?: (?: \\. | "(?!"") ) [^"\\]*+ )*+ \"\"\" | [^"\\\n]*+ (?: \\. [^"\\\n]*+ )*+ " )
-    | (') (?: ''[^'\\]*+ (?: (?: \\. | '(?!'') ) [^'\\]*+ )*+ ''' | [^'\\\n]*+ (?: \\. [^'\\\n]*+ )*+ ' )
+    | (\"\"\"|'''|["']) (?:
+        (?<=\"\"\") [^"\\]*+ (?: (?: \\. | "(?!"") ) [^"\\]*+ )*+ \"\"\"
+      | (?<=''') [^'\\]*+ (?: (?: \\. | '(?!'') ) [^'\\]*+ )*+ '''
+      | (?<=") [^"\\\n]*+ (?: \\. [^"\\\n]*+ )*+ "
+      | (?<=') [^'\\\n]*+ (?: \\. [^'\\\n]*+ )*+ '
+      )
     """,
     re.DOTALL | re.VERBOSE,
 )
-_FORMATTED = re.compile(rb"\b(?:[fFtT][rR]?|[rR][fFtT])(?P<quote>[\"'])")
-_LONG = re.compile(rb"\b(?:[fFtT][rR]?|[rR][fFtT])(?:\"\"\"|''')")
+_FORMATTED = (b"f", b"F", b"t", b"T", b"fr", b"fR", b"Fr", b"FR", b"tr", b"tR", b"Tr", b"TR")
 
 
-def bare(source: bytes) -> bytes:
-    """The source without comments, each string replaced by an empty one."""
-    return _STRINGS_AND_COMMENTS.sub(rb"\1\1\2\2", source)
+@dataclass(frozen=True)
+class Bare:
+    """``text``: the source without comments, each string replaced by an empty one. Are f-strings there, and long ones?"""
+
+    text: bytes
+    formatted: bool
+    long_formatted: bool
+
+    def may_format(self, source: bytes, names: set[bytes]) -> bool:
+        """Whether a name may stand in the braces of an f-string of the source: False only where it surely does not."""
+        if not self.formatted or not names:
+            return False
+        return self.long_formatted or bool(_in_braces(frozenset(names)).search(source))
 
 
-def may_format(source: bytes, words: re.Pattern[bytes]) -> bool:
-    """Whether one of the ``words`` may stand in the braces of an f-string: False only where it surely does not."""
-    if not _FORMATTED.search(source):
-        return False
-    if _LONG.search(source):
-        return True
-    return any(
-        source.find(b"{", source.rfind(b"\n", 0, found.start()) + 1, found.start()) >= 0
-        for found in words.finditer(source)
-    )
+def bare(source: bytes) -> Bare:
+    """Takes comments and what stands in strings out of a source."""
+    parts = _STRINGS_AND_COMMENTS.split(source)
+    quotes = parts[1::2]
+    formatted = {
+        len(quote) for before, quote in zip(parts[::2], quotes, strict=False) if quote and before.endswith(_FORMATTED)
+    }
+    parts[1::2] = [b'""' if quote else b"" for quote in quotes]
+    return Bare(b"".join(parts), bool(formatted), 3 in formatted)
+
+
+@lru_cache(maxsize=1000)
+def _in_braces(names: frozenset[bytes]) -> re.Pattern[bytes]:
+    return re.compile(rb"\{[^\n]*?(?<![\w.])(?:" + b"|".join(sorted(names)) + rb")(?!\w)")

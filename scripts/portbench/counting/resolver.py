@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tree_sitter import Node
 
@@ -23,6 +24,7 @@ from portbench.counting.imports import STATEMENTS, dotted, imported
 from portbench.counting.scopes import Scopes
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+_DECLARED = re.compile(rb"(global|nonlocal)[ \t]+([\w, \t]+)")
 _DEFINED = re.compile(rb"\b(?:def|class)[ \t]+$")
 _LONGEST_ALIAS_CHAIN = 8
 _PARAMETERS = frozenset({"parameters", "lambda_parameters"})
@@ -32,7 +34,7 @@ _PATTERNS = frozenset({"pattern_list", "tuple_pattern", "list_pattern"})
 _ASSIGNMENTS = frozenset({"assignment", "augmented_assignment"})
 _DEFINITIONS = frozenset({"function_definition", "class_definition"})
 _LOOPS = frozenset({"for_statement", "for_in_clause"})
-_DECLARATIONS = {"global_statement": "global", "nonlocal_statement": "nonlocal"}
+_DECLARATIONS = frozenset({"global_statement", "nonlocal_statement"})
 
 
 @dataclass
@@ -45,8 +47,7 @@ class Resolved:
     """All that stands for something of the framework somewhere in the file."""
 
 
-@dataclass(frozen=True)
-class _Use:
+class _Use(NamedTuple):
     name: bytes
     chain: bytes
     start: int
@@ -64,11 +65,6 @@ def resolve(source: bytes, root: Node, functions: FunctionList, has_strings: boo
     return file.count()
 
 
-def words(names: set[bytes]) -> re.Pattern[bytes]:
-    """Finds the names where they stand alone or before a dot, not behind one."""
-    return re.compile(rb"(?<![\w.])(?:" + b"|".join(sorted(names)) + rb")(?!\w)")
-
-
 class _File:
     def __init__(self, source: bytes, root: Node, functions: FunctionList, has_strings: bool) -> None:
         self.source, self.root, self.functions, self.has_strings = source, root, functions, has_strings
@@ -79,24 +75,30 @@ class _File:
         self.uses: list[_Use] = []
 
     def find_imports(self) -> None:
-        name = re.escape(self.functions.root)
-        pattern = rb"\b(?:from|import)\b(?:\\\r?\n|[^\n;])*?(?<![\w.])" + name + rb"(?!\w)"
-        for found in re.finditer(pattern, self.source):
-            node = self._at(found.start(), found.start() + 1)
-            if node and node.parent and node.parent.type in STATEMENTS:
-                self._import(node.parent)
+        if b"global" in self.source or b"nonlocal" in self.source:
+            self._declare()
+        root, at = self.functions.root, -1
+        while (at := self.source.find(b"import", at + 1)) >= 0:
+            if root in self._line(at):
+                node = self._at(at, at + 1)
+                if node and node.parent and node.parent.type in STATEMENTS:
+                    self._import(node.parent)
+
+    def _line(self, at: int) -> bytes:
+        """The line there, with those that a backslash joins to it."""
+        start, end = self.source.rfind(b"\n", 0, at), self.source.find(b"\n", at)
+        while start > 0 and self.source[max(0, start - 2) : start].endswith((b"\\", b"\\\r")):
+            start = self.source.rfind(b"\n", 0, start)
+        while end > 0 and self.source[at:end].endswith((b"\\", b"\\\r")):
+            end = self.source.find(b"\n", end + 1)
+        return self.source[start + 1 : end if end >= 0 else len(self.source)]
 
     def find_uses(self) -> None:
         """Looks at all that stands at each name, until no further name was made from those known."""
         while self.pending:
             names, self.pending = self.pending, set()
             self.names |= names
-            found = list(_occurrences(names).finditer(self.source))
-            # What "global" says holds for the whole function, so it is to be known before what is bound there.
-            for match in found:
-                if not match[2] and not match[3]:
-                    self._declare(match)
-            for match in found:
+            for match in _occurrences(names).finditer(self.source):
                 self._use(match)
 
     def count(self) -> Resolved:
@@ -165,12 +167,13 @@ class _File:
         if made is not None and made.type == "identifier" and made.text and made.text not in self.names:
             self.pending.add(made.text)
 
-    def _declare(self, match: re.Match[bytes]) -> None:
-        start = self.source.rfind(b"\n", 0, match.start()) + 1
-        if b"global" in self.source[start : match.start()] or b"nonlocal" in self.source[start : match.start()]:
-            node = self._identifier(match.start(), match[1])
-            if node and node.parent and node.parent.type in _DECLARATIONS:
-                self.scopes.declare(match[1], node, _DECLARATIONS[node.parent.type])
+    def _declare(self) -> None:
+        # What "global" says holds for the whole function, so it is to be known before what is bound there.
+        for statement in _DECLARED.finditer(self.source):
+            for found in _WORD.finditer(self.source, *statement.span(2)):
+                node = self._identifier(found.start(), found[0])
+                if node and node.parent and node.parent.type in _DECLARATIONS:
+                    self.scopes.declare(found[0], node, statement[1].decode())
 
     def _binding(self, node: Node, name: bytes) -> None:
         """Notes what is bound where the name stands alone."""
@@ -191,9 +194,7 @@ class _File:
             self.scopes.bind(name, parent)
         elif function := _parameter_of(node):
             self.scopes.bind_parameter(name, node, function)
-        elif _is_target(node):
-            self.scopes.bind(name, node)
-        elif kind in _SPLATS and holder and holder.type in _PATTERNS:
+        elif _is_target(node) or (kind in _SPLATS and holder and holder.type in _PATTERNS):
             self.scopes.bind(name, node)
 
     def _dotted_or_import(self, node: Node, name: bytes) -> None:
@@ -231,13 +232,14 @@ class _File:
 
 
 def _occurrences(names: set[bytes]) -> re.Pattern[bytes]:
-    alone = b"|".join(re.escape(name) for name in sorted(names))
+    # Letters first and what stands before them after: then the engine knows with which letters a match begins.
+    alone = b"|".join(name + rb"(?<![\w.]" + name + rb")" for name in sorted(names))
     blank = rb"[ \t]*+(?:\\\r?\n[ \t]*+)?+"
-    return re.compile(rb"(?<![\w.])(" + alone + rb")(?!\w)((?:\s*+\.\s*+[A-Za-z_]\w*+)*+)" + blank + rb"(\(?)")
+    return re.compile(rb"(" + alone + rb")(?!\w)((?:[\s\\]*+\.[\s\\]*+[A-Za-z_]\w*+)*+)" + blank + rb"(\(?)")
 
 
 def _tight(chain: bytes) -> bytes:
-    return b"".join(chain.replace(b"\\", b"").split()) if chain.strip(b".").count(b" ") or b"\n" in chain else chain
+    return chain.translate(None, b" \t\f\r\n\\")
 
 
 def _chain_of(node: Node) -> Node:

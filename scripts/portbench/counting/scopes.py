@@ -95,7 +95,7 @@ class Scopes:
             if how is None and not (kind == "class_definition" and depth) and bindings:
                 if seen:
                     return _last(seen, () if deferred else place.blocks)
-                if kind == "function_definition":
+                if kind != "class_definition":  # in a loop, or by := in a comprehension: bound after, seen before
                     return _last(bindings)
             deferred = deferred or kind in _DEFERRED
         return []

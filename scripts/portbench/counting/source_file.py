@@ -15,18 +15,23 @@ from portbench.counting import identifiers, lexer
 from portbench.counting.function_list import FunctionList
 from portbench.counting.grammar import LANGUAGE
 from portbench.counting.import_filter import imports
-from portbench.counting.resolver import Resolved, resolve, words
+from portbench.counting.resolver import Resolved, resolve
 
-# What Python 3 refuses and was usual in Python 2; the parser reads some of it.
-_PYTHON_2 = re.compile(
-    rb"""(?:^|[;:])[ \t]*(?:
-      (?:print|exec)[ \t]+(?!(?:if|in|is|and|or|not|else|for|as|import)\b)(?:\w|''|\"\")
-    | print[ \t]*>>
-    | raise[ \t]+[\w.]+[ \t]*,
-    | except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:
-    )""",
-    re.MULTILINE | re.VERBOSE,
+# What Python 3 refuses and was usual in Python 2; the parser reads some of it. Each begins with letters, so that the
+# engine finds them fast; what must stand before is looked at afterwards.
+_PYTHON_2 = tuple(
+    map(
+        re.compile,
+        (
+            rb"print[ \t]+(?!(?:if|in|is|and|or|not|else|for|as|import)\b)(?:\w|\"\"|>>)",
+            rb"print>>",
+            rb"exec[ \t]+(?!(?:if|in|is|and|or|not|else|for|as|import)\b)(?:\w|\"\")",
+            rb"raise[ \t]+[\w.]+[ \t]*,",
+            rb"except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:",
+        ),
+    )
 )
+_STATEMENT = re.compile(rb"(?:^|[\n;:])[ \t]*$")
 
 
 class State(StrEnum):
@@ -55,11 +60,12 @@ def count_calls(source: bytes, lists: Sequence[FunctionList]) -> dict[int, Calls
     if not kept:
         return {}
     source = source.removeprefix(b"\xef\xbb\xbf")
-    text = lexer.bare(source)
-    if _PYTHON_2.search(text):
+    stripped = lexer.bare(source)
+    text = stripped.text
+    if _is_python_2(text):
         return {place: Calls(State.PYTHON_2) for place in kept}
-    bare_root = _parsed(text)
-    root = _parsed(source) if bare_root.has_error else None
+    bare_root = parsed(text)
+    root = parsed(source) if bare_root.has_error else None
     if root is not None and root.has_error:
         return {place: Calls(State.BROKEN) for place in kept}
     found = {}
@@ -68,8 +74,8 @@ def count_calls(source: bytes, lists: Sequence[FunctionList]) -> dict[int, Calls
             called, resolved = identifiers.called_in_tree(root, functions.words), resolve(source, root, functions, True)
         else:
             called, resolved = identifiers.called(text, functions.words), resolve(text, bare_root, functions, False)
-            if resolved.names and lexer.may_format(source, words(resolved.names)):
-                resolved = resolve(source, _parsed(source), functions, True)
+            if stripped.may_format(source, resolved.names):
+                resolved = resolve(source, parsed(source), functions, True)
         found[place] = Calls(State.COUNTED, called, resolved)
     return found
 
@@ -79,5 +85,14 @@ def _parser() -> Parser:
     return Parser(LANGUAGE)
 
 
-def _parsed(source: bytes) -> Node:
+def parsed(source: bytes) -> Node:
+    """The root of the source's tree; ``has_error`` where it is no valid Python."""
     return _parser().parse(source).root_node
+
+
+def _is_python_2(text: bytes) -> bool:
+    return any(
+        _STATEMENT.search(text[max(0, text.rfind(b"\n", 0, found.start())) : found.start()])
+        for pattern in _PYTHON_2
+        for found in pattern.finditer(text)
+    )
