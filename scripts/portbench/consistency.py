@@ -194,6 +194,23 @@ def _in_expected(document: Data) -> Iterator[Mistake]:
             seen.add(key)
 
 
+def _in_counts(document: Data) -> Iterator[Mistake]:
+    for place, framework in enumerate(document["frameworks"]):
+        seen: set[str] = set()
+        for position, function in enumerate(framework["functions"]):
+            where = f"$.frameworks[{place}].functions[{position}]"
+            if function["name"] in seen:
+                yield Mistake(f"{where}.name", f"{printable(function['name'])} stands there already; remove one")
+            seen.add(function["name"])
+        for kind in ("resolved", "decile"):
+            stated = sum(function.get(kind) is not None for function in framework["functions"])
+            if kind == "resolved" and framework["calls"]["resolved"] != sum(f[kind] for f in framework["functions"]):
+                found = f"found {framework['calls'][kind]}, which is not the sum of the functions'"
+                yield Mistake(f"$.frameworks[{place}].calls.{kind}", found)
+            if kind == "decile" and 0 < stated < len(framework["functions"]):
+                yield Mistake(f"$.frameworks[{place}].functions", f"{stated} state a decile, expected all or none")
+
+
 def _in_study(study: Data) -> Iterator[Mistake]:
     for position, target in enumerate(study["targets"]):
         statuses = [function["status"] for function in target["functions"] if not function.get("successor_of")]
@@ -214,4 +231,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "survivors": _in_survivors,
     "annotations": _in_annotations,
     "expected": _in_expected,
+    "counts": _in_counts,
 }

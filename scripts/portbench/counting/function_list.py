@@ -126,7 +126,8 @@ def _function(entry: Any, where: str) -> Function:
         entry = {"name": entry}
     if not isinstance(entry, dict):
         raise BadInput(f"{where}: {_found(entry)}, expected a name or an object with a name", _MEND)
-    name, aliases = entry.get("name", entry.get("function")), entry.get("aliases", [])
+    name: Any = entry.get("name", entry.get("function"))
+    aliases: Any = entry.get("aliases", [])
     for text in _texts(name, aliases):
         if not isinstance(text, str) or not _NAME.fullmatch(text):
             raise BadInput(f"{where}: {_found(text)}, expected a dotted name such as torch.nn.functional.relu", _MEND)

@@ -17,7 +17,7 @@ from tree_sitter import Node, Query, QueryCursor
 
 from portbench.counting.grammar import LANGUAGE
 
-# Word characters and "(" stay, blanks become " ", all else, line ends too, ";": a called word stands right before a "(".
+# Word characters and "(" stay, blanks become " ", all else, line ends too, ";": a called word is right before a "(".
 _CLASSES = bytes(
     code if code >= 128 or chr(code).isalnum() or chr(code) in "_(" else ord(" " if chr(code) in " \t\f" else ";")
     for code in range(256)
@@ -40,7 +40,7 @@ def called(source: bytes, names: Collection[bytes]) -> Counter[bytes]:
 def called_in_tree(root: Node, names: Collection[bytes]) -> Counter[bytes]:
     """The same of a whole file that was parsed: slower, and right where strings hold their own quotes."""
     nodes = QueryCursor(_identifiers()).captures(root).get("word", ())
-    return Counter(node.text for node in nodes if node.text in names and _is_called(node))
+    return Counter(node.text for node in nodes if node.text and node.text in names and _is_called(node))
 
 
 @cache

@@ -27,10 +27,11 @@ _FORMATTED = (b"f", b"F", b"t", b"T", b"fr", b"fR", b"Fr", b"FR", b"tr", b"tR", 
 
 @dataclass(frozen=True)
 class Bare:
-    """``text``: the source without comments, each string replaced by an empty one. Are f-strings there, and long ones?"""
+    """A source without comments, each string replaced by an empty one."""
 
     text: bytes
     formatted: bool
+    """Whether it held f-strings; ``long_formatted``: in three quotes."""
     long_formatted: bool
 
     def may_format(self, source: bytes, names: set[bytes]) -> bool:

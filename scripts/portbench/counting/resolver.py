@@ -1,7 +1,7 @@
 """Calls as Python would look them up: through imports, aliases, attributes of modules, and scopes.
 
-``import torch.nn.functional as F`` and then ``F.relu(x)`` is a call of torch.nn.functional.relu; ``values.append(x)`` is
-none of a framework, since ``values`` is bound to something else. What needs types is not resolved: methods of tensors,
+``import torch.nn.functional as F`` and then ``F.relu(x)`` is a call of torch.nn.functional.relu; ``values.append(x)``
+is none of a framework, since ``values`` is bound to something else. What needs types is not resolved: methods of tensors,
 ``self.relu(x)``. Of what may be bound to several things (branches, ``try``) it is enough that one is the framework's. A
 decorator without parentheses is a call; a function that is handed on, as in ``partial(F.relu)``, is not.
 
