@@ -39,6 +39,8 @@ def _in_manifest(manifest: Data) -> Iterator[Mistake]:
             first = f"$.functions[{functions[name]}]"
             yield Mistake(f"{where}.function", f"{name} stands at {first} already; put all its tests into one entry")
         functions.setdefault(name, position)
+        if not entry["tests"] and manifest["schema_version"] < 3:
+            yield Mistake(f"{where}.tests", "no tests, which version 3 of the format allows, expected at least one")
         for place, successor in enumerate(entry.get("successors", ())):
             if successor in entries or successor in successors:
                 found = f"{successor} is a function, or a successor, already; it can succeed one function only"
@@ -211,6 +213,15 @@ def _in_counts(document: Data) -> Iterator[Mistake]:
                 yield Mistake(f"$.frameworks[{place}].functions", f"{stated} state a decile, expected all or none")
 
 
+def _in_exclusions(document: Data) -> Iterator[Mistake]:
+    seen: dict[str, int] = {}
+    for position, entry in enumerate(document["exclusions"]):
+        first = seen.setdefault(entry["function"], position)
+        if first != position:
+            found = f"{printable(entry['function'])} stands at $.exclusions[{first}] already; remove one"
+            yield Mistake(f"$.exclusions[{position}].function", found)
+
+
 def _in_study(study: Data) -> Iterator[Mistake]:
     for position, target in enumerate(study["targets"]):
         statuses = [function["status"] for function in target["functions"] if not function.get("successor_of")]
@@ -232,4 +243,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "annotations": _in_annotations,
     "expected": _in_expected,
     "counts": _in_counts,
+    "exclusions": _in_exclusions,
 }

@@ -23,11 +23,20 @@ from portbench.printable import printable, shortened
 from portbench.schema_errors import Mistake, explain
 
 # The newest version of each format that this portbench reads. What a version changed stands in schema/README.md.
-VERSIONS = {"manifest": 2, "run": 3, "study": 3, "survivors": 1, "expected": 1, "annotations": 1, "counts": 1}
+VERSIONS = {
+    "manifest": 3,
+    "run": 3,
+    "study": 3,
+    "survivors": 1,
+    "expected": 1,
+    "annotations": 1,
+    "counts": 1,
+    "exclusions": 1,
+}
 
 
 def kind_of(data: Any) -> str:
-    """Which format a parsed document is written in: manifest, run, study, survivors, expected, annotations or counts.
+    """Which format a parsed document is written in: one of VERSIONS.
 
     Raises BadInput where it is another format, or a version that this portbench does not read; the message names the
     place in the document, not the file.

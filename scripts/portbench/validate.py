@@ -27,12 +27,14 @@ _NAMES = {
     "annotations": "a file of annotations",
     "expected": "a file of known failures",
     "counts": "a file of counts",
+    "exclusions": "a file of exclusions",
 }
 _MEND = {
     "manifest": "Mend the manifest.",
     "survivors": "Mend the file.",
     "annotations": "Mend the file.",
     "expected": "Mend the file.",
+    "exclusions": "Mend the file.",
     "counts": "The file was changed or damaged: count again.",
     "run": "The file was changed or damaged: take it from where it was made, or run the target again.",
     "study": "The file was changed or damaged: merge the run files again, into a new folder.",

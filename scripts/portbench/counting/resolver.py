@@ -1,9 +1,9 @@
 """Calls as Python would look them up: through imports, aliases, attributes of modules, and scopes.
 
 ``import torch.nn.functional as F`` and then ``F.relu(x)`` is a call of torch.nn.functional.relu; ``values.append(x)``
-is none of a framework, since ``values`` is bound to something else. What needs types is not resolved: methods of tensors,
-``self.relu(x)``. Of what may be bound to several things (branches, ``try``) it is enough that one is the framework's. A
-decorator without parentheses is a call; a function that is handed on, as in ``partial(F.relu)``, is not.
+is none of a framework, since ``values`` is bound to something else. What needs types is not resolved: methods of
+tensors, ``self.relu(x)``. Of what may be bound to several things (branches, ``try``) it is enough that one is the
+framework's. A decorator without parentheses is a call; a function that is handed on, as in ``partial(F.relu)``, is not.
 
 The words are found by regular expressions; what each is in the file, the parser says. Only names that may stand for
 something of the framework are looked at at all: those bound by its imports, and by assignment from such a name.
