@@ -17,7 +17,7 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -119,53 +119,44 @@ class _Draw:
         excluded: Mapping[str, tuple[str, str | None]],
     ) -> None:
         self.replacements: list[dict[str, Any]] = []
-        self._excluded, self._per_stratum = excluded, options.per_stratum
+        self._excluded = excluded
         self._top = sorted(functions, key=lambda function: (-function.uses, function.name))[: options.top]
         self._top_names = {function.name for function in self._top}
-        self._waiting = {
-            decile: iter(
-                sorted(
-                    (function for function in functions if function.decile == decile),
-                    key=lambda function: sha256(f"{options.seed}/{framework}/{function.name}".encode()).hexdigest(),
-                )
+        self._drawn: list[Drawn] = []
+        self._waiting: dict[int, Iterator[Drawn]] = {}
+        for decile in sorted({function.decile for function in functions}):
+            drawn = sorted(
+                (function for function in functions if function.decile == decile),
+                key=lambda function: sha256(f"{options.seed}/{framework}/{function.name}".encode()).hexdigest(),
             )
-            for decile in sorted({function.decile for function in functions})
-        }
+            self._drawn += drawn[: options.per_stratum]
+            self._waiting[decile] = iter(drawn[options.per_stratum :])
 
     def sample(self) -> list[Drawn]:
-        chosen: list[Drawn | None] = []
-        for function in self._top:
-            if function.name in self._excluded:
-                chosen.append(self._next(self._waiting[function.decile], [function]))
-            else:
-                chosen.append(Drawn(function.name, function.uses, function.decile, top=True))
-        for waiting in self._waiting.values():
-            chosen += [self._next(waiting, []) for _ in range(self._per_stratum)]
+        top = [replace(function, top=True) for function in self._top]
+        chosen = [function if self._reason(function) is None else self._replacement(function) for function in top]
+        for function in self._drawn:
+            chosen.append(function if self._reason(function) is None else self._replacement(function))
         return [function for function in chosen if function]
 
-    def _next(self, waiting: Iterator[Drawn], passed: list[Drawn]) -> Drawn | None:
-        """The next that can be taken; it replaces those that were ``passed`` and those that are passed here."""
-        taken = None
-        for function in waiting:
-            if function.name in self._excluded:
-                # One of the most used was met, and replaced, as such.
-                passed += [function] if function.name not in self._top_names else []
-            elif function.name in self._top_names:
-                passed.append(function)
-            else:
-                taken = function
+    def _reason(self, function: Drawn) -> tuple[str, str | None] | None:
+        """Why it is not taken, with a note; None where it is."""
+        if function.name in self._excluded:
+            return self._excluded[function.name]
+        return ("overlap", None) if function.name in self._top_names and not function.top else None
+
+    def _replacement(self, function: Drawn) -> Drawn | None:
+        """The next of its decile that can be taken."""
+        passed, taken = [function], None
+        for candidate in self._waiting[function.decile]:
+            if self._reason(candidate) is None:
+                taken = candidate
                 break
-        for function in passed:
-            reason, note = self._excluded.get(function.name, ("overlap", None))
-            self.replacements.append(
-                {
-                    "function": function.name,
-                    "decile": function.decile,
-                    "reason": reason,
-                    "note": note,
-                    "replaced_by": taken.name if taken else None,
-                }
-            )
+            passed.append(candidate)
+        for left in passed:
+            reason, note = self._reason(left) or ("other", None)
+            record = {"function": left.name, "decile": left.decile, "reason": reason, "note": note}
+            self.replacements.append({**record, "replaced_by": taken.name if taken else None})
         return taken
 
 

@@ -21,10 +21,19 @@ from portbench.counting.function_list import FunctionList
 from portbench.counting.part_counts import CorpusCounts, count_part
 from portbench.errors import EnvironmentFailed, PortbenchError
 
-DOCUMENT_CPU_S = 60.0
-WORKER_MEMORY_BYTES = 4 << 30
 _REPORT_S = 0.5
 _NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of CPU time for one document, and of a worker's address space."""
+
+    document_cpu_s: float = 60.0
+    memory_bytes: int = 4 << 30
+
+
+_LIMITS = Limits()
 
 
 @dataclass
@@ -41,6 +50,7 @@ class _Work:
     lists: Sequence[FunctionList]
     column: str
     waiting: list[Part]
+    limits: Limits
     killed: dict[str, set[int]] = field(default_factory=dict)
 
 
@@ -50,12 +60,13 @@ def count_parts(
     column: str,
     workers: int,
     tick: Callable[[int], None] = lambda source_bytes: None,
+    limits: Limits = _LIMITS,
 ) -> Iterator[tuple[Part, CorpusCounts]]:
     """Yields each part with its counts, as they end; ``tick`` is told now and then the bytes in parts under way.
 
     Raises what ``count_part`` does, and EnvironmentFailed where a worker dies before it has read a document.
     """
-    work = _Work(lists, column, list(reversed(parts)))
+    work = _Work(lists, column, list(reversed(parts)), limits)
     crew: list[_Worker] = []
     try:
         for _ in range(min(workers, len(parts))):
@@ -78,7 +89,7 @@ def _hire(work: _Work) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     at = context.RawArray("q", [_NOWHERE, 0])
-    process = context.Process(target=_serve, args=(theirs, at, work.lists, work.column), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, at, work.lists, work.column, work.limits), daemon=True)
     process.start()
     theirs.close()
     worker = _Worker(process, ours, at)
@@ -121,17 +132,17 @@ def _replace(worker: _Worker, work: _Work) -> _Worker:
     return _hire(work)
 
 
-def _serve(pipe: Connection, at: Any, lists: Sequence[FunctionList], column: str) -> None:
+def _serve(pipe: Connection, at: Any, lists: Sequence[FunctionList], column: str, limits: Limits) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    allowed = WORKER_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(hard, WORKER_MEMORY_BYTES)
+    allowed = limits.memory_bytes if hard == resource.RLIM_INFINITY else min(hard, limits.memory_bytes)
     resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
 
     def begins(place: int, source_bytes: int) -> None:
         at[0], at[1] = place, source_bytes
         # The default of SIGPROF ends the process, also inside of a library.
-        signal.setitimer(signal.ITIMER_PROF, DOCUMENT_CPU_S)
+        signal.setitimer(signal.ITIMER_PROF, limits.document_cpu_s)
 
     with contextlib.suppress(EOFError, OSError):
         while True:
