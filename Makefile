@@ -31,9 +31,10 @@ test-frameworks: .venv/ready ## real frameworks, and containers where a Docker e
 fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files that find something stay in build/fuzz
 	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(SEED)
 
-bench: .venv/ready ## overhead of the harness and correctness of the clock, as ratios measured in one run
+bench: .venv/ready ## harness, clock, and counting of calls (CORPUS=folder), as ratios measured in one run
 	$(BIN)/python -m tests.bench.harness
 	$(BIN)/python -m tests.bench.clock
+	$(BIN)/python -m tests.bench.count $(CORPUS)
 
 lint: .venv/ready ## ruff and mypy --strict
 	$(BIN)/ruff check .

@@ -85,7 +85,7 @@ def test_the_most_used_and_five_of_each_decile(counts: Path, tmp_path: Path) -> 
         if not entry["stratum"]["top20"]:
             drawn[entry["stratum"]["decile"]] = drawn.get(entry["stratum"]["decile"], 0) + 1
     # The two highest deciles are the twenty most used, so that nothing is left to draw there.
-    assert drawn == {decile: 5 for decile in range(1, 9)}
+    assert drawn == dict.fromkeys(range(1, 9), 5)
     assert manifest["provenance"]["strata"][0] == {"decile": 1, "functions": 12, "least_uses": 1, "most_uses": 1}
     assert manifest["provenance"]["strata"][1]["most_uses"] == 2
     assert all(entry["tests"] == [] for entry in manifest["functions"])
