@@ -7,7 +7,7 @@ SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
 .DEFAULT_GOAL := help
-.PHONY: help study test test-unit test-python38 test-frameworks fuzz bench lint lock clean
+.PHONY: help study test test-unit test-python38 test-frameworks test-ray fuzz bench lint lock clean
 
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
@@ -27,6 +27,11 @@ test-python38: .venv/ready ## the runner's unit tests under Python 3.8
 
 test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers
 	$(BIN)/python -m pytest tests/contract tests/containers
+
+test-ray: .venv/ready ## counting on a Ray cluster of two nodes, both of this machine: installs Ray (250 MB) in build/ray
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python build/ray
+	$(BIN)/uv pip install --quiet --python build/ray/bin/python --editable '.[ray]' pytest hypothesis pandas
+	build/ray/bin/python -m pytest tests/unit/host/test_count_on_ray.py
 
 fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files that find something stay in build/fuzz
 	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(SEED)

@@ -31,6 +31,7 @@ class Journal:
         """Raises BadInput where what is to be resumed was another count, StorageFailed where it cannot be written."""
         self.path = out.with_name(out.name + SUFFIX)
         self.done = self._read(mark) if resume else {}
+        self._entries = 0
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             # Written anew, so that half a line at its end is gone.
@@ -45,12 +46,15 @@ class Journal:
         """Notes a part that is done. Raises StorageFailed."""
         try:
             self._line({"part": key, "counts": counts.to_data()})
+            self._entries += 1
         except OSError as error:
             raise self._failed(error) from error
 
     def close(self) -> None:
-        """Keeps the file, to go on from."""
+        """Keeps the file, to go on from, where there is anything in it."""
         self._file.close()
+        if not self._entries:
+            self.path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """To be called when the result is written."""
