@@ -17,7 +17,7 @@ tensorforce==0.6.5 accelerate==1.15.0 adversarial-robustness-toolbox==1.20.1 alb
 allennlp==2.10.1 blackjax==1.7.1 botorch==0.18.1 brax==0.14.2 captum==0.9.0 chex==0.1.92 cleverhans==4.0.0
 deepspeed==0.3.1.dev5 deepxde==1.15.0 dgl==2.1.0 diffrax==0.7.2 diffusers==0.42.1 distrax==0.1.9
 dm-haiku==0.0.17 dm-sonnet==2.0.2 edward2==0.0.2 einops==0.8.2 equinox==0.13.8 espnet==202511 evotorch==0.6.1
-fastai==2.8.12 flax==0.12.8 foolbox==3.3.4 gpflow==2.11.2 gpytorch==1.15.2 ignite==1.1.0 jaxopt==0.8.5
+fastai==2.8.12 flax==0.12.8 foolbox==3.3.4 gpflow==2.11.2 gpytorch==1.15.2 jaxopt==0.8.5
 jraph==0.0.6.dev0 keras==3.15.1 keras-cv==0.9.0 keras-hub==0.32.0 keras-nlp==0.32.0 keras-tuner==1.4.8
 kfac-jax==0.0.8 kornia==0.9.0 larq==0.14.0 lightning==2.6.6 lineax==0.1.1 monai==1.6.1 nerfstudio==1.1.5
 numpyro==0.22.0 opacus==1.6.0 open-clip-torch==3.3.0 optax==0.2.8 optimistix==0.1.0 orbax-checkpoint==0.12.8
