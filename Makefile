@@ -7,7 +7,7 @@ SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
 .DEFAULT_GOAL := help
-.PHONY: help study test test-unit test-python38 test-browser test-frameworks fuzz bench lint lock vendor clean
+.PHONY: help study test test-unit test-python38 test-browser test-frameworks test-ray fuzz bench lint lock vendor clean
 
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
@@ -31,13 +31,19 @@ test-browser: .venv/ready ## the report's page in Chromium, where there is one; 
 test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers
 	$(BIN)/python -m pytest tests/contract tests/containers
 
+test-ray: .venv/ready ## counting on a Ray cluster of two nodes, both of this machine: installs Ray (250 MB) in build/ray
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python build/ray
+	$(BIN)/uv pip install --quiet --python build/ray/bin/python --editable '.[ray]' pytest hypothesis pandas
+	build/ray/bin/python -m pytest tests/unit/host/test_count_on_ray.py
+
 fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files that find something stay in build/fuzz
 	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(SEED)
 
-bench: .venv/ready ## overhead of the harness, correctness of the clock, speed of a large merge: ratios of one run
+bench: .venv/ready ## overhead of the harness, correctness of the clock, a large merge, counting of calls (CORPUS=folder): ratios of one run
 	$(BIN)/python -m tests.bench.harness
 	$(BIN)/python -m tests.bench.clock
 	$(BIN)/python -m tests.bench.merge
+	$(BIN)/python -m tests.bench.count $(CORPUS)
 
 lint: .venv/ready ## ruff and mypy --strict
 	$(BIN)/ruff check .

@@ -23,7 +23,7 @@ MOST_BYTES = 64 * 1024 * 1024
 LONGEST_ID = 1000
 _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
 """A path or an address that leads out of the working folder of the tests, or an environment variable in one."""
-NEWEST = 2
+NEWEST = 3
 """Version of the manifest's format, up to which it is read."""
 TEST = "test:"
 """Before a glob over ids of tests, in a run file's selection: what stands there without it is one over functions."""
@@ -59,6 +59,9 @@ class Manifest:
     listed: Sequence[Mapping[str, Any]]
     """All its functions, chosen or not, with the number of their tests and their strata, as a run file holds them."""
 
+    uncurated: Sequence[str] = ()
+    """The chosen functions that have no test yet."""
+
     @property
     def functions(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(test.function for test in self.tests))
@@ -88,6 +91,16 @@ def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_gl
             f"Give a manifest for {framework}.",
         )
     tests = list(_expanded(path, document, checker))
+    uncurated = [
+        entry["function"]
+        for entry in document["functions"]
+        if not entry["tests"] and _matches(entry["function"], function_globs)
+    ]
+    if uncurated and not any(_matches(test.function, function_globs) for test in tests):
+        raise BadInput(
+            f"{path}: none of its {len(uncurated)} chosen functions has a test yet",
+            "Write tests for them: manifests/README.md says how.",
+        )
     chosen = _chosen(path, tests, function_globs, test_globs)
     return Manifest(
         path=path,
@@ -99,6 +112,7 @@ def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_gl
         successors=_successors(path, document, {test.function for test in chosen}),
         places=_places(document),
         listed=_listed(document, Counter(test.function for test in tests)),
+        uncurated=uncurated,
     )
 
 
@@ -187,6 +201,11 @@ def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator
         if name in functions:
             raise BadInput(f"{path}: $.functions[{f}]: {name} stands twice", "Put all its tests into one entry.")
         functions.add(name)
+        if not entry["tests"] and document["schema_version"] < 3:
+            raise BadInput(
+                f"{path}: $.functions[{f}].tests: no tests, which version 3 of the format allows",
+                "Write a test, or make it version 3.",
+            )
         ids = set()
         templates = set()
         for t, template in enumerate(entry["tests"]):

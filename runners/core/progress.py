@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from runners.core.errors import RunnerError
 
@@ -45,6 +45,12 @@ class Progress:
             reason = result["reason"] or "{}: {}".format(error.get("type"), error.get("message", ""))
             line = reason.splitlines()[0] if reason else ""
             self._say(f"  {result['outcome']}: {result['function']} {result['test']}: {line[:150]}")
+
+    def uncurated(self, functions: Sequence[str]) -> None:
+        """Functions of the manifest that have no test yet, so that nothing is known of them."""
+        if functions:
+            self._event("uncurated", functions=list(functions))
+            self._say(f"not yet curated, no tests: {', '.join(functions)}")
 
     def warn(self, message: str) -> None:
         """Something that makes the run worth less than it seems."""

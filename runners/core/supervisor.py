@@ -86,6 +86,7 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         if book is None:
             book = journal.create(settings.out, document, identity)
         progress.start(document, book.path, len(tests), settings.runs, len(book.done))
+        progress.uncurated(manifest.uncurated)
         opinions = Opinions(settings.framework, workers, host, settings.timeout_s, folder.work, book.results)
         contamination = Contamination(settings.framework, book.results)
         _run_all(settings, tests, missing, workers, contamination, opinions, book, progress)

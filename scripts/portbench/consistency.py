@@ -40,6 +40,8 @@ def _in_manifest(manifest: Data) -> Iterator[Mistake]:
             first = f"$.functions[{functions[name]}]"
             yield Mistake(f"{where}.function", f"{name} stands at {first} already; put all its tests into one entry")
         functions.setdefault(name, position)
+        if not entry["tests"] and manifest["schema_version"] < 3:
+            yield Mistake(f"{where}.tests", "no tests, which version 3 of the format allows, expected at least one")
         for place, successor in enumerate(entry.get("successors", ())):
             if successor in entries or successor in successors:
                 found = f"{successor} is a function, or a successor, already; it can succeed one function only"
@@ -215,6 +217,32 @@ def _in_functions(document: Data) -> Iterator[Mistake]:
             yield Mistake(f"$.counts.{key}", f"does not fit the {len(document['functions'])} functions that are listed")
 
 
+def _in_counts(document: Data) -> Iterator[Mistake]:
+    for place, framework in enumerate(document["frameworks"]):
+        seen: set[str] = set()
+        for position, function in enumerate(framework["functions"]):
+            where = f"$.frameworks[{place}].functions[{position}]"
+            if function["name"] in seen:
+                yield Mistake(f"{where}.name", f"{printable(function['name'])} stands there already; remove one")
+            seen.add(function["name"])
+        for kind in ("resolved", "decile"):
+            stated = sum(function.get(kind) is not None for function in framework["functions"])
+            if kind == "resolved" and framework["calls"]["resolved"] != sum(f[kind] for f in framework["functions"]):
+                found = f"found {framework['calls'][kind]}, which is not the sum of the functions'"
+                yield Mistake(f"$.frameworks[{place}].calls.{kind}", found)
+            if kind == "decile" and 0 < stated < len(framework["functions"]):
+                yield Mistake(f"$.frameworks[{place}].functions", f"{stated} state a decile, expected all or none")
+
+
+def _in_exclusions(document: Data) -> Iterator[Mistake]:
+    seen: dict[str, int] = {}
+    for position, entry in enumerate(document["exclusions"]):
+        first = seen.setdefault(entry["function"], position)
+        if first != position:
+            found = f"{printable(entry['function'])} stands at $.exclusions[{first}] already; remove one"
+            yield Mistake(f"$.exclusions[{position}].function", found)
+
+
 def _in_study(study: Data) -> Iterator[Mistake]:
     for position, target in enumerate(study["targets"]):
         statuses = Counter(function["status"] for function in target["functions"] if not function.get("successor_of"))
@@ -254,4 +282,6 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "expected": _in_expected,
     "comparison": _in_comparison,
     "functions": _in_functions,
+    "counts": _in_counts,
+    "exclusions": _in_exclusions,
 }

@@ -58,7 +58,14 @@ class Warned:
     message: str
 
 
-Event = Started | Result | Ended | Failed | Warned
+@dataclass(frozen=True)
+class Uncurated:
+    """These functions of the manifest have no test yet; nothing will be known of them."""
+
+    functions: tuple[str, ...]
+
+
+Event = Started | Result | Ended | Failed | Warned | Uncurated
 
 
 def parse_event(line: str) -> Event | None:
@@ -93,10 +100,15 @@ def _warned(document: Mapping[str, Any]) -> Warned:
     return Warned(str(document["message"]))
 
 
+def _uncurated(document: Mapping[str, Any]) -> Uncurated:
+    return Uncurated(tuple(map(str, document["functions"])))
+
+
 _EVENTS: dict[str, Callable[[Mapping[str, Any]], Event]] = {
     "start": _started,
     "result": _result,
     "end": _ended,
     "error": _failed,
     "warning": _warned,
+    "uncurated": _uncurated,
 }

@@ -16,7 +16,7 @@ from portbench.backends import RunnerArguments
 from portbench.checkout import Checkout
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import Interrupted, PortbenchError, RunFailed, StorageFailed
-from portbench.events import Ended, Failed, Warned
+from portbench.events import Ended, Failed, Uncurated, Warned
 from portbench.machine import Machine
 from portbench.manifest_files import find_manifest
 from portbench.progress import Reporter
@@ -194,6 +194,8 @@ def _follow(runner: Runner, target: Target, reporter: Reporter) -> tuple[Ended |
                 failed = event
             elif isinstance(event, Warned):
                 display.note(f"warning: {event.message}")
+            elif isinstance(event, Uncurated):
+                display.note(f"not yet curated, no tests: {', '.join(event.functions)}")
             if runner.interrupts > asked_to_stop:
                 asked_to_stop = runner.interrupts
                 display.note("stopping; Ctrl-C again kills" if asked_to_stop == 1 else "killed")

@@ -26,7 +26,7 @@ from portbench.schema_errors import Mistake, explain
 
 # The newest version of each format that this portbench reads. What a version changed stands in schema/README.md.
 VERSIONS = {
-    "manifest": 2,
+    "manifest": 3,
     "run": 3,
     "study": 4,
     "survivors": 1,
@@ -34,6 +34,8 @@ VERSIONS = {
     "annotations": 1,
     "comparison": 1,
     "functions": 1,
+    "counts": 1,
+    "exclusions": 1,
 }
 
 

@@ -29,6 +29,8 @@ _NAMES = {
     "expected": "a file of known failures",
     "comparison": "a comparison",
     "functions": "a list of functions",
+    "counts": "a file of counts",
+    "exclusions": "a file of exclusions",
 }
 _MEND = {
     "manifest": "Mend the manifest.",
@@ -37,6 +39,8 @@ _MEND = {
     "expected": "Mend the file.",
     "comparison": "The file was changed or damaged: compare again.",
     "functions": "The file was changed or damaged: make it anew with 'portbench enumerate'.",
+    "exclusions": "Mend the file.",
+    "counts": "The file was changed or damaged: count again.",
     "run": "The file was changed or damaged: take it from where it was made, or run the target again.",
     "study": "The file was changed or damaged: merge the run files again, into a new folder.",
 }

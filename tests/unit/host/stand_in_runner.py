@@ -53,6 +53,11 @@ def passes():
     finish()
 
 
+def lists_uncurated():
+    say("uncurated", functions=["fake.identity", "fake.\x1b[2Jscale"])
+    passes()
+
+
 def warns():
     say("warning", message="no latencies: \x1b[2Jnothing waits here")
     passes()

@@ -10,7 +10,18 @@ from portbench.errors import BadInput
 from portbench.validate import read_document
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-KINDS = ("manifest", "run", "study", "survivors", "expected", "annotations", "comparison", "functions")
+KINDS = (
+    "manifest",
+    "run",
+    "study",
+    "survivors",
+    "expected",
+    "annotations",
+    "comparison",
+    "functions",
+    "counts",
+    "exclusions",
+)
 
 
 def examples(validity: str) -> list[str]:

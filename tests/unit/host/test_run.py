@@ -123,6 +123,12 @@ def test_what_the_runner_prints_besides_its_events_is_passed_over(clone: Clone) 
     assert "1 passed, 1 failed" in done.stdout
 
 
+def test_functions_without_tests_are_listed(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="lists_uncurated")
+    assert done.returncode == 0, done.stderr
+    assert "fake-1.0.0-cpu: not yet curated, no tests: fake.identity, fake.\\x1b[2Jscale" in done.stdout
+
+
 def test_a_warning_of_the_runner_is_shown_at_once(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="warns")
     assert done.returncode == 0, done.stderr
