@@ -13,13 +13,12 @@ from rich.text import Text
 
 from portbench.function_changes import Changes, target_of
 from portbench.printable import number, printable, shortened
+from portbench.published import enumerated_functions
 from portbench.validate import Document
 
 MOST_NAMESPACES = 25
 MOST_LINES = 25
 WIDTH = 160
-STUDY = {"tensorflow": 2718, "torch": 2898, "jax": 1091}
-"""How many functions the study counted (Mince et al., 2023): short names, in its versions."""
 
 
 def print_listing(document: Document, console: Console) -> None:
@@ -63,7 +62,7 @@ def print_changes(found: Changes, console: Console) -> None:
 def _rule(data: Any) -> str:
     if data["rule"]["name"] != "study":
         return "by our own rule" + (", with methods" if data["rule"]["methods"] else "")
-    published = STUDY.get(data["target"]["framework"])
+    published = enumerated_functions().get(data["target"]["framework"])
     counted = f"; the study counted {published:,}" if published else ""
     return f"short names by the study's rule, as far as it is known{counted}"
 

@@ -142,6 +142,12 @@ def latencies(framework: str) -> Mapping[str, PublishedLatency]:
     }
 
 
+def enumerated_functions() -> Mapping[str, int]:
+    """How many functions the study found in each framework: short names, in its versions."""
+    found: Mapping[str, int] = _data()["enumerated_functions"]
+    return found
+
+
 def headlines() -> Mapping[str, Any]:
     """The figures in the study's text, as they stand under "headlines" in the data file."""
     found: dict[str, Any] = _data()["headlines"]
