@@ -49,8 +49,18 @@ def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterat
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
+def _dependent_required(validator: Any, needs: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """In words of the document, not of the schema."""
+    if isinstance(instance, dict):
+        for key, others in needs.items():
+            for other in others:
+                if key in instance and other not in instance:
+                    yield ValidationError(f"has {key!r} without {other!r}, expected both or neither")
+
+
 _extend: Any = jsonschema.validators.extend
-_Validator = _extend(jsonschema.Draft202012Validator, {"pattern": _pattern})
+_OURS = {"pattern": _pattern, "dependentRequired": _dependent_required}
+_Validator = _extend(jsonschema.Draft202012Validator, _OURS)
 
 
 def first_mistake(checker: Any, document: Any) -> str:

@@ -199,6 +199,7 @@ def _target(entry: Row, causes: Mapping[tuple[str, ...], list[Row]], strict: boo
             *report_causes.flaky(functions),
             *report_failures.precision(functions),
             *report_failures.gaps(functions),
+            *report_failures.missing(entry),
             *(() if is_cpu else report_placement.fallbacks(functions, strict)),
             *report_cold.of_functions(functions),
         ),

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from portbench.analysis import Row
+from portbench.printable import number
 from portbench.report_figures import NOTHING, counted, significant
 from portbench.report_section import Section
 
+_SHOWN = 30
 _CONTROL = {"only_on_device": "only on the device", "on_cpu_too": "on the CPU too", "unknown": "not tried elsewhere"}
 
 
@@ -110,6 +112,22 @@ def gaps(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
     rows = [(name, str(gap["tests"]), gap["reason"]) for name, function in functions for gap in function["skipped"]]
     if rows:
         yield Section("Did not run", ("function",), ("tests",), ("reason",), tuple(rows))
+
+
+def missing(entry: Row) -> Iterator[Section]:
+    """Tests of the manifest of which nothing was recorded: a run that was cut short, or some functions chosen only.
+    ``entry``: a target of a study's summary."""
+    found = entry.get("missing")
+    if found and found["tests"]:
+        rows = [
+            (function["name"], str(function["missing_tests"]))
+            for function in entry["functions"]
+            if function.get("missing_tests")
+        ]
+        rows += [(name, "all") for name in found["functions"]]
+        left = f" {number(len(rows) - _SHOWN, 'function')} more: see study.json." if rows[_SHOWN:] else ""
+        note = f"In all {number(found['tests'], 'test')} of the manifest. They count in no rate.{left}"
+        yield Section("Missing: nothing was recorded", ("function",), ("tests",), (), tuple(rows[:_SHOWN]), note)
 
 
 def _fails(tests: dict[str, int]) -> str:

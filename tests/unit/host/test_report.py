@@ -267,3 +267,19 @@ def test_a_target_that_ran_by_the_studys_clock_only_is_reported(
     assert "torch-2.9.0-xla (sync study) on box" in shown
     assert "torch-2.9.0-cpu on box" in shown
     assert "torch-2.9.0-cpu (sync study) on box ─" not in shown
+
+
+def test_tests_of_which_nothing_was_recorded_are_told_apart_from_skipped_ones(
+    write: Write, make_run: Make, make_result: Make, portbench: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    stratum = {"decile": None, "uses": None, "top20": None, "listed_as": None}
+    listed = [{"name": name, "tests": 3, **stratum} for name in ("torch.cat", "torch.dot", "torch.sum")]
+    document = make_run([make_result("torch.cat", "a"), make_result("torch.dot", "a", outcome="skipped")])
+    document["manifest"]["functions"] = listed
+    shown = portbench("report", write("run.json", document)).stdout
+    missing = shown.partition("Missing: nothing was recorded")[2].splitlines()
+    rows = {tuple(line.split()) for line in missing}
+    assert {("torch.cat", "2"), ("torch.dot", "2"), ("torch.sum", "all")} <= rows
+    assert "In all 7 tests of the manifest. They count in no rate." in missing
+    assert "Did not run" in shown
