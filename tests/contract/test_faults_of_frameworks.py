@@ -33,7 +33,7 @@ def matrix(size: int) -> dict[str, Any]:
 
 
 def endless_and_after(framework: str) -> list[dict[str, Any]]:
-    """The eigenvalues of 10,000 rows, which take minutes even on a fast processor, and a small product after them."""
+    """The eigenvalues of 10,000 rows, which take over a minute on two quiet cores, and a small product after them."""
     endless = {"id": "endless", "case": "call", "args": [matrix(10_000)], "expect": {"numpy": "linalg.eigvals"}}
     return [{"function": EIGENVALUES[framework], "tests": [endless]}, after(framework)]
 
