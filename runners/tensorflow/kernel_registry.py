@@ -1,0 +1,94 @@
+"""Lists the kernels that a TensorFlow wheel registers for GPUs. A wheel for CUDA registers them without any GPU.
+
+    python -m runners.tensorflow.kernel_registry OUT WHEEL SHA256
+
+is what ``portbench kernels`` starts, with that wheel unpacked before all else on the path: it writes the document of
+``schema/kernels.schema.json`` to OUT. The other two say which wheel it was.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Set
+
+DEVICES = ("GPU", "DEFAULT")
+"""What a GPU is given: its own kernels, else those that are registered for any device."""
+
+Kernel = Dict[str, Any]
+"""``types``: for each constrained attribute the dtypes that it may have. ``host``: true where all that it reads and
+writes lies in the host's memory, so that it is the host that computes."""
+
+
+def main(arguments: List[str]) -> None:
+    """Writes the document."""
+    out, wheel, sha256 = arguments
+    import tensorflow as tf
+
+    build = tf.sysconfig.get_build_info()
+    head = {
+        "schema": "portbench/kernels",
+        "schema_version": 1,
+        "framework": "tensorflow",
+        "version": str(tf.__version__),
+        "wheel": {
+            "name": wheel,
+            "sha256": sha256,
+            "cuda": build.get("cuda_version"),
+            "cudnn": build.get("cudnn_version"),
+        },
+    }
+    Path(out).write_text(text(head, registered()), "utf-8")
+
+
+def registered() -> Dict[str, List[Kernel]]:
+    """The kernels of each operation, in as few entries as say the same."""
+    from tensorflow.python.framework import dtypes, kernels, op_def_registry
+
+    found: Dict[str, List[Kernel]] = {}
+    for kernel in kernels.get_all_registered_kernels().kernel:
+        # One with a label is taken only where a graph asks for it by that.
+        if kernel.device_type not in DEVICES or kernel.label:
+            continue
+        operation = op_def_registry.get(kernel.op)
+        arguments: Set[str] = set()
+        if operation is not None:
+            arguments = {each.name for each in (*operation.input_arg, *operation.output_arg)}
+        types = {
+            each.name: sorted(dtypes.as_dtype(number).name for number in each.allowed_values.list.type)
+            for each in kernel.constraint
+        }
+        host = bool(arguments) and arguments <= set(kernel.host_memory_arg)
+        found.setdefault(kernel.op, []).append({"types": types, **({"host": True} if host else {})})
+    return {name: merged(found[name]) for name in sorted(found)}
+
+
+def merged(kernels: Iterable[Kernel]) -> List[Kernel]:
+    """The same kernels in fewer entries: those that differ in the dtypes of one attribute alone become one."""
+    found = {_key(kernel): kernel for kernel in kernels}
+    for attribute in sorted({name for kernel in found.values() for name in kernel["types"]}):
+        groups: Dict[str, Kernel] = {}
+        for kernel in found.values():
+            types = dict(kernel["types"])
+            own = types.pop(attribute, None)
+            group = groups.setdefault(_key({**kernel, "types": types, "has": own is not None}), kernel)
+            if own is not None and group is not kernel:
+                group["types"][attribute] = sorted({*group["types"][attribute], *own})
+        found = {_key(kernel): kernel for kernel in groups.values()}
+    return [found[key] for key in sorted(found)]
+
+
+def text(head: Dict[str, Any], kernels: Dict[str, List[Kernel]]) -> str:
+    """The document, an operation a line: so that versions can be compared."""
+    lines = (f"{json.dumps(name)}: {json.dumps(entries, sort_keys=True)}" for name, entries in kernels.items())
+    begin = json.dumps(head, indent=1)[: -len("\n}")]
+    return begin + ',\n "kernels": {\n  ' + ",\n  ".join(lines) + "\n }\n}\n"
+
+
+def _key(kernel: Kernel) -> str:
+    return json.dumps(kernel, sort_keys=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
