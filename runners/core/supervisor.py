@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Mapping, Sequence
 
-from runners.core import environment, journal, placement, processes, resolve, scratch
+from runners.core import environment, journal, placement, prediction, processes, resolve, scratch
 from runners.core.attempt import attempt
 from runners.core.contamination import Contamination
 from runners.core.errors import BadInput, FrameworkFailed, NothingRan
@@ -179,6 +179,8 @@ def _run_one(
     key = (test.function, test.id)
     if settings.mutant is None:
         facts = contamination.attempt(key, workers, request, settings.timeout_s)
+        if settings.device in resolve.framework(settings.framework).PREDICTED and "prediction" not in facts:
+            facts = prediction.of_ended(facts)
         opinions.add_to(facts, key, request, facts.pop("share"))
     else:
         facts = attempt(workers.current(), settings.framework, request, settings.timeout_s)
@@ -269,6 +271,7 @@ def _check_version(settings: Settings, found: str) -> None:
 def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> dict[str, Any]:
     """The run file's top level, but for its end and its results."""
     variables = resolve.framework(settings.framework).variables(settings.device)
+    predicted = {"prediction": ready["prediction"]} if "prediction" in ready else {}
     return {
         "schema": "portbench/run",
         "schema_version": 3,
@@ -290,6 +293,7 @@ def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) 
             "sync": settings.sync,
             "memory_bytes": settings.memory_bytes,
         },
+        **predicted,
         "environment": dict(
             environment.collect(settings.machine, ready["device"], variables),
             device_state={"start": ready["state"], "end": None},

@@ -13,6 +13,7 @@ NAMESPACE = "fake"
 PACKAGES = ("runners",)
 DOORS = ()
 DEVICES = ("cpu", "xla")
+PREDICTED = ()
 FORKS_AFTER_IMPORT = ("cpu", "xla")
 
 

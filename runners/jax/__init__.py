@@ -12,7 +12,8 @@ NAMESPACE = "jax"
 PACKAGES = ("jax", "jaxlib")
 DOORS = ("jax.experimental.serialize_executable",)
 DEVICES = ("cpu", "gpu", "tpu", "xla")
-FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla")
+PREDICTED = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
+FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 
 # The first is the default. The host's own must be there too: pure_callback hands its arrays to it.
 _PLATFORMS = {"cpu": "cpu", "gpu": "cuda,cpu", "tpu": "tpu,cpu", "xla": "cpu"}
@@ -23,9 +24,12 @@ _HOST_DEVICES = "--xla_force_host_platform_device_count"
 def variables(device: str) -> Mapping[str, str]:
     """The platforms are pinned, and compiled programs are kept in no file: one from an earlier process would make a
     cold call look warm. For xla the host gets a second device, unless the user has set how many there are."""
-    chosen = {"JAX_PLATFORMS": _PLATFORMS[device], "JAX_ENABLE_COMPILATION_CACHE": "false"}
+    chosen = {"JAX_PLATFORMS": _PLATFORMS.get(device, "cpu"), "JAX_ENABLE_COMPILATION_CACHE": "false"}
     if device == "gpu":
         chosen.update(nvidia_variables())
+    if device in PREDICTED:
+        # libtpu compiles only: it shall not look for a machine's TPU, nor lock out whoever uses one.
+        chosen.update(TPU_SKIP_MDS_QUERY="1", ALLOW_MULTIPLE_LIBTPU_LOAD="1", TPU_WORKER_HOSTNAMES="localhost")
     flags = os.environ.get("XLA_FLAGS", "")
     if device == "xla" and _HOST_DEVICES not in flags:
         chosen["XLA_FLAGS"] = f"{flags} {_HOST_DEVICES}=2".strip()

@@ -27,6 +27,7 @@ DOORS = (
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 
+PREDICTED = ()
 FORKS_AFTER_IMPORT = ("cpu", "xla")
 """TensorFlow for TPUs opens libtpu, with its lock and threads, at its import; CUDA does not survive a fork."""
 

@@ -26,6 +26,7 @@ DOORS = (
     "torch.utils.collect_env",
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
+PREDICTED = ()
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla")
 """CUDA refuses to work in a fork of a process that has imported PyTorch 1.12."""
 

@@ -1,0 +1,166 @@
+"""Foretells how a test would end on a device that is not there: each timed call is handed to what knows that device,
+such as its compiler, before it is made on the host, so that the case can go on to its next call.
+
+What a case checks is not part of it: the values are the host's. A test whose calls are accepted is ``passed``; one of
+which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. The compiler works in the
+worker: that it dies or takes too long is a result like any other (see attempt), and a fresh worker takes over.
+"""
+
+from __future__ import annotations
+
+import mmap
+from functools import partial
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Protocol, Sequence
+
+from runners.core import environment, failure, placement
+from runners.core.adapter import HOST, Adapter, Operation
+from runners.core.trial import PHASES, Skip
+
+CALL, WAIT = PHASES.index("call"), PHASES.index("wait")
+
+HOST_SHARE = 0.5
+"""Of the host's free memory: a call that needs more of the device's is not made on the host."""
+
+Prediction = Dict[str, Any]
+
+
+class Unknown(Exception):
+    """What would become of a call cannot be known without the device; says why."""
+
+
+class _Enough(Exception):
+    """A call was accepted, but the host cannot make it: the case ends there."""
+
+
+class Estimate(NamedTuple):
+    """What is foretold of an accepted call. Figures are None where the compiler does not tell.
+
+    ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call needs),
+    ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device, and
+    ``host_operations`` what would be on the host.
+    """
+
+    compile_ns: int | None = None
+    flops: float | None = None
+    bytes: float | None = None
+    memory_bytes: int | None = None
+    roofline_ns: float | None = None
+    device_work: bool = True
+    host_operations: Sequence[str] = ()
+
+
+class Predictor(Protocol):
+    """The functions of ``runners/<framework>/predicting.py``."""
+
+    def open_device(self, device: str) -> Any:
+        """What calls are held against. Raises DeviceUnavailable where it cannot be had here."""
+
+    def about(self, device: Any) -> Mapping[str, str | None]:
+        """The ``prediction`` object of a run file: kind, compiler, topology."""
+
+    def facts(self, device: Any) -> Mapping[str, str | int | float | bool | None]:
+        """What is known of the device: its model, peak rates, memory, where the roofline's figures come from."""
+
+    def predict(self, call: partial[Any], device: Any) -> Estimate:
+        """Foretells a call with its arguments. Raises Unknown, or what the framework or the compiler raised."""
+
+
+class Forecast:
+    """Makes a test's timed calls: foretells each, then makes it on the host. An observer of a Trial."""
+
+    def __init__(self, predictor: Predictor, device: Any, adapter: Adapter, phase: mmap.mmap) -> None:
+        self._predictor, self._device, self._adapter, self._phase = predictor, device, adapter, phase
+        self._accepted: list[Estimate] = []
+        self._refusal: BaseException | None = None
+        self._unknown: str | None = None
+
+    def __call__(self, call: Callable[[], Any]) -> Any:
+        assert isinstance(call, partial)
+        self._phase[0] = CALL
+        try:
+            estimate = self._predictor.predict(call, self._device)
+        except Unknown as why:
+            self._unknown = self._unknown or str(why)
+        except BaseException as error:
+            self._refusal = self._refusal or error
+            raise
+        else:
+            self._accepted.append(estimate)
+            if (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes():
+                raise _Enough
+        # The host's work from here on: if it ends the worker, that says nothing of the device.
+        self._phase[0] = WAIT
+        output = call()
+        self._adapter.wait(output)
+        return output
+
+    def result(self, case: Callable[[], None]) -> dict[str, Any]:
+        """Runs the case and returns outcome, reason, phase, error, placement and prediction of its result."""
+        why = None
+        try:
+            case()
+        except _Enough:
+            pass
+        except Skip as skip:
+            why = str(skip)
+        except BaseException as error:
+            why = "the test does not pass on the CPU: {type}: {message}".format(**failure.facts_of(error))[:500]
+        if self._refusal is not None:
+            found = self._prediction("refused", str(self._refusal).split("\n")[0][:500] or None)
+            error = failure.facts_of(self._refusal)
+            return _ended("failed", None, found, self._placement(), phase="call", error=error)
+        why = self._unknown or why or (None if self._accepted else "the test makes no timed call")
+        if why is not None:
+            found = self._prediction("unknown", why)
+            return _ended("skipped", f"unknown without the device: {why}", found, placement.UNKNOWN)
+        return _ended("passed", None, self._prediction("accepted", None), self._placement())
+
+    def _prediction(self, verdict: str, reason: str | None) -> Prediction:
+        def known(name: str) -> list[Any]:
+            figures = [getattr(estimate, name) for estimate in self._accepted]
+            return [figure for figure in figures if figure is not None]
+
+        # Of several calls, of which one tells nothing, a sum would be too small.
+        sums = {
+            name: sum(known(name)) if len(known(name)) == len(self._accepted) > 0 else None
+            for name in ("compile_ns", "flops", "bytes", "roofline_ns")
+        }
+        memory = max(known("memory_bytes"), default=None)
+        return {"verdict": verdict, "reason": reason, **sums, "memory_bytes": memory}
+
+    def _placement(self) -> dict[str, Any]:
+        on_host = [Operation(name, HOST) for estimate in self._accepted for name in estimate.host_operations]
+        there = [Operation("program", "device") for estimate in self._accepted if estimate.device_work]
+        found = placement.judged([], [*on_host, *there], lambda location: location != HOST)
+        return dict(found, evidence=[f"foretold: {seen}" for seen in found["evidence"]])
+
+
+def of_ended(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a test whose worker died or was ended, with what that foretells: while the compiler worked it is
+    a refusal, while the host computed nothing."""
+    nothing = dict.fromkeys(("compile_ns", "flops", "bytes", "memory_bytes", "roofline_ns"))
+    if facts["phase"] == PHASES[CALL] and not facts["exit"]["oom_killed"]:
+        reason = f"while it was compiled {facts['reason']}"
+        return dict(facts, reason=reason, prediction={"verdict": "refused", "reason": reason, **nothing})
+    why = f"while the host computed or compiled {facts['reason']}"
+    found = {"verdict": "unknown", "reason": why, **nothing}
+    reason = f"unknown without the device: {why}"
+    return dict(facts, outcome="skipped", reason=reason, category=None, phase=None, prediction=found)
+
+
+def _ended(
+    outcome: str,
+    reason: str | None,
+    found: Prediction,
+    where: Mapping[str, Any],
+    phase: str | None = None,
+    error: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    return {
+        "outcome": outcome,
+        "reason": reason,
+        "phase": phase,
+        "error": error,
+        "placement": where,
+        "prediction": found,
+    }
