@@ -2,8 +2,8 @@
 such as its compiler, before it is made on the host, so that the case can go on to its next call.
 
 What a case checks is not part of it: the values are the host's. A test whose calls are accepted is ``passed``; one of
-which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. The compiler works in the
-worker: that it dies or takes too long is a result like any other (see attempt), and a fresh worker takes over.
+which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. The compiler works in
+the worker: that it dies or takes too long is a result like any other (see attempt), and a fresh worker takes over.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class _Enough(Exception):
 class Estimate(NamedTuple):
     """What is foretold of an accepted call. Figures are None where the compiler does not tell.
 
-    ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call needs),
-    ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device, and
-    ``host_operations`` what would be on the host.
+    ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call
+    needs), ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device,
+    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it.
     """
 
     compile_ns: int | None = None
@@ -47,6 +47,7 @@ class Estimate(NamedTuple):
     roofline_ns: float | None = None
     device_work: bool = True
     host_operations: Sequence[str] = ()
+    made: Sequence[Any] = ()
 
 
 class Predictor(Protocol):
@@ -54,6 +55,10 @@ class Predictor(Protocol):
 
     def open_device(self, device: str) -> Any:
         """What calls are held against. Raises DeviceUnavailable where it cannot be had here."""
+
+    def stand_in(self, device: Any) -> str | None:
+        """The device of the adapter, present here, on which ``predict`` itself makes the call, since only that shows
+        what the device would be asked for. None: ``predict`` makes none; the CPU does, afterwards."""
 
     def about(self, device: Any) -> Mapping[str, str | None]:
         """The ``prediction`` object of a run file: kind, compiler, topology."""
@@ -76,7 +81,8 @@ class Forecast:
 
     def __call__(self, call: Callable[[], Any]) -> Any:
         assert isinstance(call, partial)
-        self._phase[0] = CALL
+        # What computes on the host says nothing of the device if it ends the worker.
+        self._phase[0] = WAIT if self._predictor.stand_in(self._device) else CALL
         try:
             estimate = self._predictor.predict(call, self._device)
         except Unknown as why:
@@ -88,7 +94,9 @@ class Forecast:
             self._accepted.append(estimate)
             if (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes():
                 raise _Enough
-        # The host's work from here on: if it ends the worker, that says nothing of the device.
+            if estimate.made:
+                return estimate.made[0]
+        # The host's work from here on.
         self._phase[0] = WAIT
         output = call()
         self._adapter.wait(output)

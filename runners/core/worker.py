@@ -36,7 +36,7 @@ def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str) 
         adapter: Adapter = importlib.import_module(f"runners.{framework}.adapter")
         adapter.prepare(device_name)
         oracle = _oracle(framework, device_name)
-        device = adapter.open_device("cpu" if oracle else device_name)
+        device = adapter.open_device(oracle.stand_in if oracle else device_name)
         facts = {"device": dict(adapter.device_facts(device)), "state": dict(adapter.device_state(device))}
         if oracle:
             facts["device"] = {"kind": device_name, **oracle.predictor.facts(oracle.device)}
@@ -66,6 +66,11 @@ class Oracle(NamedTuple):
 
     predictor: Predictor
     device: Any
+
+    @property
+    def stand_in(self) -> str:
+        """The adapter's device that the calls are made on."""
+        return self.predictor.stand_in(self.device) or "cpu"
 
 
 def _oracle(framework: str, device_name: str) -> Oracle | None:

@@ -62,6 +62,10 @@ def open_device(device: str) -> _Device:
     return _Device(model, f"libtpu {version}", SingleDeviceSharding(described.devices[0]))
 
 
+def stand_in(device: _Device) -> None:
+    return None
+
+
 def about(device: _Device) -> Mapping[str, str | None]:
     return {"kind": "compiled", "compiler": device.compiler, "topology": device.model.topology}
 

@@ -27,8 +27,8 @@ DOORS = (
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 
-PREDICTED = ()
-FORKS_AFTER_IMPORT = ("cpu", "xla")
+PREDICTED = ("gpu-predicted",)
+FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 """TensorFlow for TPUs opens libtpu, with its lock and threads, at its import; CUDA does not survive a fork."""
 
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}

@@ -12,6 +12,9 @@ from runners.core.errors import DeviceUnavailable
 from runners.tensorflow import XLA_DEVICES, waiting
 
 NAMES = {"cpu": "/device:CPU:0", "gpu": "/device:GPU:0", "tpu": "/device:TPU:0", "xla": "/device:XLA_CPU:0"}
+NAMES["gpu-predicted"] = "/device:CPU:1"
+"""A second device of the same CPU stands in for the GPU: what is asked of it can be told from what is the host's."""
+
 KINDS = {name: kind for kind, name in NAMES.items()}
 
 
@@ -19,7 +22,7 @@ def open_device(kind: str) -> str:
     """The name that TensorFlow has for the device. Raises DeviceUnavailable."""
     if kind not in NAMES:
         raise DeviceUnavailable(f"the TensorFlow adapter knows no device {kind}", f"Use one of {', '.join(NAMES)}.")
-    {"cpu": _open_cpu, "gpu": _open_gpu, "tpu": _open_tpu, "xla": _open_xla}[kind]()
+    {"cpu": _open_cpu, "gpu": _open_gpu, "tpu": _open_tpu, "xla": _open_xla, "gpu-predicted": _open_stand_in}[kind]()
     # An operation without a kernel for the device must fail, not move elsewhere.
     tf.config.set_soft_device_placement(False)
     return NAMES[kind]
@@ -51,6 +54,11 @@ def state(device: str) -> Mapping[str, Any]:
 
 def _open_cpu() -> None:
     """It is always there."""
+
+
+def _open_stand_in() -> None:
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
 
 def _open_xla() -> None:

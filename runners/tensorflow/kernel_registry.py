@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Set
+from typing import Any, Dict, Iterable
 
 DEVICES = ("GPU", "DEFAULT")
 """What a GPU is given: its own kernels, else those that are registered for any device."""
@@ -21,7 +21,7 @@ Kernel = Dict[str, Any]
 writes lies in the host's memory, so that it is the host that computes."""
 
 
-def main(arguments: List[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Writes the document."""
     out, wheel, sha256 = arguments
     import tensorflow as tf
@@ -42,17 +42,17 @@ def main(arguments: List[str]) -> None:
     Path(out).write_text(text(head, registered()), "utf-8")
 
 
-def registered() -> Dict[str, List[Kernel]]:
+def registered() -> dict[str, list[Kernel]]:
     """The kernels of each operation, in as few entries as say the same."""
     from tensorflow.python.framework import dtypes, kernels, op_def_registry
 
-    found: Dict[str, List[Kernel]] = {}
+    found: dict[str, list[Kernel]] = {}
     for kernel in kernels.get_all_registered_kernels().kernel:
         # One with a label is taken only where a graph asks for it by that.
         if kernel.device_type not in DEVICES or kernel.label:
             continue
         operation = op_def_registry.get(kernel.op)
-        arguments: Set[str] = set()
+        arguments: set[str] = set()
         if operation is not None:
             arguments = {each.name for each in (*operation.input_arg, *operation.output_arg)}
         types = {
@@ -64,11 +64,11 @@ def registered() -> Dict[str, List[Kernel]]:
     return {name: merged(found[name]) for name in sorted(found)}
 
 
-def merged(kernels: Iterable[Kernel]) -> List[Kernel]:
+def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
     """The same kernels in fewer entries: those that differ in the dtypes of one attribute alone become one."""
     found = {_key(kernel): kernel for kernel in kernels}
     for attribute in sorted({name for kernel in found.values() for name in kernel["types"]}):
-        groups: Dict[str, Kernel] = {}
+        groups: dict[str, Kernel] = {}
         for kernel in found.values():
             types = dict(kernel["types"])
             own = types.pop(attribute, None)
@@ -79,7 +79,7 @@ def merged(kernels: Iterable[Kernel]) -> List[Kernel]:
     return [found[key] for key in sorted(found)]
 
 
-def text(head: Dict[str, Any], kernels: Dict[str, List[Kernel]]) -> str:
+def text(head: dict[str, Any], kernels: dict[str, list[Kernel]]) -> str:
     """The document, an operation a line: so that versions can be compared."""
     lines = (f"{json.dumps(name)}: {json.dumps(entries, sort_keys=True)}" for name, entries in kernels.items())
     begin = json.dumps(head, indent=1)[: -len("\n}")]

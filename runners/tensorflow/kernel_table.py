@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 FOLDER = Path(__file__).parent / "kernels"
 
@@ -27,7 +27,7 @@ class Table:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.version: str = document["version"]
         self.wheel: Mapping[str, Any] = document["wheel"]
-        self._kernels: Dict[str, List[Dict[str, Any]]] = document["kernels"]
+        self._kernels: dict[str, list[dict[str, Any]]] = document["kernels"]
 
     def look_up(self, operation: str, types: Types) -> Answer:
         """Whether a kernel takes the operation with these dtypes. An attribute that is not given excludes no kernel."""
@@ -38,7 +38,7 @@ class Table:
         return Answer("dtype" if kernels else "none", kernels)
 
 
-def versions() -> List[str]:
+def versions() -> list[str]:
     """The versions that there is a table of."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
@@ -60,9 +60,9 @@ def refusal(operation: str, types: Types, answer: Answer) -> str:
     return f"no GPU kernel for these dtypes: the operation {operation} has {asked}, its kernels take {takes}"
 
 
-def _of_interest(types: Types, answer: Answer) -> List[Types]:
+def _of_interest(types: Types, answer: Answer) -> list[Types]:
     """What the kernels take, of attributes that the operation has; each once."""
-    found: List[Types] = []
+    found: list[Types] = []
     for kernel in answer.kernels:
         have = {name: kinds for name, kinds in kernel["types"].items() if name in types}
         if have not in found:

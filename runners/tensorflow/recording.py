@@ -1,14 +1,14 @@
 """Sees each operation that a call asks TensorFlow for, with its dtypes and the device that it is asked of.
 
-An eager operation is seen as it has been computed, by a callback; those inside of a function when that is called, in its
-graph; those of a version 1 graph when a session is to run it: TensorFlow places the whole graph then, whatever is
+An eager operation is seen as it has been computed, by a callback; those inside of a function when that is called, in
+its graph; those of a version 1 graph when a session is to run it: TensorFlow places the whole graph then, whatever is
 fetched. What is seen is what was asked for, not what a graph was optimized to.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple
 
 import tensorflow as tf
 from tensorflow.python.client import session as sessions
@@ -21,11 +21,11 @@ Types = Dict[str, List[str]]
 
 
 class Asked(NamedTuple):
-    """An operation: ``types`` of its attributes, and the device that it must be on, ``CPU:1``; None: wherever it can."""
+    """An operation: ``types`` of its attributes, and the device that it must be on, ``CPU:1``; None: anywhere."""
 
     name: str
     types: Types
-    device: Optional[str]
+    device: str | None
 
 
 Listener = Callable[[Asked], None]
@@ -38,7 +38,7 @@ def recording(listener: Listener) -> Iterator[None]:
 
     def callback(
         op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
-    ) -> Optional[List[Any]]:
+    ) -> list[Any] | None:
         # What is only traced is seen when it is called.
         if graph is None:
             name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
@@ -57,7 +57,7 @@ def recording(listener: Listener) -> Iterator[None]:
         op_callbacks.remove_op_callback(callback)
 
 
-def _device_of_eager(inputs: Iterable[Any]) -> Optional[str]:
+def _device_of_eager(inputs: Iterable[Any]) -> str | None:
     for tensor in inputs or ():
         # An operation on a resource goes where that lies, whatever the scope says.
         if getattr(tensor, "dtype", None) == tf.resource and hasattr(tensor, "numpy"):
@@ -70,8 +70,7 @@ def _of_function(name: str) -> Iterator[Asked]:
     pending, seen = [name], {name}
     while pending:
         definition = context.context().get_function_def(pending.pop())
-        for asked in _of_nodes(definition.node_def):
-            yield asked
+        yield from _of_nodes(definition.node_def)
         for called in _called(definition.node_def):
             if called not in seen and context.context().has_function(called):
                 seen.add(called)

@@ -7,7 +7,7 @@ images/<framework>/<version>/<device>.lock       its packages, hash-pinned: the 
 images/<framework>/<version>/<device>.Dockerfile the docker backend can
 
 Where a device needs another version or Python, <device>.default-version or <device>.python-version beside it says so.
-Device xla has the packages of cpu, and an xla.Dockerfile alone, unless it has an xla.in or xla.lock of its own.
+Devices xla and gpu-predicted have the packages of cpu, and a Dockerfile alone, but for a .in or .lock of their own.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from portbench.errors import BadInput, UnknownTarget
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
 _PYTHON = re.compile(r"3\.[0-9]+")
 _PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
+_ON_THE_CPU = ("xla", "gpu-predicted")
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Target:
     is_default: bool
     """Whether its framework's default version, on this device, is this one."""
     packages: str
-    """The device after which its .in and lock are called: its own, or cpu where xla needs nothing beside."""
+    """The device after which its .in and lock are called: its own, or cpu where it needs nothing beside."""
     lock: Path | None
     dockerfile: Path | None
     source: Path | None = None
@@ -128,7 +129,7 @@ def _targets_of(folder: Path) -> Iterable[Target]:
 
 def _packages(folder: Path, device: str) -> str:
     own = any((folder / f"{device}.{kind}").is_file() for kind in ("in", "lock"))
-    return "cpu" if device == "xla" and not own else device
+    return "cpu" if device in _ON_THE_CPU and not own else device
 
 
 def _default_version(folder: Path, device: str) -> str:
