@@ -9,11 +9,10 @@ import tensorflow as tf
 
 from runners.core import devices as system
 from runners.core.errors import DeviceUnavailable
-from runners.tensorflow import XLA_DEVICES, waiting
+from runners.tensorflow import XLA_DEVICES, placing, waiting
 
 NAMES = {"cpu": "/device:CPU:0", "gpu": "/device:GPU:0", "tpu": "/device:TPU:0", "xla": "/device:XLA_CPU:0"}
-NAMES["gpu-predicted"] = "/device:CPU:1"
-"""A second device of the same CPU stands in for the GPU: what is asked of it can be told from what is the host's."""
+NAMES["gpu-predicted"] = placing.STAND_IN
 
 KINDS = {name: kind for kind, name in NAMES.items()}
 
@@ -122,12 +121,12 @@ def _held(what: str, nodes: tuple[str, ...], error: Exception | None) -> DeviceU
     holders = system.holders(nodes)
     if holders:
         return DeviceUnavailable(f"{what} is held by {', '.join(holders)}", "End that process, then try again.")
-    said = _said(error) if error else "it finds none"
+    said = said_by(error) if error else "it finds none"
     remedy = "See that the device is there and nobody has it; 'portbench doctor' looks."
     return DeviceUnavailable(f"TensorFlow {tf.__version__} cannot open {what}: {said}", remedy)
 
 
-def _said(error: Exception) -> str:
+def said_by(error: Exception) -> str:
     """The line of a message that says what was wrong."""
     lines = (line.strip() for line in str(error).splitlines())
     headings = ("Graph execution error:", "Detected at node", "<stack traces unavailable>")

@@ -17,7 +17,8 @@ from tensorflow.python.framework import kernels
 from runners.core.errors import DeviceUnavailable
 from runners.core.prediction import Estimate, Unknown
 from runners.tensorflow import kernel_table, recording
-from runners.tensorflow.devices import NAMES
+from runners.tensorflow.devices import said_by
+from runners.tensorflow.placing import STAND_IN
 from runners.tensorflow.watching import NO_OPERATIONS, PYTHON, short
 
 
@@ -61,8 +62,7 @@ def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
     except Refused:
         raise
     except Exception as error:
-        said = str(error).split("\n")[0]
-        raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said}"[:500]) from error
+        raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said_by(error)}") from error
     return Estimate(device_work=bool(judge.device), host_operations=judge.moved, made=(output,))
 
 
@@ -83,7 +83,7 @@ class _Judge:
 
     def __call__(self, asked: recording.Asked) -> None:
         answer = self._table.look_up(asked.name, asked.types)
-        here = asked.device == short(NAMES["gpu-predicted"])
+        here = asked.device == short(STAND_IN)
         if answer.verdict in ("dtype", "none"):
             # What has no kernel on any device is not computed as an operation.
             if here and kernels.get_registered_kernels_for_op(asked.name).kernel:

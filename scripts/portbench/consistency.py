@@ -234,6 +234,13 @@ def _in_counts(document: Data) -> Iterator[Mistake]:
                 yield Mistake(f"$.frameworks[{place}].functions", f"{stated} state a decile, expected all or none")
 
 
+def _in_kernels(document: Data) -> Iterator[Mistake]:
+    """The wheel is the version's: else what it has would be said of another."""
+    version, name = document["version"], document["wheel"]["name"]
+    if not name.startswith(f"{document['framework']}-{version}-"):
+        yield Mistake("$.wheel.name", f"{printable(shortened(name, 60))} is no wheel of version {version}")
+
+
 def _in_exclusions(document: Data) -> Iterator[Mistake]:
     seen: dict[str, int] = {}
     for position, entry in enumerate(document["exclusions"]):
@@ -284,4 +291,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "functions": _in_functions,
     "counts": _in_counts,
     "exclusions": _in_exclusions,
+    "kernels": _in_kernels,
 }

@@ -1,0 +1,113 @@
+"""Lists the GPU kernels of a framework's wheel for CUDA, without a GPU: by these a GPU is predicted (gpu-predicted).
+
+The wheel is the one that the target's lock pins. It is unpacked before the packages of the same version for the CPU,
+which it needs beside itself, and asked what it registers; the libraries of CUDA are not needed for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from portbench import environments, processes
+from portbench.checkout import Checkout
+from portbench.errors import BadInput, EnvironmentFailed, Interrupted, StorageFailed
+from portbench.runner_process import stoppable
+from portbench.targets import Target, all_targets, find_targets
+from portbench.text_file import write_text
+from portbench.validate import read_document
+
+_FRAMEWORKS = ("tensorflow",)
+_PLATFORMS = ["manylinux2014_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1))]
+_IMPORT_SECONDS = 1800.0
+
+
+def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], output: Path | None = None) -> Path:
+    """Writes the kernels of the target called ``name`` to ``output``, or to where the runner looks for them.
+
+    Returns the file. Raises UnknownTarget, BadInput (no GPU target, or none with a lock), EnvironmentFailed,
+    StorageFailed and Interrupted; there is no file then, or the one that was there.
+    """
+    (target,) = find_targets([name], checkout)
+    beside = _beside(target, checkout)
+    try:
+        with tempfile.TemporaryDirectory(prefix="portbench-kernels-") as folder, stoppable():
+            python = environments.make_environment(beside, say)
+            say(f"downloading the wheel of {target.name} (some 600 MB)")
+            wheel = _download(target, Path(folder, "wheel"))
+            say(f"asking {wheel.name} for its kernels")
+            text = _asked(wheel, python, checkout, Path(folder))
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; nothing was written") from None
+    except OSError as error:
+        raise StorageFailed(
+            f"the wheel of {target.name} cannot be unpacked: {error.strerror or error}",
+            "It takes 2.5 GB. Make room, or set TMPDIR to a folder on another disk.",
+        ) from error
+    path = output or checkout.root / "runners" / target.framework / "kernels" / f"{target.version}.json"
+    write_text(path, text)
+    return path
+
+
+def _beside(target: Target, checkout: Checkout) -> Target:
+    """The target with the same packages but for CUDA."""
+    if target.framework not in _FRAMEWORKS or target.device != "gpu" or target.lock is None:
+        raise BadInput(
+            f"{target.name}: expected a target gpu of {' or '.join(_FRAMEWORKS)} that has a lock",
+            "Name one like tensorflow-2.11.0-gpu; 'portbench targets' lists them.",
+        )
+    wanted = f"{target.framework}-{target.version}-cpu"
+    for other in all_targets(checkout):
+        if other.name == wanted and other.lock and other.python == target.python:
+            return other
+    raise BadInput(f"{target.name}: there is no {wanted} with the same Python", "Make its lock: 'portbench lock'.")
+
+
+def _download(target: Target, folder: Path) -> Path:
+    """The framework's own wheel, by the hashes of the lock."""
+    assert target.lock is not None
+    pin = re.search(rf"^{target.framework}==(?:.*\\\n)*.*$", target.lock.read_text(), re.MULTILINE)
+    if pin is None:
+        raise BadInput(f"{target.lock}: expected a line {target.framework}=={target.version}", "Remake the lock.")
+    folder.mkdir()
+    requirement = folder.with_name("requirement.txt")
+    requirement.write_text(pin[0] + "\n")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--no-cache-dir"]
+    command += ["--only-binary", ":all:", "--python-version", target.python, "--dest", str(folder)]
+    command += [word for platform in _PLATFORMS for word in ("--platform", platform)]
+    done = processes.run_to_end([*command, "--requirement", str(requirement)])
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode or len(wheels) != 1:
+        raise EnvironmentFailed(
+            f"the wheel of {target.name} was not downloaded: pip ended with {done.returncode}\n"
+            f"{processes.tail(done.stderr)}",
+            "Check that the package index is reached, and that portbench's own environment has pip.",
+        )
+    return wheels[0]
+
+
+def _asked(wheel: Path, python: Path, checkout: Checkout, folder: Path) -> str:
+    """The document, checked."""
+    with wheel.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    unpacked, out = folder / "unpacked", folder / "kernels.json"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(unpacked)
+    command: list[str | Path] = [python, "-m", "runners.tensorflow.kernel_registry", out, wheel.name, sha256]
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    env = {**kept, "PYTHONPATH": str(unpacked), "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "-1"}
+    done = processes.run_to_end(command, cwd=checkout.root, env=env, limit_s=_IMPORT_SECONDS)
+    if done.returncode or not out.is_file():
+        raise EnvironmentFailed(
+            f"{wheel.name} could not be asked for its kernels: Python ended with {done.returncode}\n"
+            f"{processes.tail(done.stderr)}",
+            "It wants an x86-64 Linux machine and the packages of the same version for the CPU.",
+        )
+    read_document(out, "kernels")
+    return out.read_text("utf-8")
