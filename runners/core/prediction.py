@@ -2,8 +2,8 @@
 such as its compiler, before it is made on the host, so that the case can go on to its next call.
 
 What a case checks is not part of it: the values are the host's. A test whose calls are accepted is ``passed``; one of
-which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. The compiler works in the
-worker: that it dies or takes too long is a result like any other (see attempt), and a fresh worker takes over.
+which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. The compiler works in
+the worker: that it dies or takes too long is a result like any other (see attempt), and a fresh worker takes over.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class _Enough(Exception):
 class Estimate(NamedTuple):
     """What is foretold of an accepted call. Figures are None where the compiler does not tell.
 
-    ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call needs),
-    ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device, and
-    ``host_operations`` what would be on the host.
+    ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call
+    needs), ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device,
+    and ``host_operations`` what would be on the host.
     """
 
     compile_ns: int | None = None
