@@ -115,8 +115,8 @@ class Forecast:
             why = "the test does not pass on the CPU: {type}: {message}".format(**failure.facts_of(error))[:500]
         if self._refusal is not None:
             found = self._prediction("refused", str(self._refusal).split("\n")[0][:500] or None)
-            error = failure.facts_of(self._refusal)
-            return _ended("failed", None, found, self._placement(), phase="call", error=error)
+            facts = failure.facts_of(self._refusal)
+            return _ended("failed", None, found, self._placement(), phase="call", error=facts)
         why = self._unknown or why or (None if self._accepted else "the test makes no timed call")
         if why is not None:
             found = self._prediction("unknown", why)

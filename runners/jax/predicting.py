@@ -101,7 +101,12 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
         raise Unknown(f"the call cannot be traced as one program: {type(error).__name__}: {said}"[:500]) from error
     if not traced.jaxpr.eqns:
         return Estimate(device_work=False)
-    compiled = traced.lower().compile()
+    try:
+        compiled = traced.lower().compile()
+    except ValueError as error:
+        if not str(error).startswith("Received incompatible devices"):
+            raise
+        raise Unknown("the call names devices of this machine, which are no TPUs") from error
     return _estimate(compiled, time.perf_counter_ns() - begin, device.model)
 
 

@@ -58,6 +58,7 @@ def registered() -> dict[str, list[Kernel]]:
         types = {
             each.name: sorted(dtypes.as_dtype(number).name for number in each.allowed_values.list.type)
             for each in kernel.constraint
+            if each.allowed_values.list.type  # what is no dtype, but a policy of indices, say, hinders none
         }
         host = bool(arguments) and arguments <= set(kernel.host_memory_arg)
         found.setdefault(kernel.op, []).append({"types": types, **({"host": True} if host else {})})

@@ -12,7 +12,7 @@ from portbench.intervals import Interval
 from portbench.latency import Latencies
 from portbench.published import PublishedSide, published_side
 from portbench.rates import PairRates, Rates, WeightedRate, pair_rates, rates
-from portbench.sides import Side, device_model, pairs_of_devices, pairs_of_models, sides
+from portbench.sides import Side, device_model, measured_sides, pairs_of_devices, pairs_of_models
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Answers:
-    """``by_device``: two devices of a framework and version, the baseline first; ``by_model``: two models of a device,
-    the older one first. ``models`` names each side's device."""
+    """Of what was measured. ``by_device``: two devices of a framework and version, the baseline first; ``by_model``:
+    two models of a device, the older one first. ``models`` names each side's device."""
 
     sides: tuple[Side, ...]
     models: Mapping[Side, str | None]
@@ -48,7 +48,7 @@ class Answers:
 
 def answers_of(connection: duckdb.DuckDBPyConnection) -> Answers:
     """What the study says that ``connection`` shows; ``portbench.analysis.analyse`` must have been called on it."""
-    found = tuple(sides(connection))
+    found = tuple(measured_sides(connection))
     return Answers(
         sides=found,
         models=device_model(connection),

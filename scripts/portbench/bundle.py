@@ -99,7 +99,12 @@ def _command(again: Reproducer) -> str:
     if not digest:
         return again.command_with("manifest.json", "--out", "results")
     container = shlex.join(
-        [*_CONTAINER, *_DEVICE[again.evidence.target.device], "--env", f"PORTBENCH_IMAGE_DIGEST={digest}"]
+        [
+            *_CONTAINER,
+            *_DEVICE.get(again.evidence.target.device, ["--network", "none"]),
+            "--env",
+            f"PORTBENCH_IMAGE_DIGEST={digest}",
+        ]
     )
     runner = shlex.join([digest, "--manifest", "/manifest.json", "--out", "/results", *again.protocol])
     volumes = '--volume "$PWD/manifest.json:/manifest.json:ro" --volume "$PWD/results:/results"'

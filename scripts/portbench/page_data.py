@@ -24,9 +24,11 @@ from portbench.categories import CATEGORIES, Error, Rules, read_rules
 from portbench.checkout import Checkout, find_checkout
 from portbench.explain import TargetEvidence, TestEvidence
 from portbench.explain_terminal import environment, evidence
+from portbench.report import PREDICTED_MARK
 from portbench.reproducer import reproducer
 from portbench.sides import BASELINE_ORDER, Side, device_model, pairs_of_devices, sides
 from portbench.study import statements
+from portbench.targets import PREDICTED
 from portbench.traces import trimmed
 
 MARKS = ("host", "mixed", "wrong", "flaky", "contaminated", "unproven")
@@ -112,7 +114,7 @@ def _side(run: Row) -> Side:
 
 def _target_entry(side: Side, model: str | None, runs: Sequence[Row]) -> Row:
     return dict(zip(_TARGET, side.key, strict=True)) | {
-        "name": str(side.target),
+        "name": str(side.target) + (PREDICTED_MARK if side.device in PREDICTED else ""),
         "model": model,
         "environment": list(environment(_place(side, runs))),
         "packages": runs[0]["environment"]["packages"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
@@ -21,6 +21,7 @@ from portbench.report_failures import Failure
 from portbench.report_figures import NOTHING, in_ms, in_us
 from portbench.report_section import Section
 from portbench.study import Study, connect, is_study, read_study, show_tables, statements
+from portbench.targets import PREDICTED
 
 HOW_RATES = (
     "A function succeeds if every test that ran passed in every run, fails completely if none did, and else partially. "
@@ -33,6 +34,12 @@ HOW_TIMES = (
     "steady: median over the passing tests of the median time of a call after the warm-up."
 )
 BY_THE_STUDYS_CLOCK = " (sync study)"
+PREDICTED_MARK = " (predicted)"
+HOW_PREDICTED = (
+    "These devices were not there, and nothing ran on them: success means that every call was accepted by what knows "
+    "the device, such as its compiler. Values, run-time errors and times are not known; tests of which nothing can be "
+    "foretold are left out, as skipped ones are."
+)
 STRICT = "Strict placement: a test that passed, but not wholly on the device, counts as failed."
 
 
@@ -58,6 +65,7 @@ class TargetReport:
     target: str
     machine: str
     is_cpu: bool
+    is_predicted: bool
     percent: dict[str, float] | None
     counts: dict[str, int]
     wrong: int | None
@@ -146,7 +154,7 @@ def report_of(study: Analysed, headlines: Sequence[str] = ()) -> Report:
     entries = [*complete, *(entry for entry in as_study if (entry["target"], entry["machine"]) not in known)]
     targets = tuple(_target(entry, causes, bool(summary["strict_placement"])) for entry in entries)
     sections = (
-        _rates(targets),
+        *_all_rates(targets),
         *report_drift.of_study(summary),
         *report_sync.not_proven(entries),
         *report_cold.of_targets(entries),
@@ -172,18 +180,33 @@ def _rates(targets: Sequence[TargetReport]) -> Section:
     )
 
 
+def _all_rates(targets: Sequence[TargetReport]) -> Iterator[Section]:
+    """The rates of what was measured and, apart from them, of what is predicted."""
+    measured = [target for target in targets if not target.is_predicted]
+    predicted = [target for target in targets if target.is_predicted]
+    if measured or not predicted:
+        yield _rates(measured)
+    if predicted:
+        note = f"{HOW_PREDICTED} {HOW_RATES}"
+        yield replace(_rates(predicted), title="Percent of functions, predicted", note=note)
+
+
 def _target(entry: Row, causes: Mapping[tuple[str, ...], list[Row]], strict: bool) -> TargetReport:
     functions = [(_named(function), function) for function in entry["functions"]]
     failing = [found for found in functions if found[1]["status"] in ("partial", "complete")]
     failing.sort(key=lambda found: (found[1]["status"], found[0]))
     is_cpu = entry["target"]["device"] == "cpu"
+    is_predicted = entry["target"]["device"] in PREDICTED
     judged = any(function["tests_by_numbers"] for _, function in functions)
     own = [function for _, function in functions if function["successor_of"] is None]
     where = (*entry["target"].values(), entry["machine"], entry["sync"])
     return TargetReport(
-        target=str(Target(**entry["target"])) + ("" if entry["sync"] == "complete" else BY_THE_STUDYS_CLOCK),
+        target=str(Target(**entry["target"]))
+        + ("" if entry["sync"] == "complete" else BY_THE_STUDYS_CLOCK)
+        + (PREDICTED_MARK if is_predicted else ""),
         machine=entry["machine"],
         is_cpu=is_cpu,
+        is_predicted=is_predicted,
         percent=entry["percent_of_rated_functions"],
         counts=entry["functions_by_status"],
         wrong=sum(bool(function["wrong_values"]) for function in own) if judged else None,

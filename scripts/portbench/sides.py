@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from portbench.analysis import Target
+from portbench.targets import PREDICTED
 
 # The baseline of a comparison is the device that stands first.
 BASELINE_ORDER = ("gpu", "tpu", "xla", "cpu")
@@ -64,6 +65,11 @@ def sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
     return sorted(Side(*row) for row in rows)
 
 
+def measured_sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+    """The same without those whose device was not there: what is foretold stands in no rate beside what was seen."""
+    return [side for side in sides(connection) if side.device not in PREDICTED]
+
+
 def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Side, str | None]:
     """What each side's device is, as its environment tells: "Tesla T4", "TPU v3-8", for cpu and xla the processor.
 
@@ -78,9 +84,10 @@ def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Side, str | None
 def pairs_of_devices(sides: Iterable[Side]) -> list[tuple[Side, Side]]:
     """Two devices of the same framework, version and clock; the baseline is the first: gpu before tpu, xla and cpu.
 
+    None of a device that is only predicted.
     Across machines only where one of the two has no partner of the other's device on its own machine.
     """
-    every = sorted(sides)
+    every = sorted(side for side in sides if side.device not in PREDICTED)
     known = set(every)
 
     def has_partner(side: Side, device: str) -> bool:

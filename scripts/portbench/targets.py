@@ -8,6 +8,9 @@ images/<framework>/<version>/<device>.Dockerfile the docker backend can
 
 Where a device needs another version or Python, <device>.default-version or <device>.python-version beside it says so.
 Devices xla and gpu-predicted have the packages of cpu, and a Dockerfile alone, but for a .in or .lock of their own.
+
+A version with a tpu-aot.Dockerfile can foretell every TPU of FORETOLD_TPUS: one image compiles for all of them. It has
+the packages of tpu, unless there is a tpu-aot.in or tpu-aot.lock.
 """
 
 from __future__ import annotations
@@ -23,8 +26,14 @@ from portbench.errors import BadInput, UnknownTarget
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
 _PYTHON = re.compile(r"3\.[0-9]+")
+FORETOLD_TPUS = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
+"""Devices that are compiled for and need not be there."""
+PREDICTED = (*FORETOLD_TPUS, "gpu-predicted")
+"""Devices of which everything is foretold and nothing measured."""
+
+_AHEAD_OF_TIME = "tpu-aot"
 _PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
-_ON_THE_CPU = ("xla", "gpu-predicted")
+_PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", _AHEAD_OF_TIME: "tpu"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,7 @@ class Target:
     is_default: bool
     """Whether its framework's default version, on this device, is this one."""
     packages: str
-    """The device after which its .in and lock are called: its own, or cpu where it needs nothing beside."""
+    """What its .in and lock are called after: its device, or another one whose packages are all that it needs."""
     lock: Path | None
     dockerfile: Path | None
     source: Path | None = None
@@ -112,24 +121,25 @@ def _targets_of(folder: Path) -> Iterable[Target]:
     framework, version = folder.parent.name, folder.name
     if not _VERSION.fullmatch(version):
         raise BadInput(f"{folder}: {version!r} is not a version", "Name the folder like 2.9.0.")
-    for device in sorted({path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}):
-        packages = _packages(folder, device)
-        yield Target(
-            framework=framework,
-            version=version,
-            device=device,
-            python=python_version(folder, packages),
-            is_default=version == _default_version(folder.parent, device),
-            packages=packages,
-            source=_existing(folder / f"{packages}.in"),
-            lock=_existing(folder / f"{packages}.lock"),
-            dockerfile=_existing(folder / f"{device}.Dockerfile"),
-        )
+    for kind in sorted({path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}):
+        packages = _packages(folder, kind)
+        for device in FORETOLD_TPUS if kind == _AHEAD_OF_TIME else (kind,):
+            yield Target(
+                framework=framework,
+                version=version,
+                device=device,
+                python=python_version(folder, packages),
+                is_default=version == _default_version(folder.parent, kind),
+                packages=packages,
+                source=_existing(folder / f"{packages}.in"),
+                lock=_existing(folder / f"{packages}.lock"),
+                dockerfile=_existing(folder / f"{kind}.Dockerfile"),
+            )
 
 
 def _packages(folder: Path, device: str) -> str:
     own = any((folder / f"{device}.{kind}").is_file() for kind in ("in", "lock"))
-    return "cpu" if device in _ON_THE_CPU and not own else device
+    return device if own else _PACKAGES_OF.get(device, device)
 
 
 def _default_version(folder: Path, device: str) -> str:

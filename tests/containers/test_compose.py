@@ -101,6 +101,9 @@ DEVICES = {
 }
 
 
+FORETOLD = {"jax": ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")}
+
+
 @pytest.mark.parametrize("framework", DEVICES)
 def test_one_variable_swaps_the_version_of_every_device(compose, framework: str) -> None:
     services = resolved(compose, {f"{framework.upper()}_VERSION": "9.8.7"})
@@ -108,12 +111,18 @@ def test_one_variable_swaps_the_version_of_every_device(compose, framework: str)
         service = services.pop(f"{framework}-{device}")
         assert service["image"] == f"portbench/{framework}:9.8.7-{device}"
         assert service["build"]["dockerfile"] == f"images/{framework}/9.8.7/{device}.Dockerfile"
+    for device in FORETOLD.get(framework, ()):
+        service = services.pop(f"{framework}-{device}")
+        assert service["image"] == f"portbench/{framework}:9.8.7-tpu-aot"
+        assert service["build"]["dockerfile"] == f"images/{framework}/9.8.7/tpu-aot.Dockerfile"
+        assert service["entrypoint"][-2:] == ["--device", device]
     assert services
     assert "9.8.7" not in json.dumps(services)
 
 
 def test_every_service_of_the_catalogue_is_there_and_no_other(compose) -> None:
-    assert set(resolved(compose)) == {f"{name}-{device}" for name, devices in DEVICES.items() for device in devices}
+    known = [*DEVICES.items(), *FORETOLD.items()]
+    assert set(resolved(compose)) == {f"{name}-{device}" for name, devices in known for device in devices}
 
 
 def test_every_service_is_confined_alike(compose) -> None:

@@ -12,7 +12,7 @@ import pytest
 from clones import REPOSITORY
 
 from portbench.checkout import Checkout
-from portbench.targets import Target, all_targets
+from portbench.targets import FORETOLD_TPUS, Target, all_targets
 
 CATALOGUE = all_targets(Checkout(REPOSITORY))
 COMPOSE = (REPOSITORY / "compose.yaml").read_text()
@@ -31,6 +31,7 @@ DEFAULTS = {
     "jax-xla": "0.4.13",
     "fake-cpu": "1.0.0",
     "fake-xla": "1.0.0",
+    **{f"jax-{device}": "0.10.2" for device in FORETOLD_TPUS},
 }
 OTHERS = {
     *(f"torch-2.9.0-{device}" for device in ("cpu", "gpu", "tpu")),
@@ -78,7 +79,8 @@ def test_compose_has_a_service_whose_default_version_is_the_catalogues(target: T
     variables = re.findall(r"\$\{([A-Z]+)_VERSION:-([^}]*)\}", service[0])
     assert set(variables) == {(target.framework.upper(), DEFAULTS[target.service])}
     assert len(variables) == 2  # image and Dockerfile
-    assert f"/{target.device}.Dockerfile" in service[0]
+    assert target.dockerfile is not None
+    assert f"/{target.dockerfile.name}" in service[0]
 
 
 @every_target
@@ -91,9 +93,12 @@ def test_a_dockerfile_speaks_of_its_own_folder(target: Target) -> None:
     assert f"Every pin is in {target.packages}.lock" in text
     assert set(re.findall(r"^FROM python:([0-9.]+)-slim-bookworm", text, re.MULTILINE)) == {target.python}
     assert set(re.findall(r"/lib/python([0-9.]+)/", text)) <= {target.python}
-    assert f'"--framework", "{target.framework}", "--device", "{target.device}"]' in text
+    kind = target.dockerfile.stem
+    # The image that foretells all TPUs foretells one unless told otherwise.
+    device = "tpu-v5e" if kind == "tpu-aot" else kind
+    assert f'"--framework", "{target.framework}", "--device", "{device}"]' in text
     labels = dict(re.findall(r'portbench\.([a-z]+)="([^"]*)"', text))
-    assert labels == {"framework": target.framework, "version": target.version, "device": target.device}
+    assert labels == {"framework": target.framework, "version": target.version, "device": kind}
     # Where the lock may be missing, the Dockerfile says what makes it.
     told = f"'portbench lock {target.framework}/{target.version}/{target.device}' makes it" in text
     assert told is (target.name in MAY_LACK_A_LOCK)

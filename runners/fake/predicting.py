@@ -1,0 +1,47 @@
+"""The pretended compiler of the fake framework: it accepts, refuses, cannot tell, dies and hangs."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from typing import Any, Mapping
+
+from runners.core.prediction import Estimate, Unknown
+from runners.fake import library
+
+_ENDLESS = 1 << 60
+
+
+def open_device(device: str) -> str:
+    return device
+
+
+def stand_in(device: str) -> None:
+    return None
+
+
+def about(device: str) -> Mapping[str, str | None]:
+    return {"kind": "compiled", "compiler": "pretence 1.0.0", "topology": None}
+
+
+def facts(device: str) -> Mapping[str, str | int | float | bool | None]:
+    return {"model": "pretended TPU"}
+
+
+def predict(call: partial[Any], device: str) -> Estimate:
+    if call.func is library.noise:
+        raise Unknown("random numbers are drawn from a source that is not there")
+    if call.func is library.identity:
+        return Estimate(device_work=False)
+    if call.func is library.scale_without_kernel:
+        return Estimate(device_work=False, host_operations=["fake::scale"])
+    compiling = call.keywords.get("compiling")
+    if compiling == "aborts":
+        os.abort()
+    if compiling == "hangs":
+        signal.pause()
+    if compiling == "refuses":
+        raise NotImplementedError("scale_as_compiled is not implemented for tpu-v5e")
+    memory = _ENDLESS if compiling == "needs all memory" else 24
+    return Estimate(compile_ns=1000, flops=3.0, bytes=48.0, memory_bytes=memory, roofline_ns=2.0)
