@@ -24,7 +24,10 @@ def parse(content: bytes) -> Any:
     Raises ValueError that says where, for what is none, for NaN, a number of more than 64 bits, a key given twice,
     half of a surrogate pair, and more than a hundred levels.
     """
-    text = content.decode("utf-8")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start} is not UTF-8") from None
     try:
         document = json.loads(
             text, object_pairs_hook=_unique, parse_constant=_Refused, parse_int=_integer, parse_float=_finite

@@ -98,7 +98,7 @@ def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_gl
     ]
     if uncurated and not any(_matches(test.function, function_globs) for test in tests):
         raise BadInput(
-            f"{path}: none of its {len(uncurated)} chosen functions has a test yet",
+            f"{path}: $.functions: none of its {len(uncurated)} chosen functions has a test yet, expected one that has",
             "Write tests for them: manifests/README.md says how.",
         )
     chosen = _chosen(path, tests, function_globs, test_globs)
@@ -203,7 +203,7 @@ def _expanded(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator
         functions.add(name)
         if not entry["tests"] and document["schema_version"] < 3:
             raise BadInput(
-                f"{path}: $.functions[{f}].tests: no tests, which version 3 of the format allows",
+                f"{path}: $.functions[{f}].tests: no tests, expected at least one before version 3 of the format",
                 "Write a test, or make it version 3.",
             )
         ids = set()

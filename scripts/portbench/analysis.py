@@ -15,7 +15,7 @@ import duckdb
 
 from portbench.drift import Drift, drifts
 from portbench.failures import put_fingerprints
-from portbench.study_tables import TargetKey, connect, show_tables, statements
+from portbench.study_tables import TargetKey, connect, set_variable, show_tables, statements
 
 STATUSES = ("pass", "partial", "complete", "none")
 VERDICTS = ("passed", "failed", "flaky", "skipped")
@@ -98,7 +98,7 @@ def analyse(connection: duckdb.DuckDBPyConnection, strict_placement: bool = Fals
 
 def analyse_failures(connection: duckdb.DuckDBPyConnection, strict_placement: bool = False) -> None:
     """Makes the views of ``analyse`` that need no verdicts: what was told, and the failures by cause."""
-    connection.execute("SET VARIABLE strict_placement = ?", [strict_placement])
+    set_variable(connection, "strict_placement", strict_placement)
     put_fingerprints(connection, "results", "fingerprint IS NULL")
     connection.execute(statements("told"))
 

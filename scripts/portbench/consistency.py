@@ -43,7 +43,7 @@ def _in_manifest(manifest: Data) -> Iterator[Mistake]:
             yield Mistake(f"{where}.function", f"{name} stands at {first} already; put all its tests into one entry")
         functions.setdefault(name, position)
         if not entry["tests"] and manifest["schema_version"] < 3:
-            yield Mistake(f"{where}.tests", "no tests, which version 3 of the format allows, expected at least one")
+            yield Mistake(f"{where}.tests", "no tests, expected at least one before version 3 of the format")
         for place, successor in enumerate(entry.get("successors", ())):
             if successor in entries or successor in successors:
                 found = f"{successor} is a function, or a successor, already; it can succeed one function only"

@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from portbench.fingerprints import Failure, cause, fingerprint
+from portbench.study_tables import literal
 
 Row = dict[str, Any]
 
@@ -52,8 +53,8 @@ def put(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str,
     shape = {**_KEY_TYPES, **columns}
     data = json.dumps([{name: row[name] for name in shape} for row in rows])
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT entry.* FROM (SELECT unnest(from_json(?, ?)) AS entry)",
-        [data, json.dumps([shape])],
+        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT entry.* "
+        f"FROM (SELECT unnest(from_json({literal(data)}, {literal(json.dumps([shape]))})) AS entry)"
     )
 
 

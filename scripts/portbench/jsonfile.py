@@ -27,6 +27,8 @@ _LARGEST = 2**63 - 1
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NINES = bytes.maketrans(b"012345678", b"9" * 9)
 _LONG = b"9" * 19
+# What can stand before the first digit of a number; nothing, where a file begins with one.
+_BEFORE_NUMBER = (b"", b"-", b":", b",", b"[", b" ", b"\t", b"\n", b"\r")
 
 
 @dataclass(frozen=True)
@@ -102,12 +104,12 @@ def _plain(content: bytes) -> Any:
 
 
 def _has_long_integer(content: bytes) -> bool:
-    """Whether 19 digits or more stand in a row, but for the digits behind a point."""
+    """Whether 19 digits or more stand in a row where a number begins: not behind a point, nor within a digest."""
     digits = content.translate(_NINES)
     place = digits.find(_LONG)
     while place >= 0:
         behind = digits[place : place + 400].lstrip(b"9")
-        if digits[place - 1 : place] != b"." or not behind:
+        if digits[place - 1 : place] in _BEFORE_NUMBER or not behind:
             return True
         place = digits.find(_LONG, digits.index(behind[:1], place))
     return False

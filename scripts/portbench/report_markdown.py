@@ -24,8 +24,7 @@ def _document(report: Report) -> Iterator[str]:
         yield from ("## Headlines", "")
         yield from (f"- {plain(sentence, limit=None)}" for sentence in report.headlines)
         yield ""
-    for section in report.sections:
-        yield from _section(section, level=2)
+    yield from sections_as_markdown(report.sections, level=2)
     for target in report.targets:
         yield from _target(target)
 
@@ -40,8 +39,7 @@ def _target(target: TargetReport) -> Iterator[str]:
             for found in target.functions
         ),
     )
-    for section in target.before:
-        yield from _section(section)
+    yield from sections_as_markdown(target.before, level=3)
     if target.failures:
         yield from ("### Why tests did not pass", "")
         yield from table(
@@ -60,11 +58,10 @@ def _target(target: TargetReport) -> Iterator[str]:
         )
         if target.blame:
             yield from (target.blame, "")
-    for section in target.after:
-        yield from _section(section)
+    yield from sections_as_markdown(target.after, level=3)
 
 
-def _section(section: Section, level: int = 3) -> Iterator[str]:
+def _section(section: Section, level: int) -> Iterator[str]:
     yield from (f"{'#' * level} {plain(section.title)}", "")
     names, numbers = len(section.names), len(section.numbers)
     rows = (
@@ -81,6 +78,6 @@ def _section(section: Section, level: int = 3) -> Iterator[str]:
 
 
 def sections_as_markdown(sections: Iterable[Section], level: int) -> Iterator[str]:
-    """The lines of tables that stand in no report, their titles at a level of headings."""
+    """The lines of tables, their titles at a level of headings."""
     for section in sections:
         yield from _section(section, level)

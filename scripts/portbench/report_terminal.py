@@ -30,9 +30,7 @@ def print_report(report: Report, console: Console) -> None:
         for sentence in report.headlines:
             console.print(Padding(Text(printable(sentence)), (0, 0, 0, 2)))
         console.print()
-    for section in report.sections:
-        console.print(_section(section, console.width))
-        console.print()
+    print_sections(report.sections, console)
     for target in report.targets:
         for part in _target(target, console.width):
             console.print(part)
@@ -130,7 +128,7 @@ def _text(text: str, limit: int = 200) -> Text:
 
 
 def print_sections(sections: Sequence[Section], console: Console) -> None:
-    """Prints tables that stand in no report, at any width."""
+    """Prints tables, at any width."""
     for section in sections:
         console.print(_section(section, console.width))
         console.print()

@@ -23,7 +23,7 @@ from portbench.errors import BadInput
 from portbench.failures import put_fingerprints
 from portbench.jsonfile import bytes_of, shown
 from portbench.printable import printable
-from portbench.study_tables import connect, statements, write_part
+from portbench.study_tables import connect, set_variable, statements, write_part
 from portbench.validate import JOURNAL, Document, files_below, read_document
 
 _SMALLEST_BUFFER_BYTES = 16 * 1024 * 1024
@@ -182,8 +182,8 @@ def _write_lines(number: int, document: Document, heads: IO[bytes], lines: IO[by
 
 def _write_part(connection: duckdb.DuckDBPyConnection, heads: Path, lines: Path, longest: int, tables: Path) -> None:
     for name, value in (("heads", heads), ("lines", lines)):
-        connection.execute(f"SET VARIABLE {name} = ?", [str(value)])
-    connection.execute("SET VARIABLE longest = ?", [max(_SMALLEST_BUFFER_BYTES, longest)])
+        set_variable(connection, name, str(value))
+    set_variable(connection, "longest", max(_SMALLEST_BUFFER_BYTES, longest))
     for name in ("read_run_files", "new_tables"):
         connection.execute(statements(name))
     connection.execute("CREATE TEMP VIEW told_results AS FROM new_results")

@@ -129,7 +129,9 @@ def publish(path: Path, tables: Path, summary: dict[str, Any]) -> None:
     shutil.rmtree(home, ignore_errors=True)
     tables.rename(home)
     staged = tables.with_name(SUMMARY)
-    staged.write_bytes(_text(summary))
+    with staged.open("wb") as written:
+        written.writelines(_text(summary))
+        written.write(b"\n")
     sync(staged)
     sync(path)
     staged.replace(path / SUMMARY)
@@ -139,22 +141,26 @@ def publish(path: Path, tables: Path, summary: dict[str, Any]) -> None:
             shutil.rmtree(entry, ignore_errors=True)
 
 
-def _text(summary: dict[str, Any]) -> bytes:
-    """The summary as JSON with a line for each run file and each function: large studies have many."""
-    return b"{" + b",".join(_lines(summary, b"\n ")) + b"\n}\n"
-
-
-def _lines(data: dict[str, Any], start: bytes) -> Iterator[bytes]:
+def _text(data: dict[str, Any], start: bytes = b"\n") -> Iterator[bytes]:
+    """The summary as JSON with a line for each run file and each function: large studies have many. In pieces, since
+    to put them together takes longer than to make them."""
+    before = b"{"
     for key, value in data.items():
-        if key == "targets":
-            rows = [b"{" + b",".join(_lines(target, start + b"  ")) + start + b" }" for target in value]
-        elif isinstance(value, list):
-            rows = [orjson.dumps(row) for row in value]
-        else:
-            yield start + orjson.dumps(key) + b": " + orjson.dumps(value)
+        yield before + start + b" " + orjson.dumps(key) + b": "
+        before = b","
+        if not value or not isinstance(value, list):
+            yield orjson.dumps(value)
             continue
-        listed = b",".join(start + b" " + row for row in rows) + start if rows else b""
-        yield start + orjson.dumps(key) + b": [" + listed + b"]"
+        between = b"["
+        for row in value:
+            yield between + start + b"  "
+            between = b","
+            if key == "targets":
+                yield from _text(row, start + b"  ")
+            else:
+                yield orjson.dumps(row)
+        yield start + b" ]"
+    yield start + b"}"
 
 
 def _is_ours(entry: Path) -> bool:

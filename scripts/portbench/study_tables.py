@@ -67,6 +67,19 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
     return connection
 
 
+def set_variable(connection: duckdb.DuckDBPyConnection, name: str, value: str | int) -> None:
+    """Sets a variable that the SQL reads."""
+    connection.execute(f"SET VARIABLE {name} = {literal(value)}")
+
+
+def literal(value: str | int) -> str:
+    """A value as SQL has it. A parameter would make DuckDB import pandas, where there is one, which takes a second."""
+    if not isinstance(value, str):
+        return str(value)
+    quoted = value.replace("'", "''").replace("\0", "' || chr(0) || '")
+    return f"('{quoted}')"
+
+
 @cache
 def statements(name: str) -> str:
     """The SQL of ``sql/<name>.sql``."""
@@ -135,10 +148,10 @@ def _show_rows(
 def _parts_with(connection: duckdb.DuckDBPyConnection, files: Collection[Path], only: TargetKey) -> set[str]:
     """The names of the parts with run files of a target, machine and synchronisation."""
     for name, value in only._asdict().items():
-        connection.execute(f"SET VARIABLE only_{name} = ?", [value])
+        set_variable(connection, f"only_{name}", value)
     where = " AND ".join(f"{name} = getvariable('only_{name}')" for name in only._fields)
-    query = f"SELECT DISTINCT parse_filename(filename) FROM read_parquet(?, filename = true) WHERE {where}"
-    return {name for (name,) in connection.execute(query, [[str(file) for file in files]]).fetchall()}
+    query = f"SELECT DISTINCT parse_filename(filename) FROM read_parquet({_list(files)}, filename = true) WHERE {where}"
+    return {name for (name,) in connection.execute(query).fetchall()}
 
 
 def write_part(
@@ -168,17 +181,21 @@ def link_parts(old: Path, new: Path) -> None:
 
 def _small_parts(tables: Path) -> list[str]:
     """The names of the parts to put together: those with few rows, once there are many of them."""
-    files = [str(file) for file in files_of(tables, "results")]
+    files = files_of(tables, "results")
     if len(files) < _MOST_SMALL:
         return []
     with connect() as connection:
-        query = "SELECT file_name, num_rows FROM parquet_file_metadata(?)"
+        query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_list(files)})"
         try:
-            rows = connection.execute(query, [files]).fetchall()
+            rows = connection.execute(query).fetchall()
         except duckdb.Error as error:
             raise BadInput(f"{shown(tables / 'results')} is missing or damaged: {error}", AGAIN) from error
     small = sorted(Path(name).name for name, count in rows if count < _SMALL_ROWS)
     return small if len(small) >= _MOST_SMALL else []
+
+
+def _list(files: Iterable[Path]) -> str:
+    return f"[{', '.join(literal(str(file)) for file in files)}]"
 
 
 def _link(file: Path, link: Path) -> None:

@@ -33,7 +33,7 @@ _PLACE = re.compile(r"\$(?=[.\[:])|line \d+|byte \d+|nested too deeply|the file 
 _EXPECTATION = re.compile(
     r"expect|JSON|must|stands|known|missing|needs?|is not|is too|does not|unexpected|required|should|allowed|deep"
     r"|begin|leads|neither|defines|there (is|are)|among|twice|only|empty|UTF-8|too|half|beside|no such|used"
-    r"|the target is|up to"
+    r"|the target is|up to|maximum|minimum"
 )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,3 +125,17 @@ def test_an_error_in_another_process_is_the_same(runs: Path, study: Path, monkey
         merge([str(runs)], study)
     assert caught.value.remedy
     assert not study.exists()
+
+
+def test_a_merge_does_not_wait_for_pandas_to_be_imported(runs: Path, study: Path) -> None:
+    code = "import sys; from pathlib import Path; from portbench.merge import merge; "
+    code += "merge([sys.argv[1]], Path(sys.argv[2])); print('pandas' in sys.modules)"
+    merged = subprocess.run([sys.executable, "-c", code, str(runs), str(study)], stdout=subprocess.PIPE, check=True)
+    assert merged.stdout == b"False\n"
+
+
+@pytest.mark.parametrize("value", ["", "it's", "''", "\\'", "a\0b\0", "$1 ? :x -- ü𝄞\n", 7, True])
+def test_sql_reads_the_very_value(value: str | int) -> None:
+    with connect() as connection:
+        study_tables.set_variable(connection, "given", value)
+        assert connection.sql("SELECT getvariable('given')").fetchone() == (value,)

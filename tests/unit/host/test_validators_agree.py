@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -65,6 +66,14 @@ ODD = (
     b"[0.1000000000000000055511151231257827, 9223372036854775808]",
     b"[0." + b"1" * 500 + b", 9223372036854775808]",
     b"1." + b"1" * 500,
+    *(b"[1%s9223372036854775808]" % between for between in (b",", b", ", b",\t", b",\n", b",\r", b",-")),
+    b'{"a":9223372036854775808}',
+    b'{"a":1}9223372036854775808',
+    b'"9223372036854775808"',
+    b'["1, 9223372036854775808"]',
+    b"1e9223372036854775808",
+    b"1e-9223372036854775808",
+    b"[1E+0000000000000000000001, 1.5e0000000000000000000001, 5e-0000000000000000000324]",
     b"-0",
     b"-0.0",
     b"NaN",
@@ -85,3 +94,8 @@ ODD = (
 @pytest.mark.parametrize("content", ODD, ids=lambda content: repr(content[:24]))
 def test_odd_json(content: bytes) -> None:
     agree("run", content)
+
+
+def test_digests_are_no_long_numbers() -> None:
+    digests = ["1" * 64, "a" + "1" * 19 + "f", "e" + "1" * 19 + "e"]
+    assert jsonfile._plain(orjson.dumps({"sha256": digests})) == {"sha256": digests}

@@ -234,3 +234,9 @@ def test_a_name_that_leads_out_of_the_framework_is_refused(name):
     with pytest.raises(resolve.Forbidden):
         resolve.function(name, facts)
     assert resolve.function("json.decoder.JSONDecoder", facts) is json.JSONDecoder
+
+
+def test_a_manifest_that_is_no_text(run, tmp_path):
+    path = tmp_path / "manifest.json"
+    path.write_bytes(b'{"name": "\xff"}')
+    refused(run(path), 2, "not valid JSON: byte 10 is not UTF-8")

@@ -28,4 +28,4 @@ def test_a_manifest_without_any_test_says_so(run):
 
 def test_before_version_3_a_function_has_a_test(run):
     finished = run(FUNCTIONS, "--runs", "1", schema_version=2)
-    assert "$.functions[1].tests: no tests, which version 3" in finished.error["message"]
+    assert "$.functions[1].tests: no tests, expected at least one before version 3" in finished.error["message"]
