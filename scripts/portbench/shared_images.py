@@ -1,4 +1,4 @@
-"""Targets that share an image: one Dockerfile compiles for every TPU that need not be there. To people they are one line."""
+"""Targets that share an image, as all TPUs that need not be there do in one version: to people they are one line."""
 
 from __future__ import annotations
 

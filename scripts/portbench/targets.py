@@ -106,6 +106,12 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
     return list(chosen.values())
 
 
+def needed_environments(target: Target, checkout: Checkout) -> list[Target]:
+    """The targets whose environments this one runs in: itself and, where it compiles for a TPU that need not be there,
+    TPU_COMPILER. Raises UnknownTarget where images/ does not hold that."""
+    return [target, *(find_targets([TPU_COMPILER], checkout) if target.device in FORETOLD_TPUS else ())]
+
+
 def _unknown(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, n=3)
     return f"no target is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
