@@ -1,5 +1,5 @@
 # PyTorch 2.9.0, asked on the CPU what TPUs would refuse. Every pin is in xla.lock beside this file, made from
-# xla.in by 'make lock'; those of the compiler for TPUs, the same for all frameworks, in jax 0.10.2's tpu.lock.
+# xla.in by 'make lock'. Stage compiler, the same in all such files, has the lock of the compiler for TPUs.
 FROM python:3.11-slim-bookworm AS compiler
 COPY images/installer.lock images/jax/0.10.2/tpu.lock /locks/
 # Nothing is compiled in the container: headers and static libraries stay out.
