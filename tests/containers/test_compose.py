@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from portbench.targets import FORETOLD_TPUS
 from portbench.validate import validate
 
 # Tries what a container must not be able to do; prints what happened.
@@ -95,13 +96,11 @@ def test_an_image_says_what_it_is_and_is_nobodys_root(image: str) -> None:
 
 DEVICES = {
     "torch": ("cpu", "gpu", "tpu", "xla"),
-    "tensorflow": ("cpu", "gpu", "tpu", "xla"),
+    "tensorflow": ("cpu", "gpu", "gpu-predicted", "tpu", "xla"),
     "jax": ("cpu", "gpu", "tpu", "xla"),
     "fake": ("cpu", "xla"),
 }
-
-
-FORETOLD = {"jax": ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")}
+FORETELLING = ("torch", "tensorflow", "jax")
 
 
 @pytest.mark.parametrize("framework", DEVICES)
@@ -111,17 +110,20 @@ def test_one_variable_swaps_the_version_of_every_device(compose, framework: str)
         service = services.pop(f"{framework}-{device}")
         assert service["image"] == f"portbench/{framework}:9.8.7-{device}"
         assert service["build"]["dockerfile"] == f"images/{framework}/9.8.7/{device}.Dockerfile"
-    for device in FORETOLD.get(framework, ()):
+    for device in FORETOLD_TPUS if framework in FORETELLING else ():
         service = services.pop(f"{framework}-{device}")
         assert service["image"] == f"portbench/{framework}:9.8.7-tpu-aot"
         assert service["build"]["dockerfile"] == f"images/{framework}/9.8.7/tpu-aot.Dockerfile"
-        assert service["entrypoint"][-2:] == ["--device", device]
+        assert service["entrypoint"] == [
+            *("as-owner", "python", "-m", "runners", "--framework", framework, "--device", device)
+        ]
+        assert service["command"] == ["--manifest", f"manifests/study/{framework}.json", "--out", "/results"]
     assert services
     assert "9.8.7" not in json.dumps(services)
 
 
 def test_every_service_of_the_catalogue_is_there_and_no_other(compose) -> None:
-    known = [*DEVICES.items(), *FORETOLD.items()]
+    known = [*DEVICES.items(), *((framework, FORETOLD_TPUS) for framework in FORETELLING)]
     assert set(resolved(compose)) == {f"{name}-{device}" for name, devices in known for device in devices}
 
 
