@@ -70,6 +70,11 @@ def measured_sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
     return [side for side in sides(connection) if side.device not in PREDICTED]
 
 
+def predicted_sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+    """The sides of which everything is foretold, sorted."""
+    return [side for side in sides(connection) if side.device in PREDICTED]
+
+
 def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Side, str | None]:
     """What each side's device is, as its environment tells: "Tesla T4", "TPU v3-8", for cpu and xla the processor.
 
