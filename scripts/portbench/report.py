@@ -31,7 +31,7 @@ from portbench.report_failures import Failure
 from portbench.report_figures import NOTHING, in_ms, in_us
 from portbench.report_section import Section
 from portbench.study import Study, connect, is_study, read_study, show_tables, statements
-from portbench.targets import PREDICTED
+from portbench.targets import PREDICTED, PREDICTED_MARK
 
 HOW_STATUSES = (
     "A function succeeds if every test that ran passed in every run, fails completely if none did, and else partially. "
@@ -47,7 +47,6 @@ HOW_TIMES = (
 Foretold = dict[tuple[str, ...], Mapping[tuple[str, str], Row]]
 
 BY_THE_STUDYS_CLOCK = " (sync study)"
-PREDICTED_MARK = " (predicted)"
 STRICT = "Strict placement: a test that passed, but not wholly on the device, counts as failed."
 
 
