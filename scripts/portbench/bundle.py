@@ -108,7 +108,9 @@ def _command(again: Reproducer) -> str:
             f"PORTBENCH_IMAGE_DIGEST={digest}",
         ]
     )
-    runner = shlex.join([digest, "--manifest", "/manifest.json", "--out", "/results", *again.protocol])
+    # One image foretells every TPU, and its own command names another one.
+    device = ["--device", again.evidence.target.device] if again.run["prediction"] else []
+    runner = shlex.join([digest, *device, "--manifest", "/manifest.json", "--out", "/results", *again.protocol])
     volumes = '--volume "$PWD/manifest.json:/manifest.json:ro" --volume "$PWD/results:/results"'
     return f'{container} --user "$(id -u):$(id -g)" {volumes} {runner}'
 
