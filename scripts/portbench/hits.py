@@ -65,6 +65,12 @@ class Held:
         hits = (row for row in self.rows if row["outcome"] == "hit")
         return sum(row["predicted_category"] == row["measured_category"] for row in hits)
 
+    @property
+    def missed_categories(self) -> Mapping[str, int]:
+        """Why the misses failed, the most frequent category first."""
+        missed = Counter(row["measured_category"] or "other" for row in self.rows if row["outcome"] == "miss")
+        return dict(missed.most_common())
+
 
 def held(connection: duckdb.DuckDBPyConnection) -> tuple[Held, ...]:
     """Every predicted side with the same framework on the same device measured, sorted."""
@@ -103,4 +109,7 @@ def _device(predicted: Side) -> str:
 
 
 def _is_model(predicted: Side, model: str | None) -> bool:
-    return model is not None and re.search(_MODELS[predicted.device], model) is not None
+    if model is None or re.search(_MODELS[predicted.device], model) is None:
+        return False
+    # One that tells less than its generation ("v2 or v3") is none for certain.
+    return len(set(re.findall(r"\bv\d", model))) <= 1

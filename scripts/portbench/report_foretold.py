@@ -77,8 +77,11 @@ def _held(found: Predictions) -> Iterator[Section]:
             apart = [f"{name} {counts[name]}" for name in APART if counts.get(name)]
             if of == "failures" and hits:
                 apart.insert(0, f"{one.same_category} of {number(hits, 'hit')} of the same category")
+            if of == "failures" and misses:
+                kinds = (f"{name.replace('_', ' ')} {tests}" for name, tests in one.missed_categories.items())
+                apart.insert(0, f"misses: {', '.join(kinds)}")
             counted = (str(count) for count in (hits + misses + alarms + both, hits, misses, alarms, both))
-            rows.append((*names, *counted, *shares, of, one.model, ", ".join(apart) or NOTHING))
+            rows.append((*names, *counted, *shares, of, one.model, "; ".join(apart) or NOTHING))
     if rows:
         yield Section(
             "Predicted against measured",

@@ -112,7 +112,7 @@ function testEntry(target, row, test, isOpen) {
     if (entry.open && entry.children.length === 1) {
       const content = el("div", { class: "test-body" });
       entry.append(content);
-      content.append(...evidenceOf(test), ...samplesOf(test), repeatOf(row, test));
+      content.append(...evidenceOf(target, test), ...samplesOf(test), repeatOf(row, test));
       const plot = content.querySelector(".samples");
       if (plot) plotSamples(plot, test.cold_ns, test.steady_ns);
     }
@@ -121,7 +121,7 @@ function testEntry(target, row, test, isOpen) {
 }
 
 /** What was seen in each run; runs of which the same is said stand together. */
-function evidenceOf(test) {
+function evidenceOf(target, test) {
   const groups = [];
   for (const result of test.results) {
     const same = groups.find((group) => group[0].said === result.said && group[0].outcome === result.outcome);
@@ -135,7 +135,7 @@ function evidenceOf(test) {
     const pairs = group[0].said.filter(([, text]) => text);
     return el(
       "div", { class: "evidence" },
-      el("h4", {}, `${OUTCOME[group[0].outcome]} ${spaced(group[0].outcome)} in ${runs}`),
+      el("h4", {}, `${OUTCOME[group[0].outcome]} ${target.isPredicted ? "foretold: " : ""}${spaced(group[0].outcome)} in ${runs}`),
       el("dl", {}, pairs.flatMap(([word, text]) => [el("dt", {}, word), el("dd", {}, saidText(word, text))])),
     );
   });

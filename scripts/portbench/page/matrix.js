@@ -81,7 +81,7 @@ function targetColumn(target) {
     titleFormatter: () => {
       const rated = [0, 1, 2].map((status) => countStatus(target, status));
       const all = rated.reduce((sum, one) => sum + one, 0);
-      const rate = all ? `${((100 * rated[0]) / all).toFixed(1)} % pass` : "nothing ran";
+      const rate = all ? `${((100 * rated[0]) / all).toFixed(1)} % ${target.isPredicted ? "accepted" : "pass"}` : target.isPredicted ? "not foretold" : "nothing ran";
       const lines = [...(target.isPredicted ? ["predicted"] : []), `${target.framework} ${target.version}`, ...(study.hasMachines ? [target.machine] : [])];
       const header = headerButton(target.device + (target.sync === "complete" ? "" : " (study's sync)"), ...lines, rate);
       header.classList.toggle("predicted", target.isPredicted);

@@ -39,8 +39,8 @@ CREATE OR REPLACE TEMP VIEW held_tests AS
 SELECT
     function, successor_of, test,
     CASE
-        WHEN predicted.verdict = 'skipped' THEN 'not foretold'
         WHEN measured.verdict = 'skipped' THEN 'not run'
+        WHEN predicted.verdict = 'skipped' THEN 'not foretold'
         WHEN predicted.verdict = 'flaky' OR measured.verdict = 'flaky' THEN 'flaky'
         WHEN measured.verdict = 'failed' AND on_cpu.test IS NOT NULL THEN 'fails on the CPU too'
         WHEN predicted.verdict = 'failed' AND measured.verdict = 'failed' THEN 'hit'

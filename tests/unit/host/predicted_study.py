@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from portbench import tables
+from portbench.report import analysed, report_of, study_of
+from portbench.report_markdown import markdown
 from tests.unit.host.conftest import result_document, run_document
 
 Document = dict[str, Any]
@@ -41,3 +45,10 @@ def on_tpu(results: list[Document], model: str = "v3-8", target: str = "torch-2.
     document = run_document(results, target=target, **{"machine": "tpu-vm", **changes})
     document["environment"]["device"] = {"accelerator_type": model}
     return document
+
+
+def told(runs: Path, folder: Path) -> str:
+    """The report of run files as Markdown; the tables are written into ``folder``."""
+    with study_of([str(runs)]) as study, analysed(study) as found:
+        tables.write(found.connection, found.summary, folder)
+        return markdown(report_of(found))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 from opened_study import opened
-from predicted_study import NO_FIGURES, UNTRACED, foretold_result, on_tpu, predicted_run
+from predicted_study import NO_FIGURES, UNTRACED, foretold_result, on_tpu, predicted_run, told
 
 from portbench.errors import BadInput
 from portbench.foretold import foretold, kind_of_reason
@@ -103,12 +103,11 @@ def test_what_is_measured_is_said_the_same_with_and_without_predictions(
     assert "| `torch-2.9.0-tpu` | `tpu-vm` | 50.0 | 0.0 | 50.0 | 2 | 0 | - |" in told[1][1]
 
 
-def test_the_report_shows_predicted_targets_apart(write: Write, portbench: Command, tmp_path: Path) -> None:
+def test_the_report_shows_predicted_targets_apart(write: Write, tmp_path: Path) -> None:
     for number, document in enumerate([predicted(), *measured()]):
         write(f"runs/{number}.json", document)
-    result = portbench("report", tmp_path / "runs", "-o", tmp_path / "report")
-    assert result.exit_code == 0, result.output
-    text = (tmp_path / "report" / "report.md").read_text("utf-8")
+    tables = tmp_path / "tables"
+    text = told(tmp_path / "runs", tables)
     lines = text.splitlines()
     apart = lines[lines.index("## Percent of functions, predicted") :]
     assert "| torch-2.9.0-tpu-v3 (predicted) | `laptop` | 0.0 | 50.0 | 50.0 | 3 | 1 |" in apart
@@ -119,7 +118,6 @@ def test_the_report_shows_predicted_targets_apart(write: Write, portbench: Comma
     assert "a lower bound of the time, not measured" in text
     assert "the call cannot be traced as one program: TracerBoolConversionError (2)" in text
     assert "## Failures by cause, predicted" in lines
-    tables = tmp_path / "report" / "tables"
     heading = (tables / "predicted-table-8-as-published.md").read_text("utf-8").splitlines()[0]
     assert heading.startswith("# Predicted, nothing ran: Table 8")
     with (tables / "functions-foretold.csv").open(newline="") as file:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 from opened_study import listed, opened
-from predicted_study import foretold_result, predicted_run
+from predicted_study import foretold_result, predicted_run, told
 
 from portbench import published
 from portbench.foretold_published import outcome
@@ -105,16 +104,14 @@ def test_the_same_version_is_said_to_be_the_same(tmp_path: Path) -> None:
     assert found.because[0].startswith("Versions: jax 0.4.8. Foretold:")
 
 
-def test_report_and_tables_show_both(write: Write, portbench: Callable[..., Result], tmp_path: Path) -> None:
-    result = portbench("report", write("run.json", on_jax()), "-o", tmp_path / "report")
-    assert result.exit_code == 0, result.output
-    text = (tmp_path / "report" / "report.md").read_text("utf-8")
+def test_report_and_tables_show_both(write: Write, tmp_path: Path) -> None:
+    tables = tmp_path / "tables"
+    text = told(write("run.json", on_jax()), tables)
     assert (
         "| `jax-0.10.2-tpu-v3` | `box` | jax 0.4.8 on v3-8 | both pass 2, false alarm 1, hit 1, not foretold 1 "
         "| 50.0 | 97 | 25.0 | 0 | 25.0 | 3 | 4 |"
     ) in text
     assert "## Why predicted and published rates differ" in text
-    tables = tmp_path / "report" / "tables"
     with (tables / "rates-predicted-against-published.csv").open(newline="") as file:
         rows = {row["status"]: row for row in csv.DictReader(file)}
     assert [rows["complete"][name] for name in ("percent", "published_percent", "difference_points")] == [

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 from opened_study import opened
-from predicted_study import foretold_result, on_tpu, predicted_run
+from predicted_study import foretold_result, on_tpu, predicted_run, told
 
 from portbench.hits import counterparts, held
 from portbench.sides import Side
@@ -139,21 +138,18 @@ def test_the_same_version_comes_before_others_and_the_complete_wait_before_the_s
     assert counterparts([predicted], [older, newer, other], models) == [(predicted, older), (predicted, newer)]
 
 
-def test_report_and_tables_name_what_was_foretold_wrongly(
-    write: Write, portbench: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_report_and_tables_name_what_was_foretold_wrongly(write: Write, tmp_path: Path) -> None:
     for number, document in enumerate(documents()):
         write(f"runs/{number}.json", document)
-    result = portbench("report", tmp_path / "runs", "-o", tmp_path / "report")
-    assert result.exit_code == 0, result.output
-    text = (tmp_path / "report" / "report.md").read_text("utf-8")
+    tables = tmp_path / "tables"
+    text = told(tmp_path / "runs", tables)
     assert (
-        "| `torch-2.9.0-tpu-v3` | `torch-2.9.0-tpu` | `tpu-vm` | failures | TPU v3-8 | 1 of 2 hits of the same "
-        "category, not foretold 1, not run 1, flaky 1, fails on the CPU too 2 | 8 | 2 | 1 | 1 | 4 | 66.7 | 66.7 |"
+        "| `torch-2.9.0-tpu-v3` | `torch-2.9.0-tpu` | `tpu-vm` | failures | TPU v3-8 | misses: crash 1; 1 of 2 hits "
+        "of the same category; not foretold 1; not run 1; flaky 1; fails on the CPU too 2 | 8 | 2 | 1 | 1 | 4 | 66.7 "
+        "| 66.7 |"
     ) in text
     for test, what in (("miss", "miss"), ("alarm", "false alarm"), ("host_miss", "miss of work on the host")):
         assert f"| `torch-2.9.0-tpu-v3` | `torch-2.9.0-tpu` | `torch.cat` | `{test}` | {what} |" in text
-    tables = tmp_path / "report" / "tables"
     with (tables / "hits-predicted-against-measured.csv").open(newline="") as file:
         failures, placed = csv.DictReader(file)
     assert [failures[name] for name in ("tests", "hits", "misses", "false_alarms", "both_pass")] == list("82114")
