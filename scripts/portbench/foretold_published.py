@@ -27,6 +27,12 @@ from portbench.strata import strata
 
 OUTCOMES = ("hit", "miss", "false alarm", "both pass", "undecided", "not foretold")
 
+HOW_BESIDE = (
+    "Of the functions of the study's sample alone. The study prints no status of a function: one with a latency in its "
+    "Tables 5-7 passed some test on both devices; one without failed completely on either, or had nothing timed. "
+    "undecided: that does not tell."
+)
+
 _COLUMNS = {"tpu-v3": ("tpu", "v3-8"), "gpu-predicted": ("gpu", "T4")}
 """The study's column of a predicted device: its Tables 1 and 8 are of these two models."""
 _KEY = ("framework", "version", "device", "machine", "sync")
@@ -60,6 +66,12 @@ class Beside:
     rates: FunctionRates
     functions: tuple[FunctionBeside, ...]
     because: tuple[str, ...]
+
+    @property
+    def column(self) -> str:
+        """The study's column in words."""
+        framework = self.foretold.side.framework
+        return f"{framework} {published.versions()[framework]} on {self.model}"
 
     @property
     def percent(self) -> Mapping[str, int]:

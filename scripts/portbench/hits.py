@@ -23,6 +23,16 @@ SETTLED = ("hit", "miss", "false alarm", "both pass")
 APART = ("not foretold", "not run", "flaky", "fails on the CPU too")
 """What comes of a test: by the two sides, and what says nothing of the prediction."""
 
+HOW_HELD = (
+    "hit: foretold to fail, and failed; miss: failed, and was foretold to pass; false alarm: foretold to fail, and "
+    "passed. A test that fails on the CPU too (the control run, or the CPU as a target of the study) says nothing of "
+    "the device and stands apart, as do tests that were not foretold, not run, or passed in some runs only."
+)
+HOW_PLACED = (
+    "By placement, of the tests that pass on both: a hit was foretold to have work on the host, and had; a miss had, "
+    "and was not foretold to."
+)
+
 _MODELS = {
     "tpu-v2": r"\bv2\b",
     "tpu-v3": r"\bv3\b",

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from portbench.analysis import Row
 from portbench.foretold import LOWER_BOUND
-from portbench.hits import APART, SETTLED
+from portbench.foretold_published import HOW_BESIDE
+from portbench.hits import APART, HOW_HELD, HOW_PLACED, SETTLED
 from portbench.predictions import Predictions
 from portbench.printable import number, shortened
 from portbench.report_figures import NOTHING, percent, significant
 from portbench.report_section import Section
-from portbench.tables_of_predictions import HOW_BESIDE, HOW_HELD, HOW_PLACED, published_of
 from portbench.tables_of_rates import STATUS_NAMES
 
 FIGURES = ("tests accepted", "unknown", "memory KiB", "MFLOPs", "at least µs")
@@ -137,7 +137,7 @@ def _beside(found: Predictions) -> Iterator[Section]:
         both = (figure for pair in zip(figures, theirs, strict=True) for figure in pair)
         outcomes = ", ".join(f"{name} {tests}" for name, tests in sorted(one.outcomes.items()))
         side = one.foretold.side
-        rows.append((str(side.target), side.machine, *both, str(one.rates.rated), published_of(one), outcomes))
+        rows.append((str(side.target), side.machine, *both, str(one.rates.rated), one.column, outcomes))
     if rows:
         titles = (title for name in STATUS_NAMES.values() for title in (name, "published"))
         yield Section(

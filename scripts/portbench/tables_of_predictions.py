@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from portbench import published
 from portbench.answers import Answers
 from portbench.foretold import HOW_PREDICTED, LOWER_BOUND
-from portbench.foretold_published import Beside
-from portbench.hits import APART, SETTLED, Held
+from portbench.foretold_published import HOW_BESIDE, Beside
+from portbench.hits import APART, HOW_HELD, HOW_PLACED, SETTLED, Held
 from portbench.tables_model import Cell, Column, Group, Table, fixed, signed, told, whole
 from portbench.tables_of_rates import STATUS_NAMES, table_1, table_4, table_8
 
@@ -19,21 +18,8 @@ FORETOLD = "foretold"
 AGAINST_MEASURED = "predicted against measured"
 AGAINST_PUBLISHED = "predicted against published"
 
-HOW_HELD = (
-    "hit: foretold to fail, and failed; miss: failed, and was foretold to pass; false alarm: foretold to fail, and "
-    "passed. A test that fails on the CPU too (the control run, or the CPU as a target of the study) says nothing of "
-    "the device and stands apart, as do tests that were not foretold, not run, or passed in some runs only."
-)
-HOW_PLACED = (
-    "By placement, of the tests that pass on both: a hit was foretold to have work on the host, and had; a miss had, "
-    "and was not foretold to."
-)
-HOW_BESIDE = (
-    "Of the functions of the study's sample alone. The study prints no status of a function: one with a latency in its "
-    "Tables 5-7 passed some test on both devices; one without failed completely on either, or had nothing timed. "
-    "undecided: that does not tell."
-)
 _PREDICTED = "Predicted, nothing ran: "
+_OWN = "all tests that were foretold"
 _PERCENT = fixed(1)
 
 _PAIR = (
@@ -62,8 +48,15 @@ def _rates(answers: Answers) -> Iterator[Table]:
     own = replace(answers, sides=sides, by_device=(), by_model=())
     for make in (table_1, table_4, table_8):
         for table in make(own):
-            notes = (HOW_PREDICTED, *table.notes)
-            yield replace(table, name=f"predicted-{table.name}", title=f"{_PREDICTED}{table.title}", notes=notes)
+            # Tables 1 have a group of what each side ran by itself.
+            groups = tuple(replace(group, key=(_OWN,) if group.key else ()) for group in table.groups)
+            yield replace(
+                table,
+                name=f"predicted-{table.name}",
+                title=f"{_PREDICTED}{table.title}",
+                groups=groups,
+                notes=(HOW_PREDICTED, *table.notes),
+            )
 
 
 def _figures(answers: Answers) -> Table:
@@ -173,7 +166,7 @@ def _beside(found: Iterable[Beside]) -> Table:
             ours, theirs = percent.get(status), one.percent[status]
             figures = (ours, theirs, None if ours is None else ours - theirs)
             counts = (one.rates.counts[status], one.counts[status])
-            rows.append((str(side.target), side.machine, published_of(one), name, *figures, *counts))
+            rows.append((str(side.target), side.machine, one.column, name, *figures, *counts))
         groups.append(Group(tuple(rows), (f"{side.target} on {side.machine}",), one.because))
     title = "Predicted rates of functions beside the study's Tables 1 and 8"
     keys = (Column("predicted_side", ""),)
@@ -194,7 +187,7 @@ def _functions(found: Iterable[Beside]) -> Table:
     )
     rows = [
         (
-            *(str(one.foretold.side.target), one.foretold.side.machine, published_of(one), function.listed_as),
+            *(str(one.foretold.side.target), one.foretold.side.machine, one.column, function.listed_as),
             *(function.status, function.passed, function.ran, ", ".join(function.categories) or None),
             *(" or ".join(sorted(function.possible)), function.outcome),
         )
@@ -203,12 +196,6 @@ def _functions(found: Iterable[Beside]) -> Table:
     ]
     title = "Predicted status of each function beside what the study tells of it"
     return _whole("functions", title, AGAINST_PUBLISHED, columns, rows, (HOW_BESIDE,))
-
-
-def published_of(one: Beside) -> str:
-    """The study's column, by framework, version and model."""
-    framework = one.foretold.side.framework
-    return f"{framework} {published.versions()[framework]} on {one.model}"
 
 
 def _pair(one: Held) -> tuple[Cell, ...]:
