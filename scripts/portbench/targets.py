@@ -30,6 +30,8 @@ FORETOLD_TPUS = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", 
 """Devices that are compiled for and need not be there."""
 PREDICTED = (*FORETOLD_TPUS, "gpu-predicted")
 """Devices of which everything is foretold and nothing measured."""
+PREDICTED_MARK = " (predicted)"
+"""What stands behind the name of such a target wherever one is shown."""
 
 TPU_COMPILER = "jax-0.10.2-tpu"
 """The target in whose environment programs of every framework and version are compiled for a TPU that is not there."""
