@@ -2,16 +2,18 @@
 
 A call is made on the CPU. Each program that JAX lowers for that is lowered for the GPU first: what has no rule there is
 refused in JAX's own words. Nothing is compiled, so what XLA's compiler, CUDA's libraries and memory would refuse is not
-known. Implements runners.core.prediction.Predictor.
+known; nor is the version of those libraries, and JAX takes what every version has: LAPACK on the host for
+``linalg.eig``, in 0.10.2, which cuSOLVER can from 11.7.1 on. Implements runners.core.prediction.Predictor.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 import re
 from functools import partial
-from typing import Any, Iterator, List, Mapping, NamedTuple, Tuple
+from typing import Any, Iterator, Mapping, NamedTuple
 from unittest import mock
 
 import jax
@@ -39,7 +41,7 @@ class _Lowered:
     """What was lowered for the GPU of one call."""
 
     def __init__(self) -> None:
-        self.host: List[str] = []
+        self.host: list[str] = []
         self.computes = False
         self.refusal: Exception | None = None
 
@@ -133,16 +135,11 @@ class _Described:
 
 
 def _complete_rules() -> None:
-    """Before 0.4.31 or so rules ask jaxlib's parts for CUDA, which its wheel for the CPU lacks, how much room a routine
-    wants. Whether there is a rule does not hang on that."""
-    for rule, parts in _rules_that_ask():
-        _, given, keywords, attributes = rule.__reduce__()[2]
-        rule.__setstate__((rule.func, tuple(_Described() if part is None else part for part in given), keywords, attributes))
-
-
-def _rules_that_ask() -> Iterator[Tuple[Any, Any]]:
+    """In 0.4.13 rules ask jaxlib's parts for CUDA, which its wheel for the CPU lacks, how much room a routine wants.
+    Whether there is a rule does not hang on that. Later versions ask when the program runs."""
     for name in ("gpu_linalg", "gpu_prng", "gpu_solver"):
-        module = __import__(f"jaxlib.{name}", fromlist=["_"])
-        for rule in vars(module).values():
+        for rule in vars(importlib.import_module(f"jaxlib.{name}")).values():
             if isinstance(rule, partial) and None in rule.args:
-                yield rule, rule.args
+                # JAX holds on to these objects, so they must change themselves.
+                parts = tuple(_Described() if part is None else part for part in rule.args)
+                rule.__setstate__((rule.func, parts, rule.keywords, vars(rule)))  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ import sys
 import types
 import unittest
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Set
+from typing import Any, Iterator
 
 from runners.core.kernel_table import Kernel, merged, text
 from runners.torch.recording import LAYOUT, Asked, full_name, recording
@@ -41,7 +41,7 @@ _COMPOSITE = (
 _YAML = dict.fromkeys(("Loader", "SafeLoader", "CSafeLoader", "Dumper", "SafeDumper", "CSafeDumper"), object)
 
 
-def main(arguments: List[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Writes the document."""
     out, wheel, sha256 = arguments
     import torch
@@ -57,11 +57,11 @@ def main(arguments: List[str]) -> None:
     Path(out).write_text(text(head, registered(constraints())), "utf-8")
 
 
-def registered(takes: Dict[str, Dict[str, Set[str]]]) -> Dict[str, List[Kernel]]:
+def registered(takes: dict[str, dict[str, set[str]]]) -> dict[str, list[Kernel]]:
     """The kernels of each operation; ``takes`` are the dtypes that those for plain tensors are known to take."""
     import torch
 
-    found: Dict[str, List[Kernel]] = {}
+    found: dict[str, list[Kernel]] = {}
     for schema in torch._C._jit_get_all_schemas():
         name = full_name(schema.name, schema.overload_name)
         dtypes = {argument: sorted(taken) for argument, taken in takes.get(name, {}).items()}
@@ -83,7 +83,7 @@ def _has(operation: str, key: str) -> bool:
         return False
 
 
-def constraints() -> Dict[str, Dict[str, Set[str]]]:
+def constraints() -> dict[str, dict[str, set[str]]]:
     """The dtypes that arguments of an operation may have, of those of which that is sure."""
     seen = _Evidence()
     for entry in _entries():
@@ -91,7 +91,7 @@ def constraints() -> Dict[str, Dict[str, Set[str]]]:
     return seen.constraints()
 
 
-def _entries() -> List[Any]:
+def _entries() -> list[Any]:
     import torch
 
     # Packages that PyTorch's tests want, and the entries do not.
@@ -117,18 +117,18 @@ class _Evidence:
     """What the entries of ``op_db`` show of operations."""
 
     def __init__(self) -> None:
-        self._taken: Dict[str, Dict[str, Set[str]]] = {}
+        self._taken: dict[str, dict[str, set[str]]] = {}
         """What is known to be taken: by operation and argument."""
-        self._told: Dict[str, Set[str]] = {}
+        self._told: dict[str, set[str]] = {}
         """What the entries name of operations that are all that those compute."""
-        self._others: Dict[str, Set[str]] = {}
+        self._others: dict[str, set[str]] = {}
         """Arguments of these that have dtypes of their own: an index, say."""
 
     def look_at(self, entry: Any) -> None:
         """Computes the samples of an entry on the CPU, in every dtype."""
         on_cuda = {_said(dtype) for dtype in entry.dtypesIfCUDA}
-        operations: Set[str] = set()
-        others: Dict[str, Set[str]] = {}
+        operations: set[str] = set()
+        others: dict[str, set[str]] = {}
         for dtype in sorted(entry.dtypes, key=str):
             for asked in _asked_of(entry, dtype):
                 if only_moves(asked.name.split("::")[1].split(".")[0]):
@@ -145,13 +145,11 @@ class _Evidence:
             self._told.setdefault(only, set()).update(on_cuda)
             self._others.setdefault(only, set()).update(others.get(only, ()))
 
-    def constraints(self) -> Dict[str, Dict[str, Set[str]]]:
+    def constraints(self) -> dict[str, dict[str, set[str]]]:
         found = {}
         for operation, dtypes in self._told.items():
             taken = self._taken.get(operation, {})
-            found[operation] = {
-                name: dtypes | taken[name] for name in taken if name not in self._others[operation]
-            }
+            found[operation] = {name: dtypes | taken[name] for name in taken if name not in self._others[operation]}
             # The same kernels, for an operation that writes into its first argument.
             name, dot, overload = operation.partition(".")
             found.setdefault(f"{name}_{dot}{overload}", found[operation])
@@ -167,7 +165,7 @@ def _asked_of(entry: Any, dtype: Any) -> Iterator[Asked]:
     except Exception:  # what cannot be made on this machine shows nothing
         return
     for sample in samples:
-        asked: List[Asked] = []
+        asked: list[Asked] = []
         try:
             with recording(asked.append):
                 entry(sample.input, *sample.args, **sample.kwargs)

@@ -55,13 +55,15 @@ def full_name(name: str, overload: str) -> str:
     return f"{name}.{overload}" if overload else name
 
 
-def _types(given: Dict[str, Any]) -> Types:
+def _types(given: dict[str, Any]) -> Types:
     found: Types = {}
     layouts = set()
     for name, value in given.items():
         tensors = [leaf for leaf in tree.leaves(value) if isinstance(leaf, torch.Tensor)]
         # A Python number that became a tensor takes part in no kernel's choice.
-        dtypes = {_said(tensor.dtype) for tensor in tensors} | ({_said(value)} if isinstance(value, torch.dtype) else set())
+        dtypes = {_said(tensor.dtype) for tensor in tensors} | (
+            {_said(value)} if isinstance(value, torch.dtype) else set()
+        )
         layouts |= {"quantized" if tensor.is_quantized else _said(tensor.layout) for tensor in tensors}
         if dtypes:
             found[name] = sorted(dtypes)

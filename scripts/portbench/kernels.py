@@ -1,8 +1,8 @@
 """Lists the GPU kernels of a framework's wheel for CUDA, without a GPU: by these a GPU is predicted (gpu-predicted).
 
 The wheel is the one that the target's lock pins. It is unpacked before the packages of the same version for the CPU,
-which it needs beside itself, and asked what it registers (runners/<framework>/kernel_registry.py). PyTorch does not load
-without CUDA's libraries, TensorFlow does: the lock's are unpacked beside it.
+which it needs beside itself, and asked what it registers (runners/<framework>/kernel_registry.py). PyTorch does not
+load without CUDA's libraries, TensorFlow does: the lock's are unpacked beside it.
 """
 
 from __future__ import annotations
@@ -75,9 +75,7 @@ def _beside(target: Target, checkout: Checkout) -> Target:
 def _download(target: Target, folder: Path) -> list[Path]:
     """The framework's own wheel, the first, and what is loaded with it, by the hashes of the lock."""
     assert target.lock is not None
-    pins = re.findall(
-        rf"^(?:{_PACKAGES[target.framework]})==(?:.*\\\n)*.*$", target.lock.read_text(), re.MULTILINE
-    )
+    pins = re.findall(rf"^(?:{_PACKAGES[target.framework]})==(?:.*\\\n)*.*$", target.lock.read_text(), re.MULTILINE)
     own = f"{target.framework}=={target.version}"
     if not any(re.match(rf"{re.escape(own)}\s", pin) for pin in pins):
         raise BadInput(f"{target.lock}: expected a line {own}", "Remake the lock.")
@@ -98,9 +96,7 @@ def _download(target: Target, folder: Path) -> list[Path]:
     return wheels
 
 
-def _asked(
-    target: Target, wheels: list[Path], python: Path, checkout: Checkout, say: Callable[[str], None]
-) -> str:
+def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout, say: Callable[[str], None]) -> str:
     """The document, checked. The wheels are gone then: they are as large again as what is in them."""
     wheel = wheels[0]
     with wheel.open("rb") as file:

@@ -24,9 +24,9 @@ from portbench.kernels import list_kernels
 def command(target: str, output: Path | None) -> None:
     """List the GPU kernels of TARGET's wheel for CUDA, with their dtypes: no GPU is needed.
 
-    By this list the runner predicts what a GPU would refuse (tensorflow-gpu-predicted, torch-gpu-predicted). It is made once for each
-    version, from the wheel that the target's lock pins, and kept in the repository; the same wheel gives the same
-    bytes.
+    By this list the runner predicts what a GPU would refuse (tensorflow-gpu-predicted, torch-gpu-predicted). It is made
+    once for each version, from the wheel that the target's lock pins, and kept in the repository; the same wheel gives
+    the same bytes.
 
     \b
     Examples:

@@ -80,5 +80,6 @@ def test_the_lists_of_tensorflow_know_what_was_seen_on_gpus(version: str) -> Non
 def test_there_are_lists_for_the_versions_that_there_are_targets_of() -> None:
     assert set(kernel_table.versions("tensorflow")) >= {"2.11.0", "2.21.0"}
     assert set(kernel_table.versions("torch")) >= {"1.12.0", "2.9.0"}
-    with pytest.raises(DeviceUnavailable, match="no list of the GPU kernels of torch 0.0.1, only of 1.12.0, 2.9.0"):
+    with pytest.raises(DeviceUnavailable) as refused:
         kernel_table.of_version("torch", "0.0.1")
+    assert "kernels of torch 0.0.1, only of 1.12.0, 2.9.0" in str(refused.value)
