@@ -6,8 +6,9 @@ is what ``portbench kernels`` starts in an environment with that wheel and CUDA'
 ``schema/kernels.schema.json`` to OUT. The other two say which wheel it was.
 
 Which operations have a kernel the dispatcher tells. It does not tell of which dtypes; PyTorch's own tests do, which are
-in the wheel (``op_db``): each of their entries names the dtypes that a function takes on CUDA, no less and no more, and
-PyTorch is tested for just that (``TestCommon.test_dtypes``). An operation gets them if its entry computes nothing else.
+in the wheel (``op_db``): each of their entries names the dtypes that a function takes on CUDA and those that it takes on
+the CPU, and PyTorch is tested for just these (``TestCommon.test_dtypes``). An operation gets them where the CPU takes
+one that CUDA does not, if its entries compute nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from typing import Any, Iterator
 
 from runners.core.kernel_table import Kernel, merged, text
 from runners.torch.recording import LAYOUT, Asked, full_name, recording
-from runners.torch.watching import only_moves
 
 _KEYS = {
     "CUDA": "strided",
@@ -118,42 +118,51 @@ class _Evidence:
 
     def __init__(self) -> None:
         self._taken: dict[str, dict[str, set[str]]] = {}
-        """What is known to be taken: by operation and argument."""
-        self._told: dict[str, set[str]] = {}
+        """By operation and argument, dtypes that are known to be taken, or of which nothing is known."""
+        self._on_cuda: dict[str, set[str]] = {}
+        self._on_cpu: dict[str, set[str]] = {}
         """What the entries name of operations that are all that those compute."""
         self._others: dict[str, set[str]] = {}
         """Arguments of these that have dtypes of their own: an index, say."""
 
     def look_at(self, entry: Any) -> None:
         """Computes the samples of an entry on the CPU, in every dtype."""
-        on_cuda = {_said(dtype) for dtype in entry.dtypesIfCUDA}
+        on_cuda, on_cpu = ({_said(dtype) for dtype in named} for named in (entry.dtypesIfCUDA, entry.dtypes))
         operations: set[str] = set()
         others: dict[str, set[str]] = {}
-        for dtype in sorted(entry.dtypes, key=str):
+        for dtype in _dtypes():
+            own = _said(dtype)
             for asked in _asked_of(entry, dtype):
-                if only_moves(asked.name.split("::")[1].split(".")[0]):
-                    continue
                 operations.add(asked.name)
-                arguments = {name: dtypes for name, dtypes in asked.types.items() if name != LAYOUT}
-                for name, dtypes in arguments.items():
-                    if _said(dtype) in on_cuda:
+                for name, dtypes in asked.types.items():
+                    # One that is named for neither, but can be computed in, fails in some samples: none the wiser.
+                    if own in on_cuda or own not in on_cpu:
                         self._taken.setdefault(asked.name, {}).setdefault(name, set()).update(dtypes)
-                    if dtypes != [_said(dtype)]:
+                    if dtypes != [own]:
                         others.setdefault(asked.name, set()).add(name)
         if len(operations) == 1 and on_cuda and _is_tested(entry):
             (only,) = operations
-            self._told.setdefault(only, set()).update(on_cuda)
-            self._others.setdefault(only, set()).update(others.get(only, ()))
+            self._on_cuda.setdefault(only, set()).update(on_cuda)
+            self._on_cpu.setdefault(only, set()).update(on_cpu)
+            self._others.setdefault(only, {LAYOUT}).update(others.get(only, ()))
 
     def constraints(self) -> dict[str, dict[str, set[str]]]:
         found = {}
-        for operation, dtypes in self._told.items():
-            taken = self._taken.get(operation, {})
-            found[operation] = {name: dtypes | taken[name] for name in taken if name not in self._others[operation]}
+        for operation, dtypes in self._on_cuda.items():
+            if not self._on_cpu[operation] - dtypes:
+                continue  # what the CPU takes, too, need not be looked up
+            taken, others = self._taken.get(operation, {}), self._others[operation]
+            found[operation] = {name: dtypes | taken[name] for name in taken if name not in others}
             # The same kernels, for an operation that writes into its first argument.
             name, dot, overload = operation.partition(".")
             found.setdefault(f"{name}_{dot}{overload}", found[operation])
         return found
+
+
+def _dtypes() -> list[Any]:
+    from torch.testing._internal.common_dtype import get_all_dtypes
+
+    return sorted(get_all_dtypes(), key=str)
 
 
 def _asked_of(entry: Any, dtype: Any) -> Iterator[Asked]:
@@ -171,7 +180,7 @@ def _asked_of(entry: Any, dtype: Any) -> Iterator[Asked]:
                 entry(sample.input, *sample.args, **sample.kwargs)
         except Exception:  # as likely of its own as of the dtype
             continue
-        yield from asked
+        yield from (each for each in asked if not each.moves)
 
 
 def _is_tested(entry: Any) -> bool:

@@ -17,7 +17,6 @@ import torch
 from runners.core import kernel_table
 from runners.core.prediction import Estimate, Unknown
 from runners.torch.recording import Asked, recording
-from runners.torch.watching import only_moves
 
 _OF_THE_CPU = ("mkldnn_", "_for_cpu")
 """In the name of an operation that PyTorch takes for tensors on a CPU alone; for a GPU it takes another."""
@@ -65,8 +64,7 @@ class _Judge:
         self.computes = False
 
     def __call__(self, asked: Asked) -> None:
-        name = asked.name.split("::")[1].split(".")[0]
         answer = self._table.look_up(asked.name, asked.types)
-        if answer.verdict != "device" and not any(word in name for word in _OF_THE_CPU):
+        if answer.verdict != "device" and not any(word in asked.name for word in _OF_THE_CPU):
             raise Refused(kernel_table.refusal(asked.name, asked.types, answer))
-        self.computes |= not only_moves(name)
+        self.computes |= not asked.moves

@@ -12,6 +12,7 @@ import torch
 from torch.utils import _python_dispatch
 
 from runners.core import tree
+from runners.torch.watching import moves
 
 Types = Dict[str, List[str]]
 
@@ -20,10 +21,12 @@ LAYOUT = "layout"
 
 
 class Asked(NamedTuple):
-    """An operation: ``aten::add.Tensor``; ``types`` has the dtypes of each argument that has one, and its layout."""
+    """An operation: ``aten::add.Tensor``; ``types`` has the dtypes of each argument that has one, and the layout of its
+    tensors; ``moves``, whether it computes nothing."""
 
     name: str
     types: Types
+    moves: bool
 
 
 Listener = Callable[[Asked], None]
@@ -46,7 +49,7 @@ class _Recorder(_python_dispatch.TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         schema = function._schema
         given = dict(zip((argument.name for argument in schema.arguments), args), **(kwargs or {}))
-        self.listener(Asked(full_name(schema.name, schema.overload_name), _types(given)))
+        self.listener(Asked(full_name(schema.name, schema.overload_name), _types(given), moves(schema)))
         return function(*args, **(kwargs or {}))
 
 
@@ -60,7 +63,6 @@ def _types(given: dict[str, Any]) -> Types:
     layouts = set()
     for name, value in given.items():
         tensors = [leaf for leaf in tree.leaves(value) if isinstance(leaf, torch.Tensor)]
-        # A Python number that became a tensor takes part in no kernel's choice.
         dtypes = {_said(tensor.dtype) for tensor in tensors} | (
             {_said(value)} if isinstance(value, torch.dtype) else set()
         )
