@@ -6,7 +6,7 @@ is what ``portbench kernels`` starts in an environment with that wheel and CUDA'
 ``schema/kernels.schema.json`` to OUT. The other two say which wheel it was.
 
 Which operations have a kernel the dispatcher tells. It does not tell of which dtypes; PyTorch's own tests do, which are
-in the wheel (``op_db``): each of their entries names the dtypes that a function takes on CUDA and those that it takes on
+in the wheel (``op_db``): each entry names the dtypes that a function takes on CUDA and those that it takes on
 the CPU, and PyTorch is tested for just these (``TestCommon.test_dtypes``). An operation gets them where the CPU takes
 one that CUDA does not, if its entries compute nothing else.
 """

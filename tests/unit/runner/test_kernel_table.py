@@ -77,6 +77,18 @@ def test_the_lists_of_tensorflow_know_what_was_seen_on_gpus(version: str) -> Non
     assert found.look_up("AddV2", {"T": ["int32"]}).verdict == "host"
 
 
+def test_the_lists_of_pytorch_know_what_was_seen_on_gpus() -> None:
+    old, new = (kernel_table.of_version("torch", version) for version in ("1.12.0", "2.9.0"))
+    for found in (old, new):
+        plain = {"layout": ["strided"], "self": ["float32"]}
+        assert found.look_up("aten::histogram.bin_ct", plain).verdict == "none"
+        assert found.look_up("aten::mm", {**plain, "mat2": ["float32"]}).verdict == "device"
+        assert found.look_up("aten::cumsum", {**plain, "self": ["bool"]}).verdict == "device"
+    half = {"layout": ["strided"], "self": ["bfloat16"], "target": ["bfloat16"]}
+    assert old.look_up("aten::smooth_l1_loss", half).verdict == "dtype"
+    assert new.look_up("aten::smooth_l1_loss", half).verdict == "device"
+
+
 def test_there_are_lists_for_the_versions_that_there_are_targets_of() -> None:
     assert set(kernel_table.versions("tensorflow")) >= {"2.11.0", "2.21.0"}
     assert set(kernel_table.versions("torch")) >= {"1.12.0", "2.9.0"}
