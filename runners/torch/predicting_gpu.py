@@ -21,6 +21,8 @@ from runners.torch.recording import Asked, recording
 _OF_THE_CPU = ("mkldnn_", "_for_cpu")
 """In the name of an operation that PyTorch takes for tensors on a CPU alone; for a GPU it takes another."""
 
+_CANNOT_BE_SEEN = "Can't convert Generator to a Python object"
+
 
 class Refused(NotImplementedError):
     """An operation without a kernel. What a case catches where it expects PyTorch's own error, a RuntimeError too."""
@@ -52,6 +54,8 @@ def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
         raise
     except Exception as error:
         said = (str(error).strip() or "no message").split("\n")[0]
+        if _CANNOT_BE_SEEN in said:
+            raise Unknown("PyTorch 1.12 shows no operation that is given a random generator") from error
         raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said}"[:500]) from error
     return Estimate(device_work=judge.computes, made=(output,))
 
