@@ -85,9 +85,11 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
             output = call()
             adapter.wait(output)
     except Exception as error:
+        said = str(error).split("\n")[0]
+        if isinstance(lowered.refusal, (AttributeError, ImportError)):
+            raise Unknown(f"the lowering needs a part of jaxlib that is not here: {said}"[:500]) from error
         if lowered.refusal is not None:
             raise lowered.refusal from None
-        said = str(error).split("\n")[0]
         raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said}"[:500]) from error
     return Estimate(device_work=lowered.computes, host_operations=lowered.host, made=(output,))
 
@@ -101,7 +103,7 @@ def _lowering_for(platform: str) -> Iterator[_Lowered]:
 
     def lower_twice(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs)
-        several = "platforms" in given.arguments  # since 0.4.14
+        several = "platforms" in given.arguments  # not yet in 0.4.13
         given.arguments["platforms" if several else "platform"] = (platform,) if several else platform
         try:
             with _clients_of_the_host():
@@ -117,8 +119,8 @@ def _lowering_for(platform: str) -> Iterator[_Lowered]:
 
 
 def _clients_of_the_host() -> Any:
-    """Python that is called back is registered with the platform's client, of which there is only the host's; from
-    0.4.14 on JAX refuses one of another platform."""
+    """Python that is called back is registered with the platform's client, of which there is only the host's; 0.4.13
+    takes that by itself."""
     if not hasattr(mlir.ModuleContext, "get_backend"):
         return contextlib.nullcontext()
     return mock.patch.object(mlir.ModuleContext, "get_backend", lambda context, optional=False: context.backend)
