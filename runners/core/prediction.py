@@ -51,7 +51,7 @@ class Estimate(NamedTuple):
 
 
 class Predictor(Protocol):
-    """The functions of ``runners/<framework>/predicting.py``."""
+    """The functions of a module that ``PREDICTED`` of a framework names."""
 
     def open_device(self, device: str) -> Any:
         """What calls are held against. Raises DeviceUnavailable where it cannot be had here."""

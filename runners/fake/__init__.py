@@ -13,7 +13,7 @@ NAMESPACE = "fake"
 PACKAGES = ("runners",)
 DOORS = ()
 DEVICES = ("cpu", "xla")
-PREDICTED = ("tpu-v5e",)
+PREDICTED = {"tpu-v5e": "predicting"}
 FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 
 

@@ -16,7 +16,7 @@ import torch
 from runners.core.adapter import Watched
 from runners.torch import host
 
-_KINDS = {"cpu": "host", "gpu": "cuda", "tpu": "xla", "xla": "xla"}
+_KINDS = {"cpu": "host", "gpu": "cuda", "tpu": "xla", "xla": "xla", "gpu-predicted": "host"}
 _kind: Any = None
 
 

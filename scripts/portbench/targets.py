@@ -7,7 +7,8 @@ images/<framework>/<version>/<device>.lock       its packages, hash-pinned: the 
 images/<framework>/<version>/<device>.Dockerfile the docker backend can
 
 Where a device needs another version or Python, <device>.default-version or <device>.python-version beside it says so.
-Devices xla and gpu-predicted have the packages of cpu, and a Dockerfile alone, but for a .in or .lock of their own.
+Devices xla, gpu-predicted and rocm-predicted have the packages of cpu, and a Dockerfile alone, but for a .in or .lock
+of their own.
 
 A version with a tpu-aot.Dockerfile can foretell every TPU of FORETOLD_TPUS: one image compiles for all of them. It has
 the packages of xla, unless there is a tpu-aot.in or tpu-aot.lock, and beside them those of TPU_COMPILER.
@@ -28,7 +29,7 @@ _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
 _PYTHON = re.compile(r"3\.[0-9]+")
 FORETOLD_TPUS = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
 """Devices that are compiled for and need not be there."""
-PREDICTED = (*FORETOLD_TPUS, "gpu-predicted")
+PREDICTED = (*FORETOLD_TPUS, "gpu-predicted", "rocm-predicted")
 """Devices of which everything is foretold and nothing measured."""
 PREDICTED_MARK = " (predicted)"
 """What stands behind the name of such a target wherever one is shown."""
@@ -38,7 +39,7 @@ TPU_COMPILER = "jax-0.10.2-tpu"
 
 _AHEAD_OF_TIME = "tpu-aot"
 _PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
-_PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", _AHEAD_OF_TIME: "xla"}
+_PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", "rocm-predicted": "cpu", _AHEAD_OF_TIME: "xla"}
 
 
 @dataclass(frozen=True)

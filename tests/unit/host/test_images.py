@@ -29,6 +29,9 @@ DEFAULTS = {
     "torch-xla": "2.9.0",
     "tensorflow-xla": "2.11.0",
     "tensorflow-gpu-predicted": "2.11.0",
+    "torch-gpu-predicted": "1.12.0",
+    "jax-gpu-predicted": "0.4.13",
+    "jax-rocm-predicted": "0.4.13",
     "jax-xla": "0.4.13",
     "fake-cpu": "1.0.0",
     "fake-xla": "1.0.0",
@@ -42,6 +45,7 @@ OTHERS = {
     *("tensorflow-2.21.0-cpu", "tensorflow-2.21.0-gpu", "tensorflow-2.20.0-tpu", "jax-0.4.8-cpu"),
     *("tensorflow-2.21.0-xla", "jax-0.10.2-xla", "tensorflow-2.21.0-gpu-predicted"),
     *(f"{name}-{device}" for name in ("jax-0.4.13", "tensorflow-2.21.0") for device in FORETOLD_TPUS),
+    *("torch-2.9.0-gpu-predicted", "jax-0.10.2-gpu-predicted", "jax-0.10.2-rocm-predicted"),
 }
 # Their wheels lie in a vendor's bucket; whoever reaches it adds the locks.
 MAY_LACK_A_LOCK = {"torch-1.12.0-tpu", "tensorflow-2.11.0-tpu", "jax-0.4.8-cpu", "jax-0.4.8-gpu", "jax-0.4.8-tpu"}
