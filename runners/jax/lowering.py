@@ -1,0 +1,88 @@
+"""Shows every program that a call lowers, as it is lowered where the device is a TPU.
+
+What JAX computes outside of ``jax.jit`` are programs too, mostly of one primitive: each is lowered before it first
+runs. The names that this needs are JAX's own business; they are the same from 0.4.8 to 0.10.2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+from typing import Any, Callable, Iterator, NamedTuple
+from unittest import mock
+
+import jax
+from jax._src.interpreters import mlir
+from jax._src.lib import xla_client
+from jax._src.lib.mlir import ir
+
+_PLATFORM = "tpu"
+
+_ON_HOST = re.compile(
+    r"stablehlo\.(send|recv)\b(?=.*is_host_transfer = true)"  # Python
+    r"|stablehlo\.(outfeed)\b"
+    r'|(_xla_compute_type = "host")'  # compute_on
+)
+"""What of a program the host computes. An infeed only moves what the host had."""
+
+
+class Program(NamedTuple):
+    """``module`` is a serialized HloModuleProto; ``devices`` so many run it together."""
+
+    module: bytes
+    devices: int
+    host_operations: list[str]
+
+
+@contextlib.contextmanager
+def lowered_for_tpu(see: Callable[[Callable[[], Program]], None]) -> Iterator[None]:
+    """Calls ``see`` before each program that is lowered inside of it; what it is called with lowers that program for a
+    TPU, or raises what JAX does where it has no rule for one. What ``see`` raises reaches whoever wanted the program.
+    """
+    lower = mlir.lower_jaxpr_to_module
+    signature = inspect.signature(lower)
+
+    def lowering(*args: Any, **kwargs: Any) -> Any:
+        def for_tpu() -> Program:
+            given = signature.bind(*args, **kwargs)
+            for name, value in list(given.arguments.items()):
+                if name in ("backend", "backend_or_name"):
+                    given.arguments[name] = _Backend(value)
+                elif name in ("platform", "platforms"):
+                    given.arguments[name] = _PLATFORM if name == "platform" else (_PLATFORM,)
+            return _program(lower(*given.args, **given.kwargs).module)
+
+        see(for_tpu)
+        return lower(*args, **kwargs)
+
+    # What was lowered before would not be lowered again.
+    jax.clear_caches()
+    with mock.patch.object(mlir, "lower_jaxpr_to_module", lowering):
+        yield
+
+
+def _program(module: Any) -> Program:
+    # As text, since that leaves out from which line of which file each operation comes.
+    text = str(module)
+    computation = xla_client._xla.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False)
+    attributes = module.operation.attributes
+    replicas, partitions = (ir.IntegerAttr(attributes[f"mhlo.num_{kind}"]).value for kind in ("replicas", "partitions"))
+    host_operations = [next(filter(None, match.groups())) for match in _ON_HOST.finditer(text)]
+    return Program(computation.as_serialized_hlo_module_proto(), replicas * partitions, host_operations)
+
+
+class _Backend:
+    """What a lowering rule finds as the backend: the host's, but for what only a TPU's has."""
+
+    platform = _PLATFORM
+
+    def __init__(self, host: Any) -> None:
+        self._host = host
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    def make_python_callback_from_host_send_and_recv(self, *_: Any) -> object:
+        """A handle of what the host would run for the program, which is not run."""
+        return object()
