@@ -10,7 +10,7 @@ Where a device needs another version or Python, <device>.default-version or <dev
 Devices xla and gpu-predicted have the packages of cpu, and a Dockerfile alone, but for a .in or .lock of their own.
 
 A version with a tpu-aot.Dockerfile can foretell every TPU of FORETOLD_TPUS: one image compiles for all of them. It has
-the packages of tpu, unless there is a tpu-aot.in or tpu-aot.lock.
+the packages of xla, unless there is a tpu-aot.in or tpu-aot.lock, and beside them those of TPU_COMPILER.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ FORETOLD_TPUS = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", 
 PREDICTED = (*FORETOLD_TPUS, "gpu-predicted")
 """Devices of which everything is foretold and nothing measured."""
 
+TPU_COMPILER = "jax-0.10.2-tpu"
+"""The target in whose environment programs of every framework and version are compiled for a TPU that is not there."""
+
 _AHEAD_OF_TIME = "tpu-aot"
 _PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
-_PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", _AHEAD_OF_TIME: "tpu"}
+_PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", _AHEAD_OF_TIME: "xla"}
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def _targets_of(folder: Path) -> Iterable[Target]:
 
 def _packages(folder: Path, device: str) -> str:
     own = any((folder / f"{device}.{kind}").is_file() for kind in ("in", "lock"))
-    return device if own else _PACKAGES_OF.get(device, device)
+    return device if own or device not in _PACKAGES_OF else _packages(folder, _PACKAGES_OF[device])
 
 
 def _default_version(folder: Path, device: str) -> str:

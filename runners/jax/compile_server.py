@@ -1,0 +1,109 @@
+"""Compiles programs for a TPU that is not there, as it is told: ``python -m runners.jax.compile_server TOPOLOGY``.
+
+libtpu compiles ahead of time; jax is its door. Reads from stdin a JSON line ``{"form", "bytes"}`` and so many bytes of
+a module; writes to stdout one JSON line for each, after one that says that it is ready (see runners.core.compiling).
+Needs the packages of images/jax/0.10.2/tpu.lock: the way from a module to the compiler is not jax's public interface.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from runners.core import processes
+
+_PORTABLE_ARTIFACT = b"ML\xefR"
+
+
+def main(topology: str) -> None:
+    """Serves until stdin ends or the client is dead."""
+    processes.signal_at_death_of(os.getppid(), signal.SIGKILL)
+    # What libraries print must not come between the answers.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def say(answer: dict[str, Any]) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    try:
+        compiler = _Compiler(topology)
+    except Exception as error:  # libtpu and its loader raise what they like
+        said = str(error).split("\n")[0]
+        say({"unavailable": f"{type(error).__name__}: {said}"})
+        return
+    say({"compiler": compiler.name, "device_kind": compiler.device_kind})
+    for line in sys.stdin.buffer:
+        asked = json.loads(line)
+        module = sys.stdin.buffer.read(asked["bytes"])
+        try:
+            say({"compiled": compiler.compiled(module, asked["form"])})
+        except Exception as error:
+            # From there on it speaks of lines of Python, which are not its client's.
+            say({"refused": str(error).split("Suspected Python Code Location")[0].strip()})
+
+
+class _Compiler:
+    def __init__(self, topology: str) -> None:
+        # No TPU is looked for, neither here nor in a cloud's metadata; several processes may compile at once.
+        os.environ.update(JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1", ALLOW_MULTIPLE_LIBTPU_LOAD="1")
+        import importlib.metadata
+
+        from jax.experimental import topologies
+
+        self._device = topologies.get_topology_desc(platform="tpu", topology_name=topology).devices[0]
+        self.name = f"libtpu {importlib.metadata.version('libtpu')}"
+        self.device_kind = self._device.device_kind
+
+    def compiled(self, module: bytes, form: str) -> dict[str, Any]:
+        """Figures of a compiled module, flops and bytes None where the compiler does not tell them. Raises what the
+        compiler raises."""
+        import numpy
+        from jax._src import compiler
+        from jax._src.interpreters import mlir
+        from jax._src.lib import _jax
+
+        begin = time.perf_counter_ns()
+        with mlir.make_ir_context() as context:
+            options = compiler.get_compile_options(
+                num_replicas=1, num_partitions=1, device_assignment=numpy.array([[self._device.id]])
+            )
+            devices = _jax.DeviceList((self._device,))
+            program = self._device.client.compile(_parsed(module, form, context), devices, options)
+        taken = time.perf_counter_ns() - begin
+        costs, memory = program.cost_analysis() or {}, program.get_compiled_memory_stats()
+        # A program with nothing but moves has no operations; one of a custom call that tells none counts -1.
+        flops, moved = costs.get("flops", 0.0), costs.get("bytes accessed", 0.0)
+        told = flops >= 0 and moved >= 0
+        return {
+            "compile_ns": taken,
+            "flops": flops if told else None,
+            "bytes": moved if told else None,
+            "memory_bytes": memory.argument_size_in_bytes
+            + memory.output_size_in_bytes
+            + memory.temp_size_in_bytes
+            - memory.alias_size_in_bytes,
+            "argument_bytes": memory.argument_size_in_bytes,
+            "output_bytes": memory.output_size_in_bytes,
+        }
+
+
+def _parsed(module: bytes, form: str, context: Any) -> Any:
+    from jax._src.lib import xla_client
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+
+    if form == "hlo":
+        computation = xla_client.XlaComputation(module)
+        return ir.Module.parse(xla_client._xla.mlir.xla_computation_to_mlir_module(computation))
+    if module.startswith(_PORTABLE_ARTIFACT) and b"StableHLO_v" in module[:64]:
+        return stablehlo.deserialize_portable_artifact(context, module)
+    return ir.Module.parse(module)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
