@@ -8,9 +8,10 @@ the worker: that it dies or takes too long is a result like any other (see attem
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Protocol, Sequence
+from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 from runners.core import environment, failure, placement
 from runners.core.adapter import HOST, Adapter, Operation
@@ -22,6 +23,28 @@ HOST_SHARE = 0.5
 """Of the host's free memory: a call that needs more of the device's is not made on the host."""
 
 Prediction = Dict[str, Any]
+
+_working: mmap.mmap | None = None
+"""The phase of the worker, while it foretells a call."""
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """The compiler works inside of it. If the worker ends there, or is out of time, the call is refused; else that
+    comes from the host's own part and says nothing of the device."""
+    if _working is None:
+        yield
+        return
+    before, _working[0] = _working[0], CALL
+    try:
+        yield
+    finally:
+        _working[0] = before
+
+
+def exceeds_host(estimate: Estimate) -> bool:
+    """Whether a call is accepted for the device, but needs more memory than should be taken of the host's."""
+    return (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes()
 
 
 class Unknown(Exception):
@@ -37,7 +60,8 @@ class Estimate(NamedTuple):
 
     ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call
     needs), ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device,
-    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it.
+    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it,
+    and ``raised`` what it raised there by itself.
     """
 
     compile_ns: int | None = None
@@ -48,6 +72,7 @@ class Estimate(NamedTuple):
     device_work: bool = True
     host_operations: Sequence[str] = ()
     made: Sequence[Any] = ()
+    raised: BaseException | None = None
 
 
 class Predictor(Protocol):
@@ -80,9 +105,9 @@ class Forecast:
         self._unknown: str | None = None
 
     def __call__(self, call: Callable[[], Any]) -> Any:
+        global _working
         assert isinstance(call, partial)
-        # What computes on the host says nothing of the device if it ends the worker.
-        self._phase[0] = WAIT if self._predictor.stand_in(self._device) else CALL
+        self._phase[0], _working = WAIT, self._phase
         try:
             estimate = self._predictor.predict(call, self._device)
         except Unknown as why:
@@ -92,12 +117,12 @@ class Forecast:
             raise
         else:
             self._accepted.append(estimate)
-            if (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes():
-                raise _Enough
+            if estimate.raised:
+                raise estimate.raised
             if estimate.made:
                 return estimate.made[0]
-        # The host's work from here on.
-        self._phase[0] = WAIT
+            if exceeds_host(estimate):
+                raise _Enough
         output = call()
         self._adapter.wait(output)
         return output

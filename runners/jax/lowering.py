@@ -24,15 +24,24 @@ _ON_HOST = re.compile(
     r"|stablehlo\.(outfeed)\b"
     r'|(_xla_compute_type = "host")'  # compute_on
 )
-"""What of a program the host computes. An infeed only moves what the host had."""
+"""An infeed only moves what the host had."""
 
 
 class Program(NamedTuple):
-    """``module`` is a serialized HloModuleProto; ``devices`` so many run it together."""
+    """``text`` is its StableHLO, the same for the same program; ``devices`` so many run it together."""
 
-    module: bytes
+    text: str
     devices: int
-    host_operations: list[str]
+
+    def hlo(self) -> bytes:
+        """A serialized HloModuleProto, which other versions of the compiler read too."""
+        computation = xla_client._xla.mlir.mlir_module_to_xla_computation(self.text, use_tuple_args=False)
+        return bytes(computation.as_serialized_hlo_module_proto())
+
+    @property
+    def host_operations(self) -> list[str]:
+        """What of it the host computes."""
+        return [next(filter(None, match.groups())) for match in _ON_HOST.finditer(self.text)]
 
 
 @contextlib.contextmanager
@@ -63,13 +72,10 @@ def lowered_for_tpu(see: Callable[[Callable[[], Program]], None]) -> Iterator[No
 
 
 def _program(module: Any) -> Program:
-    # As text, since that leaves out from which line of which file each operation comes.
-    text = str(module)
-    computation = xla_client._xla.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False)
     attributes = module.operation.attributes
     replicas, partitions = (ir.IntegerAttr(attributes[f"mhlo.num_{kind}"]).value for kind in ("replicas", "partitions"))
-    host_operations = [next(filter(None, match.groups())) for match in _ON_HOST.finditer(text)]
-    return Program(computation.as_serialized_hlo_module_proto(), replicas * partitions, host_operations)
+    # Without the lines of the files that its operations come from.
+    return Program(str(module), replicas * partitions)
 
 
 class _Backend:
