@@ -1,4 +1,4 @@
-"""Shows every program that a call lowers, as it is lowered where the device is a TPU.
+"""Shows every program that a call lowers, as it is lowered for a platform that need not be there.
 
 What JAX computes outside of ``jax.jit`` are programs too, mostly of one primitive: each is lowered before it first
 runs. The names that this needs are JAX's own business; they are the same from 0.4.8 to 0.10.2.
@@ -17,14 +17,11 @@ from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 from jax._src.lib.mlir import ir
 
-_PLATFORM = "tpu"
-
 _ON_HOST = re.compile(
     r"stablehlo\.(send|recv)\b(?=.*is_host_transfer = true)"  # Python
     r"|stablehlo\.(outfeed)\b"
     r'|(_xla_compute_type = "host")'  # compute_on
 )
-"""An infeed only moves what the host had."""
 
 
 class Program(NamedTuple):
@@ -39,30 +36,35 @@ class Program(NamedTuple):
         return bytes(computation.as_serialized_hlo_module_proto())
 
     @property
+    def is_fed(self) -> bool:
+        """Whether it waits for what the host feeds it while it runs."""
+        return "stablehlo.infeed" in self.text
+
+    @property
     def host_operations(self) -> list[str]:
         """What of it the host computes."""
         return [next(filter(None, match.groups())) for match in _ON_HOST.finditer(self.text)]
 
 
 @contextlib.contextmanager
-def lowered_for_tpu(see: Callable[[Callable[[], Program]], None]) -> Iterator[None]:
-    """Calls ``see`` before each program that is lowered inside of it; what it is called with lowers that program for a
-    TPU, or raises what JAX does where it has no rule for one. What ``see`` raises reaches whoever wanted the program.
-    """
+def lowered_for(platform: str, see: Callable[[Callable[[], Program]], None]) -> Iterator[None]:
+    """Calls ``see`` before each program that is lowered inside of it; what it is called with lowers that program for
+    the platform (``tpu``), or raises what JAX does where it has no rule. What ``see`` raises reaches whoever wanted the
+    program."""
     lower = mlir.lower_jaxpr_to_module
     signature = inspect.signature(lower)
 
     def lowering(*args: Any, **kwargs: Any) -> Any:
-        def for_tpu() -> Program:
+        def elsewhere() -> Program:
             given = signature.bind(*args, **kwargs)
             for name, value in list(given.arguments.items()):
                 if name in ("backend", "backend_or_name"):
-                    given.arguments[name] = _Backend(value)
+                    given.arguments[name] = _Backend(platform, value)
                 elif name in ("platform", "platforms"):
-                    given.arguments[name] = _PLATFORM if name == "platform" else (_PLATFORM,)
+                    given.arguments[name] = platform if name == "platform" else (platform,)
             return _program(lower(*given.args, **given.kwargs).module)
 
-        see(for_tpu)
+        see(elsewhere)
         return lower(*args, **kwargs)
 
     # What was lowered before would not be lowered again.
@@ -79,11 +81,10 @@ def _program(module: Any) -> Program:
 
 
 class _Backend:
-    """What a lowering rule finds as the backend: the host's, but for what only a TPU's has."""
+    """What a lowering rule finds as the platform's backend: the host's, and what only that of a TPU has."""
 
-    platform = _PLATFORM
-
-    def __init__(self, host: Any) -> None:
+    def __init__(self, platform: str, host: Any) -> None:
+        self.platform = platform
         self._host = host
 
     def __getattr__(self, name: str) -> Any:

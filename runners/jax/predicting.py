@@ -17,7 +17,7 @@ import jax
 from runners.core.compiling import Compiler
 from runners.core.prediction import Estimate, Unknown, exceeds_host
 from runners.jax import watching
-from runners.jax.lowering import Program, lowered_for_tpu
+from runners.jax.lowering import Program, lowered_for
 
 _REMEMBERED = 10_000
 
@@ -69,7 +69,7 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
     raised = None
     with watching.watching(lambda location: True) as watched:
         try:
-            with lowered_for_tpu(judge):
+            with lowered_for("tpu", judge):
                 made = (call(),)
         except _TooLarge:
             pass
@@ -99,6 +99,8 @@ class _Judge:
             if program.devices > 1:
                 raise Unknown(f"a program is for {program.devices} devices together; one is predicted")
             estimate = self._device.estimate(program)
+            if program.is_fed:
+                raise Unknown("the host feeds a program while it runs (infeed): only the device's runtime can tell")
         except BaseException as error:
             self.refusal = error
             raise
