@@ -12,6 +12,8 @@ import pytest
 from portbench.checkout import find_checkout
 from portbench.targets import all_targets
 
+pytestmark = pytest.mark.frameworks
+
 Results = dict[str, dict[str, Any]]
 
 VERSIONS = [
