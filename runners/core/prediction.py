@@ -51,8 +51,8 @@ class Unknown(Exception):
     """What would become of a call cannot be known without the device; says why."""
 
 
-class _Enough(Exception):
-    """A call was accepted, but the host cannot make it: the case ends there."""
+class Enough(BaseException):
+    """What comes next was accepted, but the host shall not make it: the case ends there."""
 
 
 class Estimate(NamedTuple):
@@ -122,7 +122,7 @@ class Forecast:
             if estimate.made:
                 return estimate.made[0]
             if exceeds_host(estimate):
-                raise _Enough
+                raise Enough
         output = call()
         self._adapter.wait(output)
         return output
@@ -132,7 +132,7 @@ class Forecast:
         why = None
         try:
             case()
-        except _Enough:
+        except Enough:
             pass
         except Skip as skip:
             why = str(skip)

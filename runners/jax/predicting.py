@@ -15,7 +15,7 @@ from typing import Any, Callable, Mapping, Sequence
 import jax
 
 from runners.core.compiling import Compiler
-from runners.core.prediction import Estimate, Unknown, exceeds_host
+from runners.core.prediction import Enough, Estimate, Unknown, exceeds_host
 from runners.jax import watching
 from runners.jax.lowering import Program, lowered_for
 
@@ -71,18 +71,12 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
         try:
             with lowered_for("tpu", judge):
                 made = (call(),)
-        except _TooLarge:
-            pass
         except BaseException as error:
             if judge.refusal:
                 raise judge.refusal from None
             raised = error
     read = [operation.name for operation in watched.operations if operation == watching.READ]
     return judge.sum(read)._replace(made=made, raised=raised)
-
-
-class _TooLarge(BaseException):
-    """The host shall not run a program, which the compiler has accepted."""
 
 
 class _Judge:
@@ -106,7 +100,7 @@ class _Judge:
             raise
         self._accepted.append(estimate)
         if exceeds_host(estimate):
-            raise _TooLarge
+            raise Enough
 
     def sum(self, read: Sequence[str]) -> Estimate:
         """Of all programs, and what was read back between them. They run one after the other, so the memory is that of

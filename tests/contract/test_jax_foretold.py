@@ -96,7 +96,7 @@ def test_what_takes_the_compiler_too_long_is_refused(foretold: Callable[..., Res
         "tpu-v5e",
         double("jax.numpy.cumsum", "float64", 1000, numpy="cumsum", result="float64"),
         entry("jax.numpy.cos", tensor("float32", 8, 8), expect={"numpy": "cos"}),
-        timeout=30,
+        timeout=20,
     )
     assert (found["cumsum"]["outcome"], found["cumsum"]["prediction"]["verdict"]) == ("timed_out", "refused")
     assert "while it was compiled" in found["cumsum"]["reason"]
