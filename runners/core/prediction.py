@@ -2,8 +2,8 @@
 such as its compiler, before it is made on the host, so that the case can go on to its next call.
 
 What a case checks is not part of it: the values are the host's. A test whose calls are accepted is ``passed``; one of
-which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. The compiler works in
-the worker: that it dies or takes too long is a result like any other (see attempt), and a fresh worker takes over.
+which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. That a compiler dies or
+takes too long is a result like any other (see compiling and attempt).
 """
 
 from __future__ import annotations
