@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from runners.core import tpus
+from runners.core import prediction, tpus
 from runners.core.errors import DeviceUnavailable
 from runners.core.prediction import Estimate
 
@@ -66,7 +66,8 @@ class Compiler:
             self.close()
             self._start()
         self._hello()
-        answer = self._ask(module, form)
+        with prediction.compiling():
+            answer = self._ask(module, form)
         if "refused" in answer:
             raise Refused(answer["refused"])
         return self._estimate(answer["compiled"])

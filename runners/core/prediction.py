@@ -2,15 +2,16 @@
 such as its compiler, before it is made on the host, so that the case can go on to its next call.
 
 What a case checks is not part of it: the values are the host's. A test whose calls are accepted is ``passed``; one of
-which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. The compiler works in
-the worker: that it dies or takes too long is a result like any other (see attempt), and a fresh worker takes over.
+which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. That a compiler dies or
+takes too long is a result like any other (see compiling and attempt).
 """
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Protocol, Sequence
+from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 from runners.core import environment, failure, placement
 from runners.core.adapter import HOST, Adapter, Operation
@@ -23,13 +24,35 @@ HOST_SHARE = 0.5
 
 Prediction = Dict[str, Any]
 
+_working: mmap.mmap | None = None
+"""The phase of the worker, while it foretells a call."""
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """The compiler works inside of it. If the worker ends there, or is out of time, the call is refused; else that
+    comes from the host's own part and says nothing of the device."""
+    if _working is None:
+        yield
+        return
+    before, _working[0] = _working[0], CALL
+    try:
+        yield
+    finally:
+        _working[0] = before
+
+
+def exceeds_host(estimate: Estimate) -> bool:
+    """Whether a call is accepted for the device, but needs more memory than should be taken of the host's."""
+    return (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes()
+
 
 class Unknown(Exception):
     """What would become of a call cannot be known without the device; says why."""
 
 
-class _Enough(Exception):
-    """A call was accepted, but the host cannot make it: the case ends there."""
+class Enough(BaseException):
+    """What comes next was accepted, but the host shall not make it: the case ends there."""
 
 
 class Estimate(NamedTuple):
@@ -37,7 +60,8 @@ class Estimate(NamedTuple):
 
     ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call
     needs), ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device,
-    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it.
+    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it,
+    and ``raised`` what it raised there by itself.
     """
 
     compile_ns: int | None = None
@@ -48,6 +72,7 @@ class Estimate(NamedTuple):
     device_work: bool = True
     host_operations: Sequence[str] = ()
     made: Sequence[Any] = ()
+    raised: BaseException | None = None
 
 
 class Predictor(Protocol):
@@ -80,9 +105,9 @@ class Forecast:
         self._unknown: str | None = None
 
     def __call__(self, call: Callable[[], Any]) -> Any:
+        global _working
         assert isinstance(call, partial)
-        # What computes on the host says nothing of the device if it ends the worker.
-        self._phase[0] = WAIT if self._predictor.stand_in(self._device) else CALL
+        self._phase[0], _working = WAIT, self._phase
         try:
             estimate = self._predictor.predict(call, self._device)
         except Unknown as why:
@@ -92,12 +117,12 @@ class Forecast:
             raise
         else:
             self._accepted.append(estimate)
-            if (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes():
-                raise _Enough
+            if estimate.raised:
+                raise estimate.raised
             if estimate.made:
                 return estimate.made[0]
-        # The host's work from here on.
-        self._phase[0] = WAIT
+            if exceeds_host(estimate):
+                raise Enough
         output = call()
         self._adapter.wait(output)
         return output
@@ -107,7 +132,7 @@ class Forecast:
         why = None
         try:
             case()
-        except _Enough:
+        except Enough:
             pass
         except Skip as skip:
             why = str(skip)

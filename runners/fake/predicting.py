@@ -7,7 +7,7 @@ import signal
 from functools import partial
 from typing import Any, Mapping
 
-from runners.core.prediction import Estimate, Unknown
+from runners.core.prediction import Estimate, Unknown, compiling
 from runners.fake import library
 
 _ENDLESS = 1 << 60
@@ -36,12 +36,13 @@ def predict(call: partial[Any], device: str) -> Estimate:
         return Estimate(device_work=False)
     if call.func is library.scale_without_kernel:
         return Estimate(device_work=False, host_operations=["fake::scale"])
-    compiling = call.keywords.get("compiling")
-    if compiling == "aborts":
-        os.abort()
-    if compiling == "hangs":
-        signal.pause()
-    if compiling == "refuses":
+    asked = call.keywords.get("compiling")
+    with compiling():
+        if asked == "aborts":
+            os.abort()
+        if asked == "hangs":
+            signal.pause()
+    if asked == "refuses":
         raise NotImplementedError("scale_as_compiled is not implemented for tpu-v5e")
-    memory = _ENDLESS if compiling == "needs all memory" else 24
+    memory = _ENDLESS if asked == "needs all memory" else 24
     return Estimate(compile_ns=1000, flops=3.0, bytes=48.0, memory_bytes=memory, roofline_ns=2.0)

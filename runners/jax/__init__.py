@@ -31,9 +31,6 @@ def variables(device: str) -> Mapping[str, str]:
     chosen = {"JAX_PLATFORMS": _PLATFORMS.get(device, "cpu"), "JAX_ENABLE_COMPILATION_CACHE": "false"}
     if device == "gpu":
         chosen.update(nvidia_variables())
-    if device in _TPUS:
-        # libtpu compiles only: it shall not look for a machine's TPU, nor lock out whoever uses one.
-        chosen.update(TPU_SKIP_MDS_QUERY="1", ALLOW_MULTIPLE_LIBTPU_LOAD="1", TPU_WORKER_HOSTNAMES="localhost")
     flags = os.environ.get("XLA_FLAGS", "")
     if device == "xla" and _HOST_DEVICES not in flags:
         chosen["XLA_FLAGS"] = f"{flags} {_HOST_DEVICES}=2".strip()

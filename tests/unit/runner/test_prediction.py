@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
+from drive import numbered
 
 TENSOR = {"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float64"}}
 
@@ -93,3 +97,18 @@ def test_a_run_goes_on_where_it_was_stopped(foretold):
 def test_nothing_can_be_audited_where_nothing_is_computed(foretold):
     said = foretold({"scale": ("scale", {}, 2)}, "--mutant", "zeroed").error
     assert (said["exit_status"], "no test can notice" in said["message"]) == (2, True)
+
+
+def test_a_killed_run_goes_on_with_what_it_had_foretold(start):
+    killed = start(numbered(40), "--device", "tpu-v5e", "--runs", "1")
+    for event in killed:
+        if event["event"] == "result":
+            os.kill(killed.process.pid, signal.SIGKILL)
+            break
+    killed.wait()
+    kept = killed.journals[0].read_bytes().count(b"\n") - 1
+    resumed = start(numbered(40), "--device", "tpu-v5e", "--runs", "1", "--resume").wait()
+    assert resumed.events[0]["done"] == kept > 0
+    assert len(resumed.results) == 40
+    assert {result["prediction"]["verdict"] for result in resumed.results.values()} == {"accepted"}
+    assert resumed.document["prediction"]["compiler"] == "pretence 1.0.0"
