@@ -59,8 +59,8 @@ class Compiler:
     def compile(self, module: bytes, form: str) -> Estimate:
         """What the compiler tells of a program.
 
-        ``form``: "hlo", a serialized HloModuleProto, or "stablehlo", a module as text, bytecode or portable artifact.
-        Raises Refused, Died, DeviceUnavailable.
+        ``form``: "hlo", a serialized HloModuleProto or an HloModule as text; or "stablehlo", a module as text, bytecode
+        or portable artifact. Raises Refused, Died, DeviceUnavailable.
         """
         if self._process.poll() is not None:
             self.close()

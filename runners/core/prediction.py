@@ -37,7 +37,10 @@ class Estimate(NamedTuple):
 
     ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call
     needs), ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device,
-    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it.
+    and ``host_operations`` what would be on the host.
+
+    ``made`` holds the call's output where ``predict`` has made it on a stand-in (empty: that could not). ``judge``
+    then asks the compiler, if there is one, which may hang: it returns the estimate or raises as ``predict`` does.
     """
 
     compile_ns: int | None = None
@@ -48,6 +51,7 @@ class Estimate(NamedTuple):
     device_work: bool = True
     host_operations: Sequence[str] = ()
     made: Sequence[Any] = ()
+    judge: Callable[[], Estimate] | None = None
 
 
 class Predictor(Protocol):
@@ -81,10 +85,14 @@ class Forecast:
 
     def __call__(self, call: Callable[[], Any]) -> Any:
         assert isinstance(call, partial)
+        stand_in = self._predictor.stand_in(self._device)
         # What computes on the host says nothing of the device if it ends the worker.
-        self._phase[0] = WAIT if self._predictor.stand_in(self._device) else CALL
+        self._phase[0] = WAIT if stand_in else CALL
         try:
-            estimate = self._predictor.predict(call, self._device)
+            estimate = made = self._predictor.predict(call, self._device)
+            if made.judge:
+                self._phase[0] = CALL
+                estimate = made.judge()
         except Unknown as why:
             self._unknown = self._unknown or str(why)
         except BaseException as error:
@@ -92,10 +100,10 @@ class Forecast:
             raise
         else:
             self._accepted.append(estimate)
-            if (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes():
+            if made.made:
+                return made.made[0]
+            if stand_in or (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes():
                 raise _Enough
-            if estimate.made:
-                return estimate.made[0]
         # The host's work from here on.
         self._phase[0] = WAIT
         output = call()

@@ -6,6 +6,7 @@ import os
 from typing import Mapping
 
 from runners.core.devices import nvidia_variables
+from runners.core.tpus import MODELS
 
 MODULE = "torch"
 NAMESPACE = "torch"
@@ -26,15 +27,15 @@ DOORS = (
     "torch.utils.collect_env",
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
-PREDICTED = ()
-FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla")
+PREDICTED = tuple(MODELS)
+FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 """CUDA refuses to work in a fork of a process that has imported PyTorch 1.12."""
 
 
 def variables(device: str) -> Mapping[str, str]:
     """What chooses the device of torch_xla: PJRT_DEVICE from 2.0 on, XRT_TPU_CONFIG before. What names another TPU
-    than this machine's own is the user's to say."""
-    if device == "xla":
+    than this machine's own is the user's to say. What is compiled for a TPU that is not there is traced on the CPU."""
+    if device == "xla" or device in PREDICTED:
         return {"PJRT_DEVICE": "CPU"}
     if device == "tpu":
         xrt = os.environ.get("XRT_TPU_CONFIG", "localservice;0;localhost:51011")

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from runners.core.adapter import Watched
-from runners.torch import host
+from runners.torch import PREDICTED, host
 
-_KINDS = {"cpu": "host", "gpu": "cuda", "tpu": "xla", "xla": "xla"}
+_KINDS = {"cpu": "host", "gpu": "cuda", "tpu": "xla", "xla": "xla", **dict.fromkeys(PREDICTED, "xla")}
 _kind: Any = None
 
 
