@@ -28,6 +28,7 @@ _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .*
 class _Device(NamedTuple):
     compiler: Compiler
     programs: lowering.Programs
+    accepted: dict[str, Estimate]
 
 
 class _Made(NamedTuple):
@@ -46,7 +47,7 @@ def open_device(device: str) -> _Device:
             f"PyTorch {torch.__version__} has no torch_xla here that lowers for '{device}' without one",
             "Use an environment or image made for it, such as torch-2.9.0-tpu-v3.",
         )
-    return _Device(Compiler(device), lowering.Programs())
+    return _Device(Compiler(device), lowering.Programs(), {})
 
 
 def stand_in(device: _Device) -> str:
@@ -71,7 +72,7 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
     device.programs.taken()
     with lowering.for_tpus():
         made = _make(call, device)
-    return Estimate(made=made.output, judge=partial(_judged, made, device.compiler))
+    return Estimate(made=made.output, judge=partial(_judged, made, device))
 
 
 def _make(call: partial[Any], device: _Device) -> _Made:
@@ -114,10 +115,10 @@ def _size(array: re.Match[str]) -> int:
     return size
 
 
-def _judged(made: _Made, compiler: Compiler) -> Estimate:
-    found = [compiler.compile(program.encode(), "hlo") for program in made.programs]
+def _judged(made: _Made, device: _Device) -> Estimate:
+    found = [_compiled(program, device) for program in made.programs]
     if made.error:
-        # What the compiler refuses a TPU would have come upon before.
+        # A TPU would have come upon what the compiler refuses before.
         raise made.error
 
     def total(name: str) -> Any:
@@ -130,3 +131,11 @@ def _judged(made: _Made, compiler: Compiler) -> Estimate:
         device_work=made.device_work,
         host_operations=made.host_operations,
     )
+
+
+def _compiled(program: str, device: _Device) -> Estimate:
+    """A program that comes again is not compiled again, as by torch_xla."""
+    known = device.accepted.get(program)
+    if known:
+        return known._replace(compile_ns=0)
+    return device.accepted.setdefault(program, device.compiler.compile(program.encode(), "hlo"))
