@@ -81,14 +81,15 @@ class Compiler:
 
     def _start(self) -> None:
         python = os.environ.get(PYTHON) or sys.executable
-        surroundings = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        # Flags of XLA are the client's, for what it computes itself.
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "XLA_FLAGS"))}
         self._said = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self._process = subprocess.Popen(
                 [python, "-m", "runners.jax.compile_server", self.model.topology],
                 cwd=_ROOT,
-                env={**surroundings, "PYTHONDONTWRITEBYTECODE": "1"},
+                env={**kept, "PYTHONDONTWRITEBYTECODE": "1"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
