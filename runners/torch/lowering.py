@@ -19,7 +19,7 @@ from typing import Iterator
 
 from runners.torch import xla
 
-_GRAPH = re.compile(r"^## BEGIN_GRAPH\n(.*?)^(?:Graph Hash: .*\s+)?## END_GRAPH$", re.MULTILINE | re.DOTALL)
+_GRAPH = re.compile(r"^## BEGIN_GRAPH\n(.*?)^(?:Graph Hash: [^\n]*\s+)?## END_GRAPH$", re.MULTILINE | re.DOTALL)
 
 
 class Programs:
