@@ -66,6 +66,10 @@ class Predictor(Protocol):
     def facts(self, device: Any) -> Mapping[str, str | int | float | bool | None]:
         """What is known of the device: its model, peak rates, memory, where the roofline's figures come from."""
 
+    def refuses(self, error: BaseException, device: Any) -> bool:
+        """Whether an error that the case met between its timed calls is the device's. Asked where there is a stand-in
+        alone."""
+
     def predict(self, call: partial[Any], device: Any) -> Estimate:
         """Foretells a call with its arguments. Raises Unknown, or what the framework or the compiler raised."""
 
@@ -77,6 +81,7 @@ class Forecast:
         self._predictor, self._device, self._adapter, self._phase = predictor, device, adapter, phase
         self._accepted: list[Estimate] = []
         self._refusal: BaseException | None = None
+        self._refused_in = PHASES[CALL]
         self._unknown: str | None = None
 
     def __call__(self, call: Callable[[], Any]) -> Any:
@@ -112,16 +117,25 @@ class Forecast:
         except Skip as skip:
             why = str(skip)
         except BaseException as error:
+            if self._between_calls(error):
+                self._refusal = self._refusal or error
             why = "the test does not pass on the CPU: {type}: {message}".format(**failure.facts_of(error))[:500]
         if self._refusal is not None:
             found = self._prediction("refused", str(self._refusal).split("\n")[0][:500] or None)
             facts = failure.facts_of(self._refusal)
-            return _ended("failed", None, found, self._placement(), phase="call", error=facts)
+            return _ended("failed", None, found, self._placement(), phase=self._refused_in, error=facts)
         why = self._unknown or why or (None if self._accepted else "the test makes no timed call")
         if why is not None:
             found = self._prediction("unknown", why)
             return _ended("skipped", f"unknown without the device: {why}", found, placement.UNKNOWN)
         return _ended("passed", None, self._prediction("accepted", None), self._placement())
+
+    def _between_calls(self, error: BaseException) -> bool:
+        """Whether the device refuses what the case does with it around its calls."""
+        if self._refusal or self._unknown or not self._predictor.stand_in(self._device):
+            return False
+        self._refused_in = PHASES[self._phase[0]]
+        return self._predictor.refuses(error, self._device)
 
     def _prediction(self, verdict: str, reason: str | None) -> Prediction:
         def known(name: str) -> list[Any]:

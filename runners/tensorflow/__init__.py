@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Mapping
 
+from runners.core import tpus
 from runners.core.devices import nvidia_variables, tpu_facts
 
 MODULE = "tensorflow"
@@ -27,7 +28,7 @@ DOORS = (
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 
-PREDICTED = ("gpu-predicted",)
+PREDICTED = (*tpus.MODELS, "gpu-predicted")
 FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 """TensorFlow for TPUs opens libtpu, with its lock and threads, at its import; CUDA does not survive a fork."""
 
@@ -46,7 +47,7 @@ def variables(device: str) -> Mapping[str, str]:
         return {**nvidia_variables(), **flags}
     if device == "tpu":
         return {**NO_GPU, **_tpu_metadata()}
-    if device == "xla":
+    if device == "xla" or device in tpus.MODELS:
         return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES)}
     return NO_GPU
 

@@ -1,97 +1,42 @@
-"""Foretells calls for a GPU that is not there: by the kernels that TensorFlow's wheel for CUDA has (kernel_table).
-
-A call is made on a second device of the CPU, which stands in for the GPU. What is asked of that device and has no
-kernel for its dtypes is refused, as TensorFlow does without soft placement; what may lie anywhere, inside of a function
-above all, would move to the host. What a kernel refuses by itself, and what it computes, is not known. Implements
-runners.core.prediction.Predictor.
+"""Foretells calls for devices that are not there: a GPU by the kernels of TensorFlow's wheel for CUDA, a TPU by its
+compiler. Implements runners.core.prediction.Predictor; each kind of device has a module of its own, which does too.
 """
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
-from typing import Any, Mapping
+from typing import Any, Mapping, NamedTuple
 
-import tensorflow as tf
-from tensorflow.python.framework import kernels
-
-from runners.core.errors import DeviceUnavailable
-from runners.core.prediction import Estimate, Unknown
-from runners.tensorflow import kernel_table, recording
-from runners.tensorflow.devices import said_by
-from runners.tensorflow.placing import STAND_IN
-from runners.tensorflow.watching import NO_OPERATIONS, PYTHON, short
+from runners.core.prediction import Estimate, Predictor
 
 
-class Refused(tf.errors.InvalidArgumentError):  # type: ignore[misc]
-    """An operation without a kernel; what a case catches where it expects TensorFlow's own error."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(None, None, message)
+class _Device(NamedTuple):
+    by: Predictor
+    opened: Any
 
 
-def open_device(device: str) -> kernel_table.Table:
-    version = str(tf.__version__).split("+")[0]
-    try:
-        return kernel_table.of_version(version)
-    except KeyError:
-        known = ", ".join(kernel_table.versions())
-        raise DeviceUnavailable(
-            f"there is no list of the GPU kernels of TensorFlow {version}, only of {known}",
-            f"'portbench kernels tensorflow-{version}-gpu' makes it from the wheel for CUDA.",
-        ) from None
+def open_device(device: str) -> _Device:
+    kind = "gpu" if device == "gpu-predicted" else "tpu"
+    by: Predictor = importlib.import_module(f"runners.tensorflow.predicting_{kind}")
+    return _Device(by, by.open_device(device))
 
 
-def stand_in(table: kernel_table.Table) -> str:
-    return "gpu-predicted"
+def stand_in(device: _Device) -> str | None:
+    return device.by.stand_in(device.opened)
 
 
-def about(table: kernel_table.Table) -> Mapping[str, str | None]:
-    return {"kind": "kernel registry", "compiler": table.wheel["name"], "topology": None}
+def about(device: _Device) -> Mapping[str, str | None]:
+    return device.by.about(device.opened)
 
 
-def facts(table: kernel_table.Table) -> Mapping[str, str | int | float | bool | None]:
-    wheel = table.wheel
-    return {"kernels_of_sha256": wheel["sha256"], "cuda": wheel["cuda"], "cudnn": wheel["cudnn"]}
+def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
+    return device.by.facts(device.opened)
 
 
-def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
-    judge = _Judge(table)
-    try:
-        with recording.recording(judge):
-            output = call()
-    except Refused:
-        raise
-    except Exception as error:
-        raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said_by(error)}") from error
-    return Estimate(device_work=bool(judge.device), host_operations=judge.moved, made=(output,))
+def refuses(error: BaseException, device: _Device) -> bool:
+    return device.by.refuses(error, device.opened)
 
 
-class _Judge:
-    """Is told the operations of a call. ``device`` are those that a GPU computes, ``host`` those that it would not."""
-
-    def __init__(self, table: kernel_table.Table) -> None:
-        self._table = table
-        self.device: list[str] = []
-        self.host: list[str] = []
-        self._in_host_memory: list[str] = []
-
-    @property
-    def moved(self) -> list[str]:
-        """What the host computes. A kernel for GPUs whose arguments all lie in the host's memory serves shapes and
-        sizes mostly; it counts where there is nothing else."""
-        return self.host or ([] if self.device else self._in_host_memory)
-
-    def __call__(self, asked: recording.Asked) -> None:
-        answer = self._table.look_up(asked.name, asked.types)
-        here = asked.device == short(STAND_IN)
-        if answer.verdict in ("dtype", "none"):
-            # What has no kernel on any device is not computed as an operation.
-            if here and kernels.get_registered_kernels_for_op(asked.name).kernel:
-                raise Refused(kernel_table.refusal(asked.name, asked.types, answer))
-            found = self.host
-        elif asked.name in PYTHON or not (here or asked.device is None):
-            found = self.host
-        else:
-            found = self._in_host_memory if answer.verdict == "host" else self.device
-        if asked.name not in NO_OPERATIONS:
-            found.append(asked.name)
+def predict(call: partial[Any], device: _Device) -> Estimate:
+    return device.by.predict(call, device.opened)
