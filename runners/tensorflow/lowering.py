@@ -1,4 +1,4 @@
-"""Lowers what is computed eagerly to HLO, as TensorFlow does on a device of XLA: each operation as a program of its own,
+"""Lowers what is computed to HLO, as TensorFlow does on a device of XLA: each eager operation as a program of its own,
 a function as one. Such a device takes its shapes from the inputs, and the values of those that must be constants.
 """
 
@@ -19,11 +19,9 @@ class NotLowered(Exception):
     """TensorFlow does not lower a step; says what TensorFlow said."""
 
 
-def is_program(step: Step) -> bool:
+def is_compiled(operation: str) -> bool:
     """Whether a device of XLA compiles it. Operations that only handle variables and iterators have plain kernels."""
-    if step.is_function:
-        return True
-    found = kernels.get_registered_kernels_for_op(step.name).kernel
+    found = kernels.get_registered_kernels_for_op(operation).kernel
     return any(kernel.device_type == "XLA_CPU_JIT" for kernel in found)
 
 

@@ -2,8 +2,9 @@
 
 A call is made on TensorFlow's device of XLA on the CPU, whose kernels are those that it has for a TPU, but for
 complex128 (tensorflow-tpu 2.20.0 registers the same operations with the same dtypes for both, without it). So what has
-no kernel is refused in TensorFlow's own words. Each operation that is asked of that device, and each function as a
-whole, is lowered and handed to the TPU's compiler before it is computed. Implements runners.core.prediction.Predictor.
+no kernel is refused in TensorFlow's own words. Each operation that is asked of that device, and each function and what
+a session computes as a whole, is lowered and handed to the TPU's compiler before it is computed. Implements
+runners.core.prediction.Predictor.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import hashlib
 import time
 from functools import partial
-from typing import Any, Mapping, NoReturn
+from typing import Any, Mapping, NoReturn, Sequence
 
 import tensorflow as tf
+from tensorflow.python.eager import context
 
 from runners.core import compiling, environment, failure, tree
 from runners.core.prediction import HOST_SHARE, Estimate, Unknown
-from runners.tensorflow import lowering, recording
+from runners.tensorflow import lowering, recording, session_programs
 from runners.tensorflow.devices import NAMES, said_by
 from runners.tensorflow.watching import NO_OPERATIONS, PYTHON, short
 
@@ -83,7 +85,7 @@ def refuses(error: BaseException, device: _Device) -> bool:
 def predict(call: partial[Any], device: _Device) -> Estimate:
     steps = _Steps(device)
     try:
-        with recording.recording(steps.asked, steps.compile):
+        with recording.recording(steps.asked, steps.eager, steps.graph):
             output = call()
     except _TooLarge:
         return steps.estimate()
@@ -123,9 +125,22 @@ class _Steps:
         if "complex128" in dtypes:
             _refuse(f"Element type C128 is not supported on TPU: {what} has complex128")
 
-    def compile(self, step: recording.Step) -> None:
-        if step.device != _HERE or not lowering.is_program(step):
+    def eager(self, step: recording.Step) -> None:
+        if step.device == _HERE and (step.is_function or lowering.is_compiled(step.name)):
+            self._compile(step)
+
+    def graph(self, graph: Any, wanted: Sequence[Any], feeds: Mapping[Any, Any]) -> None:
+        try:
+            program = session_programs.program(graph, NAMES[STAND_IN], wanted, feeds)
+        except session_programs.UnknownShape as error:
+            self.unlowered.append(str(error))
             return
+        if program:
+            with context.eager_mode(), tf.device(NAMES[STAND_IN]):
+                inputs = [tf.constant(array, dtype) for array, dtype in program.inputs]
+            self._compile(recording.Step(program.function, inputs, {}, _HERE))
+
+    def _compile(self, step: recording.Step) -> None:
         begin = time.perf_counter_ns()
         try:
             module = lowering.hlo(step, NAMES[STAND_IN])

@@ -30,8 +30,8 @@ class Asked(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What TensorFlow is told to compute eagerly: an operation or a function, its inputs, and its attributes but those
-    that every function has."""
+    """What TensorFlow is told to compute at once: an eager operation or a function, its inputs, and its attributes but
+    those that every function has."""
 
     name: str
     inputs: Sequence[Any]
@@ -47,11 +47,19 @@ Listener = Callable[[Asked], None]
 """Is told each operation. What it raises ends the call that asked for it."""
 
 StepListener = Callable[[Step], None]
-"""Is told each step after its operations, before it is computed. What it raises ends the call."""
+"""Is told each eager step after its operations, before it is computed. What it raises ends the call."""
+
+GraphListener = Callable[[Any, Sequence[Any], Mapping[Any, Any]], None]
+"""Is told what a session is about to compute, after its operations: the graph, the tensors and operations that are
+wanted, and the arrays that are fed, by references of tensors. What it raises ends the call."""
+
+
+def _unheard(*args: Any) -> None:
+    """Nobody asked."""
 
 
 @contextlib.contextmanager
-def recording(listener: Listener, steps: StepListener = lambda step: None) -> Iterator[None]:
+def recording(listener: Listener, steps: StepListener = _unheard, graphs: GraphListener = _unheard) -> Iterator[None]:
     """Tells the operations of what is called inside, in their order; several times where they are asked for so."""
 
     def told(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +78,7 @@ def recording(listener: Listener, steps: StepListener = lambda step: None) -> It
     execute.execute, execute.execute_with_cancellation = told(plain), told(cancellable)
     pywrap_tfe.TFE_Py_FastPathExecute = _not_fast
     try:
-        with _sessions_tell(listener):
+        with _sessions_tell(listener, graphs):
             yield
     finally:
         execute.execute, execute.execute_with_cancellation = plain, cancellable
@@ -119,8 +127,8 @@ def _of_nodes(nodes: Iterable[Any], functions: Iterable[str] = ()) -> Iterator[A
 
 
 @contextlib.contextmanager
-def _sessions_tell(listener: Listener) -> Iterator[None]:
-    original = sessions.BaseSession._run
+def _sessions_tell(listener: Listener, graphs: GraphListener) -> Iterator[None]:
+    original, original_inner = sessions.BaseSession._run, sessions.BaseSession._do_run
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         graph = self.graph.as_graph_def()
@@ -130,11 +138,15 @@ def _sessions_tell(listener: Listener) -> Iterator[None]:
                 listener(asked)
         return original(self, *args, **kwargs)
 
-    sessions.BaseSession._run = run
+    def run_inner(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, *args: Any) -> Any:
+        graphs(self.graph, [*targets, *fetches], feeds)
+        return original_inner(self, handle, targets, fetches, feeds, *args)
+
+    sessions.BaseSession._run, sessions.BaseSession._do_run = run, run_inner
     try:
         yield
     finally:
-        sessions.BaseSession._run = original
+        sessions.BaseSession._run, sessions.BaseSession._do_run = original, original_inner
 
 
 def _types_of_attributes(attributes: Mapping[str, Any]) -> Types:
