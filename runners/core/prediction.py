@@ -157,6 +157,12 @@ class Forecast:
         return dict(found, evidence=[f"foretold: {seen}" for seen in found["evidence"]])
 
 
+def left_as_it_was(facts: Mapping[str, Any]) -> bool:
+    """Whether a test that is told by ``facts`` was refused, and left its worker fit for others: what refuses a call
+    only looks at it, and a compiler is a process of its own."""
+    return bool(facts.get("prediction")) and facts["prediction"]["verdict"] == "refused" and facts["exit"] is None
+
+
 def of_ended(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of a test whose worker died or was ended, with what that foretells: while the compiler worked it is
     a refusal, while the host computed nothing."""

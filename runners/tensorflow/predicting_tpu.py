@@ -30,6 +30,9 @@ _REFUSED = (compiling.Refused, compiling.Died)
 _REFUSING = ("type", "not_implemented")
 """Categories of what TensorFlow raises where its device of XLA does not take something."""
 
+_UNREADABLE = "Unable to parse module assembly"
+"""Shapes that are known at run time only do not pass from HLO to the compiler's door: it never saw the program."""
+
 
 class _TooLarge(Exception):
     """The host cannot compute an operation that the TPU's compiler has accepted."""
@@ -149,7 +152,13 @@ class _Steps:
             self.unlowered.append(f"{step.name}: {said_by(error)}")
             return
         lowered_ns = time.perf_counter_ns() - begin
-        estimate = self._device.compile(module)
+        try:
+            estimate = self._device.compile(module)
+        except compiling.Refused as error:
+            if not str(error).startswith(_UNREADABLE):
+                raise
+            self.unlowered.append(f"{step.name}: {said_by(error)}")
+            return
         self._accepted.append(estimate._replace(compile_ns=lowered_ns + (estimate.compile_ns or 0)))
         if (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes():
             raise _TooLarge
