@@ -81,9 +81,9 @@ class Predictor(Protocol):
     def open_device(self, device: str) -> Any:
         """What calls are held against. Raises DeviceUnavailable where it cannot be had here."""
 
-    def stand_in(self, device: Any) -> str | None:
-        """The device of the adapter, present here, on which ``predict`` itself makes the call, since only that shows
-        what the device would be asked for. None: ``predict`` makes none; the CPU does, afterwards."""
+    def stand_in(self, device: Any) -> str:
+        """The device of the adapter, present here, on which the case runs and ``predict`` makes the call: that shows
+        what the device would be asked for."""
 
     def about(self, device: Any) -> Mapping[str, str | None]:
         """The ``prediction`` object of a run file: kind, compiler, topology."""
@@ -91,8 +91,12 @@ class Predictor(Protocol):
     def facts(self, device: Any) -> Mapping[str, str | int | float | bool | None]:
         """What is known of the device: its model, peak rates, memory, where the roofline's figures come from."""
 
+    def refuses(self, error: BaseException, device: Any) -> bool:
+        """Whether an error that the case met on the stand-in between its timed calls would be met on the device."""
+
     def predict(self, call: partial[Any], device: Any) -> Estimate:
-        """Foretells a call with its arguments. Raises Unknown, or what the framework or the compiler raised."""
+        """Makes a call with its arguments on the stand-in and foretells it. Raises Unknown, or what the framework or
+        the compiler raised."""
 
 
 class Forecast:
@@ -102,6 +106,7 @@ class Forecast:
         self._predictor, self._device, self._adapter, self._phase = predictor, device, adapter, phase
         self._accepted: list[Estimate] = []
         self._refusal: BaseException | None = None
+        self._refused_in = PHASES[CALL]
         self._unknown: str | None = None
 
     def __call__(self, call: Callable[[], Any]) -> Any:
@@ -119,10 +124,9 @@ class Forecast:
             self._accepted.append(estimate)
             if estimate.raised:
                 raise estimate.raised
-            if estimate.made:
-                return estimate.made[0]
-            if self._predictor.stand_in(self._device) or exceeds_host(estimate):
+            if not estimate.made:
                 raise Enough
+            return estimate.made[0]
         output = call()
         self._adapter.wait(output)
         return output
@@ -137,16 +141,25 @@ class Forecast:
         except Skip as skip:
             why = str(skip)
         except BaseException as error:
+            if self._between_calls(error):
+                self._refusal = self._refusal or error
             why = "the test does not pass on the CPU: {type}: {message}".format(**failure.facts_of(error))[:500]
         if self._refusal is not None:
             found = self._prediction("refused", str(self._refusal).split("\n")[0][:500] or None)
             facts = failure.facts_of(self._refusal)
-            return _ended("failed", None, found, self._placement(), phase="call", error=facts)
+            return _ended("failed", None, found, self._placement(), phase=self._refused_in, error=facts)
         why = self._unknown or why or (None if self._accepted else "the test makes no timed call")
         if why is not None:
             found = self._prediction("unknown", why)
             return _ended("skipped", f"unknown without the device: {why}", found, placement.UNKNOWN)
         return _ended("passed", None, self._prediction("accepted", None), self._placement())
+
+    def _between_calls(self, error: BaseException) -> bool:
+        """Whether the device refuses what the case does with it around its calls."""
+        if self._refusal or self._unknown:
+            return False
+        self._refused_in = PHASES[self._phase[0]]
+        return self._predictor.refuses(error, self._device)
 
     def _prediction(self, verdict: str, reason: str | None) -> Prediction:
         def known(name: str) -> list[Any]:
@@ -166,6 +179,12 @@ class Forecast:
         there = [Operation("program", "device") for estimate in self._accepted if estimate.device_work]
         found = placement.judged([], [*on_host, *there], lambda location: location != HOST)
         return dict(found, evidence=[f"foretold: {seen}" for seen in found["evidence"]])
+
+
+def left_as_it_was(facts: Mapping[str, Any]) -> bool:
+    """Whether a test that is told by ``facts`` was refused, and left its worker fit for others: what refuses a call
+    only looks at it, and a compiler is a process of its own."""
+    return bool(facts.get("prediction")) and facts["prediction"]["verdict"] == "refused" and facts["exit"] is None
 
 
 def of_ended(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class Oracle(NamedTuple):
     @property
     def stand_in(self) -> str:
         """The adapter's device that the calls are made on."""
-        return self.predictor.stand_in(self.device) or "cpu"
+        return self.predictor.stand_in(self.device)
 
 
 def _oracle(framework: str, device_name: str) -> Oracle | None:

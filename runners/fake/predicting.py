@@ -7,7 +7,7 @@ import signal
 from functools import partial
 from typing import Any, Mapping
 
-from runners.core.prediction import Estimate, Unknown, compiling
+from runners.core.prediction import Estimate, Unknown, compiling, exceeds_host
 from runners.fake import library
 
 _ENDLESS = 1 << 60
@@ -17,8 +17,8 @@ def open_device(device: str) -> str:
     return device
 
 
-def stand_in(device: str) -> str | None:
-    return "xla" if device == "tpu-v3" else None
+def stand_in(device: str) -> str:
+    return "xla" if device == "tpu-v3" else "cpu"
 
 
 def about(device: str) -> Mapping[str, str | None]:
@@ -29,12 +29,18 @@ def facts(device: str) -> Mapping[str, str | int | float | bool | None]:
     return {"model": "pretended TPU"}
 
 
+def refuses(error: BaseException, device: str) -> bool:
+    return False
+
+
 def predict(call: partial[Any], device: str) -> Estimate:
-    if not stand_in(device):
-        return _judged(call)
-    needs_all = call.keywords.get("compiling") == "needs all memory"
-    made = () if needs_all else (call(),)
-    return _judged(call)._replace(made=made)
+    estimate = _judged(call)
+    if exceeds_host(estimate):
+        return estimate
+    try:
+        return estimate._replace(made=(call(),))
+    except Exception as error:
+        return estimate._replace(raised=error)
 
 
 def _judged(call: partial[Any]) -> Estimate:

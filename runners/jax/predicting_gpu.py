@@ -77,6 +77,10 @@ def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
     }
 
 
+def refuses(error: BaseException, device: _Device) -> bool:
+    return False
+
+
 def predict(call: partial[Any], device: _Device) -> Estimate:
     # A program that is kept from an earlier call would not be lowered again.
     jax.clear_caches()

@@ -44,8 +44,8 @@ def open_device(device: str) -> _Device:
     return _Device(device)
 
 
-def stand_in(device: _Device) -> None:
-    return None
+def stand_in(device: _Device) -> str:
+    return "cpu"
 
 
 def about(device: _Device) -> Mapping[str, str | None]:
@@ -61,6 +61,10 @@ def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
         "peak_flops_per_s": model.flops_per_s,
         "peak_bytes_per_s": model.bytes_per_s,
     }
+
+
+def refuses(error: BaseException, device: _Device) -> bool:
+    return False
 
 
 def predict(call: partial[Any], device: _Device) -> Estimate:

@@ -45,6 +45,10 @@ def facts(table: kernel_table.Table) -> Mapping[str, str | int | float | bool | 
     return {"kernels_of_sha256": wheel["sha256"], "cuda": wheel["cuda"], "cudnn": wheel["cudnn"]}
 
 
+def refuses(error: BaseException, device: kernel_table.Table) -> bool:
+    return False
+
+
 def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
     judge = _Judge(table)
     try:

@@ -46,6 +46,11 @@ def facts(table: kernel_table.Table) -> Mapping[str, str | int | float | bool | 
     return {"kernels_of_sha256": wheel["sha256"], "cuda": wheel["cuda"], "cudnn": wheel["cudnn"]}
 
 
+def refuses(error: BaseException, table: kernel_table.Table) -> bool:
+    """What is computed between the timed calls is not looked up."""
+    return False
+
+
 def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
     judge = _Judge(table)
     try:
