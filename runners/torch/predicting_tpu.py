@@ -21,6 +21,9 @@ from runners.torch import lowering, xla
 _SHARE = 0.25
 """Of the host's free memory: what computes with a larger array is not computed here."""
 
+_REMEMBERED = 1000
+"""Programs."""
+
 _ARRAY = re.compile(r"\b(?:pred|bf16|c|[suf])(\d*)[a-z\d]*\[([\d,]*)\]")
 _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .* for Host")
 
@@ -72,7 +75,7 @@ def refuses(error: BaseException, device: _Device) -> bool:
 
 
 def predict(call: partial[Any], device: _Device) -> Estimate:
-    xla.wait()
+    # Those of the inputs, which are waited for before a call.
     device.programs.taken()
     with lowering.for_tpus():
         made = _make(call, device)
@@ -143,4 +146,6 @@ def _compiled(program: str, device: _Device) -> Estimate:
     known = device.accepted.get(program)
     if known:
         return known._replace(compile_ns=0)
+    if len(device.accepted) >= _REMEMBERED:
+        device.accepted.clear()
     return device.accepted.setdefault(program, device.compiler.compile(program.encode(), "hlo"))
