@@ -92,9 +92,10 @@ def _not_fast(*args: Any) -> NoReturn:
 
 def _device_of_eager(inputs: Iterable[Any]) -> str | None:
     for tensor in inputs or ():
-        # An operation on a resource goes where that lies, whatever the scope says.
+        # An operation on a resource goes where that lies, whatever the scope says; its handle (backing_device) may lie
+        # in the host's memory.
         if getattr(tensor, "dtype", None) == tf.resource and hasattr(tensor, "numpy"):
-            return short(tensor.backing_device)
+            return short(tensor.device)
     return short(context.context().device_name) or None
 
 
