@@ -59,8 +59,8 @@ class Compiler:
     def compile(self, module: bytes, form: str) -> Estimate:
         """What the compiler tells of a program.
 
-        ``form``: "hlo", a serialized HloModuleProto, or "stablehlo", a module as text, bytecode or portable artifact.
-        Raises Refused, Died, DeviceUnavailable.
+        ``form``: "hlo", a serialized HloModuleProto or an HloModule as text; or "stablehlo", a module as text, bytecode
+        or portable artifact. Raises Refused, Died, DeviceUnavailable.
         """
         if self._process.poll() is not None:
             self.close()
@@ -82,14 +82,15 @@ class Compiler:
 
     def _start(self) -> None:
         python = os.environ.get(PYTHON) or sys.executable
-        surroundings = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        # Flags of XLA are the client's, for what it computes itself.
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "XLA_FLAGS"))}
         self._said = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self._process = subprocess.Popen(
                 [python, "-m", "runners.jax.compile_server", self.model.topology],
                 cwd=_ROOT,
-                env={**surroundings, "PYTHONDONTWRITEBYTECODE": "1"},
+                env={**kept, "PYTHONDONTWRITEBYTECODE": "1"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

@@ -60,8 +60,8 @@ class Estimate(NamedTuple):
 
     ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call
     needs), ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device,
-    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it,
-    and ``raised`` what it raised there by itself.
+    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it
+    (empty: it could not be made), and ``raised`` what it raised there by itself.
     """
 
     compile_ns: int | None = None
@@ -76,7 +76,7 @@ class Estimate(NamedTuple):
 
 
 class Predictor(Protocol):
-    """The functions of ``runners/<framework>/predicting.py``."""
+    """The functions of a module that ``PREDICTED`` of a framework names."""
 
     def open_device(self, device: str) -> Any:
         """What calls are held against. Raises DeviceUnavailable where it cannot be had here."""
@@ -121,7 +121,7 @@ class Forecast:
                 raise estimate.raised
             if estimate.made:
                 return estimate.made[0]
-            if exceeds_host(estimate):
+            if self._predictor.stand_in(self._device) or exceeds_host(estimate):
                 raise Enough
         output = call()
         self._adapter.wait(output)

@@ -17,8 +17,8 @@ def open_device(device: str) -> str:
     return device
 
 
-def stand_in(device: str) -> None:
-    return None
+def stand_in(device: str) -> str | None:
+    return "xla" if device == "tpu-v3" else None
 
 
 def about(device: str) -> Mapping[str, str | None]:
@@ -30,6 +30,14 @@ def facts(device: str) -> Mapping[str, str | int | float | bool | None]:
 
 
 def predict(call: partial[Any], device: str) -> Estimate:
+    if not stand_in(device):
+        return _judged(call)
+    needs_all = call.keywords.get("compiling") == "needs all memory"
+    made = () if needs_all else (call(),)
+    return _judged(call)._replace(made=made)
+
+
+def _judged(call: partial[Any]) -> Estimate:
     if call.func is library.noise:
         raise Unknown("random numbers are drawn from a source that is not there")
     if call.func is library.identity:

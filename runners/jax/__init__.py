@@ -6,13 +6,17 @@ import os
 from typing import Mapping
 
 from runners.core.devices import nvidia_variables
+from runners.core.tpus import MODELS
 
 MODULE = "jax"
 NAMESPACE = "jax"
 PACKAGES = ("jax", "jaxlib")
 DOORS = ("jax.experimental.serialize_executable",)
 DEVICES = ("cpu", "gpu", "tpu", "xla")
-PREDICTED = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
+PREDICTED = {
+    **dict.fromkeys(MODELS, "predicting_tpu"),
+    **dict.fromkeys(("gpu-predicted", "rocm-predicted"), "predicting_gpu"),
+}
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 
 # The first is the default. The host's own must be there too: pure_callback hands its arrays to it.

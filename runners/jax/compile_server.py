@@ -97,10 +97,13 @@ class _Compiler:
 
 def _parsed(module: bytes, form: str, context: Any) -> Any:
     from jax._src.lib import xla_client
+    from jaxlib import _hlo
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
     if form == "hlo":
+        if module.startswith(b"HloModule"):
+            module = _hlo.hlo_module_from_text(module.decode()).as_serialized_hlo_module_proto()
         computation = xla_client.XlaComputation(module)
         return ir.Module.parse(xla_client._xla.mlir.xla_computation_to_mlir_module(computation))
     if module.startswith(_PORTABLE_ARTIFACT) and b"StableHLO_v" in module[:64]:

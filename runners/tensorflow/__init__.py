@@ -27,7 +27,7 @@ DOORS = (
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 
-PREDICTED = ("gpu-predicted",)
+PREDICTED = {"gpu-predicted": "predicting"}
 FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 """TensorFlow for TPUs opens libtpu, with its lock and threads, at its import; CUDA does not survive a fork."""
 

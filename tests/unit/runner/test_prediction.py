@@ -13,9 +13,9 @@ TENSOR = {"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float64"}}
 
 @pytest.fixture
 def foretold(run):
-    """The results of calls on tpu-v5e, by test; each is (function, keyword arguments, factor that is expected)."""
+    """The results of calls on a device, by test; each is (function, keyword arguments, factor that is expected)."""
 
-    def of(calls, *options):
+    def of(calls, *options, device="tpu-v5e"):
         functions = {}
         for name, (function, kwargs, expected) in calls.items():
             args = [TENSOR] if function in ("noise", "refuse", "identity") else [TENSOR, 2]
@@ -23,7 +23,7 @@ def foretold(run):
             test = {"id": name, "case": "call", "args": args, "kwargs": kwargs, "expect": expect}
             functions.setdefault(function, []).append(test)
         entries = [{"function": f"fake.{function}", "tests": tests} for function, tests in functions.items()]
-        return run(entries, "--device", "tpu-v5e", "--runs", "1", *options)
+        return run(entries, "--device", device, "--runs", "1", *options)
 
     return of
 
@@ -61,13 +61,14 @@ def test_what_cannot_be_foretold_is_skipped_and_says_why(foretold):
     assert "does not pass on the CPU" in results["wrong"]["reason"]
 
 
-def test_a_compiler_that_dies_or_hangs_is_a_refusal_and_the_rest_goes_on(foretold):
+@pytest.mark.parametrize("device", ["tpu-v5e", "tpu-v3"])
+def test_a_compiler_that_dies_or_hangs_is_a_refusal_and_the_rest_goes_on(foretold, device):
     calls = {
         "dies": ("scale_as_compiled", {"compiling": "aborts"}, 2),
         "hangs": ("scale_as_compiled", {"compiling": "hangs"}, 2),
         "after": ("scale", {}, 2),
     }
-    results = foretold(calls, "--timeout", "3").results
+    results = foretold(calls, "--timeout", "3", device=device).results
     ends = {name: (result["outcome"], result["category"]) for name, result in results.items()}
     assert ends == {"dies": ("crashed", "crash"), "hangs": ("timed_out", "timeout"), "after": ("passed", None)}
     assert results["dies"]["exit"]["signal"] == "SIGABRT"
@@ -76,9 +77,24 @@ def test_a_compiler_that_dies_or_hangs_is_a_refusal_and_the_rest_goes_on(foretol
     assert results["hangs"]["control"]["outcome"] == "passed"
 
 
-def test_what_the_host_cannot_hold_is_compiled_and_not_run_there(foretold):
-    result = foretold({"t": ("scale_as_compiled", {"compiling": "needs all memory"}, 3)}).results["t"]
+@pytest.mark.parametrize("device", ["tpu-v5e", "tpu-v3"])
+def test_what_the_host_cannot_hold_is_compiled_and_not_run_there(foretold, device):
+    calls = {"t": ("scale_as_compiled", {"compiling": "needs all memory"}, 3)}
+    result = foretold(calls, device=device).results["t"]
     assert (result["outcome"], result["prediction"]["memory_bytes"]) == ("passed", 1 << 60)
+
+
+def test_what_a_stand_in_has_made_is_judged_and_the_case_goes_on_with_it(foretold):
+    calls = {
+        "accepted": ("scale", {}, 2),
+        "refused": ("scale_as_compiled", {"compiling": "refuses"}, 2),
+        "wrong": ("scale", {}, 3),
+    }
+    results = foretold(calls, device="tpu-v3").results
+    verdicts = {name: result["prediction"]["verdict"] for name, result in results.items()}
+    assert verdicts == {"accepted": "accepted", "refused": "refused", "wrong": "unknown"}
+    assert results["accepted"]["prediction"]["flops"] == 3.0
+    assert (results["refused"]["outcome"], results["refused"]["category"]) == ("failed", "not_implemented")
 
 
 def test_where_it_would_run(foretold):

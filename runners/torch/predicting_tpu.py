@@ -1,0 +1,142 @@
+"""Compiles calls of PyTorch for TPUs that are not there: torch_xla lowers them, libtpu compiles what comes of it.
+
+A call is made on XLA's CPU device, which stands in for the TPU; every program that torch_xla makes of it goes to the
+compiler, and what torch_xla leaves to the host is counted as on a TPU. Implements runners.core.prediction.Predictor.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Any, Mapping, NamedTuple, Sequence
+
+import torch
+
+from runners.core import environment, tree
+from runners.core.compiling import Compiler
+from runners.core.errors import DeviceUnavailable
+from runners.core.prediction import Estimate
+from runners.torch import lowering, xla
+
+_SHARE = 0.25
+"""Of the host's free memory: what computes with a larger array is not computed here."""
+
+_ARRAY = re.compile(r"\b(?:pred|bf16|c|[suf])(\d*)[a-z\d]*\[([\d,]*)\]")
+_NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .* for Host")
+
+
+class _Device(NamedTuple):
+    compiler: Compiler
+    programs: lowering.Programs
+    accepted: dict[str, Estimate]
+
+
+class _Made(NamedTuple):
+    """A call made on the stand-in: ``error`` is what it raised there, if a TPU would, too."""
+
+    output: Sequence[Any]
+    programs: Sequence[str]
+    host_operations: Sequence[str]
+    device_work: bool
+    error: Exception | None
+
+
+def open_device(device: str) -> _Device:
+    if not xla.has_spmd():
+        raise DeviceUnavailable(
+            f"PyTorch {torch.__version__} has no torch_xla here that lowers for '{device}' without one",
+            "Use an environment or image made for it, such as torch-2.9.0-tpu-v3.",
+        )
+    return _Device(Compiler(device), lowering.Programs(), {})
+
+
+def stand_in(device: _Device) -> str:
+    return "xla"
+
+
+def about(device: _Device) -> Mapping[str, str | None]:
+    return {"kind": "compiled", "compiler": device.compiler.name, "topology": device.compiler.model.topology}
+
+
+def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
+    model = device.compiler.model
+    return {
+        "model": device.compiler.device_kind,
+        "peak_flops_per_s": model.flops_per_s,
+        "peak_bytes_per_s": model.bytes_per_s,
+    }
+
+
+def predict(call: partial[Any], device: _Device) -> Estimate:
+    xla.wait()
+    device.programs.taken()
+    with lowering.for_tpus():
+        made = _make(call, device)
+    return _judged(made, device)
+
+
+def _make(call: partial[Any], device: _Device) -> _Made:
+    here = torch.device("xla:0")
+    try:
+        with xla.watch(here) as watched:
+            output = call()
+            last = _too_large(_tensors((output, call.args, call.keywords)))
+            if not last:
+                xla.wait()
+    except Exception as error:
+        return _Made((), device.programs.taken(), (), True, None if _NOT_ON_HOST.search(str(error)) else error)
+    programs = [*device.programs.taken(), *last]
+    there = [operation for operation in watched.operations if operation.location == str(here)]
+    on_host = [operation.name for operation in watched.operations if operation.location != str(here)]
+    # What only moves or fills is no operation, but work of the device.
+    work = bool(there) or (not on_host and (bool(programs) or bool(_tensors(output))))
+    return _Made(() if last else (output,), programs, on_host, work, None)
+
+
+def _tensors(nested: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in tree.leaves(nested) if isinstance(leaf, torch.Tensor) and leaf.device.type == "xla"]
+
+
+def _too_large(tensors: Sequence[torch.Tensor]) -> Sequence[str]:
+    """The program that is left to compute these tensors, if the host had better not."""
+    if not tensors:
+        return ()
+    program = xla.hlo_of(tensors)
+    largest = max((_size(array) for array in _ARRAY.finditer(program)), default=0)
+    return (program,) if largest > _SHARE * environment.free_memory_bytes() else ()
+
+
+def _size(array: re.Match[str]) -> int:
+    """In bytes, of an array in HLO text, such as bf16[64,128]; of less than a byte is none counted."""
+    bits, shape = array.groups()
+    size = int(bits or 8) // 8
+    for extent in filter(None, shape.split(",")):
+        size *= int(extent)
+    return size
+
+
+def _judged(made: _Made, device: _Device) -> Estimate:
+    found = [_compiled(program, device) for program in made.programs]
+    if made.error:
+        # A TPU would have come upon what the compiler refuses before.
+        raise made.error
+
+    def total(name: str) -> Any:
+        figures = [getattr(estimate, name) for estimate in found]
+        return None if None in figures else sum(figures)
+
+    return Estimate(
+        **{name: total(name) for name in ("compile_ns", "flops", "bytes", "roofline_ns")},
+        memory_bytes=max((estimate.memory_bytes or 0 for estimate in found), default=None),
+        device_work=made.device_work,
+        host_operations=made.host_operations,
+        made=made.output,
+    )
+
+
+def _compiled(program: str, device: _Device) -> Estimate:
+    """A program that comes again is not compiled again, as by torch_xla."""
+    known = device.accepted.get(program)
+    if known:
+        return known._replace(compile_ns=0)
+    return device.accepted.setdefault(program, device.compiler.compile(program.encode(), "hlo"))
