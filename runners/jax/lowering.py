@@ -1,7 +1,7 @@
 """Shows every program that a call lowers, as it is lowered for a platform that need not be there.
 
 What JAX computes outside of ``jax.jit`` are programs too, mostly of one primitive: each is lowered before it first
-runs. The names that this needs are JAX's own business; they are the same from 0.4.8 to 0.10.2.
+runs. The names that this needs are JAX's own business; they are the same from 0.4.13 to 0.10.2.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jax._src.lib.mlir import ir
 _ON_HOST = re.compile(
     r"stablehlo\.(send|recv)\b(?=.*is_host_transfer = true)"  # Python
     r"|stablehlo\.(outfeed)\b"
-    r'|(_xla_compute_type = "host")'  # compute_on
+    r'|\b(call) @.*_xla_compute_type = "host"'  # compute_on
 )
 
 
