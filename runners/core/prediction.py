@@ -22,6 +22,9 @@ CALL, WAIT = PHASES.index("call"), PHASES.index("wait")
 HOST_SHARE = 0.5
 """Of the host's free memory: a call that needs more of the device's is not made on the host."""
 
+FIGURES = ("compile_ns", "flops", "bytes", "memory_bytes", "roofline_ns")
+"""What a result tells of its accepted calls together."""
+
 Prediction = Dict[str, Any]
 
 _working: mmap.mmap | None = None
@@ -73,6 +76,26 @@ class Estimate(NamedTuple):
     host_operations: Sequence[str] = ()
     made: Sequence[Any] = ()
     raised: BaseException | None = None
+
+
+def together(estimates: Sequence[Estimate]) -> Estimate:
+    """The figures of what runs one after the other: sums, and of the memory the largest. One that comes twice counts
+    twice. Where one tells nothing the sum is None, since it would be too small."""
+
+    def known(name: str) -> list[Any]:
+        figures = [getattr(estimate, name) for estimate in estimates]
+        return [figure for figure in figures if figure is not None]
+
+    def total(name: str) -> Any:
+        return sum(known(name)) if len(known(name)) == len(estimates) > 0 else None
+
+    return Estimate(
+        compile_ns=total("compile_ns"),
+        flops=total("flops"),
+        bytes=total("bytes"),
+        memory_bytes=max(known("memory_bytes"), default=None),
+        roofline_ns=total("roofline_ns"),
+    )
 
 
 class Predictor(Protocol):
@@ -162,17 +185,9 @@ class Forecast:
         return self._predictor.refuses(error, self._device)
 
     def _prediction(self, verdict: str, reason: str | None) -> Prediction:
-        def known(name: str) -> list[Any]:
-            figures = [getattr(estimate, name) for estimate in self._accepted]
-            return [figure for figure in figures if figure is not None]
-
-        # Of several calls, of which one tells nothing, a sum would be too small.
-        sums = {
-            name: sum(known(name)) if len(known(name)) == len(self._accepted) > 0 else None
-            for name in ("compile_ns", "flops", "bytes", "roofline_ns")
-        }
-        memory = max(known("memory_bytes"), default=None)
-        return {"verdict": verdict, "reason": reason, **sums, "memory_bytes": memory}
+        figures = together(self._accepted)
+        told = {name: getattr(figures, name) for name in FIGURES}
+        return {"verdict": verdict, "reason": reason, **told}
 
     def _placement(self) -> dict[str, Any]:
         on_host = [Operation(name, HOST) for estimate in self._accepted for name in estimate.host_operations]
@@ -190,7 +205,7 @@ def left_as_it_was(facts: Mapping[str, Any]) -> bool:
 def of_ended(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of a test whose worker died or was ended, with what that foretells: while the compiler worked it is
     a refusal, while the host computed nothing."""
-    nothing = dict.fromkeys(("compile_ns", "flops", "bytes", "memory_bytes", "roofline_ns"))
+    nothing = dict.fromkeys(FIGURES)
     if facts["phase"] == PHASES[CALL] and not facts["exit"]["oom_killed"]:
         reason = f"while it was compiled {facts['reason']}"
         return dict(facts, reason=reason, prediction={"verdict": "refused", "reason": reason, **nothing})

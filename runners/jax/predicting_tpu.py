@@ -7,7 +7,6 @@ that depend on values, is the host's anyway. Implements runners.core.prediction.
 
 from __future__ import annotations
 
-import hashlib
 from functools import partial
 from itertools import chain
 from typing import Any, Callable, Mapping, Sequence
@@ -15,60 +14,37 @@ from typing import Any, Callable, Mapping, Sequence
 import jax
 
 from runners.core.compiling import Compiler
-from runners.core.prediction import Enough, Estimate, Unknown, exceeds_host
+from runners.core.prediction import Enough, Estimate, Unknown, exceeds_host, together
 from runners.jax import watching
 from runners.jax.lowering import Program, lowered_for
 
-_REMEMBERED = 10_000
+
+def open_device(device: str) -> Compiler:
+    return Compiler(device)
 
 
-class _Device:
-    """A compiler, and what it told of the programs that it has compiled."""
-
-    def __init__(self, name: str) -> None:
-        self.compiler = Compiler(name)
-        self._told: dict[bytes, Estimate] = {}
-
-    def estimate(self, program: Program) -> Estimate:
-        """Raises what the compiler does."""
-        digest = hashlib.sha256(program.text.encode()).digest()
-        if digest not in self._told:
-            estimate = self.compiler.compile(program.hlo(), "hlo")
-            if len(self._told) == _REMEMBERED:
-                self._told.clear()
-            self._told[digest] = estimate._replace(host_operations=program.host_operations)
-        return self._told[digest]
-
-
-def open_device(device: str) -> _Device:
-    return _Device(device)
-
-
-def stand_in(device: _Device) -> str:
+def stand_in(compiler: Compiler) -> str:
     return "cpu"
 
 
-def about(device: _Device) -> Mapping[str, str | None]:
-    return {"kind": "compiled", "compiler": device.compiler.name, "topology": device.compiler.model.topology}
+def about(compiler: Compiler) -> Mapping[str, str | None]:
+    return compiler.about
 
 
-def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
-    model = device.compiler.model
+def facts(compiler: Compiler) -> Mapping[str, str | int | float | bool | None]:
     return {
-        "model": device.compiler.device_kind,
+        **compiler.facts,
         "x64": bool(jax.config.jax_enable_x64),
         "matmul_precision": jax.config.jax_default_matmul_precision,
-        "peak_flops_per_s": model.flops_per_s,
-        "peak_bytes_per_s": model.bytes_per_s,
     }
 
 
-def refuses(error: BaseException, device: _Device) -> bool:
+def refuses(error: BaseException, compiler: Compiler) -> bool:
     return False
 
 
-def predict(call: partial[Any], device: _Device) -> Estimate:
-    judge = _Judge(device)
+def predict(call: partial[Any], compiler: Compiler) -> Estimate:
+    judge = _Judge(compiler)
     made: Sequence[Any] = ()
     raised = None
     with watching.watching(lambda location: True) as watched:
@@ -86,8 +62,8 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
 class _Judge:
     """Is told the programs of a call and hands them to the compiler. ``refusal`` is what ended that."""
 
-    def __init__(self, device: _Device) -> None:
-        self._device = device
+    def __init__(self, compiler: Compiler) -> None:
+        self._compiler = compiler
         self._accepted: list[Estimate] = []
         self.refusal: BaseException | None = None
 
@@ -96,13 +72,13 @@ class _Judge:
             program = lower()
             if program.devices > 1:
                 raise Unknown(f"a program is for {program.devices} devices together; one is predicted")
-            estimate = self._device.estimate(program)
+            estimate = self._compiler.compile(program.hlo(), "hlo")
             if program.is_fed:
                 raise Unknown("the host feeds a program while it runs (infeed): only the device's runtime can tell")
         except BaseException as error:
             self.refusal = error
             raise
-        self._accepted.append(estimate)
+        self._accepted.append(estimate._replace(host_operations=program.host_operations))
         if exceeds_host(estimate):
             raise Enough
 
@@ -112,17 +88,5 @@ class _Judge:
         if not self._accepted:
             return Estimate(device_work=False, host_operations=read)
 
-        def every(name: str) -> list[Any]:
-            return [getattr(estimate, name) for estimate in self._accepted]
-
-        def total(name: str) -> Any:
-            return None if None in every(name) else sum(every(name))
-
-        return Estimate(
-            compile_ns=total("compile_ns"),
-            flops=total("flops"),
-            bytes=total("bytes"),
-            memory_bytes=max(filter(None, every("memory_bytes")), default=None),
-            roofline_ns=total("roofline_ns"),
-            host_operations=[*chain.from_iterable(every("host_operations")), *read],
-        )
+        on_host = chain.from_iterable(estimate.host_operations for estimate in self._accepted)
+        return together(self._accepted)._replace(host_operations=[*on_host, *read])

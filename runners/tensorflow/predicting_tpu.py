@@ -9,7 +9,6 @@ runners.core.prediction.Predictor.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from functools import partial
 from typing import Any, Mapping, NoReturn, Sequence
@@ -17,8 +16,9 @@ from typing import Any, Mapping, NoReturn, Sequence
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from runners.core import compiling, environment, failure, tree
-from runners.core.prediction import HOST_SHARE, Estimate, Unknown
+from runners.core import compiling, failure, tree
+from runners.core.compiling import Compiler
+from runners.core.prediction import Estimate, Unknown, exceeds_host, together
 from runners.tensorflow import lowering, recording, session_programs
 from runners.tensorflow.devices import NAMES, said_by
 from runners.tensorflow.watching import NO_OPERATIONS, PYTHON, short
@@ -38,62 +38,38 @@ class _TooLarge(Exception):
     """The host cannot compute an operation that the TPU's compiler has accepted."""
 
 
-class _Device:
-    def __init__(self, device: str) -> None:
-        self.compiler = compiling.Compiler(device)
-        self._known: dict[str, Estimate | Exception] = {}
-
-    def compile(self, module: bytes) -> Estimate:
-        """As the compiler does. Of two equal programs, as two additions are, the first alone is compiled."""
-        digest = hashlib.sha256(module).hexdigest()
-        if digest not in self._known:
-            try:
-                self._known[digest] = self.compiler.compile(module, "hlo")
-            except _REFUSED as error:
-                self._known[digest] = error
-        found = self._known[digest]
-        if isinstance(found, Exception):
-            raise found
-        return found
+def open_device(device: str) -> Compiler:
+    return Compiler(device)
 
 
-def open_device(device: str) -> _Device:
-    return _Device(device)
-
-
-def stand_in(device: _Device) -> str:
+def stand_in(compiler: Compiler) -> str:
     return STAND_IN
 
 
-def about(device: _Device) -> Mapping[str, str | None]:
-    return {"kind": "compiled", "compiler": device.compiler.name, "topology": device.compiler.model.topology}
+def about(compiler: Compiler) -> Mapping[str, str | None]:
+    return compiler.about
 
 
-def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
-    model = device.compiler.model
-    return {
-        "model": device.compiler.device_kind,
-        "peak_flops_per_s": model.flops_per_s,
-        "peak_bytes_per_s": model.bytes_per_s,
-    }
+def facts(compiler: Compiler) -> Mapping[str, str | int | float | bool | None]:
+    return compiler.facts
 
 
-def refuses(error: BaseException, device: _Device) -> bool:
+def refuses(error: BaseException, compiler: Compiler) -> bool:
     if isinstance(error, _REFUSED):
         return True
     is_tensorflows = isinstance(error, tf.errors.OpError) or type(error).__module__.startswith("tensorflow.")
     return is_tensorflows and failure.category("tensorflow", "failed", failure.facts_of(error)) in _REFUSING
 
 
-def predict(call: partial[Any], device: _Device) -> Estimate:
-    steps = _Steps(device)
+def predict(call: partial[Any], compiler: Compiler) -> Estimate:
+    steps = _Steps(compiler)
     try:
         with recording.recording(steps.asked, steps.eager, steps.graph):
             output = call()
     except _TooLarge:
         return steps.estimate()
     except Exception as error:
-        if refuses(error, device):
+        if refuses(error, compiler):
             raise
         what = f"the call does not succeed on the CPU's device of XLA: {type(error).__name__}: {said_by(error)}"
         raise Unknown(what) from error
@@ -108,8 +84,8 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
 class _Steps:
     """Compiles what a call computes, as it is told of it."""
 
-    def __init__(self, device: _Device) -> None:
-        self._device = device
+    def __init__(self, compiler: Compiler) -> None:
+        self._compiler = compiler
         self._accepted: list[Estimate] = []
         self._here: list[str] = []
         self._host: list[str] = []
@@ -153,33 +129,20 @@ class _Steps:
             return
         lowered_ns = time.perf_counter_ns() - begin
         try:
-            estimate = self._device.compile(module)
+            estimate = self._compiler.compile(module, "hlo")
         except compiling.Refused as error:
             if not str(error).startswith(_UNREADABLE):
                 raise
             self.unlowered.append(f"{step.name}: {said_by(error)}")
             return
         self._accepted.append(estimate._replace(compile_ns=lowered_ns + (estimate.compile_ns or 0)))
-        if (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes():
+        if exceeds_host(estimate):
             raise _TooLarge
 
     def estimate(self, *made: Any) -> Estimate:
         """All steps in one."""
 
-        def total(name: str) -> Any:
-            figures = [getattr(estimate, name) for estimate in self._accepted]
-            return sum(figures) if figures and None not in figures else None
-
-        return Estimate(
-            compile_ns=total("compile_ns"),
-            flops=total("flops"),
-            bytes=total("bytes"),
-            memory_bytes=max((each.memory_bytes for each in self._accepted if each.memory_bytes), default=None),
-            roofline_ns=total("roofline_ns"),
-            device_work=bool(self._here),
-            host_operations=self._host,
-            made=made,
-        )
+        return together(self._accepted)._replace(device_work=bool(self._here), host_operations=self._host, made=made)
 
 
 def _refuse(message: str) -> NoReturn:

@@ -15,14 +15,11 @@ import torch
 from runners.core import environment, tree
 from runners.core.compiling import Compiler
 from runners.core.errors import DeviceUnavailable
-from runners.core.prediction import Estimate
+from runners.core.prediction import Estimate, together
 from runners.torch import lowering, xla
 
 _SHARE = 0.25
 """Of the host's free memory: what computes with a larger array is not computed here."""
-
-_REMEMBERED = 1000
-"""Programs."""
 
 _ARRAY = re.compile(r"\b(?:pred|bf16|c|[suf])(\d*)[a-z\d]*\[([\d,]*)\]")
 _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .* for Host")
@@ -31,7 +28,6 @@ _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .*
 class _Device(NamedTuple):
     compiler: Compiler
     programs: lowering.Programs
-    accepted: dict[str, Estimate]
 
 
 class _Made(NamedTuple):
@@ -50,7 +46,7 @@ def open_device(device: str) -> _Device:
             f"PyTorch {torch.__version__} has no torch_xla here that lowers for '{device}' without one",
             "Use an environment or image made for it, such as torch-2.9.0-tpu-v3.",
         )
-    return _Device(Compiler(device), lowering.Programs(), {})
+    return _Device(Compiler(device), lowering.Programs())
 
 
 def stand_in(device: _Device) -> str:
@@ -58,16 +54,11 @@ def stand_in(device: _Device) -> str:
 
 
 def about(device: _Device) -> Mapping[str, str | None]:
-    return {"kind": "compiled", "compiler": device.compiler.name, "topology": device.compiler.model.topology}
+    return device.compiler.about
 
 
 def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
-    model = device.compiler.model
-    return {
-        "model": device.compiler.device_kind,
-        "peak_flops_per_s": model.flops_per_s,
-        "peak_bytes_per_s": model.bytes_per_s,
-    }
+    return device.compiler.facts
 
 
 def refuses(error: BaseException, device: _Device) -> bool:
@@ -79,7 +70,7 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
     device.programs.taken()
     with lowering.for_tpus():
         made = _make(call, device)
-    return _judged(made, device)
+    return _judged(made, device.compiler)
 
 
 def _make(call: partial[Any], device: _Device) -> _Made:
@@ -122,30 +113,11 @@ def _size(array: re.Match[str]) -> int:
     return size
 
 
-def _judged(made: _Made, device: _Device) -> Estimate:
-    found = [_compiled(program, device) for program in made.programs]
+def _judged(made: _Made, compiler: Compiler) -> Estimate:
+    found = [compiler.compile(program.encode(), "hlo") for program in made.programs]
     if made.error:
         # A TPU would have come upon what the compiler refuses before.
         raise made.error
-
-    def total(name: str) -> Any:
-        figures = [getattr(estimate, name) for estimate in found]
-        return None if None in figures else sum(figures)
-
-    return Estimate(
-        **{name: total(name) for name in ("compile_ns", "flops", "bytes", "roofline_ns")},
-        memory_bytes=max((estimate.memory_bytes or 0 for estimate in found), default=None),
-        device_work=made.device_work,
-        host_operations=made.host_operations,
-        made=made.output,
+    return together(found)._replace(
+        device_work=made.device_work, host_operations=made.host_operations, made=made.output
     )
-
-
-def _compiled(program: str, device: _Device) -> Estimate:
-    """A program that comes again is not compiled again, as by torch_xla."""
-    known = device.accepted.get(program)
-    if known:
-        return known._replace(compile_ns=0)
-    if len(device.accepted) >= _REMEMBERED:
-        device.accepted.clear()
-    return device.accepted.setdefault(program, device.compiler.compile(program.encode(), "hlo"))
