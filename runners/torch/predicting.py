@@ -13,9 +13,9 @@ from typing import Any, Mapping, NamedTuple, Sequence
 import torch
 
 from runners.core import environment, tree
-from runners.core.compiling import Compiler
+from runners.core.compiling import Compiler, Refused
 from runners.core.errors import DeviceUnavailable
-from runners.core.prediction import Estimate
+from runners.core.prediction import Estimate, Unknown
 from runners.torch import lowering, xla
 
 _SHARE = 0.25
@@ -26,6 +26,9 @@ _REMEMBERED = 1000
 
 _ARRAY = re.compile(r"\b(?:pred|bf16|c|[suf])(\d*)[a-z\d]*\[([\d,]*)\]")
 _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .* for Host")
+
+_NOT_READ = "Unable to parse module assembly"
+"""Said of HLO that a TPU takes: older forms, such as a slice whose start is one array, have no like in StableHLO."""
 
 
 class _Device(NamedTuple):
@@ -143,4 +146,12 @@ def _compiled(program: str, device: _Device) -> Estimate:
         return known._replace(compile_ns=0)
     if len(device.accepted) >= _REMEMBERED:
         device.accepted.clear()
-    return device.accepted.setdefault(program, device.compiler.compile(program.encode(), "hlo"))
+    try:
+        found = device.compiler.compile(program.encode(), "hlo")
+    except Refused as error:
+        if _NOT_READ not in str(error):
+            raise
+        raise Unknown(
+            "a program of the call cannot be put into StableHLO, in which alone the compiler can be asked"
+        ) from error
+    return device.accepted.setdefault(program, found)
