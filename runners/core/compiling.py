@@ -20,7 +20,7 @@ from typing import Any, Mapping
 
 from runners.core import prediction, tpus
 from runners.core.errors import DeviceUnavailable
-from runners.core.prediction import Estimate
+from runners.core.prediction import Estimate, Unknown
 
 PYTHON = "PORTBENCH_TPU_COMPILER"
 _ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +30,10 @@ _REMEMBERED = 10_000
 
 class Refused(RuntimeError):
     """The compiler does not take a program; the message is the compiler's own."""
+
+
+class Unreadable(Unknown):
+    """A program cannot be put into StableHLO, in which alone the compiler can be asked: it never saw it."""
 
 
 class Died(RuntimeError):
@@ -77,7 +81,8 @@ class Compiler:
         """What the compiler tells of a program.
 
         ``form``: "hlo", a serialized HloModuleProto or an HloModule as text; or "stablehlo", a module as text, bytecode
-        or portable artifact. One that comes again is not compiled again. Raises Refused, Died, DeviceUnavailable.
+        or portable artifact. One that comes again is not compiled again. Raises Refused, Unreadable, Died,
+        DeviceUnavailable.
         """
         digest = hashlib.sha256(module).digest()
         if digest not in self._answers:
@@ -86,6 +91,8 @@ class Compiler:
                 self._answers.clear()
             self._answers[digest] = answer
         answer = self._answers[digest]
+        if "unreadable" in answer:
+            raise Unreadable(f"a program cannot be put into StableHLO for the compiler: {answer['unreadable']}")
         if "refused" in answer:
             raise Refused(answer["refused"])
         return self._estimate(answer["compiled"])

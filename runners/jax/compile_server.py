@@ -46,8 +46,14 @@ def main(topology: str) -> None:
         module = sys.stdin.buffer.read(asked["bytes"])
         try:
             say({"compiled": compiler.compiled(module, asked["form"])})
+        except _Unreadable as error:
+            say({"unreadable": str(error)})
         except Exception as error:
             say({"refused": _OWN_PLACES.split(str(error))[0].strip()})
+
+
+class _Unreadable(Exception):
+    """A module is none of StableHLO, or was put into it wrongly: some older forms of HLO have no like there."""
 
 
 class _Compiler:
@@ -64,7 +70,7 @@ class _Compiler:
 
     def compiled(self, module: bytes, form: str) -> dict[str, Any]:
         """Figures of a compiled module, flops and bytes None where the compiler does not tell them. Raises what the
-        compiler raises."""
+        compiler raises, and _Unreadable."""
         import numpy
         from jax._src import compiler
         from jax._src.interpreters import mlir
@@ -101,14 +107,16 @@ def _parsed(module: bytes, form: str, context: Any) -> Any:
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
+    if form == "stablehlo" and module.startswith(_PORTABLE_ARTIFACT) and b"StableHLO_v" in module[:64]:
+        return stablehlo.deserialize_portable_artifact(context, module)
     if form == "hlo":
         if module.startswith(b"HloModule"):
             module = _hlo.hlo_module_from_text(module.decode()).as_serialized_hlo_module_proto()
-        computation = xla_client.XlaComputation(module)
-        return ir.Module.parse(xla_client._xla.mlir.xla_computation_to_mlir_module(computation))
-    if module.startswith(_PORTABLE_ARTIFACT) and b"StableHLO_v" in module[:64]:
-        return stablehlo.deserialize_portable_artifact(context, module)
-    return ir.Module.parse(module)
+        module = xla_client._xla.mlir.xla_computation_to_mlir_module(xla_client.XlaComputation(module))
+    try:
+        return ir.Module.parse(module)
+    except ir.MLIRError as error:
+        raise _Unreadable(str(error)) from error
 
 
 if __name__ == "__main__":

@@ -30,9 +30,6 @@ _REFUSED = (compiling.Refused, compiling.Died)
 _REFUSING = ("type", "not_implemented")
 """Categories of what TensorFlow raises where its device of XLA does not take something."""
 
-_UNREADABLE = "Unable to parse module assembly"
-"""Shapes that are known at run time only do not pass from HLO to the compiler's door: it never saw the program."""
-
 
 class _TooLarge(Exception):
     """The host cannot compute an operation that the TPU's compiler has accepted."""
@@ -130,9 +127,7 @@ class _Steps:
         lowered_ns = time.perf_counter_ns() - begin
         try:
             estimate = self._compiler.compile(module, "hlo")
-        except compiling.Refused as error:
-            if not str(error).startswith(_UNREADABLE):
-                raise
+        except compiling.Unreadable as error:
             self.unlowered.append(f"{step.name}: {said_by(error)}")
             return
         self._accepted.append(estimate._replace(compile_ns=lowered_ns + (estimate.compile_ns or 0)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runners.core import processes
-from runners.core.compiling import PYTHON, Compiler, Died, Refused
+from runners.core.compiling import PYTHON, Compiler, Died, Refused, Unreadable
 from runners.core.errors import DeviceUnavailable
 
 pytestmark = pytest.mark.frameworks
@@ -75,9 +75,16 @@ def test_seventeen_gigabytes_fit_into_a_v5p_and_not_into_a_v3(compiler: Callable
 
 def test_what_it_refuses_is_told_in_its_own_words(compiler: Callable[[str], Compiler]) -> None:
     made = compiler("tpu-v3")
-    with pytest.raises(Refused, match="Unable to parse module assembly"):
-        made.compile(b"no module", "stablehlo")
+    transform = "%r = stablehlo.fft %a, type = FFT, length = [8] : ({0}) -> {0} return %r : {0}"
+    tensor = "tensor<8xcomplex<f64>>"
+    with pytest.raises(Refused, match="Unexpected operand type for FFT: c128"):
+        made.compile(MODULE.format(type=tensor, body=transform.format(tensor)).encode(), "stablehlo")
     assert made.compile(doubled(8, "f64"), "stablehlo").flops is not None
+
+
+def test_what_it_never_saw_is_not_refused(compiler: Callable[[str], Compiler]) -> None:
+    with pytest.raises(Unreadable, match="cannot be put into StableHLO"):
+        compiler("tpu-v3").compile(b"no module", "stablehlo")
 
 
 def test_its_death_is_told_and_the_next_program_is_compiled(compiler: Callable[[str], Compiler]) -> None:
