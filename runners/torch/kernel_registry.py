@@ -13,6 +13,7 @@ one that CUDA does not, if its entries compute nothing else.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import types
@@ -37,6 +38,9 @@ _COMPOSITE = (
     "CompositeExplicitAutogradNonFunctional",  # since 1.13
 )
 """Its keys of what is made of other operations, whatever the device."""
+
+_FEW = 4
+"""Samples that are tried in a dtype that an entry does not name."""
 
 _YAML = dict.fromkeys(("Loader", "SafeLoader", "CSafeLoader", "Dumper", "SafeDumper", "CSafeDumper"), object)
 
@@ -118,7 +122,9 @@ class _Evidence:
 
     def __init__(self) -> None:
         self._taken: dict[str, dict[str, set[str]]] = {}
-        """By operation and argument, dtypes that are known to be taken, or of which nothing is known."""
+        self._unnamed: dict[str, dict[str, set[str]]] = {}
+        """By operation and argument, dtypes that are known to be taken, and those that no entry names though the CPU
+        can compute in them: it cannot in some samples, so none the wiser."""
         self._on_cuda: dict[str, set[str]] = {}
         self._on_cpu: dict[str, set[str]] = {}
         """What the entries name of operations that are all that those compute."""
@@ -126,18 +132,20 @@ class _Evidence:
         """Arguments of these that have dtypes of their own: an index, say."""
 
     def look_at(self, entry: Any) -> None:
-        """Computes the samples of an entry on the CPU, in every dtype."""
+        """Computes the samples of an entry on the CPU, in every dtype that can make a difference."""
         on_cuda, on_cpu = ({_said(dtype) for dtype in named} for named in (entry.dtypesIfCUDA, entry.dtypes))
         operations: set[str] = set()
         others: dict[str, set[str]] = {}
         for dtype in _dtypes():
             own = _said(dtype)
-            for asked in _asked_of(entry, dtype):
+            if own not in on_cpu and (own in on_cuda or on_cpu <= on_cuda):
+                continue
+            for asked in _asked_of(entry, dtype, None if own in on_cpu else _FEW):
                 operations.add(asked.name)
                 for name, dtypes in asked.types.items():
-                    # One that is named for neither, but can be computed in, fails in some samples: none the wiser.
                     if own in on_cuda or own not in on_cpu:
-                        self._taken.setdefault(asked.name, {}).setdefault(name, set()).update(dtypes)
+                        seen = self._taken if own in on_cuda else self._unnamed
+                        seen.setdefault(asked.name, {}).setdefault(name, set()).update(dtypes)
                     if dtypes != [own]:
                         others.setdefault(asked.name, set()).add(name)
         if len(operations) == 1 and on_cuda and _is_tested(entry):
@@ -148,11 +156,16 @@ class _Evidence:
 
     def constraints(self) -> dict[str, dict[str, set[str]]]:
         found = {}
-        for operation, dtypes in self._on_cuda.items():
-            if not self._on_cpu[operation] - dtypes:
+        for operation, on_cuda in self._on_cuda.items():
+            on_cpu, others = self._on_cpu[operation], self._others[operation]
+            if on_cpu <= on_cuda:
                 continue  # what the CPU takes, too, need not be looked up
-            taken, others = self._taken.get(operation, {}), self._others[operation]
-            found[operation] = {name: dtypes | taken[name] for name in taken if name not in others}
+            unnamed = self._unnamed.get(operation, {})
+            found[operation] = {
+                name: on_cuda | dtypes | (unnamed.get(name, set()) - on_cpu)
+                for name, dtypes in self._taken.get(operation, {}).items()
+                if name not in others
+            }
             # The same kernels, for an operation that writes into its first argument.
             name, dot, overload = operation.partition(".")
             found.setdefault(f"{name}_{dot}{overload}", found[operation])
@@ -165,12 +178,12 @@ def _dtypes() -> list[Any]:
     return sorted(get_all_dtypes(), key=str)
 
 
-def _asked_of(entry: Any, dtype: Any) -> Iterator[Asked]:
+def _asked_of(entry: Any, dtype: Any, most: int | None) -> Iterator[Asked]:
     import torch
 
     torch.manual_seed(0)
     try:
-        samples = list(entry.sample_inputs("cpu", dtype, requires_grad=False))
+        samples = list(itertools.islice(entry.sample_inputs("cpu", dtype, requires_grad=False), most))
     except Exception:  # what cannot be made on this machine shows nothing
         return
     for sample in samples:

@@ -12,9 +12,10 @@ import os
 import re
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
+
+from uv import find_uv_bin
 
 from portbench import environments, processes
 from portbench.checkout import Checkout
@@ -97,15 +98,12 @@ def _download(target: Target, folder: Path) -> list[Path]:
 
 
 def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout, say: Callable[[str], None]) -> str:
-    """The document, checked. The wheels are gone then: they are as large again as what is in them."""
+    """The document, checked."""
     wheel = wheels[0]
     with wheel.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     unpacked, out = wheel.parents[1] / "unpacked", wheel.parents[1] / "kernels.json"
-    for each in wheels:
-        with zipfile.ZipFile(each) as archive:
-            archive.extractall(unpacked)
-        each.unlink()
+    _unpack(wheels, unpacked)
     say(f"asking {wheel.name} for its kernels")
     module = f"runners.{target.framework}.kernel_registry"
     command: list[str | Path] = [python, "-m", module, out, wheel.name, sha256]
@@ -120,3 +118,13 @@ def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout,
         )
     read_document(out, "kernels")
     return out.read_text("utf-8")
+
+
+def _unpack(wheels: list[Path], folder: Path) -> None:
+    install = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-index", "--target", folder]
+    for wheel in wheels:
+        done = processes.run_to_end([*install, wheel])
+        if done.returncode:
+            raise EnvironmentFailed(f"{wheel.name} could not be unpacked\n{processes.tail(done.stderr)}")
+        # It is as large again as what is in it.
+        wheel.unlink()
