@@ -20,7 +20,7 @@ from runners.core.progress import Progress
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
 DEVICES = ("cpu", "gpu", "tpu", "xla")
-PREDICTED = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x", "gpu-predicted")
+PREDICTED = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x", "gpu-predicted", "rocm-predicted")
 """Devices that need not be there: how a test would end is foretold (see prediction)."""
 
 

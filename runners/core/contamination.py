@@ -3,7 +3,8 @@
 A test may pass and leave something behind that makes the next ones fail: a graph that cannot be lowered fails every
 later synchronisation of its process, a lock that is held hangs it. So a test that does not pass in a worker that ran
 others before is run again, alone in a fresh worker. Where it ends in another way there, that counts, and how it ended
-first is kept as evidence (``contaminated``).
+first is kept as evidence (``contaminated``). What is refused for a device that is not there has spoilt nothing, nor is
+it due to what came before.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Iterable, Mapping, Tuple
 
 from runners.core.attempt import Facts, attempt, not_passed
+from runners.core.prediction import left_as_it_was
 from runners.core.workers import Workers
 
 Key = Tuple[str, str]
@@ -32,7 +34,8 @@ class Contamination:
         spoilt = worker.served
         found = attempt(worker, self._framework, request, limit_s)
         found["contaminated"] = None
-        if not spoilt or found["outcome"] in ("passed", "skipped") or (key, _end(found)) in self._own:
+        fine = found["outcome"] in ("passed", "skipped") or left_as_it_was(found)
+        if not spoilt or fine or (key, _end(found)) in self._own:
             return found
         workers.retire()
         alone = attempt(workers.current(), self._framework, request, limit_s)

@@ -14,6 +14,7 @@ from typing import Any, Iterable, Mapping, Tuple
 from runners.core import failure
 from runners.core.attempt import Facts, not_passed, was_oom_killed
 from runners.core.contamination import Contamination
+from runners.core.prediction import left_as_it_was
 from runners.core.workers import Workers
 
 Key = Tuple[str, str]
@@ -55,7 +56,7 @@ class Opinions:
         facts.update(numbers=None, deviation=None, control=None, strict=None)
         if "prediction" in facts:
             # No value came from the device; whether the test passes on the host is all that can be asked.
-            if facts["outcome"] != "passed":
+            if facts["outcome"] != "passed" and not left_as_it_was(facts):
                 self._device.retire()
             # What the device cannot hold the host shall not try.
             if facts["outcome"] not in ("passed", "skipped") and facts["category"] != "memory":

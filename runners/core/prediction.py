@@ -2,15 +2,16 @@
 such as its compiler, before it is made on the host, so that the case can go on to its next call.
 
 What a case checks is not part of it: the values are the host's. A test whose calls are accepted is ``passed``; one of
-which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. The compiler works in
-the worker: that it dies or takes too long is a result like any other (see attempt), and a fresh worker takes over.
+which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. That a compiler dies or
+takes too long is a result like any other (see compiling and attempt).
 """
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Protocol, Sequence
+from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 from runners.core import environment, failure, placement
 from runners.core.adapter import HOST, Adapter, Operation
@@ -21,15 +22,40 @@ CALL, WAIT = PHASES.index("call"), PHASES.index("wait")
 HOST_SHARE = 0.5
 """Of the host's free memory: a call that needs more of the device's is not made on the host."""
 
+FIGURES = ("compile_ns", "flops", "bytes", "memory_bytes", "roofline_ns")
+"""What a result tells of its accepted calls together."""
+
 Prediction = Dict[str, Any]
+
+_working: mmap.mmap | None = None
+"""The phase of the worker, while it foretells a call."""
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """The compiler works inside of it. If the worker ends there, or is out of time, the call is refused; else that
+    comes from the host's own part and says nothing of the device."""
+    if _working is None:
+        yield
+        return
+    before, _working[0] = _working[0], CALL
+    try:
+        yield
+    finally:
+        _working[0] = before
+
+
+def exceeds_host(estimate: Estimate) -> bool:
+    """Whether a call is accepted for the device, but needs more memory than should be taken of the host's."""
+    return (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes()
 
 
 class Unknown(Exception):
     """What would become of a call cannot be known without the device; says why."""
 
 
-class _Enough(Exception):
-    """A call was accepted, but the host cannot make it: the case ends there."""
+class Enough(BaseException):
+    """What comes next was accepted, but the host shall not make it: the case ends there."""
 
 
 class Estimate(NamedTuple):
@@ -37,10 +63,8 @@ class Estimate(NamedTuple):
 
     ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call
     needs), ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device,
-    and ``host_operations`` what would be on the host.
-
-    ``made`` holds the call's output where ``predict`` has made it on a stand-in (empty: that could not). ``judge``
-    then asks the compiler, if there is one, which may hang: it returns the estimate or raises as ``predict`` does.
+    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it
+    (empty: it could not be made), and ``raised`` what it raised there by itself.
     """
 
     compile_ns: int | None = None
@@ -51,18 +75,38 @@ class Estimate(NamedTuple):
     device_work: bool = True
     host_operations: Sequence[str] = ()
     made: Sequence[Any] = ()
-    judge: Callable[[], Estimate] | None = None
+    raised: BaseException | None = None
+
+
+def together(estimates: Sequence[Estimate]) -> Estimate:
+    """The figures of what runs one after the other: sums, and of the memory the largest. One that comes twice counts
+    twice. Where one tells nothing the sum is None, since it would be too small."""
+
+    def known(name: str) -> list[Any]:
+        figures = [getattr(estimate, name) for estimate in estimates]
+        return [figure for figure in figures if figure is not None]
+
+    def total(name: str) -> Any:
+        return sum(known(name)) if len(known(name)) == len(estimates) > 0 else None
+
+    return Estimate(
+        compile_ns=total("compile_ns"),
+        flops=total("flops"),
+        bytes=total("bytes"),
+        memory_bytes=max(known("memory_bytes"), default=None),
+        roofline_ns=total("roofline_ns"),
+    )
 
 
 class Predictor(Protocol):
-    """The functions of ``runners/<framework>/predicting.py``."""
+    """The functions of a module that ``PREDICTED`` of a framework names."""
 
     def open_device(self, device: str) -> Any:
         """What calls are held against. Raises DeviceUnavailable where it cannot be had here."""
 
-    def stand_in(self, device: Any) -> str | None:
-        """The device of the adapter, present here, on which ``predict`` itself makes the call, since only that shows
-        what the device would be asked for. None: ``predict`` makes none; the CPU does, afterwards."""
+    def stand_in(self, device: Any) -> str:
+        """The device of the adapter, present here, on which the case runs and ``predict`` makes the call: that shows
+        what the device would be asked for."""
 
     def about(self, device: Any) -> Mapping[str, str | None]:
         """The ``prediction`` object of a run file: kind, compiler, topology."""
@@ -70,8 +114,12 @@ class Predictor(Protocol):
     def facts(self, device: Any) -> Mapping[str, str | int | float | bool | None]:
         """What is known of the device: its model, peak rates, memory, where the roofline's figures come from."""
 
+    def refuses(self, error: BaseException, device: Any) -> bool:
+        """Whether an error that the case met on the stand-in between its timed calls would be met on the device."""
+
     def predict(self, call: partial[Any], device: Any) -> Estimate:
-        """Foretells a call with its arguments. Raises Unknown, or what the framework or the compiler raised."""
+        """Makes a call with its arguments on the stand-in and foretells it. Raises Unknown, or what the framework or
+        the compiler raised."""
 
 
 class Forecast:
@@ -81,18 +129,15 @@ class Forecast:
         self._predictor, self._device, self._adapter, self._phase = predictor, device, adapter, phase
         self._accepted: list[Estimate] = []
         self._refusal: BaseException | None = None
+        self._refused_in = PHASES[CALL]
         self._unknown: str | None = None
 
     def __call__(self, call: Callable[[], Any]) -> Any:
+        global _working
         assert isinstance(call, partial)
-        stand_in = self._predictor.stand_in(self._device)
-        # What computes on the host says nothing of the device if it ends the worker.
-        self._phase[0] = WAIT if stand_in else CALL
+        self._phase[0], _working = WAIT, self._phase
         try:
-            estimate = made = self._predictor.predict(call, self._device)
-            if made.judge:
-                self._phase[0] = CALL
-                estimate = made.judge()
+            estimate = self._predictor.predict(call, self._device)
         except Unknown as why:
             self._unknown = self._unknown or str(why)
         except BaseException as error:
@@ -100,12 +145,11 @@ class Forecast:
             raise
         else:
             self._accepted.append(estimate)
-            if made.made:
-                return made.made[0]
-            if stand_in or (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes():
-                raise _Enough
-        # The host's work from here on.
-        self._phase[0] = WAIT
+            if estimate.raised:
+                raise estimate.raised
+            if not estimate.made:
+                raise Enough
+            return estimate.made[0]
         output = call()
         self._adapter.wait(output)
         return output
@@ -115,34 +159,35 @@ class Forecast:
         why = None
         try:
             case()
-        except _Enough:
+        except Enough:
             pass
         except Skip as skip:
             why = str(skip)
         except BaseException as error:
+            if self._between_calls(error):
+                self._refusal = self._refusal or error
             why = "the test does not pass on the CPU: {type}: {message}".format(**failure.facts_of(error))[:500]
         if self._refusal is not None:
             found = self._prediction("refused", str(self._refusal).split("\n")[0][:500] or None)
             facts = failure.facts_of(self._refusal)
-            return _ended("failed", None, found, self._placement(), phase="call", error=facts)
+            return _ended("failed", None, found, self._placement(), phase=self._refused_in, error=facts)
         why = self._unknown or why or (None if self._accepted else "the test makes no timed call")
         if why is not None:
             found = self._prediction("unknown", why)
             return _ended("skipped", f"unknown without the device: {why}", found, placement.UNKNOWN)
         return _ended("passed", None, self._prediction("accepted", None), self._placement())
 
-    def _prediction(self, verdict: str, reason: str | None) -> Prediction:
-        def known(name: str) -> list[Any]:
-            figures = [getattr(estimate, name) for estimate in self._accepted]
-            return [figure for figure in figures if figure is not None]
+    def _between_calls(self, error: BaseException) -> bool:
+        """Whether the device refuses what the case does with it around its calls."""
+        if self._refusal or self._unknown:
+            return False
+        self._refused_in = PHASES[self._phase[0]]
+        return self._predictor.refuses(error, self._device)
 
-        # Of several calls, of which one tells nothing, a sum would be too small.
-        sums = {
-            name: sum(known(name)) if len(known(name)) == len(self._accepted) > 0 else None
-            for name in ("compile_ns", "flops", "bytes", "roofline_ns")
-        }
-        memory = max(known("memory_bytes"), default=None)
-        return {"verdict": verdict, "reason": reason, **sums, "memory_bytes": memory}
+    def _prediction(self, verdict: str, reason: str | None) -> Prediction:
+        figures = together(self._accepted)
+        told = {name: getattr(figures, name) for name in FIGURES}
+        return {"verdict": verdict, "reason": reason, **told}
 
     def _placement(self) -> dict[str, Any]:
         on_host = [Operation(name, HOST) for estimate in self._accepted for name in estimate.host_operations]
@@ -151,10 +196,18 @@ class Forecast:
         return dict(found, evidence=[f"foretold: {seen}" for seen in found["evidence"]])
 
 
+def left_as_it_was(facts: Mapping[str, Any]) -> bool:
+    """Whether a test that is told by ``facts`` was refused, and left its worker fit for others: what refuses a call
+    only looks at it, and a compiler is a process of its own. Of what a framework raised itself that is not known:
+    after a failed lowering torch_xla fails at what follows."""
+    refused = facts.get("prediction") and facts["prediction"]["verdict"] == "refused" and facts["exit"] is None
+    return bool(refused) and facts["error"]["type"].startswith("runners.")
+
+
 def of_ended(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of a test whose worker died or was ended, with what that foretells: while the compiler worked it is
     a refusal, while the host computed nothing."""
-    nothing = dict.fromkeys(("compile_ns", "flops", "bytes", "memory_bytes", "roofline_ns"))
+    nothing = dict.fromkeys(FIGURES)
     if facts["phase"] == PHASES[CALL] and not facts["exit"]["oom_killed"]:
         reason = f"while it was compiled {facts['reason']}"
         return dict(facts, reason=reason, prediction={"verdict": "refused", "reason": reason, **nothing})

@@ -70,13 +70,14 @@ class Oracle(NamedTuple):
     @property
     def stand_in(self) -> str:
         """The adapter's device that the calls are made on."""
-        return self.predictor.stand_in(self.device) or "cpu"
+        return self.predictor.stand_in(self.device)
 
 
 def _oracle(framework: str, device_name: str) -> Oracle | None:
-    if device_name not in resolve.framework(framework).PREDICTED:
+    predictors = resolve.framework(framework).PREDICTED
+    if device_name not in predictors:
         return None
-    predictor: Predictor = importlib.import_module(f"runners.{framework}.predicting")
+    predictor: Predictor = importlib.import_module(f"runners.{framework}.{predictors[device_name]}")
     return Oracle(predictor, predictor.open_device(device_name))
 
 

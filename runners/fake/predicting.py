@@ -7,7 +7,7 @@ import signal
 from functools import partial
 from typing import Any, Mapping
 
-from runners.core.prediction import Estimate, Unknown
+from runners.core.prediction import Estimate, Unknown, compiling, exceeds_host
 from runners.fake import library
 
 _ENDLESS = 1 << 60
@@ -17,8 +17,8 @@ def open_device(device: str) -> str:
     return device
 
 
-def stand_in(device: str) -> str | None:
-    return "xla" if device == "tpu-v3" else None
+def stand_in(device: str) -> str:
+    return "xla" if device == "tpu-v3" else "cpu"
 
 
 def about(device: str) -> Mapping[str, str | None]:
@@ -29,11 +29,18 @@ def facts(device: str) -> Mapping[str, str | int | float | bool | None]:
     return {"model": "pretended TPU"}
 
 
+def refuses(error: BaseException, device: str) -> bool:
+    return False
+
+
 def predict(call: partial[Any], device: str) -> Estimate:
-    if not stand_in(device):
-        return _judged(call)
-    needs_all = call.keywords.get("compiling") == "needs all memory"
-    return Estimate(made=() if needs_all else (call(),), judge=partial(_judged, call))
+    estimate = _judged(call)
+    if exceeds_host(estimate):
+        return estimate
+    try:
+        return estimate._replace(made=(call(),))
+    except Exception as error:
+        return estimate._replace(raised=error)
 
 
 def _judged(call: partial[Any]) -> Estimate:
@@ -43,12 +50,13 @@ def _judged(call: partial[Any]) -> Estimate:
         return Estimate(device_work=False)
     if call.func is library.scale_without_kernel:
         return Estimate(device_work=False, host_operations=["fake::scale"])
-    compiling = call.keywords.get("compiling")
-    if compiling == "aborts":
-        os.abort()
-    if compiling == "hangs":
-        signal.pause()
-    if compiling == "refuses":
+    asked = call.keywords.get("compiling")
+    with compiling():
+        if asked == "aborts":
+            os.abort()
+        if asked == "hangs":
+            signal.pause()
+    if asked == "refuses":
         raise NotImplementedError("scale_as_compiled is not implemented for tpu-v5e")
-    memory = _ENDLESS if compiling == "needs all memory" else 24
+    memory = _ENDLESS if asked == "needs all memory" else 24
     return Estimate(compile_ns=1000, flops=3.0, bytes=48.0, memory_bytes=memory, roofline_ns=2.0)

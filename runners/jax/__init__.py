@@ -6,13 +6,17 @@ import os
 from typing import Mapping
 
 from runners.core.devices import nvidia_variables
+from runners.core.tpus import MODELS
 
 MODULE = "jax"
 NAMESPACE = "jax"
 PACKAGES = ("jax", "jaxlib")
 DOORS = ("jax.experimental.serialize_executable",)
 DEVICES = ("cpu", "gpu", "tpu", "xla")
-PREDICTED = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
+PREDICTED = {
+    **dict.fromkeys(MODELS, "predicting_tpu"),
+    **dict.fromkeys(("gpu-predicted", "rocm-predicted"), "predicting_gpu"),
+}
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 
 # The first is the default. The host's own must be there too: pure_callback hands its arrays to it.
@@ -27,9 +31,6 @@ def variables(device: str) -> Mapping[str, str]:
     chosen = {"JAX_PLATFORMS": _PLATFORMS.get(device, "cpu"), "JAX_ENABLE_COMPILATION_CACHE": "false"}
     if device == "gpu":
         chosen.update(nvidia_variables())
-    if device in PREDICTED:
-        # libtpu compiles only: it shall not look for a machine's TPU, nor lock out whoever uses one.
-        chosen.update(TPU_SKIP_MDS_QUERY="1", ALLOW_MULTIPLE_LIBTPU_LOAD="1", TPU_WORKER_HOSTNAMES="localhost")
     flags = os.environ.get("XLA_FLAGS", "")
     if device == "xla" and _HOST_DEVICES not in flags:
         chosen["XLA_FLAGS"] = f"{flags} {_HOST_DEVICES}=2".strip()

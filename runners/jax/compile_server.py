@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -17,6 +18,9 @@ from typing import Any
 from runners.core import processes
 
 _PORTABLE_ARTIFACT = b"ML\xefR"
+
+_OWN_PLACES = re.compile(r":?\s+@\s+0x[0-9a-f]+|Suspected Python Code Location")
+"""From there on the compiler speaks of where it was, and of lines of Python that are not its client's."""
 
 
 def main(topology: str) -> None:
@@ -43,8 +47,7 @@ def main(topology: str) -> None:
         try:
             say({"compiled": compiler.compiled(module, asked["form"])})
         except Exception as error:
-            # From there on it speaks of lines of Python, which are not its client's.
-            say({"refused": str(error).split("Suspected Python Code Location")[0].strip()})
+            say({"refused": _OWN_PLACES.split(str(error))[0].strip()})
 
 
 class _Compiler:

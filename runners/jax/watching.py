@@ -39,6 +39,9 @@ _LOWERING = "jax._src.interpreters.mlir"
 """The module that makes constants of a program out of arrays: that moves them."""
 
 
+READ = Operation("read to host", HOST)
+
+
 class _Program(NamedTuple):
     host_work: list[str]
     computes: bool
@@ -71,7 +74,7 @@ def watching(on_device: Callable[[str], bool]) -> Iterator[Watched]:
                 count("from_device")
                 count("from_device_bytes", host.nbytes)
             if host.size > 1 and not _called_from(_LOWERING):
-                watched.operations.append(Operation("read to host", HOST))
+                watched.operations.append(READ)
         return host
 
     def put(aval: Any, sharding: Any, values: Any, *args: Any, **kwargs: Any) -> Any:

@@ -8,17 +8,13 @@ is what ``portbench kernels`` starts, with that wheel unpacked before all else o
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Any, Dict, Iterable
+
+from runners.core.kernel_table import Kernel, merged, text
 
 DEVICES = ("GPU", "DEFAULT")
 """What a GPU is given: its own kernels, else those that are registered for any device."""
-
-Kernel = Dict[str, Any]
-"""``types``: for each constrained attribute the dtypes that it may have. ``host``: true where all that it reads and
-writes lies in the host's memory, so that it is the host that computes."""
 
 
 def main(arguments: list[str]) -> None:
@@ -63,32 +59,6 @@ def registered() -> dict[str, list[Kernel]]:
         host = bool(arguments) and arguments <= set(kernel.host_memory_arg)
         found.setdefault(kernel.op, []).append({"types": types, **({"host": True} if host else {})})
     return {name: merged(found[name]) for name in sorted(found)}
-
-
-def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """The same kernels in fewer entries: those that differ in the dtypes of one attribute alone become one."""
-    found = {_key(kernel): kernel for kernel in kernels}
-    for attribute in sorted({name for kernel in found.values() for name in kernel["types"]}):
-        groups: dict[str, Kernel] = {}
-        for kernel in found.values():
-            types = dict(kernel["types"])
-            own = types.pop(attribute, None)
-            group = groups.setdefault(_key({**kernel, "types": types, "has": own is not None}), kernel)
-            if own is not None and group is not kernel:
-                group["types"][attribute] = sorted({*group["types"][attribute], *own})
-        found = {_key(kernel): kernel for kernel in groups.values()}
-    return [found[key] for key in sorted(found)]
-
-
-def text(head: dict[str, Any], kernels: dict[str, list[Kernel]]) -> str:
-    """The document, an operation a line: so that versions can be compared."""
-    lines = (f"{json.dumps(name)}: {json.dumps(entries, sort_keys=True)}" for name, entries in kernels.items())
-    begin = json.dumps(head, indent=1)[: -len("\n}")]
-    return begin + ',\n "kernels": {\n  ' + ",\n  ".join(lines) + "\n }\n}\n"
-
-
-def _key(kernel: Kernel) -> str:
-    return json.dumps(kernel, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ DOORS = (
     "torch.utils.collect_env",
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
-PREDICTED = tuple(MODELS)
+PREDICTED = {**dict.fromkeys(MODELS, "predicting_tpu"), "gpu-predicted": "predicting_gpu"}
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 """CUDA refuses to work in a fork of a process that has imported PyTorch 1.12."""
 

@@ -1,7 +1,8 @@
 """Lists the GPU kernels of a framework's wheel for CUDA, without a GPU: by these a GPU is predicted (gpu-predicted).
 
 The wheel is the one that the target's lock pins. It is unpacked before the packages of the same version for the CPU,
-which it needs beside itself, and asked what it registers; the libraries of CUDA are not needed for that.
+which it needs beside itself, and asked what it registers (runners/<framework>/kernel_registry.py). PyTorch does not
+load without CUDA's libraries, TensorFlow does: the lock's are unpacked beside it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from portbench.targets import Target, all_targets, find_targets
 from portbench.text_file import write_text
 from portbench.validate import read_document
 
-_FRAMEWORKS = ("tensorflow",)
+_PACKAGES = {"tensorflow": r"tensorflow", "torch": r"torch|nvidia-[\w-]+"}
+"""What is taken from a framework's lock."""
+_GIGABYTES = {"tensorflow": 2.5, "torch": 10}
+"""That the wheels take at the most, unpacked."""
 _PLATFORMS = ["manylinux2014_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1))]
 _IMPORT_SECONDS = 1800.0
 
@@ -39,16 +43,15 @@ def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], outp
     try:
         with tempfile.TemporaryDirectory(prefix="portbench-kernels-") as folder, stoppable():
             python = environments.make_environment(beside, say)
-            say(f"downloading the wheel of {target.name} (some 600 MB)")
-            wheel = _download(target, Path(folder, "wheel"))
-            say(f"asking {wheel.name} for its kernels")
-            text = _asked(wheel, python, checkout, Path(folder))
+            say(f"downloading the wheel of {target.name}, and what it needs to be loaded")
+            wheels = _download(target, Path(folder, "wheels"))
+            text = _asked(target, wheels, python, checkout, say)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; nothing was written") from None
     except OSError as error:
         raise StorageFailed(
             f"the wheel of {target.name} cannot be unpacked: {error.strerror or error}",
-            "It takes 2.5 GB. Make room, or set TMPDIR to a folder on another disk.",
+            f"It takes {_GIGABYTES[target.framework]:g} GB. Make room, or set TMPDIR to a folder on another disk.",
         ) from error
     path = output or checkout.root / "runners" / target.framework / "kernels" / f"{target.version}.json"
     write_text(path, text)
@@ -57,9 +60,9 @@ def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], outp
 
 def _beside(target: Target, checkout: Checkout) -> Target:
     """The target with the same packages but for CUDA."""
-    if target.framework not in _FRAMEWORKS or target.device != "gpu" or target.lock is None:
+    if target.framework not in _PACKAGES or target.device != "gpu" or target.lock is None:
         raise BadInput(
-            f"{target.name}: expected a target gpu of {' or '.join(_FRAMEWORKS)} that has a lock",
+            f"{target.name}: expected a target gpu of {' or '.join(sorted(_PACKAGES))} that has a lock",
             "Name one like tensorflow-2.11.0-gpu; 'portbench targets' lists them.",
         )
     wanted = f"{target.framework}-{target.version}-cpu"
@@ -69,37 +72,43 @@ def _beside(target: Target, checkout: Checkout) -> Target:
     raise BadInput(f"{target.name}: there is no {wanted} with the same Python", "Make its lock: 'portbench lock'.")
 
 
-def _download(target: Target, folder: Path) -> Path:
-    """The framework's own wheel, by the hashes of the lock."""
+def _download(target: Target, folder: Path) -> list[Path]:
+    """The framework's own wheel, the first, and what is loaded with it, by the hashes of the lock."""
     assert target.lock is not None
-    pin = re.search(rf"^{target.framework}==(?:.*\\\n)*.*$", target.lock.read_text(), re.MULTILINE)
-    if pin is None:
-        raise BadInput(f"{target.lock}: expected a line {target.framework}=={target.version}", "Remake the lock.")
+    pins = re.findall(rf"^(?:{_PACKAGES[target.framework]})==(?:.*\\\n)*.*$", target.lock.read_text(), re.MULTILINE)
+    own = f"{target.framework}=={target.version}"
+    if not any(re.match(rf"{re.escape(own)}\s", pin) for pin in pins):
+        raise BadInput(f"{target.lock}: expected a line {own}", "Remake the lock.")
     folder.mkdir()
     requirement = folder.with_name("requirement.txt")
-    requirement.write_text(pin[0] + "\n")
+    requirement.write_text("\n".join(pins) + "\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--no-cache-dir"]
     command += ["--only-binary", ":all:", "--python-version", target.python, "--dest", str(folder)]
     command += [word for platform in _PLATFORMS for word in ("--platform", platform)]
     done = processes.run_to_end([*command, "--requirement", str(requirement)])
-    wheels = list(folder.glob("*.whl"))
-    if done.returncode or len(wheels) != 1:
+    wheels = sorted(folder.glob("*.whl"), key=lambda wheel: not wheel.name.startswith(f"{target.framework}-"))
+    if done.returncode or len(wheels) != len(pins):
         raise EnvironmentFailed(
             f"the wheel of {target.name} was not downloaded: pip ended with {done.returncode}\n"
             f"{processes.tail(done.stderr)}",
             "Check that the package index is reached, and that portbench's own environment has pip.",
         )
-    return wheels[0]
+    return wheels
 
 
-def _asked(wheel: Path, python: Path, checkout: Checkout, folder: Path) -> str:
-    """The document, checked."""
+def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout, say: Callable[[str], None]) -> str:
+    """The document, checked. The wheels are gone then: they are as large again as what is in them."""
+    wheel = wheels[0]
     with wheel.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    unpacked, out = folder / "unpacked", folder / "kernels.json"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(unpacked)
-    command: list[str | Path] = [python, "-m", "runners.tensorflow.kernel_registry", out, wheel.name, sha256]
+    unpacked, out = wheel.parents[1] / "unpacked", wheel.parents[1] / "kernels.json"
+    for each in wheels:
+        with zipfile.ZipFile(each) as archive:
+            archive.extractall(unpacked)
+        each.unlink()
+    say(f"asking {wheel.name} for its kernels")
+    module = f"runners.{target.framework}.kernel_registry"
+    command: list[str | Path] = [python, "-m", module, out, wheel.name, sha256]
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     env = {**kept, "PYTHONPATH": str(unpacked), "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "-1"}
     done = processes.run_to_end(command, cwd=checkout.root, env=env, limit_s=_IMPORT_SECONDS)

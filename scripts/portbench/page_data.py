@@ -24,11 +24,10 @@ from portbench.categories import CATEGORIES, Error, Rules, read_rules
 from portbench.checkout import Checkout, find_checkout
 from portbench.explain import TargetEvidence, TestEvidence
 from portbench.explain_terminal import environment, evidence
-from portbench.report import PREDICTED_MARK
 from portbench.reproducer import reproducer
 from portbench.sides import BASELINE_ORDER, Side, device_model, pairs_of_devices, sides
 from portbench.study import statements
-from portbench.targets import PREDICTED
+from portbench.targets import PREDICTED_MARK
 from portbench.traces import trimmed
 
 MARKS = ("host", "mixed", "wrong", "flaky", "contaminated", "unproven")
@@ -114,7 +113,8 @@ def _side(run: Row) -> Side:
 
 def _target_entry(side: Side, model: str | None, runs: Sequence[Row]) -> Row:
     return dict(zip(_TARGET, side.key, strict=True)) | {
-        "name": str(side.target) + (PREDICTED_MARK if side.device in PREDICTED else ""),
+        "name": str(side.target) + (PREDICTED_MARK if side.is_predicted else ""),
+        "evidence": "predicted" if side.is_predicted else "measured",
         "model": model,
         "environment": list(environment(_place(side, runs))),
         "packages": runs[0]["environment"]["packages"],

@@ -7,7 +7,8 @@ images/<framework>/<version>/<device>.lock       its packages, hash-pinned: the 
 images/<framework>/<version>/<device>.Dockerfile the docker backend can
 
 Where a device needs another version or Python, <device>.default-version or <device>.python-version beside it says so.
-Devices xla and gpu-predicted have the packages of cpu, and a Dockerfile alone, but for a .in or .lock of their own.
+Devices xla, gpu-predicted and rocm-predicted have the packages of cpu, and a Dockerfile alone, but for a .in or .lock
+of their own.
 
 A version with a tpu-aot.Dockerfile can foretell every TPU of FORETOLD_TPUS: one image compiles for all of them. It has
 the packages of xla, unless there is a tpu-aot.in or tpu-aot.lock, and beside them those of TPU_COMPILER.
@@ -28,15 +29,17 @@ _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
 _PYTHON = re.compile(r"3\.[0-9]+")
 FORETOLD_TPUS = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
 """Devices that are compiled for and need not be there."""
-PREDICTED = (*FORETOLD_TPUS, "gpu-predicted")
+PREDICTED = (*FORETOLD_TPUS, "gpu-predicted", "rocm-predicted")
 """Devices of which everything is foretold and nothing measured."""
+PREDICTED_MARK = " (predicted)"
+"""What stands behind the name of such a target wherever one is shown."""
 
 TPU_COMPILER = "jax-0.10.2-tpu"
 """The target in whose environment programs of every framework and version are compiled for a TPU that is not there."""
 
 _AHEAD_OF_TIME = "tpu-aot"
 _PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
-_PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", _AHEAD_OF_TIME: "xla"}
+_PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", "rocm-predicted": "cpu", _AHEAD_OF_TIME: "xla"}
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,12 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
         if target.name not in chosen or target.version_named:
             chosen[target.name] = target
     return list(chosen.values())
+
+
+def needed_environments(target: Target, checkout: Checkout) -> list[Target]:
+    """The targets whose environments this one runs in: itself and, where it compiles for a TPU that need not be there,
+    TPU_COMPILER. Raises UnknownTarget where images/ does not hold that."""
+    return [target, *(find_targets([TPU_COMPILER], checkout) if target.device in FORETOLD_TPUS else ())]
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:

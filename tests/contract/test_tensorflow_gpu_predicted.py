@@ -50,3 +50,10 @@ def test_a_session_is_placed_as_a_whole(run_manifest: Run) -> None:
     outcomes = {result["test"]: result["outcome"] for result in found}
     assert {test for test, outcome in outcomes.items() if outcome == "failed"} == {"elementwise[dtype=bfloat16]"}
     assert set(outcomes.values()) == {"passed", "failed"}
+
+
+def test_what_is_done_to_a_variable_is_done_where_that_lies(run_manifest: Run) -> None:
+    found = results(run_manifest, VERSIONS["tensorflow"][0], "tf.train.ExponentialMovingAverage")
+    seen = {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"}
+    assert "device" in seen
+    assert not any("Assign" in name for result in found for name in result["placement"]["host_operations"])

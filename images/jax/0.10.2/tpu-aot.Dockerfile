@@ -1,16 +1,32 @@
-# JAX 0.10.2 and the compiler for TPUs, which needs none. Every pin is in tpu.lock, made from tpu.in by 'make lock'.
-FROM python:3.11-slim-bookworm AS environment
+# JAX 0.10.2, asked on the CPU what TPUs would refuse. Every pin is in cpu.lock beside this file, made from
+# cpu.in by 'make lock'. Stage compiler, the same in all such files, has the lock of the compiler for TPUs.
+FROM python:3.11-slim-bookworm AS compiler
 COPY images/installer.lock images/jax/0.10.2/tpu.lock /locks/
 # Nothing is compiled in the container: headers and static libraries stay out.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
+    && uv venv --python /usr/local/bin/python3.11 /opt/compiler \
+    && uv pip sync --python /opt/compiler --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \
+    && find /opt/compiler /usr/local/lib/python3.11 \( -name include -o -name '*.a' \) -prune -exec rm -r {} +
+
+FROM python:3.11-slim-bookworm AS environment
+COPY images/installer.lock images/jax/0.10.2/cpu.lock /locks/
+RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
-    && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \
+    && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/cpu.lock \
     && find /opt/environment \( -name include -o -name '*.a' \) -prune -exec rm -r {} +
 
 FROM python:3.11-slim-bookworm
+# The compiler's Python, beside the framework's where that is another: their files have different names.
+COPY --from=compiler /usr/local/bin/python3.11 /usr/local/bin/
+COPY --from=compiler /usr/local/lib/libpython3.11.so.1.0 /usr/local/lib/
+COPY --from=compiler /usr/local/lib/python3.11 /usr/local/lib/python3.11
+COPY --from=compiler /opt/compiler /opt/compiler
 COPY --from=environment /opt/environment /opt/environment
 ENV PATH=/opt/environment/bin:$PATH HOME=/tmp USER=portbench PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
-RUN python -c "import jax; assert jax.__version__.partition('+')[0] == '0.10.2', jax.__version__" \
+ENV PORTBENCH_TPU_COMPILER=/opt/compiler/bin/python
+RUN ldconfig \
+    && "$PORTBENCH_TPU_COMPILER" -c "import ctypes, jax, libtpu; ctypes.CDLL(libtpu.get_library_path())" \
+    && python -c "import jax; assert jax.__version__.partition('+')[0] == '0.10.2', jax.__version__" \
     && install -d -o 65532 -g 65532 /results
 WORKDIR /opt/portbench
 COPY images/as-owner /usr/local/bin/

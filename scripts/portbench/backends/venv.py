@@ -15,7 +15,7 @@ from portbench.checkout import Checkout
 from portbench.errors import TargetUnavailable
 from portbench.findings import Findings, error, obstacle, ok
 from portbench.lock import missing_lock
-from portbench.targets import FORETOLD_TPUS, TPU_COMPILER, Target, find_targets
+from portbench.targets import FORETOLD_TPUS, Target, needed_environments
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,9 @@ class Venv:
         return obstacle(self.findings(target))
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
-        """Makes the environment, once."""
-        environments.make_environment(target, say)
-        if target.device in FORETOLD_TPUS:
-            environments.make_environment(self._compiler(), say)
+        """Makes the environment, or both, once."""
+        for each in needed_environments(target, self.checkout):
+            environments.make_environment(each, say)
 
     def command(self, target: Target, arguments: Arguments) -> Command:
         """The environment's Python, shielded from the user's other Pythons."""
@@ -54,14 +53,10 @@ class Venv:
         kept = {key: value for key, value in os.environ.items() if not _misleads_python(key)}
         path = f"{python.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
         if target.device in FORETOLD_TPUS:
-            kept["PORTBENCH_TPU_COMPILER"] = str(environments.python_of(self._compiler()))
+            kept["PORTBENCH_TPU_COMPILER"] = str(environments.python_of(needed_environments(target, self.checkout)[-1]))
         return Command(
             argv, self.checkout.root, {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
         )
-
-    def _compiler(self) -> Target:
-        (found,) = find_targets([TPU_COMPILER], self.checkout)
-        return found
 
 
 def _misleads_python(variable: str) -> bool:

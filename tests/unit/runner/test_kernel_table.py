@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from runners.tensorflow import kernel_registry, kernel_table
+from runners.core import kernel_table
+from runners.core.errors import DeviceUnavailable
 
 
 def table(**kernels: Any) -> kernel_table.Table:
@@ -49,25 +50,25 @@ def test_a_refusal_names_operation_dtype_and_the_dtypes_that_there_are(operation
 def test_merged_kernels_take_the_same_combinations_and_no_more() -> None:
     pairs = {("a", "a"), ("a", "b"), ("b", "a"), ("b", "b"), ("c", "a")}
     single = [{"types": {"S": [first], "D": [second]}} for first, second in sorted(pairs)]
-    found = kernel_registry.merged(json.loads(json.dumps(single)))
+    found = kernel_table.merged(json.loads(json.dumps(single)))
     assert len(found) < len(single)
     assert {(s, d) for each in found for s in each["types"]["S"] for d in each["types"]["D"]} == pairs
 
 
 def test_kernels_of_the_host_stay_apart_when_merged() -> None:
     kernels = [{"types": {"T": ["int32"]}, "host": True}, {"types": {"T": ["float32"]}}, {"types": {}}]
-    assert len(kernel_registry.merged(kernels)) == 3
+    assert len(kernel_table.merged(kernels)) == 3
 
 
 def test_the_text_is_the_document() -> None:
     head = {"schema": "portbench/kernels", "wheel": {"name": "w"}}
     kernels = {"Add": [{"types": {"T": ["int32"]}}], "Svd": [{"types": {}}]}
-    assert json.loads(kernel_registry.text(head, kernels)) == {**head, "kernels": kernels}
+    assert json.loads(kernel_table.text(head, kernels)) == {**head, "kernels": kernels}
 
 
-@pytest.mark.parametrize("version", kernel_table.versions())
-def test_the_lists_that_are_kept_know_what_was_seen_on_gpus(version: str) -> None:
-    found = kernel_table.of_version(version)
+@pytest.mark.parametrize("version", kernel_table.versions("tensorflow"))
+def test_the_lists_of_tensorflow_know_what_was_seen_on_gpus(version: str) -> None:
+    found = kernel_table.of_version("tensorflow", version)
     assert found.version == version
     assert found.look_up("Svd", {"T": ["float32"]}).verdict == "device"
     assert found.look_up("Svd", {"T": ["complex64"]}).verdict == "dtype"
@@ -76,7 +77,21 @@ def test_the_lists_that_are_kept_know_what_was_seen_on_gpus(version: str) -> Non
     assert found.look_up("AddV2", {"T": ["int32"]}).verdict == "host"
 
 
+def test_the_lists_of_pytorch_know_what_was_seen_on_gpus() -> None:
+    old, new = (kernel_table.of_version("torch", version) for version in ("1.12.0", "2.9.0"))
+    for found in (old, new):
+        plain = {"layout": ["strided"], "self": ["float32"]}
+        assert found.look_up("aten::histogram.bin_ct", plain).verdict == "none"
+        assert found.look_up("aten::mm", {**plain, "mat2": ["float32"]}).verdict == "device"
+        assert found.look_up("aten::cumsum", {**plain, "self": ["bool"]}).verdict == "device"
+    half = {"layout": ["strided"], "self": ["bfloat16"], "target": ["bfloat16"]}
+    assert old.look_up("aten::smooth_l1_loss", half).verdict == "dtype"
+    assert new.look_up("aten::smooth_l1_loss", half).verdict == "device"
+
+
 def test_there_are_lists_for_the_versions_that_there_are_targets_of() -> None:
-    assert set(kernel_table.versions()) >= {"2.11.0", "2.21.0"}
-    with pytest.raises(KeyError):
-        kernel_table.of_version("0.0.1")
+    assert set(kernel_table.versions("tensorflow")) >= {"2.11.0", "2.21.0"}
+    assert set(kernel_table.versions("torch")) >= {"1.12.0", "2.9.0"}
+    with pytest.raises(DeviceUnavailable) as refused:
+        kernel_table.of_version("torch", "0.0.1")
+    assert "kernels of torch 0.0.1, only of 1.12.0, 2.9.0" in str(refused.value)

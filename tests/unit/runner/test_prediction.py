@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from functools import partial
+
 import pytest
+from drive import numbered
+
+from runners.core import prediction
+from runners.core.trial import PHASES
 
 TENSOR = {"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float64"}}
 
@@ -41,6 +49,16 @@ def test_a_call_that_is_refused_fails_by_the_device_alone(foretold):
     assert result["control"]["outcome"] == "passed"
     assert result["prediction"]["verdict"] == "refused"
     assert result["prediction"]["reason"] == result["error"]["message"]
+
+
+def test_a_refusal_leaves_the_worker_to_the_next_test(foretold):
+    refused = ("scale_as_compiled", {"compiling": "refuses"}, 2)
+    results = foretold(
+        {"first": ("scale", {}, 2), "refused": refused, "again": refused, "last": ("scale", {}, 2)}
+    ).results
+    assert results["refused"]["outcome"] == results["again"]["outcome"] == "failed"
+    assert len({result["worker"] for result in results.values()}) == 1
+    assert not any(result["contaminated"] for result in results.values())
 
 
 def test_what_cannot_be_foretold_is_skipped_and_says_why(foretold):
@@ -109,3 +127,56 @@ def test_a_run_goes_on_where_it_was_stopped(foretold):
 def test_nothing_can_be_audited_where_nothing_is_computed(foretold):
     said = foretold({"scale": ("scale", {}, 2)}, "--mutant", "zeroed").error
     assert (said["exit_status"], "no test can notice" in said["message"]) == (2, True)
+
+
+def test_a_killed_run_goes_on_with_what_it_had_foretold(start):
+    killed = start(numbered(40), "--device", "tpu-v5e", "--runs", "1")
+    for event in killed:
+        if event["event"] == "result":
+            os.kill(killed.process.pid, signal.SIGKILL)
+            break
+    killed.wait()
+    kept = killed.journals[0].read_bytes().count(b"\n") - 1
+    resumed = start(numbered(40), "--device", "tpu-v5e", "--runs", "1", "--resume").wait()
+    assert resumed.events[0]["done"] == kept > 0
+    assert len(resumed.results) == 40
+    assert {result["prediction"]["verdict"] for result in resumed.results.values()} == {"accepted"}
+    assert resumed.document["prediction"]["compiler"] == "pretence 1.0.0"
+
+
+class OnStandIn:
+    """Foretells by a stand-in that takes no text, in a call or between calls."""
+
+    @staticmethod
+    def stand_in(device):
+        return "cpu"
+
+    @staticmethod
+    def refuses(error, device):
+        return isinstance(error, UnicodeError)
+
+    @staticmethod
+    def predict(call, device):
+        return prediction.Estimate(made=(call(),))
+
+
+@pytest.mark.parametrize(
+    ("raised", "outcome", "phase", "verdict"),
+    [
+        (UnicodeError("no kernel for text"), "failed", "compare", "refused"),
+        (ValueError("a mistake"), "skipped", None, "unknown"),
+    ],
+)
+def test_what_the_device_refuses_between_the_calls_fails_too(raised, outcome, phase, verdict):
+    phases = bytearray(1)
+    forecast = prediction.Forecast(OnStandIn, None, None, phases)
+
+    def case():
+        assert forecast(partial(abs, -1)) == 1
+        phases[0] = PHASES.index("compare")
+        raise raised
+
+    result = forecast.result(case)
+    assert (result["outcome"], result["phase"]) == (outcome, phase)
+    assert result["prediction"]["verdict"] == verdict
+    assert str(raised) in result["prediction"]["reason"]

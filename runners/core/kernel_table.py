@@ -1,12 +1,17 @@
-"""Looks operations up in the kernels that a version of TensorFlow has for GPUs (``kernels/<version>.json``)."""
+"""The kernels that a version of a framework has for GPUs: ``runners/<framework>/kernels/<version>.json``, looked up
+and written."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Dict, Iterable, Mapping, NamedTuple, Sequence
 
-FOLDER = Path(__file__).parent / "kernels"
+from runners.core.errors import DeviceUnavailable
+
+Kernel = Dict[str, Any]
+"""``types``: for each constrained attribute the dtypes that it may have. ``host``: true where all that it reads and
+writes lies in the host's memory, so that it is the host that computes."""
 
 Types = Mapping[str, Sequence[str]]
 """The dtypes of an operation's attributes: ``{"T": ["float32"]}``; several where the attribute is a list."""
@@ -38,17 +43,25 @@ class Table:
         return Answer("dtype" if kernels else "none", kernels)
 
 
-def versions() -> list[str]:
-    """The versions that there is a table of."""
-    return sorted(path.stem for path in FOLDER.glob("*.json"))
+def versions(framework: str) -> list[str]:
+    """The versions of a framework that there is a table of."""
+    return sorted(path.stem for path in _folder(framework).glob("*.json"))
 
 
-def of_version(version: str) -> Table:
-    """Raises KeyError where there is no table of that version."""
-    path = FOLDER / (version + ".json")
+def of_version(framework: str, version: str) -> Table:
+    """Raises DeviceUnavailable where there is no table of that version."""
+    path = _folder(framework) / (version + ".json")
     if not path.is_file():
-        raise KeyError(version)
+        known = ", ".join(versions(framework)) or "none"
+        raise DeviceUnavailable(
+            f"there is no list of the GPU kernels of {framework} {version}, only of {known}",
+            f"'portbench kernels {framework}-{version}-gpu' makes it from the wheel for CUDA.",
+        )
     return Table(json.loads(path.read_text("utf-8")))
+
+
+def _folder(framework: str) -> Path:
+    return Path(__file__).parents[1] / framework / "kernels"
 
 
 def refusal(operation: str, types: Types, answer: Answer) -> str:
@@ -76,3 +89,29 @@ def _takes(constraints: Types, types: Types) -> bool:
 
 def _said(types: Types) -> str:
     return ", ".join(f"{name}={'|'.join(kinds)}" for name, kinds in sorted(types.items()) if kinds)
+
+
+def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
+    """The same kernels in fewer entries: those that differ in the dtypes of one attribute alone become one."""
+    found = {_key(kernel): kernel for kernel in kernels}
+    for attribute in sorted({name for kernel in found.values() for name in kernel["types"]}):
+        groups: dict[str, Kernel] = {}
+        for kernel in found.values():
+            types = dict(kernel["types"])
+            own = types.pop(attribute, None)
+            group = groups.setdefault(_key({**kernel, "types": types, "has": own is not None}), kernel)
+            if own is not None and group is not kernel:
+                group["types"][attribute] = sorted({*group["types"][attribute], *own})
+        found = {_key(kernel): kernel for kernel in groups.values()}
+    return [found[key] for key in sorted(found)]
+
+
+def text(head: dict[str, Any], kernels: dict[str, list[Kernel]]) -> str:
+    """The document, an operation a line: so that versions can be compared."""
+    lines = (f"{json.dumps(name)}: {json.dumps(entries, sort_keys=True)}" for name, entries in kernels.items())
+    begin = json.dumps(head, indent=1)[: -len("\n}")]
+    return begin + ',\n "kernels": {\n  ' + ",\n  ".join(lines) + "\n }\n}\n"
+
+
+def _key(kernel: Kernel) -> str:
+    return json.dumps(kernel, sort_keys=True)

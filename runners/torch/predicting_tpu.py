@@ -15,17 +15,15 @@ import torch
 from runners.core import environment, tree
 from runners.core.compiling import Compiler, Refused
 from runners.core.errors import DeviceUnavailable
-from runners.core.prediction import Estimate, Unknown
+from runners.core.prediction import Estimate, Unknown, together
 from runners.torch import lowering, xla
 
 _SHARE = 0.25
 """Of the host's free memory: what computes with a larger array is not computed here."""
 
-_REMEMBERED = 1000
-"""Programs."""
-
 _ARRAY = re.compile(r"\b(?:pred|bf16|c|[suf])(\d*)[a-z\d]*\[([\d,]*)\]")
 _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .* for Host")
+_OWN = re.compile("XLA|Error while lowering")
 
 _NOT_READ = "Unable to parse module assembly"
 """Said of HLO that a TPU takes: older forms, such as a slice whose start is one array, have no like in StableHLO."""
@@ -34,7 +32,6 @@ _NOT_READ = "Unable to parse module assembly"
 class _Device(NamedTuple):
     compiler: Compiler
     programs: lowering.Programs
-    accepted: dict[str, Estimate]
 
 
 class _Made(NamedTuple):
@@ -53,7 +50,7 @@ def open_device(device: str) -> _Device:
             f"PyTorch {torch.__version__} has no torch_xla here that lowers for '{device}' without one",
             "Use an environment or image made for it, such as torch-2.9.0-tpu-v3.",
         )
-    return _Device(Compiler(device), lowering.Programs(), {})
+    return _Device(Compiler(device), lowering.Programs())
 
 
 def stand_in(device: _Device) -> str:
@@ -61,16 +58,17 @@ def stand_in(device: _Device) -> str:
 
 
 def about(device: _Device) -> Mapping[str, str | None]:
-    return {"kind": "compiled", "compiler": device.compiler.name, "topology": device.compiler.model.topology}
+    return device.compiler.about
 
 
 def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
-    model = device.compiler.model
-    return {
-        "model": device.compiler.device_kind,
-        "peak_flops_per_s": model.flops_per_s,
-        "peak_bytes_per_s": model.bytes_per_s,
-    }
+    return device.compiler.facts
+
+
+def refuses(error: BaseException, device: _Device) -> bool:
+    """What torch_xla says of itself, such as that it has no sparse tensors, it would say on a TPU."""
+    said = str(error)
+    return not isinstance(error, AssertionError) and bool(_OWN.search(said)) and not _NOT_ON_HOST.search(said)
 
 
 def predict(call: partial[Any], device: _Device) -> Estimate:
@@ -78,7 +76,7 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
     device.programs.taken()
     with lowering.for_tpus():
         made = _make(call, device)
-    return Estimate(made=made.output, judge=partial(_judged, made, device))
+    return _judged(made, device.compiler)
 
 
 def _make(call: partial[Any], device: _Device) -> _Made:
@@ -121,37 +119,20 @@ def _size(array: re.Match[str]) -> int:
     return size
 
 
-def _judged(made: _Made, device: _Device) -> Estimate:
-    found = [_compiled(program, device) for program in made.programs]
+def _judged(made: _Made, compiler: Compiler) -> Estimate:
+    found = [_compiled(program, compiler) for program in made.programs]
     if made.error:
         # A TPU would have come upon what the compiler refuses before.
         raise made.error
-
-    def total(name: str) -> Any:
-        figures = [getattr(estimate, name) for estimate in found]
-        return None if None in figures else sum(figures)
-
-    return Estimate(
-        **{name: total(name) for name in ("compile_ns", "flops", "bytes", "roofline_ns")},
-        memory_bytes=max((estimate.memory_bytes or 0 for estimate in found), default=None),
-        device_work=made.device_work,
-        host_operations=made.host_operations,
+    return together(found)._replace(
+        device_work=made.device_work, host_operations=made.host_operations, made=made.output
     )
 
 
-def _compiled(program: str, device: _Device) -> Estimate:
-    """A program that comes again is not compiled again, as by torch_xla."""
-    known = device.accepted.get(program)
-    if known:
-        return known._replace(compile_ns=0)
-    if len(device.accepted) >= _REMEMBERED:
-        device.accepted.clear()
+def _compiled(program: str, compiler: Compiler) -> Estimate:
     try:
-        found = device.compiler.compile(program.encode(), "hlo")
+        return compiler.compile(program.encode(), "hlo")
     except Refused as error:
         if _NOT_READ not in str(error):
             raise
-        raise Unknown(
-            "a program of the call cannot be put into StableHLO, in which alone the compiler can be asked"
-        ) from error
-    return device.accepted.setdefault(program, found)
+        raise Unknown("a program of the call has no like in StableHLO, in which alone the compiler is asked") from error

@@ -14,9 +14,9 @@ from typing import Any, Mapping
 import tensorflow as tf
 from tensorflow.python.framework import kernels
 
-from runners.core.errors import DeviceUnavailable
+from runners.core import kernel_table
 from runners.core.prediction import Estimate, Unknown
-from runners.tensorflow import kernel_table, recording
+from runners.tensorflow import recording
 from runners.tensorflow.devices import said_by
 from runners.tensorflow.placing import STAND_IN
 from runners.tensorflow.watching import NO_OPERATIONS, PYTHON, short
@@ -30,15 +30,7 @@ class Refused(tf.errors.InvalidArgumentError):  # type: ignore[misc]
 
 
 def open_device(device: str) -> kernel_table.Table:
-    version = str(tf.__version__).split("+")[0]
-    try:
-        return kernel_table.of_version(version)
-    except KeyError:
-        known = ", ".join(kernel_table.versions())
-        raise DeviceUnavailable(
-            f"there is no list of the GPU kernels of TensorFlow {version}, only of {known}",
-            f"'portbench kernels tensorflow-{version}-gpu' makes it from the wheel for CUDA.",
-        ) from None
+    return kernel_table.of_version("tensorflow", str(tf.__version__).split("+")[0])
 
 
 def stand_in(table: kernel_table.Table) -> str:
@@ -52,6 +44,11 @@ def about(table: kernel_table.Table) -> Mapping[str, str | None]:
 def facts(table: kernel_table.Table) -> Mapping[str, str | int | float | bool | None]:
     wheel = table.wheel
     return {"kernels_of_sha256": wheel["sha256"], "cuda": wheel["cuda"], "cudnn": wheel["cudnn"]}
+
+
+def refuses(error: BaseException, table: kernel_table.Table) -> bool:
+    """What is computed between the timed calls is not looked up."""
+    return False
 
 
 def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
