@@ -13,9 +13,9 @@ from typing import Any, Mapping, NamedTuple, Sequence
 import torch
 
 from runners.core import environment, tree
-from runners.core.compiling import Compiler
+from runners.core.compiling import Compiler, Refused
 from runners.core.errors import DeviceUnavailable
-from runners.core.prediction import Estimate, together
+from runners.core.prediction import Estimate, Unknown, together
 from runners.torch import lowering, xla
 
 _SHARE = 0.25
@@ -23,6 +23,10 @@ _SHARE = 0.25
 
 _ARRAY = re.compile(r"\b(?:pred|bf16|c|[suf])(\d*)[a-z\d]*\[([\d,]*)\]")
 _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .* for Host")
+_OWN = re.compile("XLA|Error while lowering")
+
+_NOT_READ = "Unable to parse module assembly"
+"""Said of HLO that a TPU takes: older forms, such as a slice whose start is one array, have no like in StableHLO."""
 
 
 class _Device(NamedTuple):
@@ -62,7 +66,9 @@ def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
 
 
 def refuses(error: BaseException, device: _Device) -> bool:
-    return False
+    """What torch_xla says of itself, such as that it has no sparse tensors, it would say on a TPU."""
+    said = str(error)
+    return not isinstance(error, AssertionError) and bool(_OWN.search(said)) and not _NOT_ON_HOST.search(said)
 
 
 def predict(call: partial[Any], device: _Device) -> Estimate:
@@ -114,10 +120,19 @@ def _size(array: re.Match[str]) -> int:
 
 
 def _judged(made: _Made, compiler: Compiler) -> Estimate:
-    found = [compiler.compile(program.encode(), "hlo") for program in made.programs]
+    found = [_compiled(program, compiler) for program in made.programs]
     if made.error:
         # A TPU would have come upon what the compiler refuses before.
         raise made.error
     return together(found)._replace(
         device_work=made.device_work, host_operations=made.host_operations, made=made.output
     )
+
+
+def _compiled(program: str, compiler: Compiler) -> Estimate:
+    try:
+        return compiler.compile(program.encode(), "hlo")
+    except Refused as error:
+        if _NOT_READ not in str(error):
+            raise
+        raise Unknown("a program of the call has no like in StableHLO, in which alone the compiler is asked") from error
