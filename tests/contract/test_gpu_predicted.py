@@ -71,7 +71,7 @@ def test_jax_refuses_what_it_cannot_lower(foretold: Callable[..., Results], vers
         version,
         device,
         entry("jax.scipy.linalg.sqrtm", FLOAT32, expect={"shape": [4, 4], "value": 0.0}),
-        entry("jax.numpy.linalg.eigvals", FLOAT32, expect={"shape": [4], "value": 0.0}),
+        entry("jax.numpy.linalg.eigvals", FLOAT32, expect={"numpy": "linalg.eigvals"}),
         entry("jax.numpy.linalg.inv", FLOAT32, expect={"numpy": "linalg.inv"}),
         # Its shape depends on values: it cannot be traced whole.
         entry("jax.numpy.unique", FLOAT32, expect={"numpy": "unique"}),
