@@ -121,9 +121,9 @@ def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout,
 
 
 def _unpack(wheels: list[Path], folder: Path) -> None:
-    install = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-index", "--target", folder]
+    install = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-index"]
     for wheel in wheels:
-        done = processes.run_to_end([*install, wheel])
+        done = processes.run_to_end([*install, "--target", str(folder), str(wheel)])
         if done.returncode:
             raise EnvironmentFailed(f"{wheel.name} could not be unpacked\n{processes.tail(done.stderr)}")
         # It is as large again as what is in it.
