@@ -105,10 +105,30 @@ def _parsed(module: bytes, form: str, context: Any) -> Any:
         if module.startswith(b"HloModule"):
             module = _hlo.hlo_module_from_text(module.decode()).as_serialized_hlo_module_proto()
         computation = xla_client.XlaComputation(module)
-        return ir.Module.parse(xla_client._xla.mlir.xla_computation_to_mlir_module(computation))
+        parsed = ir.Module.parse(xla_client._xla.mlir.xla_computation_to_mlir_module(computation))
+        _without_copies(parsed)
+        return parsed
     if module.startswith(_PORTABLE_ARTIFACT) and b"StableHLO_v" in module[:64]:
         return stablehlo.deserialize_portable_artifact(context, module)
     return ir.Module.parse(module)
+
+
+def _without_copies(module: Any) -> None:
+    """HLO's copy, which gives a variable of TensorFlow its own buffer, has no counterpart in StableHLO, and changes no
+    value."""
+    from jaxlib.mlir import ir
+
+    copies: list[Any] = []
+
+    def note(operation: Any) -> Any:
+        if operation.name == "mhlo.copy":
+            copies.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(note)
+    for copy in copies:
+        copy.results[0].replace_all_uses_with(copy.operands[0])
+        copy.erase()
 
 
 if __name__ == "__main__":
