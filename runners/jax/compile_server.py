@@ -114,9 +114,29 @@ def _parsed(module: bytes, form: str, context: Any) -> Any:
             module = _hlo.hlo_module_from_text(module.decode()).as_serialized_hlo_module_proto()
         module = xla_client._xla.mlir.xla_computation_to_mlir_module(xla_client.XlaComputation(module))
     try:
-        return ir.Module.parse(module)
+        parsed = ir.Module.parse(module)
     except ir.MLIRError as error:
         raise _Unreadable(str(error)) from error
+    _without_copies(parsed)
+    return parsed
+
+
+def _without_copies(module: Any) -> None:
+    """HLO's copy, which gives a variable of TensorFlow its own buffer, has no counterpart in StableHLO, and changes no
+    value."""
+    from jaxlib.mlir import ir
+
+    copies: list[Any] = []
+
+    def note(operation: Any) -> Any:
+        if operation.name == "mhlo.copy":
+            copies.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(note)
+    for copy in copies:
+        copy.results[0].replace_all_uses_with(copy.operands[0])
+        copy.erase()
 
 
 if __name__ == "__main__":

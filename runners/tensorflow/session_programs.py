@@ -82,9 +82,9 @@ def _is_computed(op: Any) -> bool:
 def _value(tensor: Any, feeds: Mapping[Any, Any]) -> Any:
     if tensor.ref() in feeds:
         return feeds[tensor.ref()]
-    constant = tf.get_static_value(tensor)
-    if constant is not None:
-        return constant
+    if tensor.op.type == "Const":
+        # What asks TensorFlow itself for a constant's value may not feed it any more.
+        return tf.make_ndarray(tensor.op.get_attr("value"))
     if not tensor.shape.is_fully_defined():
         raise UnknownShape(f"the shape of {tensor.name} is not known before the session runs")
     return np.zeros(tensor.shape.as_list(), tensor.dtype.as_numpy_dtype)

@@ -88,8 +88,9 @@ def test_what_needs_more_memory_than_one_tpu_has_fits_on_another(
         ),
         ("tf.lookup.KeyValueTensorInitializer", "vocabulary", "not_implemented", "[Op:HashTableV2]"),
         ("tf.compat.v1.Session.run", "while-loop", None, None),
+        ("tf.train.ExponentialMovingAverage", "by-count", None, None),
     ],
-    ids=["compiler", "between-calls", "session"],
+    ids=["compiler", "between-calls", "session", "variables"],
 )
 def test_the_study_in_its_version(
     run_manifest: Run, function: str, test: str, category: str | None, message: str | None
@@ -102,3 +103,4 @@ def test_the_study_in_its_version(
         assert result["control"]["outcome"] == "passed"
     else:
         assert result["prediction"]["compile_ns"] > 0
+        assert result["placement"]["verdict"] == "device"
