@@ -121,7 +121,17 @@ def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout,
 
 
 def _unpack(wheels: list[Path], folder: Path) -> None:
-    install = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-index", "--target", folder]
+    install: list[str | Path] = [
+        find_uv_bin(),
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-cache",
+        "--no-index",
+        "--target",
+        folder,
+    ]
     for wheel in wheels:
         done = processes.run_to_end([*install, wheel])
         if done.returncode:
