@@ -23,7 +23,7 @@ _SHARE = 0.25
 
 _ARRAY = re.compile(r"\b(?:pred|bf16|c|[suf])(\d*)[a-z\d]*\[([\d,]*)\]")
 _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .* for Host")
-_OWN = re.compile("XLA|Error while lowering")
+_OWN = re.compile("XLA|Error while lowering|invalid python storage")
 
 _NOT_READ = "Unable to parse module assembly"
 """Said of HLO that a TPU takes: older forms, such as a slice whose start is one array, have no like in StableHLO."""

@@ -130,3 +130,10 @@ def test_programs_that_a_value_that_is_read_cuts_off_are_compiled_too(foretold: 
     assert found["outcome"] == "passed"
     # The loss and its gradient, a product of 8 by 8 in each, are all computed before the step's last value is read.
     assert found["prediction"]["flops"] > 2 * 2 * 8 * 8
+
+
+def test_what_torch_xla_cannot_even_make_the_inputs_of_is_refused(foretold: Callable[..., Results]) -> None:
+    test = {"id": "t", "case": "torch.solve:saddmm", "params": {"sizes": [5, 4, 6], "dtype": "float32"}}
+    found = foretold("tpu-v5e", {"function": "torch.saddmm", "tests": [test]})["torch.saddmm"]
+    assert (found["outcome"], found["category"]) == ("failed", "not_implemented")
+    assert "'SparseXLA' backend" in found["error"]["message"]
