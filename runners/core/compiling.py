@@ -7,7 +7,6 @@ tried. The process ends with its client, however that ends.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -25,7 +24,6 @@ from runners.core.prediction import Estimate, Unknown
 PYTHON = "PORTBENCH_TPU_COMPILER"
 _ROOT = Path(__file__).resolve().parents[2]
 _LAST_WORDS = 2_000
-_REMEMBERED = 10_000
 
 
 class Refused(RuntimeError):
@@ -50,7 +48,6 @@ class Compiler:
         self.device = device
         self.model = tpus.MODELS[device]
         self._said: dict[str, str] | None = None
-        self._answers: dict[bytes, dict[str, Any]] = {}
         self._start()
 
     @property
@@ -84,26 +81,17 @@ class Compiler:
         or portable artifact. One that comes again is not compiled again. Raises Refused, Unreadable, Died,
         DeviceUnavailable.
         """
-        digest = hashlib.sha256(module).digest()
-        if digest not in self._answers:
-            answer = self._answer_to(module, form)
-            if len(self._answers) >= _REMEMBERED:
-                self._answers.clear()
-            self._answers[digest] = answer
-        answer = self._answers[digest]
-        if "unreadable" in answer:
-            raise Unreadable(f"a program cannot be put into StableHLO for the compiler: {answer['unreadable']}")
-        if "refused" in answer:
-            raise Refused(answer["refused"])
-        return self._estimate(answer["compiled"])
-
-    def _answer_to(self, module: bytes, form: str) -> dict[str, Any]:
         if self._process.poll() is not None:
             self.close()
             self._start()
         self._hello()
         with prediction.compiling():
-            return self._ask(module, form)
+            answer = self._ask(module, form)
+        if "unreadable" in answer:
+            raise Unreadable(f"a program cannot be put into StableHLO for the compiler: {answer['unreadable']}")
+        if "refused" in answer:
+            raise Refused(answer["refused"])
+        return self._estimate(answer["compiled"])
 
     def close(self) -> None:
         """Ends the process."""

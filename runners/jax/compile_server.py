@@ -7,6 +7,7 @@ Needs the packages of images/jax/0.10.2/tpu.lock: the way from a module to the c
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -18,6 +19,10 @@ from typing import Any
 from runners.core import processes
 
 _PORTABLE_ARTIFACT = b"ML\xefR"
+_REMEMBERED = 10_000
+
+_NAMES = re.compile(r"(?<=^HloModule )[^,\s]+|(?<=^ENTRY )\S+", re.MULTILINE)
+"""Of a program and its main function, in the text of HLO."""
 
 _OWN_PLACES = re.compile(r":?\s+@\s+0x[0-9a-f]+|Suspected Python Code Location")
 """From there on the compiler speaks of where it was, and of lines of Python that are not its client's."""
@@ -44,12 +49,7 @@ def main(topology: str) -> None:
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         module = sys.stdin.buffer.read(asked["bytes"])
-        try:
-            say({"compiled": compiler.compiled(module, asked["form"])})
-        except _Unreadable as error:
-            say({"unreadable": str(error)})
-        except Exception as error:
-            say({"refused": _OWN_PLACES.split(str(error))[0].strip()})
+        say(compiler.answer(module, asked["form"]))
 
 
 class _Unreadable(Exception):
@@ -67,8 +67,30 @@ class _Compiler:
         self._device = topologies.get_topology_desc(platform="tpu", topology_name=topology).devices[0]
         self.name = f"libtpu {importlib.metadata.version('libtpu')}"
         self.device_kind = self._device.device_kind
+        self._answers: dict[bytes, dict[str, Any]] = {}
 
-    def compiled(self, module: bytes, form: str) -> dict[str, Any]:
+    def answer(self, module: bytes, form: str) -> dict[str, Any]:
+        """What is said of a module. One that comes again, be it under another name, is not compiled again."""
+        try:
+            program = _hlo(module) if form == "hlo" else module
+            digest = _digest(program)
+            if digest not in self._answers:
+                if len(self._answers) == _REMEMBERED:
+                    self._answers.clear()
+                self._answers[digest] = self._answer(program)
+            return self._answers[digest]
+        except Exception as error:
+            return _refusal(error)
+
+    def _answer(self, program: Any) -> dict[str, Any]:
+        try:
+            return {"compiled": self._compiled(program)}
+        except _Unreadable as error:
+            return {"unreadable": str(error)}
+        except Exception as error:
+            return _refusal(error)
+
+    def _compiled(self, program: Any) -> dict[str, Any]:
         """Figures of a compiled module, flops and bytes None where the compiler does not tell them. Raises what the
         compiler raises, and _Unreadable."""
         import numpy
@@ -82,7 +104,7 @@ class _Compiler:
                 num_replicas=1, num_partitions=1, device_assignment=numpy.array([[self._device.id]])
             )
             devices = _jax.DeviceList((self._device,))
-            program = self._device.client.compile(_parsed(module, form, context), devices, options)
+            program = self._device.client.compile(_parsed(program, context), devices, options)
         taken = time.perf_counter_ns() - begin
         costs, memory = program.cost_analysis() or {}, program.get_compiled_memory_stats()
         # A program with nothing but moves has no operations; one of a custom call that tells none counts -1.
@@ -101,20 +123,36 @@ class _Compiler:
         }
 
 
-def _parsed(module: bytes, form: str, context: Any) -> Any:
+def _refusal(error: Exception) -> dict[str, Any]:
+    return {"refused": _OWN_PLACES.split(str(error))[0].strip()}
+
+
+def _hlo(module: bytes) -> Any:
     from jax._src.lib import xla_client
-    from jaxlib import _hlo
+    from jaxlib import _hlo as hlo
+
+    if module.startswith(b"HloModule"):
+        module = hlo.hlo_module_from_text(module.decode()).as_serialized_hlo_module_proto()
+    return xla_client.XlaComputation(module)
+
+
+def _digest(program: Any) -> bytes:
+    """The same for programs that differ in their names, or in the values of a large constant, alone."""
+    content = program if isinstance(program, bytes) else _NAMES.sub("", program.as_hlo_text()).encode()
+    return hashlib.sha256(content).digest()
+
+
+def _parsed(program: Any, context: Any) -> Any:
+    from jax._src.lib import xla_client
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
-    if form == "stablehlo" and module.startswith(_PORTABLE_ARTIFACT) and b"StableHLO_v" in module[:64]:
-        return stablehlo.deserialize_portable_artifact(context, module)
-    if form == "hlo":
-        if module.startswith(b"HloModule"):
-            module = _hlo.hlo_module_from_text(module.decode()).as_serialized_hlo_module_proto()
-        module = xla_client._xla.mlir.xla_computation_to_mlir_module(xla_client.XlaComputation(module))
+    if not isinstance(program, bytes):
+        program = xla_client._xla.mlir.xla_computation_to_mlir_module(program)
+    elif program.startswith(_PORTABLE_ARTIFACT) and b"StableHLO_v" in program[:64]:
+        return stablehlo.deserialize_portable_artifact(context, program)
     try:
-        parsed = ir.Module.parse(module)
+        parsed = ir.Module.parse(program)
     except ir.MLIRError as error:
         raise _Unreadable(str(error)) from error
     _without_copies(parsed)
