@@ -166,7 +166,8 @@ class Compiler:
 
     def _estimate(self, figures: dict[str, Any]) -> Estimate:
         flops, moved = figures["flops"], figures["bytes"]
-        told = {name: figures[name] for name in ("compile_ns", "flops", "bytes", "memory_bytes")}
+        told = {name: figures[name] for name in ("flops", "bytes", "memory_bytes")}
+        told["compile_ns"] = {figures["program"]: figures["compile_ns"]}
         if flops is None or moved is None:
             return Estimate(**told)
         # The compiler counts an array anew for each operation that reads it; what comes in and goes out is moved once

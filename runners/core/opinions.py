@@ -14,7 +14,6 @@ from typing import Any, Iterable, Mapping, Tuple
 from runners.core import failure
 from runners.core.attempt import Facts, not_passed, was_oom_killed
 from runners.core.contamination import Contamination
-from runners.core.prediction import left_as_it_was
 from runners.core.workers import Workers
 
 Key = Tuple[str, str]
@@ -55,9 +54,11 @@ class Opinions:
         Only a worker whose test passed is left there."""
         facts.update(numbers=None, deviation=None, control=None, strict=None)
         if "prediction" in facts:
-            # No value came from the device; whether the test passes on the host is all that can be asked.
-            if facts["outcome"] != "passed" and not left_as_it_was(facts):
+            # What refuses a call only looks at it, and a compiler is a process of its own: the worker serves others,
+            # if it lives.
+            if facts["exit"] is not None:
                 self._device.retire()
+            # No value came from the device; whether the test passes on the host is all that can be asked.
             # What the device cannot hold the host shall not try.
             if facts["outcome"] not in ("passed", "skipped") and facts["category"] != "memory":
                 facts["control"] = self._once("control", key, self._host, request)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import traceback
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 from runners.core import environment, failure, placement
@@ -61,13 +63,14 @@ class Enough(BaseException):
 class Estimate(NamedTuple):
     """What is foretold of an accepted call. Figures are None where the compiler does not tell.
 
+    ``compile_ns`` is of each program by what identifies it: as on the device, one that comes again is compiled once.
     ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call
     needs), ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device,
     and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it
     (empty: it could not be made), and ``raised`` what it raised there by itself.
     """
 
-    compile_ns: int | None = None
+    compile_ns: Mapping[str, int] = MappingProxyType({})
     flops: float | None = None
     bytes: float | None = None
     memory_bytes: int | None = None
@@ -80,7 +83,7 @@ class Estimate(NamedTuple):
 
 def together(estimates: Sequence[Estimate]) -> Estimate:
     """The figures of what runs one after the other: sums, and of the memory the largest. One that comes twice counts
-    twice. Where one tells nothing the sum is None, since it would be too small."""
+    twice, but for its compilation. Where one tells nothing the sum is None, since it would be too small."""
 
     def known(name: str) -> list[Any]:
         figures = [getattr(estimate, name) for estimate in estimates]
@@ -90,7 +93,7 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
         return sum(known(name)) if len(known(name)) == len(estimates) > 0 else None
 
     return Estimate(
-        compile_ns=total("compile_ns"),
+        compile_ns={program: ns for estimate in estimates for program, ns in estimate.compile_ns.items()},
         flops=total("flops"),
         bytes=total("bytes"),
         memory_bytes=max(known("memory_bytes"), default=None),
@@ -167,6 +170,9 @@ class Forecast:
             if self._between_calls(error):
                 self._refusal = self._refusal or error
             why = "the test does not pass on the CPU: {type}: {message}".format(**failure.facts_of(error))[:500]
+            # Arrays that live on in its frames would be part of what torch_xla lowers for the next test.
+            for raised in filter(None, (error, self._refusal)):
+                traceback.clear_frames(raised.__traceback__)
         if self._refusal is not None:
             found = self._prediction("refused", str(self._refusal).split("\n")[0][:500] or None)
             facts = failure.facts_of(self._refusal)
@@ -187,21 +193,13 @@ class Forecast:
     def _prediction(self, verdict: str, reason: str | None) -> Prediction:
         figures = together(self._accepted)
         told = {name: getattr(figures, name) for name in FIGURES}
-        return {"verdict": verdict, "reason": reason, **told}
+        return {"verdict": verdict, "reason": reason, **told, "compile_ns": sum(figures.compile_ns.values()) or None}
 
     def _placement(self) -> dict[str, Any]:
         on_host = [Operation(name, HOST) for estimate in self._accepted for name in estimate.host_operations]
         there = [Operation("program", "device") for estimate in self._accepted if estimate.device_work]
         found = placement.judged([], [*on_host, *there], lambda location: location != HOST)
         return dict(found, evidence=[f"foretold: {seen}" for seen in found["evidence"]])
-
-
-def left_as_it_was(facts: Mapping[str, Any]) -> bool:
-    """Whether a test that is told by ``facts`` was refused, and left its worker fit for others: what refuses a call
-    only looks at it, and a compiler is a process of its own. Not after a plain RuntimeError: so torch_xla tells of a
-    failed lowering, which makes what follows fail, too."""
-    refused = facts.get("prediction") and facts["prediction"]["verdict"] == "refused" and facts["exit"] is None
-    return bool(refused) and facts["error"]["type"] != "RuntimeError"
 
 
 def of_ended(facts: Mapping[str, Any]) -> dict[str, Any]:

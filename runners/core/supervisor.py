@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Mapping, Sequence
 
-from runners.core import environment, journal, placement, prediction, processes, resolve, scratch
+from runners.core import environment, journal, placement, processes, resolve, scratch
 from runners.core.attempt import attempt
 from runners.core.contamination import Contamination
 from runners.core.errors import BadInput, FrameworkFailed, NothingRan
@@ -88,7 +88,8 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         progress.start(document, book.path, len(tests), settings.runs, len(book.done))
         progress.uncurated(manifest.uncurated)
         opinions = Opinions(settings.framework, workers, host, settings.timeout_s, folder.work, book.results)
-        contamination = Contamination(settings.framework, book.results)
+        predicted = settings.device in resolve.framework(settings.framework).PREDICTED
+        contamination = Contamination(settings.framework, book.results, predicted)
         _run_all(settings, tests, missing, workers, contamination, opinions, book, progress)
         path = book.finish(_now(), _device_state(workers.idle))
         progress.end(path, Counter(result["outcome"] for result in book.results))
@@ -179,8 +180,6 @@ def _run_one(
     key = (test.function, test.id)
     if settings.mutant is None:
         facts = contamination.attempt(key, workers, request, settings.timeout_s)
-        if settings.device in resolve.framework(settings.framework).PREDICTED and "prediction" not in facts:
-            facts = prediction.of_ended(facts)
         opinions.add_to(facts, key, request, facts.pop("share"))
     else:
         facts = attempt(workers.current(), settings.framework, request, settings.timeout_s)

@@ -59,4 +59,4 @@ def _judged(call: partial[Any]) -> Estimate:
     if asked == "refuses":
         raise NotImplementedError("scale_as_compiled is not implemented for tpu-v5e")
     memory = _ENDLESS if asked == "needs all memory" else 24
-    return Estimate(compile_ns=1000, flops=3.0, bytes=48.0, memory_bytes=memory, roofline_ns=2.0)
+    return Estimate(compile_ns={"program": 1000}, flops=3.0, bytes=48.0, memory_bytes=memory, roofline_ns=2.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Mapping
 
-from runners.core.devices import nvidia_variables
+from runners.core.devices import hasty_xla, nvidia_variables
 from runners.core.tpus import MODELS
 
 MODULE = "jax"
@@ -31,6 +31,8 @@ def variables(device: str) -> Mapping[str, str]:
     chosen = {"JAX_PLATFORMS": _PLATFORMS.get(device, "cpu"), "JAX_ENABLE_COMPILATION_CACHE": "false"}
     if device == "gpu":
         chosen.update(nvidia_variables())
+    if device in PREDICTED:
+        chosen.update(hasty_xla())
     flags = os.environ.get("XLA_FLAGS", "")
     if device == "xla" and _HOST_DEVICES not in flags:
         chosen["XLA_FLAGS"] = f"{flags} {_HOST_DEVICES}=2".strip()

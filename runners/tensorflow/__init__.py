@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Mapping
 
-from runners.core.devices import nvidia_variables, tpu_facts
+from runners.core.devices import hasty_xla, nvidia_variables, tpu_facts
 from runners.core.tpus import MODELS
 
 MODULE = "tensorflow"
@@ -47,7 +47,9 @@ def variables(device: str) -> Mapping[str, str]:
         return {**nvidia_variables(), **flags}
     if device == "tpu":
         return {**NO_GPU, **_tpu_metadata()}
-    if device == "xla" or device in MODELS:
+    if device in MODELS:
+        return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES), **hasty_xla()}
+    if device == "xla":
         return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES)}
     return NO_GPU
 

@@ -9,7 +9,6 @@ runners.core.prediction.Predictor.
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import Any, Mapping, NoReturn, Sequence
 
@@ -117,20 +116,18 @@ class _Steps:
             self._compile(recording.Step(program.function, inputs, {}, _HERE))
 
     def _compile(self, step: recording.Step) -> None:
-        begin = time.perf_counter_ns()
         try:
             module = lowering.hlo(step, NAMES[STAND_IN])
         except lowering.NotLowered as error:
             # Whether that is because the device does not take it is seen when it is computed.
             self.unlowered.append(f"{step.name}: {said_by(error)}")
             return
-        lowered_ns = time.perf_counter_ns() - begin
         try:
             estimate = self._compiler.compile(module, "hlo")
         except compiling.Unreadable as error:
             self.unlowered.append(f"{step.name}: {said_by(error)}")
             return
-        self._accepted.append(estimate._replace(compile_ns=lowered_ns + (estimate.compile_ns or 0)))
+        self._accepted.append(estimate)
         if exceeds_host(estimate):
             raise _TooLarge
 

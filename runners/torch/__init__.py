@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Mapping
 
-from runners.core.devices import nvidia_variables
+from runners.core.devices import hasty_xla, nvidia_variables
 from runners.core.tpus import MODELS
 
 MODULE = "torch"
@@ -31,8 +31,6 @@ PREDICTED = {**dict.fromkeys(MODELS, "predicting_tpu"), "gpu-predicted": "predic
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 """CUDA refuses to work in a fork of a process that has imported PyTorch 1.12."""
 
-_HASTY = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-
 
 def variables(device: str) -> Mapping[str, str]:
     """What chooses the device of torch_xla: PJRT_DEVICE from 2.0 on, XRT_TPU_CONFIG before. What names another TPU
@@ -40,9 +38,7 @@ def variables(device: str) -> Mapping[str, str]:
     if device == "xla":
         return {"PJRT_DEVICE": "CPU"}
     if device in PREDICTED:
-        # What XLA's CPU computes there is wanted soon, not fast.
-        flags = f"{os.environ.get('XLA_FLAGS', '')} {_HASTY}".strip()
-        return {"PJRT_DEVICE": "CPU", "XLA_FLAGS": flags}
+        return {"PJRT_DEVICE": "CPU", **hasty_xla()}
     if device == "tpu":
         xrt = os.environ.get("XRT_TPU_CONFIG", "localservice;0;localhost:51011")
         return {"PJRT_DEVICE": "TPU", "XRT_TPU_CONFIG": xrt}

@@ -25,8 +25,12 @@ _ARRAY = re.compile(r"\b(?:pred|bf16|c|[suf])(\d*)[a-z\d]*\[([\d,]*)\]")
 _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .* for Host")
 _OWN = re.compile("XLA|Error while lowering|invalid python storage")
 
+_SHUFFLE = re.compile(r"^%Fischer-Yates-Shuffle_body\S* \(\S+ \(s64\[\], s64\[(\d+)\]", re.MULTILINE)
+_LONGEST_SHUFFLE = 20_000
+"""Of ``randperm``: XLA's CPU copies the whole array for each of its elements, minutes for a few hundred thousand."""
+
 _NOT_READ = "Unable to parse module assembly"
-"""Said of HLO that a TPU takes: older forms, such as a slice whose start is one array, have no like in StableHLO."""
+"""Said of HLO that a TPU takes and that has no like in StableHLO."""
 
 
 class _Device(NamedTuple):
@@ -84,7 +88,7 @@ def _make(call: partial[Any], device: _Device) -> _Made:
     try:
         with xla.watch(here) as watched:
             output = call()
-            last = _too_large(_tensors((output, call.args, call.keywords)))
+            last = _too_much(_tensors((output, call.args, call.keywords)))
             if not last:
                 xla.wait()
     except Exception as error:
@@ -101,13 +105,15 @@ def _tensors(nested: Any) -> list[torch.Tensor]:
     return [leaf for leaf in tree.leaves(nested) if isinstance(leaf, torch.Tensor) and leaf.device.type == "xla"]
 
 
-def _too_large(tensors: Sequence[torch.Tensor]) -> Sequence[str]:
-    """The program that is left to compute these tensors, if the host had better not."""
+def _too_much(tensors: Sequence[torch.Tensor]) -> Sequence[str]:
+    """The program that is left to compute these tensors, if the host had better not: for want of room or of time."""
     if not tensors:
         return ()
     program = xla.hlo_of(tensors)
     largest = max((_size(array) for array in _ARRAY.finditer(program)), default=0)
-    return (program,) if largest > _SHARE * environment.free_memory_bytes() else ()
+    shuffled = max(map(int, _SHUFFLE.findall(program)), default=0)
+    too_large = largest > _SHARE * environment.free_memory_bytes() or shuffled > _LONGEST_SHUFFLE
+    return (program,) if too_large else ()
 
 
 def _size(array: re.Match[str]) -> int:
@@ -131,7 +137,7 @@ def _judged(made: _Made, compiler: Compiler) -> Estimate:
 
 def _compiled(program: str, compiler: Compiler) -> Estimate:
     try:
-        return compiler.compile(program.encode(), "hlo")
+        return compiler.compile(lowering.with_scalar_starts(program).encode(), "hlo")
     except Refused as error:
         if _NOT_READ not in str(error):
             raise
