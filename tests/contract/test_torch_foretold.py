@@ -28,6 +28,11 @@ def entry(function: str, *args: Any, **test: Any) -> dict[str, Any]:
     return {"function": function, "tests": [{"id": function, "case": "call", "args": args, **test}]}
 
 
+def case_entry(function: str, case: str, **tests: dict[str, Any]) -> dict[str, Any]:
+    """Tests of one case by their ids, each with its parameters."""
+    return {"function": function, "tests": [{"id": test, "case": case, "params": tests[test]} for test in tests]}
+
+
 SEVENTEEN_GIB = entry("torch.zeros", 65536, 69632, kwargs={"device": {"device": "target"}}, expect={"numpy": "zeros"})
 
 DOUBLED = {"scale_factor": 2, "mode": "bilinear"}
@@ -38,7 +43,7 @@ ONES = {"numpy": "ones", "args": [[1, 1, 8, 8]]}
 def foretold(
     environment_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Results]:
-    """The results on a device of functions, by their names."""
+    """The results on a device of the tests of functions, by their ids."""
 
     def of(device: str, *functions: dict[str, Any]) -> Results:
         folder = tmp_path_factory.mktemp("foretold")
@@ -53,7 +58,7 @@ def foretold(
         document = json.loads(path.read_text("utf-8"))
         assert document["prediction"]["compiler"].startswith("libtpu ")
         assert not any(result["calls"] for result in document["results"])
-        return {result["function"]: result for result in document["results"]}
+        return {result["test"]: result for result in document["results"]}
 
     return of
 
@@ -67,6 +72,11 @@ def on_v3(foretold: Callable[..., Results]) -> Results:
         entry("torch.dot", tensor("int64", 8), tensor("int64", 8), expect={"numpy": "dot"}),
         entry("torch.fft.fft", tensor("complex128", 16), expect={"numpy": "fft.fft"}),
         entry("torch.linalg.eigvals", tensor("float32", 8, 8), expect={"numpy": "linalg.eigvals"}),
+        case_entry(
+            "torch.linalg.matrix_rank",
+            "torch.linalg:rank_of_product",
+            **{"torch.linalg.matrix_rank": {"shape": [12, 9], "ranks": [5], "dtype": "complex64"}},
+        ),
         entry("torch.argwhere", tensor("bool", 8, 8), expect={"numpy": "argwhere"}),
         entry("torch.cos", tensor("float32", 8, 8), expect={"numpy": "cos"}),
         entry("torch.nn.functional.interpolate", tensor("float32", 1, 1, 4, 4), kwargs=DOUBLED, expect=ONES),
@@ -106,6 +116,13 @@ def test_what_torch_xla_leaves_to_the_host_is_named(on_v3: Results, function: st
     assert on_v3[function]["placement"]["host_operations"] == [operation]
 
 
+def test_what_torch_xla_cannot_lower_is_refused_and_the_next_test_of_the_worker_is_not(on_v3: Results) -> None:
+    refused, following = on_v3["torch.linalg.matrix_rank"], on_v3["torch.argwhere"]
+    assert (refused["category"], refused["control"]["outcome"]) == ("type", "passed")
+    assert "Error while lowering: [] aten::svd" in refused["error"]["message"]
+    assert (following["worker"], following["outcome"]) == (refused["worker"], "passed")
+
+
 def test_what_torch_xla_has_for_tpus_alone_is_compiled_though_the_host_cannot_make_it(on_v3: Results) -> None:
     found = on_v3["torch.nn.functional.interpolate"]
     assert (found["outcome"], found["placement"]["verdict"]) == ("passed", "device")
@@ -123,17 +140,37 @@ def test_seventeen_gigabytes_are_refused_by_a_v3_and_fit_into_a_v5p(
     assert accepted["prediction"]["memory_bytes"] >= 17 << 30
 
 
-def test_programs_that_a_value_that_is_read_cuts_off_are_compiled_too(foretold: Callable[..., Results]) -> None:
-    params = {"iterations": 1, "dtype": "float32", "lr": 0.3}
-    test = {"id": "t", "case": "torch.lbfgs:lbfgs_iterations", "params": params}
-    found = foretold("tpu-v5e", {"function": "torch.optim.LBFGS", "tests": [test]})["torch.optim.LBFGS"]
-    assert found["outcome"] == "passed"
+@pytest.fixture(scope="module")
+def on_v5e(foretold: Callable[..., Results]) -> Results:
+    common = {"dtype": "float32", "lr": 0.3}
+    steps = {"steps-1": {"iterations": 1, **common}, "steps-4": {"iterations": 4, **common}}
+    return foretold(
+        "tpu-v5e",
+        case_entry("torch.optim.LBFGS", "torch.lbfgs:lbfgs_iterations", **steps),
+        case_entry("torch.saddmm", "torch.solve:saddmm", sparse={"sizes": [5, 4, 6], "dtype": "float32"}),
+        case_entry(
+            "torch.randperm", "torch.creation:randperm_uniform", shuffle={"length": 8}, long={"length": 200_000}
+        ),
+    )
+
+
+def test_a_value_that_is_read_ends_a_program_and_what_comes_after_does_not_hold_it_again(on_v5e: Results) -> None:
+    one, four = on_v5e["steps-1"], on_v5e["steps-4"]
+    assert one["outcome"] == four["outcome"] == "passed"
     # The loss and its gradient, a product of 8 by 8 in each, are all computed before the step's last value is read.
-    assert found["prediction"]["flops"] > 2 * 2 * 8 * 8
+    assert one["prediction"]["flops"] > 2 * 2 * 8 * 8
+    # Four times as much, and what the history of more steps takes: all anew at each value would be 19 times.
+    assert four["prediction"]["flops"] < 8 * one["prediction"]["flops"]
 
 
-def test_what_torch_xla_cannot_even_make_the_inputs_of_is_refused(foretold: Callable[..., Results]) -> None:
-    test = {"id": "t", "case": "torch.solve:saddmm", "params": {"sizes": [5, 4, 6], "dtype": "float32"}}
-    found = foretold("tpu-v5e", {"function": "torch.saddmm", "tests": [test]})["torch.saddmm"]
+def test_what_torch_xla_cannot_even_make_the_inputs_of_is_refused(on_v5e: Results) -> None:
+    found = on_v5e["sparse"]
     assert (found["outcome"], found["category"]) == ("failed", "not_implemented")
     assert "'SparseXLA' backend" in found["error"]["message"]
+
+
+@pytest.mark.parametrize("test", ["shuffle", "long"])
+def test_a_slice_whose_start_is_an_array_comes_to_the_compiler(on_v5e: Results, test: str) -> None:
+    message = on_v5e[test]["error"]["message"]
+    assert message.startswith("UNIMPLEMENTED: While rewriting computation to not contain X{64|128}")
+    assert "rng" in message
