@@ -62,6 +62,10 @@ class Framework(Protocol):
     DEVICES: Sequence[str]
     """Devices that the adapter can open, of cpu, gpu, tpu, xla."""
 
+    PREDICTED: Mapping[str, str]
+    """Devices that can be foretold on the host's CPU alone, each with the module of ``runners/<framework>/`` that does
+    (see runners.core.prediction.Predictor)."""
+
     FORKS_AFTER_IMPORT: Sequence[str]
     """Devices whose workers may be forked from a parent that has imported the framework and never computed."""
 

@@ -20,6 +20,8 @@ from runners.core.progress import Progress
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
 DEVICES = ("cpu", "gpu", "tpu", "xla")
+PREDICTED = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x", "gpu-predicted", "rocm-predicted")
+"""Devices that need not be there: how a test would end is foretold (see prediction)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -56,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--framework", choices=FRAMEWORKS, required=True)
-    add("--device", choices=DEVICES, required=True)
+    add("--device", choices=(*DEVICES, *PREDICTED), required=True)
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--manifest", type=Path, metavar="FILE", help="which functions, with which tests")
     task.add_argument("--enumerate", action="store_true", help="run nothing: list the framework's public functions")
@@ -101,6 +103,8 @@ def _settings(options: argparse.Namespace) -> supervisor.Settings:
         value = getattr(options, name)
         if not (math.isfinite(value) and value > 0):
             raise BadInput(f"--{name.replace('_', '-')} {value:g}: a positive number of seconds is needed")
+    if options.device in PREDICTED and options.mutant:
+        raise BadInput(f"--mutant {options.mutant}: on {options.device} no values are computed, so no test can notice")
     return supervisor.Settings(
         framework=options.framework,
         device=options.device,

@@ -112,6 +112,13 @@ def nvidia_variables() -> dict[str, str]:
     return {"CUDA_DEVICE_ORDER": os.environ.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID")}
 
 
+def hasty_xla() -> dict[str, str]:
+    """With these XLA's CPU compiles soon what need not run fast, as where it stands in for a device. Flags that are set
+    stay."""
+    flags = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    return {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()}
+
+
 def nvidia_facts(index: int) -> dict[str, Scalar]:
     """What stays the same of CUDA's device ``index``: ``model``, ``driver``, ``driver_cuda`` (the newest CUDA that the
     driver takes), ``memory_bytes``, ``max_sm_clock_mhz`` and more. Empty where nvidia-smi is not there or fails."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import subprocess
 from importlib import metadata
 from pathlib import Path
@@ -69,6 +70,15 @@ def packages() -> dict[str, str]:
         if name:
             found[name.lower().replace("_", "-")] = distribution.version
     return dict(sorted(found.items()))
+
+
+def free_memory_bytes() -> int:
+    """What the kernel thinks can be taken without swapping; what nobody uses where it does not say."""
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.MULTILINE)
+    except OSError:
+        found = None
+    return 1024 * int(found[1]) if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
 
 
 def oom_kills() -> int:

@@ -88,7 +88,8 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         progress.start(document, book.path, len(tests), settings.runs, len(book.done))
         progress.uncurated(manifest.uncurated)
         opinions = Opinions(settings.framework, workers, host, settings.timeout_s, folder.work, book.results)
-        contamination = Contamination(settings.framework, book.results)
+        predicted = settings.device in resolve.framework(settings.framework).PREDICTED
+        contamination = Contamination(settings.framework, book.results, predicted)
         _run_all(settings, tests, missing, workers, contamination, opinions, book, progress)
         path = book.finish(_now(), _device_state(workers.idle))
         progress.end(path, Counter(result["outcome"] for result in book.results))
@@ -269,6 +270,7 @@ def _check_version(settings: Settings, found: str) -> None:
 def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> dict[str, Any]:
     """The run file's top level, but for its end and its results."""
     variables = resolve.framework(settings.framework).variables(settings.device)
+    predicted = {"prediction": ready["prediction"]} if "prediction" in ready else {}
     return {
         "schema": "portbench/run",
         "schema_version": 3,
@@ -290,6 +292,7 @@ def _document(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) 
             "sync": settings.sync,
             "memory_bytes": settings.memory_bytes,
         },
+        **predicted,
         "environment": dict(
             environment.collect(settings.machine, ready["device"], variables),
             device_state={"start": ready["state"], "end": None},

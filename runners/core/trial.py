@@ -8,6 +8,7 @@ names a device, and a case that checks nothing fails.
 
 from __future__ import annotations
 
+import functools
 import mmap
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Sequence
@@ -39,7 +40,7 @@ class _Timed(NamedTuple):
 
 
 Observer = Callable[[Callable[[], Any]], Any]
-"""Makes a call that it is given, in its own way, and returns the output."""
+"""Makes a call that it is given, a functools.partial, in its own way, and returns the output."""
 
 _WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 
@@ -167,7 +168,7 @@ class Trial:
         adapter.wait((args, kwargs))
         self._enter("call")
         if self._observer is not None:
-            output = self._observer(lambda: call(*args, **kwargs))
+            output = self._observer(functools.partial(call, *args, **kwargs))
         else:
             output = self._timed_call(call, args, kwargs)
         self._enter("compare")

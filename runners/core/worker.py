@@ -14,13 +14,14 @@ import mmap
 import os
 import sys
 import time
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
-from runners.core import failure, placement, proof, resolve
+from runners.core import failure, placement, prediction, proof, resolve
 from runners.core.adapter import Adapter
 from runners.core.channel import Channel, Message
 from runners.core.errors import DeviceUnavailable
 from runners.core.mutants import Mutant
+from runners.core.prediction import Predictor
 from runners.core.trial import PHASES, Observer, Skip, Trial
 
 SEED = 20230401
@@ -34,8 +35,12 @@ def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str) 
     try:
         adapter: Adapter = importlib.import_module(f"runners.{framework}.adapter")
         adapter.prepare(device_name)
-        device = adapter.open_device(device_name)
+        oracle = _oracle(framework, device_name)
+        device = adapter.open_device(oracle.stand_in if oracle else device_name)
         facts = {"device": dict(adapter.device_facts(device)), "state": dict(adapter.device_state(device))}
+        if oracle:
+            facts["device"] = {"kind": device_name, **oracle.predictor.facts(oracle.device)}
+            facts["prediction"] = dict(oracle.predictor.about(oracle.device))
         hello = {"ready": {"version": adapter.version(), **facts}}
     except DeviceUnavailable as error:
         channel.send({"unavailable": str(error), "remedy": error.remedy})
@@ -44,7 +49,7 @@ def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str) 
         channel.send({"broken": failure.facts_of(error)})
         return
     channel.send(hello)
-    worker = Worker(framework, adapter, device, device_name, phase)
+    worker = Worker(framework, adapter, device, device_name, phase, oracle)
     output = os.dup(1)
     while True:
         request = channel.receive()
@@ -56,15 +61,44 @@ def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str) 
         channel.send(dict(reply, id=request["id"]))
 
 
+class Oracle(NamedTuple):
+    """What foretells calls for a device that is not there."""
+
+    predictor: Predictor
+    device: Any
+
+    @property
+    def stand_in(self) -> str:
+        """The adapter's device that the calls are made on."""
+        return self.predictor.stand_in(self.device)
+
+
+def _oracle(framework: str, device_name: str) -> Oracle | None:
+    predictors = resolve.framework(framework).PREDICTED
+    if device_name not in predictors:
+        return None
+    predictor: Predictor = importlib.import_module(f"runners.{framework}.{predictors[device_name]}")
+    return Oracle(predictor, predictor.open_device(device_name))
+
+
 class Worker:
     """Has its device open and does what the supervisor asks for, one request at a time."""
 
-    def __init__(self, framework: str, adapter: Adapter, device: Any, device_name: str, phase: mmap.mmap) -> None:
+    def __init__(
+        self,
+        framework: str,
+        adapter: Adapter,
+        device: Any,
+        device_name: str,
+        phase: mmap.mmap,
+        oracle: Oracle | None = None,
+    ) -> None:
         self._framework = framework
         self._adapter = adapter
         self._device = device
         self._device_name = device_name
         self._phase = phase
+        self._oracle = oracle
         self._there = placement.on_target(adapter, device, device_name)
         self._proof: Message | None = None
 
@@ -72,7 +106,7 @@ class Worker:
         """The reply to a request; ``do`` says which."""
         answers: Mapping[str, Callable[[Message], Message]] = {
             "survey": self._survey,
-            "test": self._test,
+            "test": self._foretell if self._oracle else self._test,
             "watch": self._watch,
             "record": self._record,
             "judge": self._judge,
@@ -123,6 +157,20 @@ class Worker:
         result["proof"] = self._proof
         result["case_ns"] = time.perf_counter_ns() - begin
         return result
+
+    def _foretell(self, request: Message) -> Message:
+        """What would become of a test on a device that is not there: the same part of its result, without times."""
+        assert self._oracle
+        begin = time.perf_counter_ns()
+        self._phase[0] = 0
+        forecast = prediction.Forecast(*self._oracle, self._adapter, self._phase)
+
+        def case() -> None:
+            with self._surroundings(request, SEED):
+                self._case(request)(self._trial(request, observer=forecast), **request["parameters"])
+
+        result = forecast.result(case)
+        return {**result, "calls": [], "proof": None, "case_ns": time.perf_counter_ns() - begin}
 
     def _proven(self, wait: Callable[[Any], None]) -> Message:
         try:

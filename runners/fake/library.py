@@ -73,6 +73,12 @@ def scale_half_without_kernel(tensor: Tensor, factor: float) -> Tensor:
     return scale(scale_without_kernel(tensor, factor), 1.0)
 
 
+def scale_as_compiled(tensor: Tensor, factor: float, compiling: str) -> Tensor:
+    """The same; ``compiling`` is what becomes of the compiler of a device that is not there: "aborts", "hangs", "needs
+    all memory", "refuses"."""
+    return scale(tensor, factor)
+
+
 def scale_by_rounding(tensor: Tensor, factor: float, digits: int = 7) -> Tensor:
     """The same, with so many digits on a device that is not strict."""
     digits = 17 if strict or tensor.place == HOST else digits

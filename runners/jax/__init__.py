@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 from typing import Mapping
 
-from runners.core.devices import nvidia_variables
+from runners.core.devices import hasty_xla, nvidia_variables
+from runners.core.tpus import MODELS
 
 MODULE = "jax"
 NAMESPACE = "jax"
 PACKAGES = ("jax", "jaxlib")
 DOORS = ("jax.experimental.serialize_executable",)
 DEVICES = ("cpu", "gpu", "tpu", "xla")
-FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla")
+PREDICTED = {
+    **dict.fromkeys(MODELS, "predicting_tpu"),
+    **dict.fromkeys(("gpu-predicted", "rocm-predicted"), "predicting_gpu"),
+}
+FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 
 # The first is the default. The host's own must be there too: pure_callback hands its arrays to it.
 _PLATFORMS = {"cpu": "cpu", "gpu": "cuda,cpu", "tpu": "tpu,cpu", "xla": "cpu"}
@@ -23,9 +28,11 @@ _HOST_DEVICES = "--xla_force_host_platform_device_count"
 def variables(device: str) -> Mapping[str, str]:
     """The platforms are pinned, and compiled programs are kept in no file: one from an earlier process would make a
     cold call look warm. For xla the host gets a second device, unless the user has set how many there are."""
-    chosen = {"JAX_PLATFORMS": _PLATFORMS[device], "JAX_ENABLE_COMPILATION_CACHE": "false"}
+    chosen = {"JAX_PLATFORMS": _PLATFORMS.get(device, "cpu"), "JAX_ENABLE_COMPILATION_CACHE": "false"}
     if device == "gpu":
         chosen.update(nvidia_variables())
+    if device in PREDICTED:
+        chosen.update(hasty_xla())
     flags = os.environ.get("XLA_FLAGS", "")
     if device == "xla" and _HOST_DEVICES not in flags:
         chosen["XLA_FLAGS"] = f"{flags} {_HOST_DEVICES}=2".strip()

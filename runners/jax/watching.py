@@ -24,7 +24,7 @@ from jax._src.lib import xla_client
 from runners.core.adapter import HOST, Operation, Watched
 from runners.jax.platforms import names_of
 
-_ON_HOST = re.compile(
+ON_HOST = re.compile(
     r'custom_call_target="(\w*(?:callback|hybrid|HostExecute)\w*)"'  # Python, LAPACK for a GPU, compute_on(host)
     r"| (outfeed)\(| (send|recv)\((?=.*is_host_transfer=true)"  # Python, for a TPU
     r'| (call-start)\((?=.*async_execution_thread="host")'
@@ -37,6 +37,9 @@ _MOVES |= {"reshape", "transpose", "fusion", "call"}
 
 _LOWERING = "jax._src.interpreters.mlir"
 """The module that makes constants of a program out of arrays: that moves them."""
+
+
+READ = Operation("read to host", HOST)
 
 
 class _Program(NamedTuple):
@@ -71,7 +74,7 @@ def watching(on_device: Callable[[str], bool]) -> Iterator[Watched]:
                 count("from_device")
                 count("from_device_bytes", host.nbytes)
             if host.size > 1 and not _called_from(_LOWERING):
-                watched.operations.append(Operation("read to host", HOST))
+                watched.operations.append(READ)
         return host
 
     def put(aval: Any, sharding: Any, values: Any, *args: Any, **kwargs: Any) -> Any:
@@ -119,7 +122,7 @@ def _described(program: Any) -> _Program:
         text = "\n".join(module.to_string() for module in program.xla_executable.hlo_modules())
     except Exception:  # a plug-in need not be able to tell
         return _Program(["callback"] if program.has_host_callbacks else [], True)
-    host_work = [next(filter(None, match.groups())) for match in _ON_HOST.finditer(text)]
+    host_work = [next(filter(None, match.groups())) for match in ON_HOST.finditer(text)]
     return _Program(host_work, not set(_OPCODE.findall(text)) <= _MOVES)
 
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Mapping
 
-from runners.core.devices import nvidia_variables, tpu_facts
+from runners.core.devices import hasty_xla, nvidia_variables, tpu_facts
+from runners.core.tpus import MODELS
 
 MODULE = "tensorflow"
 NAMESPACE = "tf"
@@ -27,7 +28,8 @@ DOORS = (
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 
-FORKS_AFTER_IMPORT = ("cpu", "xla")
+PREDICTED = {**dict.fromkeys(MODELS, "predicting_tpu"), "gpu-predicted": "predicting_gpu"}
+FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 """TensorFlow for TPUs opens libtpu, with its lock and threads, at its import; CUDA does not survive a fork."""
 
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
@@ -45,6 +47,8 @@ def variables(device: str) -> Mapping[str, str]:
         return {**nvidia_variables(), **flags}
     if device == "tpu":
         return {**NO_GPU, **_tpu_metadata()}
+    if device in MODELS:
+        return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES), **hasty_xla()}
     if device == "xla":
         return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES)}
     return NO_GPU

@@ -9,9 +9,11 @@ import tensorflow as tf
 
 from runners.core import devices as system
 from runners.core.errors import DeviceUnavailable
-from runners.tensorflow import XLA_DEVICES, waiting
+from runners.tensorflow import XLA_DEVICES, placing, waiting
 
 NAMES = {"cpu": "/device:CPU:0", "gpu": "/device:GPU:0", "tpu": "/device:TPU:0", "xla": "/device:XLA_CPU:0"}
+NAMES["gpu-predicted"] = placing.STAND_IN
+
 KINDS = {name: kind for kind, name in NAMES.items()}
 
 
@@ -19,7 +21,7 @@ def open_device(kind: str) -> str:
     """The name that TensorFlow has for the device. Raises DeviceUnavailable."""
     if kind not in NAMES:
         raise DeviceUnavailable(f"the TensorFlow adapter knows no device {kind}", f"Use one of {', '.join(NAMES)}.")
-    {"cpu": _open_cpu, "gpu": _open_gpu, "tpu": _open_tpu, "xla": _open_xla}[kind]()
+    {"cpu": _open_cpu, "gpu": _open_gpu, "tpu": _open_tpu, "xla": _open_xla, "gpu-predicted": _open_stand_in}[kind]()
     # An operation without a kernel for the device must fail, not move elsewhere.
     tf.config.set_soft_device_placement(False)
     return NAMES[kind]
@@ -51,6 +53,11 @@ def state(device: str) -> Mapping[str, Any]:
 
 def _open_cpu() -> None:
     """It is always there."""
+
+
+def _open_stand_in() -> None:
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
 
 def _open_xla() -> None:
@@ -114,12 +121,12 @@ def _held(what: str, nodes: tuple[str, ...], error: Exception | None) -> DeviceU
     holders = system.holders(nodes)
     if holders:
         return DeviceUnavailable(f"{what} is held by {', '.join(holders)}", "End that process, then try again.")
-    said = _said(error) if error else "it finds none"
+    said = said_by(error) if error else "it finds none"
     remedy = "See that the device is there and nobody has it; 'portbench doctor' looks."
     return DeviceUnavailable(f"TensorFlow {tf.__version__} cannot open {what}: {said}", remedy)
 
 
-def _said(error: Exception) -> str:
+def said_by(error: Exception) -> str:
     """The line of a message that says what was wrong."""
     lines = (line.strip() for line in str(error).splitlines())
     headings = ("Graph execution error:", "Detected at node", "<stack traces unavailable>")

@@ -10,6 +10,9 @@ from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.client import session as sessions
 from tensorflow.python.framework import ops
 
+STAND_IN = "/device:CPU:1"
+"""A second device of the same CPU stands in for a GPU: what is asked of it can be told from what is the host's."""
+
 
 @contextlib.contextmanager
 def placed(device: str) -> Iterator[None]:
@@ -32,6 +35,9 @@ def placed(device: str) -> Iterator[None]:
         if isinstance(config, config_pb2.ConfigProto):
             strict.CopyFrom(config)
         strict.allow_soft_placement = False
+        if device == STAND_IN:
+            # A session has devices of its own: one CPU unless it is told otherwise.
+            strict.device_count["CPU"] = 2
         # What is no configuration is for TensorFlow to refuse.
         make_session(self, target, graph, strict if config is None or isinstance(config, type(strict)) else config)
 

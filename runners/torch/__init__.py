@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Mapping
 
-from runners.core.devices import nvidia_variables
+from runners.core.devices import hasty_xla, nvidia_variables
+from runners.core.tpus import MODELS
 
 MODULE = "torch"
 NAMESPACE = "torch"
@@ -26,15 +27,18 @@ DOORS = (
     "torch.utils.collect_env",
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
-FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla")
+PREDICTED = {**dict.fromkeys(MODELS, "predicting_tpu"), "gpu-predicted": "predicting_gpu"}
+FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 """CUDA refuses to work in a fork of a process that has imported PyTorch 1.12."""
 
 
 def variables(device: str) -> Mapping[str, str]:
     """What chooses the device of torch_xla: PJRT_DEVICE from 2.0 on, XRT_TPU_CONFIG before. What names another TPU
-    than this machine's own is the user's to say."""
+    than this machine's own is the user's to say. What is compiled for a TPU that is not there is traced on the CPU."""
     if device == "xla":
         return {"PJRT_DEVICE": "CPU"}
+    if device in PREDICTED:
+        return {"PJRT_DEVICE": "CPU", **hasty_xla()}
     if device == "tpu":
         xrt = os.environ.get("XRT_TPU_CONFIG", "localservice;0;localhost:51011")
         return {"PJRT_DEVICE": "TPU", "XRT_TPU_CONFIG": xrt}

@@ -14,9 +14,17 @@ import numpy as np
 import torch
 
 from runners.core.adapter import Watched
+from runners.core.tpus import MODELS
 from runners.torch import host
 
-_KINDS = {"cpu": "host", "gpu": "cuda", "tpu": "xla", "xla": "xla"}
+_KINDS = {
+    "cpu": "host",
+    "gpu": "cuda",
+    "tpu": "xla",
+    "xla": "xla",
+    "gpu-predicted": "host",
+    **dict.fromkeys(MODELS, "xla"),
+}
 _kind: Any = None
 
 

@@ -56,6 +56,11 @@ def only_moves(name: str) -> bool:
     return name in MOVES or (name.endswith("_copy") and name != "index_copy")
 
 
+def moves(schema: Any) -> bool:
+    """Whether an operation of this schema computes nothing."""
+    return only_moves(schema.name.split("::")[1]) or bool(_VIEW.search(str(schema)))
+
+
 @contextlib.contextmanager
 def seeing(device: torch.device) -> Iterator[list[Operation]]:
     """A context that fills a list with the operations inside of it. What reads a whole tensor of the device back is
@@ -88,7 +93,7 @@ def _judged(schema: Any, tensors: list[torch.Tensor], device: torch.device) -> O
     if name in _READS and elsewhere and any(tensor.dim() for tensor in there):
         target = tensors[0] if name == "copy_" else tensors[-1]
         return Operation("read to host", HOST) if target.device.type == "cpu" else None
-    if only_moves(name) or _VIEW.search(str(schema)):
+    if moves(schema):
         return None
     full = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
     if there:

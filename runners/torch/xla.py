@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Sequence
 
 import torch
 
@@ -152,6 +152,20 @@ def wait() -> None:
 
 def wait_as_study() -> None:
     xm.mark_step()
+
+
+def has_spmd() -> bool:
+    return not _missing and hasattr(getattr(torch_xla, "runtime", None), "use_spmd")
+
+
+def use_spmd() -> None:
+    """One device stands for all from here on; before the first is opened."""
+    torch_xla.runtime.use_spmd()
+
+
+def hlo_of(tensors: Sequence[torch.Tensor]) -> str:
+    """The program that would compute these tensors, as HLO text. Compiles nothing; raises what the lowering raises."""
+    return str(torch_xla._XLAC._get_xla_tensors_hlo(list(tensors)))
 
 
 @contextlib.contextmanager

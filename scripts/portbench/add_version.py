@@ -16,6 +16,7 @@ from pathlib import Path
 from portbench.checkout import Checkout
 from portbench.errors import BadInput, EnvironmentFailed, PortbenchError, StorageFailed
 from portbench.lock import all_locks, remake
+from portbench.shared_images import by_image, title
 from portbench.targets import Target, all_targets, version_order
 from portbench.version_files import dockerfile_for, requirements_for
 
@@ -42,9 +43,11 @@ class Added:
     folder: Path
     source: str
     pythons: Mapping[str, str]
-    """By device, of those that were made."""
+    """By device, of those that were made. All that share an image are one: tpu-v2 … tpu7x."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why, by device."""
+    kernels: str | None = None
+    """The target whose GPU kernels have to be listed before the new version's gpu-predicted can run."""
 
 
 def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None]) -> Added:
@@ -54,7 +57,7 @@ def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None
     EnvironmentFailed (no lock could be made), StorageFailed. In every case images/ is as it was.
     """
     patterns = _patterns(asked, checkout)
-    source = patterns[0].version
+    source = next(iter(patterns.values())).version
     place = checkout.images / asked.framework / asked.version
     pythons: dict[str, str] = {}
     left_out: dict[str, str] = {}
@@ -64,29 +67,32 @@ def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None
             staged = Checkout(Path(staging).resolve())
             folder = staged.images / asked.framework / asked.version
             folder.mkdir(parents=True)
-            for pattern in patterns:
+            for devices, pattern in patterns.items():
                 if pattern.packages in left_out:
-                    left_out[pattern.device] = left_out[pattern.packages]
+                    left_out[devices] = left_out[pattern.packages]
                     continue
-                say(f"locking {asked.framework}-{asked.version}-{pattern.device}")
+                if pattern.packages == devices:
+                    say(f"locking {asked.framework}-{asked.version}-{devices}")
                 try:
-                    pythons[pattern.device] = _add_device(asked, pattern, staged)
+                    pythons[devices] = _add_device(asked, pattern, staged)
                 except (BadInput, EnvironmentFailed) as failure:
                     failures.append(failure)
-                    left_out[pattern.device] = str(failure)
+                    left_out[devices] = str(failure)
                     for path in folder.glob(f"{pattern.device}.*"):
                         path.unlink()
             if not pythons:
                 raise _nothing(asked, source, failures, left_out, checkout)
-            _write_pythons(folder, pythons)
+            _write_pythons(folder, {patterns[devices].packages: python for devices, python in pythons.items()})
             folder.rename(place)
     except OSError as error:
         raise StorageFailed(f"cannot write {place}: {error.strerror}", "Nothing was added.") from error
-    return Added(place, source, pythons, left_out)
+    lists = checkout.root / "runners" / asked.framework / "kernels"
+    lacking = "gpu-predicted" in pythons and lists.is_dir() and not (lists / f"{asked.version}.json").is_file()
+    return Added(place, source, pythons, left_out, f"{asked.framework}-{asked.version}-gpu" if lacking else None)
 
 
-def _patterns(asked: NewVersion, checkout: Checkout) -> list[Target]:
-    """The targets of the version that is the pattern."""
+def _patterns(asked: NewVersion, checkout: Checkout) -> dict[str, Target]:
+    """One target of the version that is the pattern for each of its images, by device or devices."""
     if not _VERSION.fullmatch(asked.version):
         raise BadInput(f"{asked.version!r} is not a version", "Give the whole of it, like 2.10.0 or 2.10.0rc1.")
     if asked.python is not None and not _PYTHON.fullmatch(asked.python):
@@ -106,7 +112,8 @@ def _patterns(asked: NewVersion, checkout: Checkout) -> list[Target]:
         raise BadInput(f"images/{asked.framework} holds no version {source}", f"It holds {', '.join(versions)}.")
     own = [target for target in catalogue if (target.framework, target.version) == (asked.framework, source)]
     # Those with another device's packages after it.
-    return sorted(own, key=lambda target: (target.packages != target.device, target.device))
+    own.sort(key=lambda target: (target.packages != target.device, target.device))
+    return {title(group).partition(f"{source}-")[2]: group[0] for group in by_image(own)}
 
 
 def _versions(framework: str, checkout: Checkout) -> list[str]:

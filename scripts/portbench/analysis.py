@@ -136,7 +136,7 @@ def summarise(
         "run_files": [_run_file(run) for run in ordered],
         "drift": [_drift(drift) for drift in drifts(connection)],
         "targets": sorted(_targets(connection) if targets is None else targets, key=_order),
-        "failures": rows_of(connection, "FROM causes ORDER BY tests DESC, results DESC, framework, cause"),
+        "failures": rows_of(connection, "FROM causes ORDER BY tests DESC, results DESC, framework, cause, predicted"),
         "overruled": [_overruled(row) for row in rows_of(connection, "FROM overruled_tests ORDER BY ALL")],
     }
 

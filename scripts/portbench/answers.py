@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import duckdb
 
 from portbench import latency
 from portbench.intervals import Interval
 from portbench.latency import Latencies
+from portbench.predictions import Predictions, predictions_of
 from portbench.published import PublishedSide, published_side
 from portbench.rates import PairRates, Rates, WeightedRate, pair_rates, rates
-from portbench.sides import Side, device_model, pairs_of_devices, pairs_of_models, sides
+from portbench.sides import Side, device_model, measured_sides, pairs_of_devices, pairs_of_models
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Answers:
-    """``by_device``: two devices of a framework and version, the baseline first; ``by_model``: two models of a device,
-    the older one first. ``models`` names each side's device."""
+    """Of what was measured. ``by_device``: two devices of a framework and version, the baseline first; ``by_model``:
+    two models of a device, the older one first. ``models`` names each side's device. ``rates`` are of predicted sides
+    too, of which ``predictions`` says the rest: they are in nothing else."""
 
     sides: tuple[Side, ...]
     models: Mapping[Side, str | None]
     rates: Mapping[Side, Rates]
     by_device: tuple[Pair, ...]
     by_model: tuple[Pair, ...]
+    predictions: Predictions = field(default_factory=Predictions)
 
     def published(self, side: Side) -> PublishedSide | None:
         """The column of the published study that a side repeats."""
@@ -48,13 +51,14 @@ class Answers:
 
 def answers_of(connection: duckdb.DuckDBPyConnection) -> Answers:
     """What the study says that ``connection`` shows; ``portbench.analysis.analyse`` must have been called on it."""
-    found = tuple(sides(connection))
+    found = tuple(measured_sides(connection))
     return Answers(
         sides=found,
         models=device_model(connection),
         rates=rates(connection),
         by_device=tuple(_pair(connection, *pair) for pair in pairs_of_devices(found)),
         by_model=tuple(_pair(connection, *pair) for pair in pairs_of_models(connection)),
+        predictions=predictions_of(connection),
     )
 
 

@@ -19,9 +19,11 @@ from typing import Any
 
 from portbench.errors import BadInput, StorageFailed
 from portbench.explain_terminal import environment, evidence
+from portbench.foretold import by
 from portbench.jsonfile import shown
 from portbench.printable import printable, shortened
 from portbench.reproducer import Reproducer
+from portbench.targets import PREDICTED_MARK
 from portbench.text_file import write_text
 from portbench.traces import trimmed
 from portbench.validate import read_document
@@ -99,9 +101,16 @@ def _command(again: Reproducer) -> str:
     if not digest:
         return again.command_with("manifest.json", "--out", "results")
     container = shlex.join(
-        [*_CONTAINER, *_DEVICE[again.evidence.target.device], "--env", f"PORTBENCH_IMAGE_DIGEST={digest}"]
+        [
+            *_CONTAINER,
+            *_DEVICE.get(again.evidence.target.device, ["--network", "none"]),
+            "--env",
+            f"PORTBENCH_IMAGE_DIGEST={digest}",
+        ]
     )
-    runner = shlex.join([digest, "--manifest", "/manifest.json", "--out", "/results", *again.protocol])
+    # One image foretells every TPU, and its own command names another one.
+    device = ["--device", again.evidence.target.device] if again.run["prediction"] else []
+    runner = shlex.join([digest, *device, "--manifest", "/manifest.json", "--out", "/results", *again.protocol])
     volumes = '--volume "$PWD/manifest.json:/manifest.json:ro" --volume "$PWD/results:/results"'
     return f'{container} --user "$(id -u):$(id -g)" {volumes} {runner}'
 
@@ -120,12 +129,17 @@ def _report(again: Reproducer, manifest: Data, command: str) -> Iterator[str]:
     entry, row = again.evidence, again.test.telling
     single = manifest["functions"][0]["tests"][0]
     message = (row["error_message"] or row["reason"] or "").strip().splitlines() or [row["outcome"]]
-    yield f"# {_plain(f'{entry.function} on {entry.target.device}: {shortened(message[0], 100)}')}"
+    foretold = again.run["prediction"]
+    device = entry.target.device + (PREDICTED_MARK if foretold else "")
+    yield f"# {_plain(f'{entry.function} on {device}: {shortened(message[0], 100)}')}"
     yield ""
+    if foretold:
+        yield _plain(f"No such device was there: this was {by(foretold)}.")
+        yield ""
     runs = len(again.test.results)
     failed = sum(result["outcome"] not in ("passed", "skipped") for result in again.test.results)
     yield _plain(
-        f"{entry.function} of {entry.target.framework} {entry.target.version} on {entry.target.device}: "
+        f"{entry.function} of {entry.target.framework} {entry.target.version} on {device}: "
         f"{row['outcome'].replace('_', ' ')}" + (f" in {failed} of {runs} runs." if failed else ".")
     )
     yield from ("", "## What happens", "")
@@ -142,7 +156,7 @@ def _report(again: Reproducer, manifest: Data, command: str) -> Iterator[str]:
         yield from ("## Traceback", "")
         yield from _block(trimmed(row["error_traceback"]))
     yield from ("## Environment", "")
-    yield from _block("\n".join(f"{name}: {text}" for name, text in environment(entry)))
+    yield from _block("\n".join(f"{name}: {text}" for name, text in environment(entry) if text))
     yield from ("## To repeat it", "")
     yield "With the attached `manifest.json`; `environment.json` lists every package and variable."
     yield ""

@@ -22,6 +22,7 @@ from portbench.compare_outcomes import Outcomes, outcomes
 from portbench.compare_sides import Unpaired, find_side, named, on_other_devices, pair_up, where
 from portbench.compare_times import Limits, Times, times
 from portbench.errors import BadInput
+from portbench.printable import printable
 from portbench.report import study_of
 from portbench.sides import Side, sides
 from portbench.study import connect, show_tables
@@ -120,6 +121,13 @@ def _refuse_nothing(
             f"the two studies hold no target in common: the first has {have[0]}, the second {have[1]}",
             "Name one target of each: STUDY:TARGET.",
         )
+    for first, second in chosen:
+        if first.is_predicted != second.is_predicted:
+            raise BadInput(
+                f"of {printable(str(first))} and {printable(str(second))} one was predicted and the other measured: "
+                "what differs is no change",
+                "'portbench report' holds predictions against what was measured: hits, misses and false alarms.",
+            )
     if is_one_study and any(first == second for first, second in chosen):
         raise BadInput("both arguments name the same results", "Give two targets, or two studies.")
 

@@ -95,11 +95,12 @@ def on_other_devices(
     first: Side, second: Side, firsts: Iterable[Side], seconds: Iterable[Side]
 ) -> list[tuple[Side, Side]]:
     """The same two versions on each other device that both have: on the machines of ``first`` and ``second``, or else
-    on any one machine, or else on the only two. Empty where these two are of different devices."""
+    on any one machine, or else on the only two. Empty where these two are of different devices.
+    Of what is predicted only what is predicted too."""
     if first.device != second.device:
         return []
-    before = [side for side in firsts if _version(side) == _version(first) and side.device != first.device]
-    after = [side for side in seconds if _version(side) == _version(second) and side.device != second.device]
+    before = [side for side in firsts if _is_elsewhere(side, first)]
+    after = [side for side in seconds if _is_elsewhere(side, second)]
     found = []
     for device in sorted({side.device for side in before} & {side.device for side in after}):
         pairs = [(one, two) for one in before for two in after if one.device == two.device == device]
@@ -109,6 +110,11 @@ def on_other_devices(
         if len(chosen) == 1:
             found.append(chosen[0])
     return found
+
+
+def _is_elsewhere(side: Side, other: Side) -> bool:
+    alike = (_version(side), side.is_predicted) == (_version(other), other.is_predicted)
+    return alike and side.device != other.device
 
 
 def _version(side: Side) -> tuple[str, str, str]:

@@ -12,10 +12,12 @@ from typing import Any
 from portbench.jsonfile import json_path
 from portbench.printable import printable, shortened
 from portbench.schema_errors import Mistake
+from portbench.targets import PREDICTED
 
 Data = Mapping[str, Any]
 
 _LEVELS = 100
+_FORETOLD = {"accepted": ("passed",), "refused": ("failed", "timed_out", "crashed"), "unknown": ("skipped",)}
 # A path or an address that leads out of the working folder of the tests, or an environment variable in one.
 _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
 
@@ -124,6 +126,7 @@ def _variables(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 def _in_run(run: Data) -> Iterator[Mistake]:
     yield from _in_times(run)
+    yield from _in_prediction(run)
     runs = run["protocol"]["runs"]
     is_complete = run["protocol"].get("sync", "complete") == "complete"
     seen: dict[tuple[str, str, int], int] = {}
@@ -140,6 +143,26 @@ def _in_run(run: Data) -> Iterator[Mistake]:
         proof = result.get("proof")
         if is_complete and proof and not proof["passed"]:
             yield from _unproven(f"$.results[{position}]", result)
+
+
+def _in_prediction(run: Data) -> Iterator[Mistake]:
+    """Nothing that is foretold may look measured, nor the other way round."""
+    device = run["target"]["device"]
+    if device in PREDICTED and "prediction" not in run:
+        yield Mistake("$.target.device", f"found {device}, which is only predicted, expected $.prediction beside it")
+    if device not in PREDICTED and "prediction" in run:
+        yield Mistake("$.prediction", f"found a prediction, expected none, since {device} was there")
+    for position, result in enumerate(run["results"]):
+        where = f"$.results[{position}]"
+        foretold = result.get("prediction")
+        if device not in PREDICTED and foretold:
+            yield Mistake(f"{where}.prediction", f"found a prediction, expected none, since {device} was there")
+        if device in PREDICTED and result["calls"]:
+            yield Mistake(f"{where}.calls", f"found times, expected none, since nothing was computed on {device}")
+        if foretold and result["outcome"] not in _FORETOLD[foretold["verdict"]]:
+            expected = " or ".join(_FORETOLD[foretold["verdict"]])
+            since = f"since {where}.prediction says {foretold['verdict']}"
+            yield Mistake(f"{where}.outcome", f"found {result['outcome']}, expected {expected}, {since}")
 
 
 def _unproven(where: str, result: Data) -> Iterator[Mistake]:
@@ -234,6 +257,13 @@ def _in_counts(document: Data) -> Iterator[Mistake]:
                 yield Mistake(f"$.frameworks[{place}].functions", f"{stated} state a decile, expected all or none")
 
 
+def _in_kernels(document: Data) -> Iterator[Mistake]:
+    """The wheel is the version's: else what it has would be said of another."""
+    version, name = document["version"], document["wheel"]["name"]
+    if not name.startswith(f"{document['framework']}-{version}-"):
+        yield Mistake("$.wheel.name", f"{printable(shortened(name, 60))} is no wheel of version {version}")
+
+
 def _in_exclusions(document: Data) -> Iterator[Mistake]:
     seen: dict[str, int] = {}
     for position, entry in enumerate(document["exclusions"]):
@@ -284,4 +314,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Mistake]]] = {
     "functions": _in_functions,
     "counts": _in_counts,
     "exclusions": _in_exclusions,
+    "kernels": _in_kernels,
 }

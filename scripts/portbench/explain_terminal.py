@@ -13,10 +13,12 @@ from rich.text import Text
 
 from portbench.analysis import Row
 from portbench.explain import Explanation, TargetEvidence, TestEvidence
+from portbench.foretold import by
 from portbench.printable import printable, shortened
 from portbench.progress import counts
 from portbench.report_figures import NOTHING, in_ms, in_us, significant
 from portbench.reproducer import Reproducer
+from portbench.targets import PREDICTED, PREDICTED_MARK
 from portbench.traces import trimmed
 
 _COLOURS = {"passed": "green", "flaky": "yellow", "failed": "red", "skipped": "bright_black"}
@@ -69,8 +71,11 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
         yield "in strict mode", came_of(row["strict"])
     if row["contaminated"]:
         yield "after others", came_of(row["contaminated"])
+    if row["prediction"]:
+        yield from _foretold(row["prediction"])
     if row["outcome"] != "skipped":
-        yield "ran on", ", ".join([row["placement"], *(row["placement_evidence"] or ())])
+        where = ", ".join([row["placement"], *(row["placement_evidence"] or ())])
+        yield "would run on" if row["prediction"] else "ran on", where
     if row["host_operations"]:
         yield "on the host", ", ".join(row["host_operations"])
     if row["proof"] and not row["proof"]["passed"]:
@@ -80,6 +85,7 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
 def environment(entry: TargetEvidence) -> Iterator[tuple[str, str]]:
     """Where the runs were made; what differs between them, one after the other."""
     runs = [(run, run["environment"]) for run in entry.runs.values()]
+    yield "foretold", _each(by(run["prediction"]) for run, _ in runs if run["prediction"])
     yield "machine", _each(f"{env['cpu_model']}, {env['cpu_cores']} cores, {env['os']}" for _, env in runs)
     yield "device", _each(", ".join(f"{key} {value}" for key, value in env["device"].items()) for _, env in runs)
     yield "software", _each(", ".join(_software(entry.target.framework, env)) for _, env in runs)
@@ -88,12 +94,29 @@ def environment(entry: TargetEvidence) -> Iterator[tuple[str, str]]:
     yield "runner", _each(str(env["runner_commit"] or env["runner_sha256"])[:12] for _, env in runs)
 
 
+def _foretold(prediction: Row) -> Iterator[tuple[str, str]]:
+    """What was foretold of a result, and with which figures."""
+    why = f": {prediction['reason']}" if prediction["reason"] else ""
+    yield "foretold", f"{prediction['verdict']}{why}"
+    figures = [
+        (prediction["compile_ns"], 1e6, "ms to compile on this host"),
+        (prediction["flops"], 1, "FLOPs"),
+        (prediction["bytes"], 1024, "KiB moved"),
+        (prediction["memory_bytes"], 1024, "KiB of memory"),
+    ]
+    if needs := [f"{significant(value / unit)} {word}" for value, unit, word in figures if value is not None]:
+        yield "needs", ", ".join(needs)
+    if prediction["roofline_ns"] is not None:
+        yield "at least", f"{in_us(prediction['roofline_ns'])} µs (roofline: a lower bound, not measured)"
+
+
 def _print_target(entry: TargetEvidence, in_full: bool, console: Console) -> None:
     study = ", the study's synchronisation" if entry.sync == "study" else ""
+    predicted = PREDICTED_MARK if entry.target.device in PREDICTED else ""
     instead = f" (in place of {entry.successor_of})" if entry.successor_of else ""
     title = Text.assemble(
         (printable(entry.function + instead), "bold"),
-        printable(f" on {entry.target}, {entry.machine}{study}: "),
+        printable(f" on {entry.target}{predicted}, {entry.machine}{study}: "),
         (entry.status, "bold"),
     )
     console.print(Rule(title, align="left", style="bright_black"))
@@ -104,7 +127,7 @@ def _print_target(entry: TargetEvidence, in_full: bool, console: Console) -> Non
         _print_test(test, in_full, console)
     if not in_full and told[_MOST_TESTS:]:
         console.print(Text(f"{len(told) - _MOST_TESTS} more did not pass; --test ID tells of one\n", "bright_black"))
-    _print_pairs(environment(entry), console, "bright_black")
+    _print_pairs(((word, text) for word, text in environment(entry) if text), console, "bright_black")
     console.print()
 
 

@@ -15,7 +15,7 @@ from portbench.figures_speed import Pair
 from portbench.figures_times import Latency, Spread
 from portbench.latency import Latencies, as_published, robust
 from portbench.rates import DECILES, TOP20, FunctionRates, rates
-from portbench.sides import Side, device_model, pairs_of_devices, pairs_of_models, sides
+from portbench.sides import Side, device_model, measured_sides, pairs_of_devices, pairs_of_models
 from portbench.study import statements
 
 
@@ -32,7 +32,7 @@ class Names:
 
 def names_of(connection: duckdb.DuckDBPyConnection) -> Names:
     """The sides of a study with their names."""
-    every, models = sides(connection), device_model(connection)
+    every, models = measured_sides(connection), device_model(connection)
     return Names(every, models, labels(every, models), places(every, models))
 
 

@@ -117,7 +117,7 @@ class Images:
         self._demand_engine()
         known = compose.image_names(self.targets([]), self.checkout, self.machine).values()
         repositories = {name.rpartition(":")[0] for name in known}
-        wanted = None if targets is None else {(each.framework, each.version, each.device) for each in targets}
+        wanted = None if targets is None else {(each.framework, each.version, _kind(each)) for each in targets}
         listed = self._ask("image", "ls", "--quiet", "--no-trunc", "--filter", f"label={_LABELS[0]}")
         found = []
         for facts in self._inspect(sorted(set(listed.split()))):
@@ -178,3 +178,8 @@ class Images:
     def _demand_engine(self) -> None:
         if obstacle := Docker(self.checkout, self.machine).engine_obstacle():
             raise obstacle
+
+
+def _kind(target: Target) -> str:
+    """The device that an image's label names: several targets may share an image, which is called after its file."""
+    return target.dockerfile.stem if target.dockerfile else target.device

@@ -27,6 +27,7 @@ from portbench.explain_terminal import environment, evidence
 from portbench.reproducer import reproducer
 from portbench.sides import BASELINE_ORDER, Side, device_model, pairs_of_devices, sides
 from portbench.study import statements
+from portbench.targets import PREDICTED_MARK
 from portbench.traces import trimmed
 
 MARKS = ("host", "mixed", "wrong", "flaky", "contaminated", "unproven")
@@ -112,7 +113,8 @@ def _side(run: Row) -> Side:
 
 def _target_entry(side: Side, model: str | None, runs: Sequence[Row]) -> Row:
     return dict(zip(_TARGET, side.key, strict=True)) | {
-        "name": str(side.target),
+        "name": str(side.target) + (PREDICTED_MARK if side.is_predicted else ""),
+        "evidence": "predicted" if side.is_predicted else "measured",
         "model": model,
         "environment": list(environment(_place(side, runs))),
         "packages": runs[0]["environment"]["packages"],

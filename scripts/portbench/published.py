@@ -133,6 +133,23 @@ def table8(framework: str, device: str) -> Mapping[str, int] | None:
     return _by_status("table8_counts", device, framework)
 
 
+def possible_statuses(framework: str, device: str) -> Mapping[str, frozenset[str]] | None:
+    """Which statuses each function of the study's sample may have had on "gpu" (T4) or "tpu" (v3-8), by the printed
+    name; None where the study has no counts.
+
+    It prints no status of a function, but they follow in part: a function with a latency in Tables 5-7 passed some
+    test on both devices. One without failed completely on either, or had nothing timed; as many of these failed
+    completely on this device as Table 8 says, which may be all of them.
+    """
+    counts = table8(framework, device)
+    if counts is None:
+        return None
+    timed = frozenset(("pass", "partial") if counts["partial"] else ("pass",))
+    untimed = [row["name"] for row in sample(framework) if not row["published_ms"]]
+    others = frozenset(("complete",)) if counts["complete"] == len(untimed) else timed | {"complete"}
+    return {row["name"]: others if row["name"] in untimed else timed for row in sample(framework)}
+
+
 def latencies(framework: str) -> Mapping[str, PublishedLatency]:
     """Tables 5-7 (Table 7 is JAX's), by function, in the printed order: greatest ratio first."""
     return {

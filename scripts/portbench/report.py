@@ -9,36 +9,51 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
-from portbench import report_causes, report_cold, report_drift, report_failures, report_placement, report_sync
+from portbench import (
+    report_causes,
+    report_cold,
+    report_drift,
+    report_failures,
+    report_foretold,
+    report_placement,
+    report_sync,
+)
 from portbench.analysis import Row, Target, analyse, rows_of, runs_of, summarise
+from portbench.foretold import HOW_PREDICTED
 from portbench.merge import merge
+from portbench.predictions import Predictions, predictions_of
 from portbench.report_failures import Failure
 from portbench.report_figures import NOTHING, in_ms, in_us
 from portbench.report_section import Section
 from portbench.study import Study, connect, is_study, read_study, show_tables, statements
+from portbench.targets import PREDICTED, PREDICTED_MARK
 
-HOW_RATES = (
+HOW_STATUSES = (
     "A function succeeds if every test that ran passed in every run, fails completely if none did, and else partially. "
     "Percentages are over the functions of which some test ran; 'none' counts the others. "
-    "A successor is tried where a version lacks a function, and does not count. "
-    "wrong: functions of which a test gave wrong values."
+    "A successor is tried where a version lacks a function, and does not count."
 )
+HOW_RATES = f"{HOW_STATUSES} wrong: functions of which a test gave wrong values."
 HOW_TIMES = (
     "cold: mean of all first calls, waiting included, over all runs of the passing tests (as published). "
     "steady: median over the passing tests of the median time of a call after the warm-up."
 )
+# Of each predicted side what was foretold of each function, by its name and what it succeeds.
+Foretold = dict[tuple[str, ...], Mapping[tuple[str, str], Row]]
+
 BY_THE_STUDYS_CLOCK = " (sync study)"
 STRICT = "Strict placement: a test that passed, but not wholly on the device, counts as failed."
 
 
 @dataclass(frozen=True)
 class Function:
-    """A row of a target's functions. ``ran`` and ``passed`` count tests; times are null where nothing was timed."""
+    """A row of a target's functions. ``ran`` and ``passed`` count tests; times are null where nothing was timed.
+    ``foretold``: what was foretold of it, in tests and figures, where its target is predicted."""
 
     name: str
     status: str
@@ -48,6 +63,7 @@ class Function:
     ran_on: str
     cold_mean_ns: float | None
     steady_median_ns: float | None
+    foretold: Row | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,7 @@ class TargetReport:
     target: str
     machine: str
     is_cpu: bool
+    is_predicted: bool
     percent: dict[str, float] | None
     counts: dict[str, int]
     wrong: int | None
@@ -130,9 +147,11 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
         yield Analysed(connection, summary)
 
 
-def report_of(study: Analysed, headlines: Sequence[str] = ()) -> Report:
-    """What is to be shown of a study. ``headlines``: what it found, in sentences."""
+def report_of(study: Analysed, headlines: Sequence[str] = (), predictions: Predictions | None = None) -> Report:
+    """What is to be shown of a study. ``headlines``: what it found, in sentences; ``predictions``: what it foretells,
+    where that was computed already."""
     summary = study.summary
+    found = predictions_of(study.connection) if predictions is None else predictions
     evidence = rows_of(study.connection, statements("evidence"))
     times = rows_of(study.connection, statements("synchronisation"))
     contaminated = rows_of(study.connection, statements("contaminated"))
@@ -144,9 +163,10 @@ def report_of(study: Analysed, headlines: Sequence[str] = ()) -> Report:
     as_study = [entry for entry in summary["targets"] if entry["sync"] == "study"]
     known = [(entry["target"], entry["machine"]) for entry in complete]
     entries = [*complete, *(entry for entry in as_study if (entry["target"], entry["machine"]) not in known)]
-    targets = tuple(_target(entry, causes, bool(summary["strict_placement"])) for entry in entries)
+    foretold: Foretold = {one.side.key: one.functions for one in found.foretold}
+    targets = tuple(_target(entry, causes, bool(summary["strict_placement"]), foretold) for entry in entries)
     sections = (
-        _rates(targets),
+        *_all_rates(targets, found),
         *report_drift.of_study(summary),
         *report_sync.not_proven(entries),
         *report_cold.of_targets(entries),
@@ -172,22 +192,55 @@ def _rates(targets: Sequence[TargetReport]) -> Section:
     )
 
 
-def _target(entry: Row, causes: Mapping[tuple[str, ...], list[Row]], strict: bool) -> TargetReport:
+def _all_rates(targets: Sequence[TargetReport], found: Predictions) -> Iterator[Section]:
+    """The rates of what was measured and, apart from them, of what is predicted, and how that holds."""
+    measured = [target for target in targets if not target.is_predicted]
+    predicted = [target for target in targets if target.is_predicted]
+    if measured or not predicted:
+        yield _rates(measured)
+    if predicted:
+        note = f"{HOW_PREDICTED} {HOW_STATUSES}"
+        rates = _rates(predicted)
+        # Values are never foretold.
+        yield replace(
+            rates,
+            title="Percent of functions, predicted",
+            numbers=rates.numbers[:-1],
+            rows=tuple(row[:-1] for row in rates.rows),
+            note=note,
+        )
+    yield from report_foretold.of_predictions(found)
+
+
+def _target(
+    entry: Row,
+    causes: Mapping[tuple[str, ...], list[Row]],
+    strict: bool,
+    foretold: Foretold,
+) -> TargetReport:
     functions = [(_named(function), function) for function in entry["functions"]]
     failing = [found for found in functions if found[1]["status"] in ("partial", "complete")]
     failing.sort(key=lambda found: (found[1]["status"], found[0]))
     is_cpu = entry["target"]["device"] == "cpu"
+    is_predicted = entry["target"]["device"] in PREDICTED
     judged = any(function["tests_by_numbers"] for _, function in functions)
     own = [function for _, function in functions if function["successor_of"] is None]
     where = (*entry["target"].values(), entry["machine"], entry["sync"])
+    own_figures = foretold.get(where, {})
     return TargetReport(
-        target=str(Target(**entry["target"])) + ("" if entry["sync"] == "complete" else BY_THE_STUDYS_CLOCK),
+        target=str(Target(**entry["target"]))
+        + ("" if entry["sync"] == "complete" else BY_THE_STUDYS_CLOCK)
+        + (PREDICTED_MARK if is_predicted else ""),
         machine=entry["machine"],
         is_cpu=is_cpu,
+        is_predicted=is_predicted,
         percent=entry["percent_of_rated_functions"],
         counts=entry["functions_by_status"],
         wrong=sum(bool(function["wrong_values"]) for function in own) if judged else None,
-        functions=tuple(_function(name, function) for name, function in functions),
+        functions=tuple(
+            _function(name, function, own_figures.get((function["name"], function["successor_of"] or "")))
+            for name, function in functions
+        ),
         failures=tuple(
             report_failures.failure(name, function, causes[key])
             for name, function in failing
@@ -206,7 +259,7 @@ def _target(entry: Row, causes: Mapping[tuple[str, ...], list[Row]], strict: boo
     )
 
 
-def _function(name: str, function: Row) -> Function:
+def _function(name: str, function: Row, foretold: Row | None) -> Function:
     tests = function["tests_by_verdict"]
     return Function(
         name=name,
@@ -217,6 +270,7 @@ def _function(name: str, function: Row) -> Function:
         ran_on=report_placement.ran_on(function),
         cold_mean_ns=function["cold_mean_ns"],
         steady_median_ns=function["steady_median_ns"],
+        foretold=foretold,
     )
 
 
@@ -225,8 +279,18 @@ def _named(function: Row) -> str:
     return f"{function['name']} (successor of {former})" if former else str(function["name"])
 
 
-def figures(function: Function) -> tuple[str, str, str]:
-    """How tests, cold time in ms and steady time in µs of a function are shown; a dash where there is none."""
+def figure_titles(target: TargetReport) -> tuple[str, ...]:
+    """The titles of the figures of its functions."""
+    if not target.is_predicted:
+        return "tests passed", "cold ms", "steady µs"
+    return report_foretold.FIGURES
+
+
+def figures(function: Function) -> tuple[str, ...]:
+    """How the figures of a function are shown, a dash where there is none: tests, cold time in ms and steady time in
+    µs; of a predicted target what was foretold."""
+    if function.foretold:
+        return report_foretold.figures(function.foretold)
     tests = f"{function.passed}/{function.ran}" if function.ran else NOTHING
     flaky = f" ({function.flaky} flaky)" if function.flaky else ""
     return tests + flaky, in_ms(function.cold_mean_ns), in_us(function.steady_median_ns)

@@ -14,8 +14,14 @@ SHOWN = 30
 
 
 def by_cause(summary: Row) -> Iterator[Section]:
-    """The causes of failures over all targets and machines, what most tests share first."""
-    causes = summary["failures"]
+    """The causes of failures over all targets and machines, what most tests share first; predicted ones apart."""
+    measured = [cause for cause in summary["failures"] if not cause.get("predicted")]
+    predicted = [cause for cause in summary["failures"] if cause.get("predicted")]
+    yield from _by_cause(measured, "Failures by cause")
+    yield from _by_cause(predicted, "Failures by cause, predicted")
+
+
+def _by_cause(causes: Sequence[Row], title: str) -> Iterator[Section]:
     rows = [
         (
             cause["fingerprint"],
@@ -31,7 +37,7 @@ def by_cause(summary: Row) -> Iterator[Section]:
     more = f" The {left} less frequent ones are in study.json." if left else ""
     if rows:
         yield Section(
-            "Failures by cause",
+            title,
             ("fingerprint", "category"),
             ("tests", "functions", "targets"),
             ("cause",),

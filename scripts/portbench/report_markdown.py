@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from portbench.markdown_text import code, plain, table
-from portbench.report import STRICT, Report, TargetReport, figures
+from portbench.report import STRICT, Report, TargetReport, figure_titles, figures
 from portbench.report_section import Section
 
 
@@ -33,7 +33,7 @@ def _target(target: TargetReport) -> Iterator[str]:
     yield from (f"## {code(target.target)} on {code(target.machine)}", "")
     yield from table(
         ["function", "status", *([] if target.is_cpu else ["ran on"])],
-        ["tests passed", "cold ms", "steady µs"],
+        figure_titles(target),
         (
             [code(found.name), found.status, *([] if target.is_cpu else [found.ran_on]), *figures(found)]
             for found in target.functions

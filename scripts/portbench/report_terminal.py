@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from portbench.printable import printable, shortened
-from portbench.report import STRICT, Report, TargetReport, figures
+from portbench.report import STRICT, Report, TargetReport, figure_titles, figures
 from portbench.report_failures import Failure
 from portbench.report_figures import NOTHING
 from portbench.report_section import Section
@@ -51,7 +51,7 @@ def _target(target: TargetReport, width: int) -> Iterator[RenderableType]:
 
 def _functions(target: TargetReport) -> Table:
     where = [] if target.is_cpu else ["ran on"]
-    table = _table(["function", "status", *where], ["tests passed", "cold ms", "steady µs"])
+    table = _table(["function", "status", *where], figure_titles(target))
     for function in target.functions:
         place = [] if target.is_cpu else [function.ran_on]
         table.add_row(_text(function.name), _status(function.status), *place, *figures(function))

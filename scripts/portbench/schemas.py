@@ -36,6 +36,7 @@ VERSIONS = {
     "functions": 1,
     "counts": 1,
     "exclusions": 1,
+    "kernels": 1,
 }
 
 

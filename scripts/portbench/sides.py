@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from portbench.analysis import Target
+from portbench.targets import PREDICTED, PREDICTED_MARK
 
 # The baseline of a comparison is the device that stands first.
 BASELINE_ORDER = ("gpu", "tpu", "xla", "cpu")
@@ -38,7 +39,8 @@ class Side:
 
     def __str__(self) -> str:
         clock = "" if self.sync == "complete" else f" ({self.sync} synchronisation)"
-        return f"{self.target} on {self.machine}{clock}"
+        mark = PREDICTED_MARK if self.is_predicted else ""
+        return f"{self.target}{mark} on {self.machine}{clock}"
 
     def __lt__(self, other: Side) -> bool:
         return self._order < other._order
@@ -47,6 +49,11 @@ class Side:
     def target(self) -> Target:
         """What was run: framework, version and device."""
         return Target(self.framework, self.version, self.device)
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether its device was not there, and all of its results are foretold."""
+        return self.device in PREDICTED
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
@@ -64,6 +71,16 @@ def sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
     return sorted(Side(*row) for row in rows)
 
 
+def measured_sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+    """The same without those whose device was not there: what is foretold stands in no rate beside what was seen."""
+    return [side for side in sides(connection) if not side.is_predicted]
+
+
+def predicted_sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+    """The sides of which everything is foretold, sorted."""
+    return [side for side in sides(connection) if side.is_predicted]
+
+
 def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Side, str | None]:
     """What each side's device is, as its environment tells: "Tesla T4", "TPU v3-8", for cpu and xla the processor.
 
@@ -78,9 +95,10 @@ def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Side, str | None
 def pairs_of_devices(sides: Iterable[Side]) -> list[tuple[Side, Side]]:
     """Two devices of the same framework, version and clock; the baseline is the first: gpu before tpu, xla and cpu.
 
+    None of a device that is only predicted.
     Across machines only where one of the two has no partner of the other's device on its own machine.
     """
-    every = sorted(sides)
+    every = sorted(side for side in sides if not side.is_predicted)
     known = set(every)
 
     def has_partner(side: Side, device: str) -> bool:

@@ -16,6 +16,7 @@ from portbench.tables_latex import as_latex
 from portbench.tables_markdown import as_markdown, index
 from portbench.tables_model import Table
 from portbench.tables_of_latencies import newer_hardware, table_2, tables_5_to_7
+from portbench.tables_of_predictions import tables_of_predictions
 from portbench.tables_of_rates import table_1, table_3, table_4, table_8
 from portbench.text_file import write_text
 
@@ -25,19 +26,20 @@ INTOLERABLE = 10.0
 _WRITERS = {".md": as_markdown, ".csv": as_csv, ".tex": as_latex}
 
 _ABSENT = {
-    "table-1": "Table 1: no target has a result.",
+    "table-1": "Table 1: no target was measured.",
     "table-2": "Table 2: it needs two devices of one framework and version on which functions were timed.",
     "table-3": "Table 3: it needs two models of one device, of one framework and version, and which is the newer.",
     "table-4": "Table 4: it needs run files that say which functions are of the top 20.",
     "table-5": "Table 5: it needs TensorFlow functions on two devices, of one version.",
     "table-6": "Table 6: it needs PyTorch functions on two devices, of one version.",
     "table-7": "Table 7: it needs JAX functions on two devices, of one version.",
-    "table-8": "Table 8: no target has a result.",
+    "table-8": "Table 8: no target was measured.",
 }
 
 
 def tables_of(answers: Answers, intolerable: float = INTOLERABLE) -> list[Table]:
-    """Every table of the study that has something to say, by number. ``intolerable``: above which ratio."""
+    """Every table of the study that has something to say, by number, then those of predictions. ``intolerable``: above
+    which ratio."""
     return [table for table in _tables(answers, intolerable) if table.groups]
 
 
@@ -77,6 +79,7 @@ def _tables(answers: Answers, intolerable: float) -> Iterator[Table]:
     yield from table_4(answers)
     yield from tables_5_to_7(answers, intolerable)
     yield from table_8(answers)
+    yield from tables_of_predictions(answers)
 
 
 def _absent(found: Sequence[Table]) -> list[str]:

@@ -28,8 +28,8 @@ from portbench.tables_model import (
 
 _PERCENT, _POINTS = fixed(1), signed(1)
 
-# The study's names of the statuses, in its order.
-_STATUSES = {"pass": "success", "partial": "partial", "complete": "complete"}
+STATUS_NAMES = {"pass": "success", "partial": "partial", "complete": "complete"}
+"""The study's names of the statuses, in its order."""
 
 _SIDE = (
     Column("target", "target", is_code=True),
@@ -149,14 +149,14 @@ def _statuses(
     answers: Answers, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair], figures: Published
 ) -> Table:
     """Percent of functions by status: of each side, with the published figures, and of each pair."""
-    percents = [Column(f"{name}_percent", f"{name} %", _PERCENT) for name in _STATUSES.values()]
+    percents = [Column(f"{name}_percent", f"{name} %", _PERCENT) for name in STATUS_NAMES.values()]
     beside = (column for percent in percents for column in published_beside(percent, whole, _POINTS))
     columns = (*_SIDE, *percents, Column("functions", "functions", whole), *beside)
 
     def row(rates: Rates, shown: Mapping[str, float] | None) -> tuple[Cell, ...]:
         percent: Mapping[str, float] = rates.as_published.percent or {}
-        ours = [percent.get(status) for status in _STATUSES]
-        beside = (_beside(percent.get(status), shown, status) for status in _STATUSES)
+        ours = [percent.get(status) for status in STATUS_NAMES]
+        beside = (_beside(percent.get(status), shown, status) for status in STATUS_NAMES)
         return (*_side(answers, rates.side), *ours, rates.as_published.rated, *(cell for two in beside for cell in two))
 
     rated = list(own)

@@ -7,7 +7,11 @@ images/<framework>/<version>/<device>.lock       its packages, hash-pinned: the 
 images/<framework>/<version>/<device>.Dockerfile the docker backend can
 
 Where a device needs another version or Python, <device>.default-version or <device>.python-version beside it says so.
-Device xla has the packages of cpu, and an xla.Dockerfile alone, unless it has an xla.in or xla.lock of its own.
+Devices xla, gpu-predicted and rocm-predicted have the packages of cpu, and a Dockerfile alone, but for a .in or .lock
+of their own.
+
+A version with a tpu-aot.Dockerfile can foretell every TPU of FORETOLD_TPUS: one image compiles for all of them. It has
+the packages of xla, unless there is a tpu-aot.in or tpu-aot.lock, and beside them those of TPU_COMPILER.
 """
 
 from __future__ import annotations
@@ -23,7 +27,19 @@ from portbench.errors import BadInput, UnknownTarget
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
 _PYTHON = re.compile(r"3\.[0-9]+")
+FORETOLD_TPUS = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
+"""Devices that are compiled for and need not be there."""
+PREDICTED = (*FORETOLD_TPUS, "gpu-predicted", "rocm-predicted")
+"""Devices of which everything is foretold and nothing measured."""
+PREDICTED_MARK = " (predicted)"
+"""What stands behind the name of such a target wherever one is shown."""
+
+TPU_COMPILER = "jax-0.10.2-tpu"
+"""The target in whose environment programs of every framework and version are compiled for a TPU that is not there."""
+
+_AHEAD_OF_TIME = "tpu-aot"
 _PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
+_PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", "rocm-predicted": "cpu", _AHEAD_OF_TIME: "xla"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +54,7 @@ class Target:
     is_default: bool
     """Whether its framework's default version, on this device, is this one."""
     packages: str
-    """The device after which its .in and lock are called: its own, or cpu where xla needs nothing beside."""
+    """What its .in and lock are called after: its device, or another one whose packages are all that it needs."""
     lock: Path | None
     dockerfile: Path | None
     source: Path | None = None
@@ -93,6 +109,12 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
     return list(chosen.values())
 
 
+def needed_environments(target: Target, checkout: Checkout) -> list[Target]:
+    """The targets whose environments this one runs in: itself and, where it compiles for a TPU that need not be there,
+    TPU_COMPILER. Raises UnknownTarget where images/ does not hold that."""
+    return [target, *(find_targets([TPU_COMPILER], checkout) if target.device in FORETOLD_TPUS else ())]
+
+
 def _unknown(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, n=3)
     return f"no target is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
@@ -111,24 +133,25 @@ def _targets_of(folder: Path) -> Iterable[Target]:
     framework, version = folder.parent.name, folder.name
     if not _VERSION.fullmatch(version):
         raise BadInput(f"{folder}: {version!r} is not a version", "Name the folder like 2.9.0.")
-    for device in sorted({path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}):
-        packages = _packages(folder, device)
-        yield Target(
-            framework=framework,
-            version=version,
-            device=device,
-            python=python_version(folder, packages),
-            is_default=version == _default_version(folder.parent, device),
-            packages=packages,
-            source=_existing(folder / f"{packages}.in"),
-            lock=_existing(folder / f"{packages}.lock"),
-            dockerfile=_existing(folder / f"{device}.Dockerfile"),
-        )
+    for kind in sorted({path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}):
+        packages = _packages(folder, kind)
+        for device in FORETOLD_TPUS if kind == _AHEAD_OF_TIME else (kind,):
+            yield Target(
+                framework=framework,
+                version=version,
+                device=device,
+                python=python_version(folder, packages),
+                is_default=version == _default_version(folder.parent, kind),
+                packages=packages,
+                source=_existing(folder / f"{packages}.in"),
+                lock=_existing(folder / f"{packages}.lock"),
+                dockerfile=_existing(folder / f"{kind}.Dockerfile"),
+            )
 
 
 def _packages(folder: Path, device: str) -> str:
     own = any((folder / f"{device}.{kind}").is_file() for kind in ("in", "lock"))
-    return "cpu" if device == "xla" and not own else device
+    return device if own or device not in _PACKAGES_OF else _packages(folder, _PACKAGES_OF[device])
 
 
 def _default_version(folder: Path, device: str) -> str:

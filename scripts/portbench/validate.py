@@ -31,6 +31,7 @@ _NAMES = {
     "functions": "a list of functions",
     "counts": "a file of counts",
     "exclusions": "a file of exclusions",
+    "kernels": "a list of kernels",
 }
 _MEND = {
     "manifest": "Mend the manifest.",
@@ -40,6 +41,7 @@ _MEND = {
     "comparison": "The file was changed or damaged: compare again.",
     "functions": "The file was changed or damaged: make it anew with 'portbench enumerate'.",
     "exclusions": "Mend the file.",
+    "kernels": "The file was changed or damaged: make it anew with 'portbench kernels'.",
     "counts": "The file was changed or damaged: count again.",
     "run": "The file was changed or damaged: take it from where it was made, or run the target again.",
     "study": "The file was changed or damaged: merge the run files again, into a new folder.",

@@ -13,6 +13,8 @@ from pathlib import Path
 from portbench.errors import BadInput
 
 _BY_HAND = "Make its folder by hand: images/README.md says what is in one."
+# What compiles for TPUs that are not there is the same whichever framework it serves, with a Python of its own.
+_COMPILER = re.compile(r"(^FROM \S+ AS compiler\n(?:(?!FROM ).*\n)*|^COPY --from=compiler .*\n)", re.MULTILINE)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^]]*\])?\s*(==|@)")
 
 
@@ -53,7 +55,13 @@ def requirements_for(source: Path, framework: str, old: str, new: str) -> Requir
 
 def dockerfile_for(text: str, old: str, new: str, old_python: str, new_python: str) -> str:
     """A Dockerfile's ``text`` for version ``new`` and its Python. A base image that changes with the Python loses its
-    digest, which was that of the other one."""
+    digest, which was that of the other one. The stage called compiler, and what is copied from it, stays."""
+    own = _COMPILER.split(text)
+    own[::2] = [_moved(part, old, new, old_python, new_python) for part in own[::2]]
+    return "".join(own)
+
+
+def _moved(text: str, old: str, new: str, old_python: str, new_python: str) -> str:
     moved = mentions(text, old, new)
     if old_python == new_python:
         return moved

@@ -65,6 +65,12 @@ def nothing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def predicted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a study with a target that was measured and two that were only predicted."""
+    return _page_of(studies.predicted(), tmp_path_factory.mktemp("predicted"))
+
+
+@pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a study whose texts try to break out."""
     return _page_of(studies.hostile(), tmp_path_factory.mktemp("hostile"))

@@ -103,6 +103,35 @@ def every_outcome() -> list[Document]:
     ]
 
 
+def predicted() -> list[Document]:
+    """torch on a TPU v3, measured on one test and predicted on all; on another TPU predicted; jax beside it."""
+    figures = {
+        "compile_ns": 52_000_000,
+        "flops": 4096.0,
+        "bytes": 32768.0,
+        "memory_bytes": 65536,
+        "roofline_ns": 1250.0,
+    }
+    nothing = dict.fromkeys(figures)
+    found = [
+        result_document("torch.dot", calls=[], prediction={"verdict": "accepted", "reason": None, **figures}),
+        _failed("torch.sort", 1, "XlaRuntimeError", "UNIMPLEMENTED: X64", "not_implemented")
+        | {"prediction": {"verdict": "refused", "reason": "UNIMPLEMENTED: X64", **nothing}},
+        result_document("torch.unique", outcome="skipped")
+        | {
+            "category": None,
+            "reason": "unknown without the device: shapes depend on values",
+            "prediction": {"verdict": "unknown", "reason": "shapes depend on values", **nothing},
+        },
+    ]
+    documents = [run_document([result_document("torch.dot")], target="torch-2.9.0-tpu")]
+    for device in ("tpu-v3", "tpu-v5e"):
+        document = run_document(found, target=f"torch-2.9.0-{device}")
+        document["prediction"] = {"kind": "compiled", "compiler": "libtpu 0.0.42.1", "topology": "v3:2x2"}
+        documents.append(document)
+    return documents
+
+
 def nothing_ran() -> list[Document]:
     """A run file of which every test was skipped."""
     return [run_document([result_document(outcome="skipped"), result_document("torch.dot", outcome="skipped")])]

@@ -71,6 +71,56 @@ def test_each_status_and_mark_has_its_sign(small: Path, look: Look, screenshot: 
     assert cell(page, "torch.wrong").inner_text() == "◐other≠"
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_predicted_targets_have_a_look_of_their_own(predicted: Path, look: Look, screenshot: Keep, scheme: str) -> None:
+    page = look(predicted, color_scheme=scheme)
+    screenshot(page, f"predicted-{scheme}")
+    on_v3 = cell(page, "torch.dot", "torch-2.9.0-tpu-v3 (predicted)")
+    assert on_v3.get_attribute("aria-label").endswith("(predicted): pass, 1 of 1 test accepted")
+    pattern = "element => getComputedStyle(element).backgroundImage"
+    assert "gradient" in on_v3.evaluate(pattern)
+    assert cell(page, "torch.dot", "torch-2.9.0-tpu").evaluate(pattern) == "none"
+    assert on_v3.locator(".chip.predicted").count() == 1
+    headers = page.locator("#matrix .sort").all_inner_texts()
+    assert [text.upper().count("PREDICTED") for text in headers if "torch" in text] == [0, 1, 1]
+    expect(page.locator("#legend")).to_contain_text("predicted, nothing ran")
+
+
+def test_predicted_targets_can_be_filtered_and_are_told_in_full(predicted: Path, look: Look, tmp_path: Path) -> None:
+    page = look(predicted)
+    assert names(page) == ["torch.dot", "torch.sort", "torch.unique"]
+    tick(page, "evidence", "measured")
+    assert page.locator("#matrix .tabulator-col:visible .sort.predicted").count() == 0
+    tick(page, "evidence", "measured", "predicted")
+    assert {row["evidence"] for row in downloaded(page, tmp_path / "shown.csv")} == {"predicted"}
+    cell(page, "torch.dot", "torch-2.9.0-tpu-v3 (predicted)").click()
+    detail = page.locator("#detail")
+    for text in (
+        "Predicted: no such device was there, and nothing ran",
+        "52.0 ms to compile on this host, 4,096 FLOPs, 32.0 KiB moved, 64.0 KiB of memory",
+        "1.25 µs (roofline: a lower bound, not measured)",
+        "foretold: passed in run 1",
+    ):
+        expect(detail).to_contain_text(text)
+    cell(page, "torch.sort", "torch-2.9.0-tpu-v3 (predicted)").click()
+    expect(detail).to_contain_text("refused: UNIMPLEMENTED: X64")
+
+
+def test_a_comparison_with_a_prediction_says_so(predicted: Path, look: Look) -> None:
+    page = look(predicted, "#view=compare")
+    assert page.input_value("#second").startswith("torch-2.9.0-tpu-v3 (predicted)")
+    expect(page.locator("#compare-summary")).to_contain_text(
+        "torch-2.9.0-tpu-v3 (predicted) on box: nothing ran there."
+    )
+
+
+def test_a_study_without_predictions_says_nothing_of_them(small: Path, look: Look) -> None:
+    page = look(small)
+    assert page.locator('[data-kind="evidence"]').count() == 0
+    assert "predicted" not in page.inner_text("#legend")
+    assert "predicted" not in page.inner_text("#matrix").lower()
+
+
 def test_filters_are_kept_in_the_address(small: Path, look: Look) -> None:
     page = look(small)
     assert len(names(page)) > 10

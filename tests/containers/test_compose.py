@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ROOT
 
+from portbench.checkout import Checkout
+from portbench.targets import FORETOLD_TPUS, all_targets
 from portbench.validate import validate
 
 # Tries what a container must not be able to do; prints what happened.
@@ -93,27 +96,34 @@ def test_an_image_says_what_it_is_and_is_nobodys_root(image: str) -> None:
     assert labels["org.opencontainers.image.version"] == "1.0.0"
 
 
-DEVICES = {
-    "torch": ("cpu", "gpu", "tpu", "xla"),
-    "tensorflow": ("cpu", "gpu", "tpu", "xla"),
-    "jax": ("cpu", "gpu", "tpu", "xla"),
-    "fake": ("cpu", "xla"),
-}
+CATALOGUE = all_targets(Checkout(ROOT))
 
 
-@pytest.mark.parametrize("framework", DEVICES)
+@pytest.mark.parametrize("framework", sorted({target.framework for target in CATALOGUE}))
 def test_one_variable_swaps_the_version_of_every_device(compose, framework: str) -> None:
     services = resolved(compose, {f"{framework.upper()}_VERSION": "9.8.7"})
-    for device in DEVICES[framework]:
-        service = services.pop(f"{framework}-{device}")
-        assert service["image"] == f"portbench/{framework}:9.8.7-{device}"
-        assert service["build"]["dockerfile"] == f"images/{framework}/9.8.7/{device}.Dockerfile"
+    for target in CATALOGUE:
+        if target.framework == framework and target.service in services:
+            service = services.pop(target.service)
+            assert target.dockerfile is not None
+            assert service["image"] == f"portbench/{framework}:9.8.7-{target.dockerfile.stem}"
+            assert service["build"]["dockerfile"] == f"images/{framework}/9.8.7/{target.dockerfile.name}"
     assert services
     assert "9.8.7" not in json.dumps(services)
 
 
 def test_every_service_of_the_catalogue_is_there_and_no_other(compose) -> None:
-    assert set(resolved(compose)) == {f"{name}-{device}" for name, devices in DEVICES.items() for device in devices}
+    assert set(resolved(compose)) == {target.service for target in CATALOGUE}
+
+
+def test_each_tpu_that_need_not_be_there_has_the_image_of_all_under_its_own_name(compose) -> None:
+    services = resolved(compose)
+    for target in CATALOGUE:
+        if target.device in FORETOLD_TPUS:
+            service, framework = services[target.service], target.framework
+            command = f"as-owner python -m runners --framework {framework} --device {target.device}"
+            assert service["entrypoint"] == command.split()
+            assert service["command"] == ["--manifest", f"manifests/study/{framework}.json", "--out", "/results"]
 
 
 def test_every_service_is_confined_alike(compose) -> None:

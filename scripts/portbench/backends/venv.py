@@ -1,4 +1,7 @@
-"""Runs a target in a virtual environment made from its lock: the same packages as its image, without Docker."""
+"""Runs a target in a virtual environment made from its lock: the same packages as its image, without Docker.
+
+What is compiled for a TPU that is not there has a second one, the compiler's (see runners.core.compiling).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from portbench.checkout import Checkout
 from portbench.errors import TargetUnavailable
 from portbench.findings import Findings, error, obstacle, ok
 from portbench.lock import missing_lock
-from portbench.targets import Target
+from portbench.targets import FORETOLD_TPUS, Target, needed_environments
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,9 @@ class Venv:
         return obstacle(self.findings(target))
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
-        """Makes the environment, once."""
-        environments.make_environment(target, say)
+        """Makes the environment, or both, once."""
+        for each in needed_environments(target, self.checkout):
+            environments.make_environment(each, say)
 
     def command(self, target: Target, arguments: Arguments) -> Command:
         """The environment's Python, shielded from the user's other Pythons."""
@@ -48,6 +52,8 @@ class Venv:
         argv += ["--version", target.version, *arguments.words(str(arguments.manifest), str(arguments.out))]
         kept = {key: value for key, value in os.environ.items() if not _misleads_python(key)}
         path = f"{python.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
+        if target.device in FORETOLD_TPUS:
+            kept["PORTBENCH_TPU_COMPILER"] = str(environments.python_of(needed_environments(target, self.checkout)[-1]))
         return Command(
             argv, self.checkout.root, {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
         )

@@ -45,11 +45,15 @@ def command(framework: str, version: str, source: str | None, python: str | None
 
 def _print(framework: str, version: str, added: Added) -> None:
     click.echo(f"wrote {shown(added.folder)}, like {added.source}:")
-    for device, python in added.pythons.items():
-        click.echo(f"  {device}: Python {python}")
-    for device, reason in added.left_out.items():
-        click.echo(f"  left out {device}: {printable(reason)}")
+    for devices, python in added.pythons.items():
+        click.echo(f"  {devices}: Python {python}")
+    for devices, reason in added.left_out.items():
+        click.echo(f"  left out {devices}: {printable(reason)}")
+    if added.kernels:
+        click.echo(
+            f"\ngpu-predicted looks up the GPU kernels of this version; list them:\n  portbench kernels {added.kernels}"
+        )
     click.echo("\nTry it:")
-    for device in added.pythons:
+    for device in (devices.split()[0] for devices in added.pythons):
         click.echo(f"  portbench run {framework}-{version}-{device}")
         click.echo(f"  {framework.upper()}_VERSION={version} docker compose run --rm {framework}-{device}")

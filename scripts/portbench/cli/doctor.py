@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from portbench.doctor.diagnosis import Diagnosis, diagnose, examine
 from portbench.findings import Finding, error, ok
 from portbench.machine import Machine
 from portbench.printable import printable
+from portbench.shared_images import by_image, title
 from portbench.targets import all_targets, find_targets
 
 _WORDS = {"ok": "[green]ok[/]", "warning": "[yellow]warn[/]", "error": "[bold red]no[/]"}
@@ -66,13 +67,15 @@ def command(context: click.Context, targets: tuple[str, ...], backend: str, out:
     checkout, out = find_checkout(), out.absolute()
     chosen = find_targets(targets, checkout) if targets else all_targets(checkout)
     about_machine = [] if targets else examine(chosen, backend, machine, out)
-    diagnoses = [diagnose(target, backend, checkout, machine, out, thorough=bool(targets)) for target in chosen]
+    named = targets or as_json
+    groups = [[target] for target in chosen] if named else by_image(chosen)
+    diagnoses = [diagnose(group[0], backend, checkout, machine, out, thorough=bool(targets)) for group in groups]
     if as_json:
         click.echo(json.dumps(_as_data(about_machine, diagnoses), indent=2))
     elif targets:
         _print_each(diagnoses)
     else:
-        _print_overview(about_machine, diagnoses)
+        _print_overview(about_machine, dict(zip(map(title, groups), diagnoses, strict=True)))
     sick = [diagnosis for diagnosis in diagnoses if diagnosis.obstacle]
     context.exit(int(bool(sick) if targets else len(sick) == len(diagnoses)))
 
@@ -85,14 +88,14 @@ def _print_each(diagnoses: Sequence[Diagnosis]) -> None:
         _print_findings(diagnosis.findings, console)
 
 
-def _print_overview(about_machine: Sequence[Finding], diagnoses: Sequence[Diagnosis]) -> None:
+def _print_overview(about_machine: Sequence[Finding], diagnoses: Mapping[str, Diagnosis]) -> None:
     console = Console(highlight=False)
     console.print("[bold]this machine[/]")
     _print_findings(about_machine, console)
     console.print("\n[bold]targets[/]")
     lines = []
-    for diagnosis in diagnoses:
-        obstacle, name = diagnosis.obstacle, diagnosis.target.name
+    for name, diagnosis in diagnoses.items():
+        obstacle = diagnosis.obstacle
         lines.append(error(name, obstacle.message, "") if obstacle else ok(name, _way(diagnosis)))
     _print_findings(lines, console)
     console.print("\n'portbench doctor TARGET' says all about one.")

@@ -21,6 +21,7 @@ from portbench.machine import Machine
 from portbench.printable import printable
 from portbench.progress import duration
 from portbench.runner_process import stoppable
+from portbench.shared_images import by_image, title
 
 _TARGETS = click.argument("targets", metavar="[TARGET]...", nargs=-1)
 
@@ -40,8 +41,9 @@ def build(context: click.Context, targets: tuple[str, ...]) -> None:
     """Build the image of each TARGET; without TARGET, every image again that is there.
 
     The image is labelled with the commit of the runner and a digest of all that went into it, which 'portbench images
-    check' compares. Where only the runner has changed it takes a second or two. One that cannot be built does not keep
-    the others from being built: the exit status is that of the first failure.
+    check' compares. Where only the runner has changed it takes a second or two. One that several TARGETs share is built
+    once. One that cannot be built does not keep the others from being built: the exit status is that of the first
+    failure.
 
     \b
     Examples:
@@ -49,7 +51,7 @@ def build(context: click.Context, targets: tuple[str, ...]) -> None:
       portbench images build torch-2.9.0-tpu
     """
     images, console, status = _images(), Console(), 0
-    chosen = images.targets(targets)
+    chosen = [group[0] for group in by_image(images.targets(targets))]
     if not targets:
         there = {each.target for each in images.look_at(chosen) if each.state != "not built"}
         chosen = [target for target in chosen if target.name in there]
@@ -80,18 +82,19 @@ def list_images(as_json: bool) -> None:
     runner in it, with a + where files had been changed since.
     """
     images = _images()
-    found = images.look_at(images.targets(()))
+    targets = images.targets(())
     if as_json:
-        click.echo(json.dumps({"images": [asdict(image) for image in found]}, indent=2))
+        click.echo(json.dumps({"images": [asdict(image) for image in images.look_at(targets)]}, indent=2))
         return
+    groups = by_image(targets)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("target", "built (UTC)", "size", "runner", "state"):
         table.add_column(heading, no_wrap=True)
-    for image in found:
+    for group, image in zip(groups, images.look_at([group[0] for group in groups]), strict=True):
         built = image.built_at[:16].replace("T", " ") if image.built_at else "-"
         # Labels are what the builder of the image wrote: not markup, and nothing for the terminal.
         told = (escape(printable(text)) for text in (built, _size(image.size_bytes), _commit(image)))
-        table.add_row(image.target, *told, image.state)
+        table.add_row(title(group), *told, image.state)
     Console(highlight=False).print(table)
 
 
@@ -107,12 +110,13 @@ def check(context: click.Context, targets: tuple[str, ...]) -> None:
     Exit status 0 if every image is known to be up to date, 1 if one is stale, unknown or, where it is named, not built.
     """
     images = _images()
-    found = images.look_at(images.targets(targets))
+    groups = by_image(images.targets(targets))
+    found = list(zip(groups, images.look_at([group[0] for group in groups]), strict=True))
     if not targets:
-        found = [image for image in found if image.state != "not built"]
-    for image in found:
-        click.echo(f"{click.style(image.state, fg=_COLOURS[image.state])}: {image.target}{_why(image)}")
-    behind = [image.target for image in found if image.state != "up to date"]
+        found = [(group, image) for group, image in found if image.state != "not built"]
+    for group, image in found:
+        click.echo(f"{click.style(image.state, fg=_COLOURS[image.state])}: {title(group)}{_why(image)}")
+    behind = [image.target for _, image in found if image.state != "up to date"]
     if behind:
         click.echo(f"To bring up to date:  portbench images build {' '.join(behind)}", err=True)
     if not found:

@@ -71,7 +71,7 @@ def command(
     written = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study:
         answers = answers_of(shown_study.connection)
-        report = report_of(shown_study, tuple(of_answers(answers, intolerable)))
+        report = report_of(shown_study, tuple(of_answers(answers, intolerable)), answers.predictions)
         if out:
             # Only here: Matplotlib takes a second to load.
             from portbench import report_files

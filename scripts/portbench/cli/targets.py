@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import click
 from rich.console import Console
@@ -18,7 +18,8 @@ from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import PortbenchError
 from portbench.machine import Machine
 from portbench.printable import printable
-from portbench.targets import Target, all_targets
+from portbench.shared_images import by_image, title
+from portbench.targets import PREDICTED, Target, all_targets, needed_environments
 
 
 @cli.command("targets")
@@ -29,19 +30,27 @@ def command(as_json: bool) -> None:
     A target is a framework, a version and a device: torch-2.9.0-cpu. Where the version is the framework's default (*),
     torch-cpu means it too. "image" says whether its container image is built, "venv" whether its virtual
     environment has been made; neither is needed beforehand.
+
+    "predicted": the device need not be there, how tests would end on it is foretold. Those of a version with one image
+    are one line: tpu-v2 … tpu7x are tpu-v2, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, tpu-v6e and tpu7x.
     """
-    rows = _rows(find_checkout())
+    checkout = find_checkout()
+    docker = Docker(checkout)
+    engine = docker if docker.engine_obstacle() is None else None
+    groups = by_image(all_targets(checkout))
     if as_json:
+        rows = [row for group in groups for row in _rows(group, checkout, engine)]
         click.echo(json.dumps({"targets": [asdict(row) for row in rows]}, indent=2))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("target", "default", "python", "image", "venv", "runs here"):
+    for heading in ("target", "python", "image", "venv", "runs here"):
         table.add_column(heading, overflow="fold", no_wrap=heading != "runs here")
-    for row in rows:
+    for group in groups:
+        row = _row(group[0], checkout, engine)
         image = _word(row.image_built, "built", "not built")
         venv = _word(row.environment_made, "made", "not made")
-        here = f"with {row.backend}" if row.backend else f"no: {row.obstacle}"
-        table.add_row(row.target, "*" if row.default else "", row.python, image, venv, escape(printable(here)))
+        here = f"with {row.backend}{', predicted' if row.predicted else ''}" if row.backend else f"no: {row.obstacle}"
+        table.add_row(f"{title(group)}{' *' if row.default else ''}", row.python, image, venv, escape(printable(here)))
     Console().print(table)
 
 
@@ -52,6 +61,7 @@ class _Row:
     version: str
     device: str
     default: bool
+    predicted: bool
     python: str
     image_built: bool | None
     """None: no engine to ask, or no Dockerfile."""
@@ -62,10 +72,12 @@ class _Row:
     """Why it cannot run here."""
 
 
-def _rows(checkout: Checkout) -> list[_Row]:
-    docker = Docker(checkout)
-    engine = docker.engine_obstacle() is None
-    return [_row(target, checkout, docker if engine else None) for target in all_targets(checkout)]
+def _rows(group: list[Target], checkout: Checkout, docker: Docker | None) -> list[_Row]:
+    """Of targets that share an image, which so are alike in all but the device."""
+    first = _row(group[0], checkout, docker)
+    if first.obstacle is not None:  # it may name the target
+        return [first, *(_row(target, checkout, docker) for target in group[1:])]
+    return [replace(first, target=target.name, device=target.device) for target in group]
 
 
 def _row(target: Target, checkout: Checkout, docker: Docker | None) -> _Row:
@@ -81,9 +93,10 @@ def _row(target: Target, checkout: Checkout, docker: Docker | None) -> _Row:
         version=target.version,
         device=target.device,
         default=target.is_default,
+        predicted=target.device in PREDICTED,
         python=target.python,
         image_built=docker.image_digest(target) is not None if docker and target.dockerfile else None,
-        environment_made=environments.is_made(target) if target.lock else None,
+        environment_made=all(map(environments.is_made, needed_environments(target, checkout))) if target.lock else None,
         backend=backend,
         obstacle=obstacle,
     )

@@ -18,10 +18,11 @@ from portbench.checkout import Checkout
 from portbench.doctor import engine, host, packages
 from portbench.doctor.facts import facts, image_build_gb, is_measured
 from portbench.doctor.gpu import gpu
+from portbench.doctor.predicted import predicted
 from portbench.doctor.tpu import lock_file, tpu
 from portbench.findings import Finding, Findings, first_error, warning
 from portbench.machine import Machine
-from portbench.targets import Target
+from portbench.targets import Target, needed_environments
 
 _DOCKER_REMEDY = "Make room (docker system df; docker builder prune), or move Docker's data-root to another disk."
 
@@ -61,9 +62,14 @@ def diagnose(
     else:
         chosen, why, findings = backend, f"as --backend {backend} asks", [*docker, *venv]
     usable = chosen is not None and first_error(findings) is None
-    needs = _needs(target, chosen, machine, thorough) if usable else _build(target, machine) if docker else ()
+    environments = needed_environments(target, checkout)
+    needs = (
+        _needs(environments, chosen, machine, thorough) if usable else _build(environments, machine) if docker else ()
+    )
     everywhere = (*host.memory(machine), host.results(machine, out))
-    return Diagnosis(target, chosen, why, (*_device(target, machine, thorough), *findings, *needs, *everywhere))
+    return Diagnosis(
+        target, chosen, why, (*_device(target, checkout, machine, thorough), *findings, *needs, *everywhere)
+    )
 
 
 def examine(targets: Sequence[Target], backend: str, machine: Machine, out: Path) -> list[Finding]:
@@ -88,9 +94,9 @@ def ready_backend(backend: str, target: Target, checkout: Checkout, machine: Mac
     Raises TargetUnavailable or StorageFailed with the first obstacle and its remedy.
     """
     if backend != "current":
-        _refuse(_device(target, machine, thorough=False))
+        _refuse(_device(target, checkout, machine, thorough=False))
     chosen, why = choose_backend(backend, target, checkout, machine)
-    _refuse(_needs(target, chosen.name, machine, thorough=False))
+    _refuse(_needs(needed_environments(target, checkout), chosen.name, machine, thorough=False))
     _refuse([host.results(machine, out)])
     return chosen, why
 
@@ -101,29 +107,33 @@ def _refuse(findings: Iterable[Finding]) -> None:
         raise obstacle.failure
 
 
-def _device(target: Target, machine: Machine, thorough: bool) -> Findings:
+def _device(target: Target, checkout: Checkout, machine: Machine, thorough: bool) -> Findings:
     if target.device == "gpu":
         yield from gpu(machine, [target], thorough)
     elif target.device == "tpu":
         yield from tpu(machine)
+    else:
+        yield from predicted(machine, target, checkout)
 
 
-def _needs(target: Target, backend: str | None, machine: Machine, thorough: bool) -> Findings:
-    """What the backend needs, once it can be used at all."""
+def _needs(environments: Sequence[Target], backend: str | None, machine: Machine, thorough: bool) -> Findings:
+    """What the backend needs, once it can be used at all, for a target that runs in these environments."""
     if backend == "docker":
         need = float(facts()["space"]["image_update"]["more_gb"])
         yield _docker_disk(machine, need, "to bring the image up to date")
     elif backend == "venv":
-        if target.device == "tpu":
+        if environments[0].device == "tpu":
             yield from lock_file(machine)
-        yield from packages.environment(machine, target, thorough)
+        yield from packages.environment(machine, environments, thorough)
 
 
-def _build(target: Target, machine: Machine) -> Findings:
-    """What the image that is missing needs."""
-    if target.dockerfile and engine.information(machine):
-        yield _docker_disk(machine, image_build_gb(target), "to build the image", is_measured(target))
-        yield from engine.base_images(machine, target.dockerfile)
+def _build(environments: Sequence[Target], machine: Machine) -> Findings:
+    """What the image that is missing needs; it holds these environments."""
+    dockerfile = environments[0].dockerfile
+    if dockerfile and engine.information(machine):
+        certain = all(map(is_measured, environments))
+        yield _docker_disk(machine, image_build_gb(environments), "to build the image", certain)
+        yield from engine.base_images(machine, dockerfile)
 
 
 def _docker_disk(machine: Machine, need_gb: float, purpose: str, certain: bool = True) -> Finding:

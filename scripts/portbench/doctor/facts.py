@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def is_measured(target: Target) -> bool:
     return target.environment in facts()["space"]["environment_gb"]
 
 
-def image_build_gb(target: Target) -> float:
-    """What the engine needs on disk to build the target's image."""
+def image_build_gb(environments: Iterable[Target]) -> float:
+    """What the engine needs on disk to build an image that holds the environments of these targets."""
     build = facts()["space"]["image_build"]
-    return round(environment_gb(target) * float(build["environments"]) + float(build["more_gb"]), 1)
+    return round(sum(map(environment_gb, environments)) * float(build["environments"]) + float(build["more_gb"]), 1)

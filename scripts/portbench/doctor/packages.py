@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections.abc import Sequence
 
 from uv import find_uv_bin
 
@@ -20,23 +21,33 @@ _REACH_LIMIT_S = 15
 _ASKED_FOR = "uv\n"
 
 
-def environment(machine: Machine, target: Target, thorough: bool) -> Findings:
-    """Whether the target's environment is there or can be made. ``thorough`` starts Pythons and asks the index."""
-    folder = environments.environment_folder(target)
-    if environments.is_made(target):
-        yield ok("environment", f"made, in {host.short(folder.parent)}")
+def environment(machine: Machine, targets: Sequence[Target], thorough: bool) -> Findings:
+    """Whether the environments of these targets, the second of which is a compiler's, are there or can be made.
+
+    ``thorough`` starts Pythons and asks the index.
+    """
+    missing = [target for target in targets if not environments.is_made(target)]
+    folder = environments.environment_folder(targets[0])
+    for target, subject in zip(targets, ("environment", "compiler"), strict=False):
+        which = "" if target is targets[0] else f"{target.environment}: "
+        if target in missing:
+            yield ok(subject, f"{which}not made yet: the first run makes it")
+        else:
+            yield ok(subject, f"{which}made, in {host.short(folder.parent)}")
+    if not missing:
         return
-    yield ok("environment", "not made yet: the first run makes it")
     remedy = "Make room, or set XDG_CACHE_HOME to a folder on another disk."
     if not machine.may_write(folder):
         yield error("disk", f"{host.short(folder.parent)} cannot be written to", remedy, about_storage=True)
     else:
-        need, certain = environment_gb(target), is_measured(target)
-        yield host.disk(machine, "disk", folder.parent, need, "for the environment", remedy, certain)
+        need, certain = round(sum(map(environment_gb, missing)), 1), all(map(is_measured, missing))
+        purpose = f"for the environment{'s' * (len(missing) > 1)}"
+        yield host.disk(machine, "disk", folder.parent, need, purpose, remedy, certain)
     if thorough:
-        yield _python(target.python)
-        if target.lock and re.search(r"^[\w.-]+==", machine.read(target.lock) or "", re.MULTILINE):
-            yield index(machine, _sources(machine.read(target.lock) or ""))
+        yield from map(_python, dict.fromkeys(target.python for target in missing))
+        locks = [machine.read(target.lock) or "" for target in missing if target.lock]
+        if any(re.search(r"^[\w.-]+==", lock, re.MULTILINE) for lock in locks):
+            yield index(machine, tuple(dict.fromkeys(word for lock in locks for word in _sources(lock))))
 
 
 @functools.cache

@@ -93,7 +93,7 @@ function showSummary(first, second, method) {
   const said = byId("compare-summary");
   if (!ratios.length) {
     const reason = first.framework === second.framework ? "No test was timed on both." : "They are of different frameworks and have no function in common.";
-    said.textContent = reason;
+    said.replaceChildren(...foretoldNote(first, second), reason);
     return;
   }
   const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
@@ -101,11 +101,20 @@ function showSummary(first, second, method) {
   const slower = ratios.filter((ratio) => ratio > 1).length;
   const percent = (part) => `${((100 * part) / ratios.length).toFixed(1)} %`;
   said.replaceChildren(
+    ...foretoldNote(first, second),
     el("b", {}, `×${significant(mean)}`), ` is the geometric mean of second over first for the ${count(ratios.length, "function")} timed on both. `,
     el("b", {}, percent(slower)), " are slower on the second, ",
     el("b", {}, percent(slow)), ` at least ${study.intolerable} times. `,
     el("span", { class: "soft" }, METHODS[method][1], "."),
   );
+}
+
+/** What is to be said where a target of the two is predicted. */
+function foretoldNote(first, second) {
+  const predicted = [first, second].filter((target) => target.isPredicted);
+  if (!predicted.length) return [];
+  const names = predicted.map(targetTitle).map(shown).join(" and ");
+  return [el("b", {}, `${names}: nothing ran there. `), "What differs is foretold, not seen. "];
 }
 
 function showChips() {

@@ -11,7 +11,7 @@ function field(value) {
 /** One line for each cell that is shown: functions in the order of the grid, then targets. */
 function matrixLines() {
   const lines = [[
-    "function", "successor_of", "framework", "version", "device", "machine", "sync", "decile", "uses", "status",
+    "function", "successor_of", "framework", "version", "device", "machine", "sync", "evidence", "decile", "uses", "status",
     "tests_passed", "tests_ran", "tests", "categories", "marks", "cold_mean_ns", "steady_median_ns",
   ]];
   for (const { id } of matrix.getData("active")) {
@@ -20,7 +20,7 @@ function matrixLines() {
       if (status === null) continue;
       lines.push([
         study.rows.function[id], study.rows.successor_of[id], target.framework, target.version, target.device,
-        target.machine, target.sync, study.rows.decile[id], study.rows.uses[id], status === "absent" ? "" : status,
+        target.machine, target.sync, target.evidence, study.rows.decile[id], study.rows.uses[id], status === "absent" ? "" : status,
         target.passed[id], target.ran[id], target.tests[id], categoriesOf(target, id).join(" "), marksOf(target, id).join(" "),
         target.cold_ns[id], target.steady_ns[id],
       ]);

@@ -32,7 +32,7 @@ async function showDetail() {
   const body = el("div", { class: "detail-body", "aria-busy": "true" });
   panel.replaceChildren(
     el("div", { class: "detail-head" }, title, el("button", { type: "button", class: "close", "aria-label": "Close", title: "Close (Escape)", onclick: closeDetail }, "×")),
-    el("p", { class: "detail-status" }, chip(status), el("b", {}, STATUS[status].word), " on ", others(target, row)),
+    el("p", { class: "detail-status" }, chip(status, target.isPredicted), el("b", {}, STATUS[status].word), " on ", others(target, row)),
     body,
   );
   panel.scrollTop = 0;
@@ -77,6 +77,7 @@ function facts(target, row) {
     target.steady_ns[row] >= 0 ? `steady ${duration(target.steady_ns[row])} (median of medians, robust)` : "",
   ].filter(Boolean);
   return [
+    target.isPredicted ? el("p", { class: "predicted" }, `${PREDICTED}. Figures are the compiler's; at least: a lower bound of the time, not measured.`) : null,
     use.length ? el("p", { class: "soft" }, use.join(", ")) : null,
     times.length ? el("p", { class: "soft" }, times.join("; ")) : null,
     notes.length ? el("ul", { class: "marks" }, notes) : null,
@@ -100,7 +101,7 @@ function testEntry(target, row, test, isOpen) {
     "details", { class: "test", open: isOpen },
     el(
       "summary", {},
-      chip(VERDICT[test.verdict]),
+      chip(VERDICT[test.verdict], target.isPredicted),
       el("span", { class: "id" }, shown(test.id)),
       test.category ? el("span", { class: "category" }, spaced(test.category)) : null,
       el("span", { class: "outcomes", "aria-label": said, title: `runs: ${said}` }, outcomes),
@@ -111,7 +112,7 @@ function testEntry(target, row, test, isOpen) {
     if (entry.open && entry.children.length === 1) {
       const content = el("div", { class: "test-body" });
       entry.append(content);
-      content.append(...evidenceOf(test), ...samplesOf(test), repeatOf(row, test));
+      content.append(...evidenceOf(target, test), ...samplesOf(test), repeatOf(row, test));
       const plot = content.querySelector(".samples");
       if (plot) plotSamples(plot, test.cold_ns, test.steady_ns);
     }
@@ -120,7 +121,7 @@ function testEntry(target, row, test, isOpen) {
 }
 
 /** What was seen in each run; runs of which the same is said stand together. */
-function evidenceOf(test) {
+function evidenceOf(target, test) {
   const groups = [];
   for (const result of test.results) {
     const same = groups.find((group) => group[0].said === result.said && group[0].outcome === result.outcome);
@@ -134,7 +135,7 @@ function evidenceOf(test) {
     const pairs = group[0].said.filter(([, text]) => text);
     return el(
       "div", { class: "evidence" },
-      el("h4", {}, `${OUTCOME[group[0].outcome]} ${spaced(group[0].outcome)} in ${runs}`),
+      el("h4", {}, `${OUTCOME[group[0].outcome]} ${target.isPredicted ? "foretold: " : ""}${spaced(group[0].outcome)} in ${runs}`),
       el("dl", {}, pairs.flatMap(([word, text]) => [el("dt", {}, word), el("dd", {}, saidText(word, text))])),
     );
   });

@@ -5,6 +5,7 @@ const KINDS = [
   { key: "device", title: "Device", ofTargets: true },
   { key: "version", title: "Version", ofTargets: true },
   { key: "machine", title: "Machine", ofTargets: true },
+  { key: "evidence", title: "Evidence", ofTargets: true },
   { key: "status", title: "Status" },
   { key: "category", title: "Category" },
   { key: "marks", title: "Marks" },

@@ -30,6 +30,7 @@ function showAbout() {
   const notes = [
     "Status: a function passes if every test that ran passed in every run, fails completely if none did, and else partially. none: nothing could be run; such functions do not count in percentages, nor do successors, which are tried where a version lacks a function.",
     "Cold times are as published: the mean of all first calls, waiting included, over all runs of the passing tests. Steady times are robust: medians after the warm-up.",
+    study.targets.some((target) => target.isPredicted) ? `${PREDICTED}. Such targets stand in hatched columns, and in no headline, figure or comparison of latencies.` : "",
     study.strict_placement ? "Strict placement: a test that passed, but not wholly on the device, counts as failed." : "",
     study.classified ? "Categories were derived anew by portbench classify." : "Categories are those of the runners.",
     study.most_samples < 200 ? `Of each test and protocol the page carries ${study.most_samples} samples at most; the study's tables have all.` : "",

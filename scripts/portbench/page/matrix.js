@@ -27,6 +27,7 @@ function makeMatrix() {
   show.addEventListener("change", () => choose({ show: show.value }));
   byId("legend").append(
     ...Object.entries(STATUS).map(([name, { word, says }]) => el("span", { title: says }, chip(name), word)),
+    ...(study.targets.some((target) => target.isPredicted) ? [el("span", { title: PREDICTED }, chip("pass", true), "predicted, nothing ran")] : []),
     ...Object.entries(MARK).map(([, { symbol, word, says }]) => el("span", { title: says }, el("b", { class: "mark" }, symbol), word)),
   );
   const [field, direction] = sortChoice();
@@ -80,9 +81,11 @@ function targetColumn(target) {
     titleFormatter: () => {
       const rated = [0, 1, 2].map((status) => countStatus(target, status));
       const all = rated.reduce((sum, one) => sum + one, 0);
-      const rate = all ? `${((100 * rated[0]) / all).toFixed(1)} % pass` : "nothing ran";
-      const lines = [`${target.framework} ${target.version}`, ...(study.hasMachines ? [target.machine] : [])];
-      return headerButton(target.device + (target.sync === "complete" ? "" : " (study's sync)"), ...lines, rate);
+      const rate = all ? `${((100 * rated[0]) / all).toFixed(1)} % ${target.isPredicted ? "accepted" : "pass"}` : target.isPredicted ? "not foretold" : "nothing ran";
+      const lines = [...(target.isPredicted ? ["predicted"] : []), `${target.framework} ${target.version}`, ...(study.hasMachines ? [target.machine] : [])];
+      const header = headerButton(target.device + (target.sync === "complete" ? "" : " (study's sync)"), ...lines, rate);
+      header.classList.toggle("predicted", target.isPredicted);
+      return header;
     },
     formatter: (cell) => targetCell(cell, target, cell.getData().id),
     sorter: (a, b, first, second, column, dir) => compareCells(target, first.getData().id, second.getData().id, dir),
@@ -113,10 +116,11 @@ function targetCell(cell, target, row) {
   const marks = marksOf(target, row);
   const text = SHOW[state.show]?.[1](target, row) ?? "";
   cell.getElement().dataset.status = status;
+  cell.getElement().dataset.evidence = target.evidence;
   return cellNode(
     cell,
     cellWords(target, row),
-    chip(status),
+    chip(status, target.isPredicted),
     text ? el("span", { class: "text" }, text) : null,
     marks.map((mark) => el("b", { class: `mark ${mark}` }, MARK[mark].symbol)),
   );
@@ -125,7 +129,7 @@ function targetCell(cell, target, row) {
 /** A cell in words: what a screen reader says, and the tooltip. */
 function cellWords(target, row) {
   const status = statusOf(target, row);
-  const tests = target.ran[row] ? `, ${target.passed[row]} of ${count(target.ran[row], "test")} passed` : "";
+  const tests = target.ran[row] ? `, ${target.passed[row]} of ${count(target.ran[row], "test")} ${target.isPredicted ? "accepted" : "passed"}` : "";
   const why = categoriesOf(target, row).map(spaced);
   const more = [...why, ...marksOf(target, row).map((mark) => MARK[mark].word)];
   return `${titleOf(row)} on ${target.name}: ${STATUS[status].word}${tests}${more.length ? ` (${more.join(", ")})` : ""}`;

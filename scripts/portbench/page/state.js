@@ -1,7 +1,7 @@
 // What the reader has chosen. It stands in the address, after the #, so that a view can be kept and sent.
 
 const DEFAULTS = {
-  view: "matrix", text: "", framework: [], device: [], version: [], machine: [], status: [], category: [], marks: [],
+  view: "matrix", text: "", framework: [], device: [], version: [], machine: [], evidence: [], status: [], category: [], marks: [],
   decile: [], show: "cause", sort: "", first: "", second: "", method: "published", changes: [],
   function: "", of: "", target: "", order: "",
 };

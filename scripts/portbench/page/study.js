@@ -19,6 +19,7 @@ async function readStudy() {
   study.targets.forEach((target, number) => {
     const columns = study.cells[number];
     target.number = number;
+    target.isPredicted = target.evidence === "predicted";
     target.key = `${target.name}@${target.machine}${target.sync === "complete" ? "" : `/${target.sync}`}`;
     target.status = new Int8Array(rows).fill(-1);
     target.categories = new Uint16Array(rows);

@@ -15,6 +15,7 @@ const MARK = {
   contaminated: { symbol: "!", word: "failed after others", says: "a test failed after others in its process, and was run again alone" },
   unproven: { symbol: "?", word: "waiting not proven", says: "it was not proven that the clock sees the device's work" },
 };
+const PREDICTED = "Predicted: no such device was there, and nothing ran; what would have been accepted counts as passed";
 const OUTCOME = { passed: "✓", failed: "✕", timed_out: "⧖", crashed: "☠", skipped: "–" };
 const NOTHING = "–";
 
@@ -65,7 +66,7 @@ function duration(ns) {
   return `${significant(ns / unit)} ${name}`;
 }
 
-/** The sign of a status: colour and symbol. */
-function chip(status) {
-  return el("span", { class: `chip ${status}`, "aria-hidden": "true" }, STATUS[status].symbol);
+/** The sign of a status: colour and symbol; of one that was only foretold, its outline. */
+function chip(status, isPredicted = false) {
+  return el("span", { class: `chip ${status}${isPredicted ? " predicted" : ""}`, "aria-hidden": "true" }, STATUS[status].symbol);
 }

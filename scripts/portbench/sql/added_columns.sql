@@ -1,7 +1,8 @@
 -- The columns that tables got after version 1 of the study format, without rows: a table that lacks them is read as if they
 -- stood there and were null.
 CREATE OR REPLACE TEMP VIEW added_runs AS
-SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync, NULL::BIGINT AS memory_bytes
+SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync, NULL::BIGINT AS memory_bytes,
+    NULL::STRUCT(kind VARCHAR, compiler VARCHAR, topology VARCHAR) AS prediction
 WHERE false;
 
 -- Of a table samples up to version 3, with a row for each raw sample.
@@ -64,6 +65,15 @@ SELECT
         ratio DOUBLE,
         left_ns BIGINT
     ) AS proof,
+    NULL::STRUCT(
+        verdict VARCHAR,
+        reason VARCHAR,
+        compile_ns BIGINT,
+        flops DOUBLE,
+        bytes DOUBLE,
+        memory_bytes BIGINT,
+        roofline_ns DOUBLE
+    ) AS prediction,
     NULL::VARCHAR AS fingerprint,
     NULL::VARCHAR AS cause,
     NULL::VARCHAR AS recorded_category,

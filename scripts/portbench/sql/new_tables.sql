@@ -52,6 +52,7 @@ SELECT
     result.strict,
     result.contaminated,
     result.proof,
+    result.prediction,
     result.output.text AS output_text,
     result.output.total_bytes AS output_total_bytes,
     result.worker,

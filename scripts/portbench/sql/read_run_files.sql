@@ -21,6 +21,7 @@ SELECT
     protocol.shuffle AS shuffle,
     protocol.memory_bytes AS memory_bytes,
     coalesce(protocol.sync, 'complete') AS sync,
+    prediction,
     started_at,
     ended_at,
     environment
@@ -40,6 +41,7 @@ FROM read_json(
             functions STRUCT(name VARCHAR, tests BIGINT, decile BIGINT, uses BIGINT, top20 BOOLEAN, listed_as VARCHAR)[]
         )',
         protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE, shuffle BIGINT, sync VARCHAR, memory_bytes BIGINT)',
+        prediction: 'STRUCT(kind VARCHAR, compiler VARCHAR, topology VARCHAR)',
         environment: 'JSON',
         started_at: 'VARCHAR',
         ended_at: 'VARCHAR'
@@ -94,6 +96,15 @@ FROM read_json(
             grown_ns BIGINT,
             ratio DOUBLE,
             left_ns BIGINT
+        )',
+        prediction: 'STRUCT(
+            verdict VARCHAR,
+            reason VARCHAR,
+            compile_ns BIGINT,
+            flops DOUBLE,
+            bytes DOUBLE,
+            memory_bytes BIGINT,
+            roofline_ns DOUBLE
         )',
         calls: 'STRUCT(
             cold STRUCT(call_ns BIGINT, wait_ns BIGINT, counters JSON),

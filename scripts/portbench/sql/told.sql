@@ -21,11 +21,13 @@ CREATE TEMP VIEW measured_calls AS
 SELECT * REPLACE (coalesce(successor_of, '') AS successor_of, coalesce(sync, 'complete') AS sync)
 FROM timed_calls;
 
--- Failures by cause, over all targets and machines: what shares a fingerprint is one thing to mend.
+-- Failures by cause, over all targets and machines: what shares a fingerprint is one thing to mend. What was only foretold
+-- stands apart.
 CREATE TEMP VIEW causes AS
 SELECT
     fingerprint,
     framework,
+    prediction IS NOT NULL AS predicted,
     min(cause) AS cause,
     list_sort(list(DISTINCT category)) AS categories,
     count(*) AS results,
@@ -35,7 +37,7 @@ SELECT
     list_sort(list(DISTINCT machine)) AS machines
 FROM told
 WHERE outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
-GROUP BY fingerprint, framework;
+GROUP BY fingerprint, framework, prediction IS NOT NULL;
 
 -- What an annotation says against the rules.
 CREATE TEMP VIEW overruled_tests AS

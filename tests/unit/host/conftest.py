@@ -85,7 +85,7 @@ def run_document(results: list[Document] | None = None, **changes: Any) -> Docum
     ``changes`` replace keys of the document, ``target`` ("torch-2.9.0-cpu"), ``machine``, ``manifest`` (its name) and
     ``sync`` what they name.
     """
-    framework, version, device = changes.pop("target", "torch-2.9.0-cpu").split("-")
+    framework, version, device = changes.pop("target", "torch-2.9.0-cpu").split("-", 2)
     document: Document = {
         "schema": "portbench/run",
         "schema_version": 3,

@@ -11,6 +11,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 from portbench.machine import ANSWER_LIMIT_S, Machine, Process
+from portbench.targets import FORETOLD_TPUS
 
 GB = 10**9
 STOPPED = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
@@ -129,4 +130,6 @@ class Described(Machine):
             version = env.get(f"{framework.upper()}_VERSION") or path.read_text().strip()
             for device in ("cpu", "gpu", "tpu"):
                 services[f"{framework}-{device}"] = {"image": f"portbench/{framework}:{version}-{device}"}
+            for device in FORETOLD_TPUS:
+                services[f"{framework}-{device}"] = {"image": f"portbench/{framework}:{version}-tpu-aot"}
         return services

@@ -203,6 +203,42 @@ def test_xla_comes_along_with_the_packages_of_cpu(add: Any, clone: Clone, monkey
     assert not (clone.root / "images" / "torch" / "2.2.0" / "xla.Dockerfile").exists()
 
 
+COMPILER = """FROM python:3.10-slim-bookworm AS compiler
+COPY images/jax/0.10.2/tpu.lock /locks/ # 1.12.0
+RUN python3.10 -m pip install 1.12.0
+"""
+
+
+def test_what_compiles_for_tpus_stays_as_it_is(add: Any, clone: Clone) -> None:
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    copied = "COPY --from=compiler /usr/local/lib/python3.10 /usr/local/lib/1.12.0\n"
+    (folder / "tpu-aot.Dockerfile").write_text(COMPILER + DOCKERFILE.format(device="cpu") + copied)
+    done = add("torch", "2.1.0", "--python", "3.11")
+    assert done.exit_code == 0, done.output
+    made = clone.root / "images" / "torch" / "2.1.0"
+    text = (made / "tpu-aot.Dockerfile").read_text()
+    assert text.startswith("FROM python:3.10-slim-bookworm AS compiler\n")
+    assert COMPILER in text and text.endswith(copied)
+    assert text.count("FROM python:3.11-slim-bookworm") == 2
+    assert "images/torch/2.1.0/cpu.lock" in text
+    assert [path.name for path in made.glob("tpu-*")] == ["tpu-aot.Dockerfile"]
+    assert done.output.count("tpu-v2 … tpu7x: Python 3.11") == 1
+    assert done.output.count("portbench run torch-2.1.0-tpu-v") == 1
+    assert "TORCH_VERSION=2.1.0 docker compose run --rm torch-tpu-v2\n" in done.output
+    assert len([target for target in all_targets(Checkout(clone.root)) if target.version == "2.1.0"]) == 9
+
+
+def test_a_list_of_kernels_that_the_new_version_lacks_is_named(add: Any, clone: Clone) -> None:
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    (folder / "gpu-predicted.Dockerfile").write_text(DOCKERFILE.format(device="cpu"))
+    assert "portbench kernels" not in add("torch", "2.1.0").output  # this adapter looks up none
+    lists = clone.root / "runners" / "torch" / "kernels"
+    lists.mkdir(parents=True)
+    assert "  portbench kernels torch-2.1.1-gpu\n" in add("torch", "2.1.1").output
+    (lists / "2.1.2.json").write_text("{}")
+    assert "portbench kernels" not in add("torch", "2.1.2", "--from", "1.12.0").output
+
+
 def test_a_version_that_the_index_does_not_have_is_one_error(failure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ABSENT", "torch==9.9.9")
     error = failure("torch", "9.9.9", "--from", "1.12.0")

@@ -378,6 +378,79 @@ def test_a_lock_that_another_user_left_matters_outside_of_containers_only(ask: A
 # Disk, memory, packages
 
 
+@pytest.fixture
+def foretelling(clone: Clone) -> Clone:
+    """The clone with torch 1.12.0 for TPUs that need not be there, and the compiler's target."""
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    (folder / "tpu-aot.Dockerfile").write_text("FROM python:3.10-slim-bookworm\n")
+    (clone.add_version("jax", "0.10.2") / "tpu.lock").write_text("libtpu==0.0.42.1 \\\n")
+    return clone
+
+
+def test_a_tpu_that_is_foretold_needs_no_tpu_but_a_second_environment(ask: Ask, foretelling: Clone) -> None:
+    done = ask(Described(), "doctor", "torch-tpu-v3")
+    assert done.exit_code == 0, done.stdout
+    found = lines(done)
+    assert found["TPU"] == ("ok", "none is needed: libtpu 0.0.42.1 compiles for tpu-v3 without one")
+    assert "TPU holder" not in found
+    assert found["environment"][1].startswith("not made yet")
+    assert found["compiler"] == ("ok", "jax-0.10.2-tpu: not made yet: the first run makes it")
+    assert found["disk"][1].endswith("(needs 3.1)")
+    make_environment(foretelling, "torch-cpu")
+    found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
+    assert found["environment"][1].startswith("made, in ")
+    assert found["disk"][1].endswith("(needs 1.3)")
+    make_environment(foretelling, "jax-0.10.2-tpu")
+    found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
+    assert found["compiler"][1].startswith("jax-0.10.2-tpu: made, in ")
+    assert "disk" not in found
+
+
+def test_the_space_of_both_environments_counts(ask: Ask, foretelling: Clone) -> None:
+    machine = Described()
+    machine.free[str(foretelling.root / "cache")] = 2.9 * GB
+    done = ask(machine, "run", "torch-tpu-v3")
+    assert done.exit_code == 5
+    assert "about 3.1 GB are needed for the environments" in done.stderr
+    machine = Described().with_docker()
+    machine.free["/var/lib/docker"] = 6.6 * GB
+    done = ask(machine, "doctor", "torch-tpu-v3", "--backend", "docker")
+    assert "about 6.7 GB are needed to build the image" in lines(done)["disk"][1]
+
+
+def test_a_compiler_that_no_lock_pins_is_told(ask: Ask, foretelling: Clone) -> None:
+    (foretelling.root / "images" / "jax" / "0.10.2" / "tpu.lock").write_text("jax==0.10.2\n")
+    done = ask(Described(), "doctor", "torch-tpu7x")
+    assert done.exit_code == 1
+    assert lines(done)["TPU"] == (
+        "no",
+        "no lock of jax-0.10.2-tpu pins libtpu, which compiles for tpu7x portbench lock jax/0.10.2/tpu",
+    )
+
+
+def test_targets_that_share_an_image_are_one_line(ask: Ask, foretelling: Clone) -> None:
+    found = lines(ask(Described(), "doctor"))
+    assert found["torch-1.12.0-tpu-v2 … tpu7x"][0] == "ok"
+    assert "torch-1.12.0-tpu-v3" not in found
+    told = json.loads(ask(Described(), "doctor", "--json").stdout)
+    assert {"torch-1.12.0-tpu-v3", "torch-1.12.0-tpu7x"} <= {target["target"] for target in told["targets"]}
+
+
+def test_a_gpu_that_is_foretold_needs_the_list_of_its_kernels(ask: Ask, clone: Clone) -> None:
+    (clone.root / "images" / "torch" / "1.12.0" / "gpu-predicted.Dockerfile").touch()
+    assert lines(ask(Described(), "doctor", "torch-gpu-predicted"))["GPU"][0] == "ok"
+    lists = clone.root / "runners" / "torch" / "kernels"
+    lists.mkdir(parents=True)
+    done = ask(Described(), "doctor", "torch-gpu-predicted")
+    assert done.exit_code == 1
+    assert lines(done)["kernels"] == (
+        "no",
+        "there is no list of the GPU kernels of torch 1.12.0 Make it: portbench kernels torch-1.12.0-gpu",
+    )
+    (lists / "1.12.0.json").write_text("{}")
+    assert ask(Described(), "doctor", "torch-gpu-predicted").exit_code == 0
+
+
 def test_a_disk_too_full_for_the_environment_stops_a_run_before_anything_is_made(ask: Ask, clone: Clone) -> None:
     machine = Described()
     machine.free[str(clone.root / "cache")] = 1.0 * GB

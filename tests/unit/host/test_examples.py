@@ -21,6 +21,7 @@ KINDS = (
     "functions",
     "counts",
     "exclusions",
+    "kernels",
 )
 
 

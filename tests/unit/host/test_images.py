@@ -12,7 +12,8 @@ import pytest
 from clones import REPOSITORY
 
 from portbench.checkout import Checkout
-from portbench.targets import Target, all_targets
+from portbench.shared_images import by_image
+from portbench.targets import FORETOLD_TPUS, TPU_COMPILER, Target, all_targets
 
 CATALOGUE = all_targets(Checkout(REPOSITORY))
 COMPOSE = (REPOSITORY / "compose.yaml").read_text()
@@ -27,15 +28,24 @@ DEFAULTS = {
     "jax-tpu": "0.4.8",
     "torch-xla": "2.9.0",
     "tensorflow-xla": "2.11.0",
+    "tensorflow-gpu-predicted": "2.11.0",
+    "torch-gpu-predicted": "1.12.0",
+    "jax-gpu-predicted": "0.4.13",
+    "jax-rocm-predicted": "0.4.13",
     "jax-xla": "0.4.13",
     "fake-cpu": "1.0.0",
     "fake-xla": "1.0.0",
+    **{f"torch-{device}": "2.9.0" for device in FORETOLD_TPUS},
+    **{f"tensorflow-{device}": "2.11.0" for device in FORETOLD_TPUS},
+    **{f"jax-{device}": "0.10.2" for device in FORETOLD_TPUS},
 }
 OTHERS = {
     *(f"torch-2.9.0-{device}" for device in ("cpu", "gpu", "tpu")),
     *(f"jax-0.10.2-{device}" for device in ("cpu", "gpu", "tpu")),
     *("tensorflow-2.21.0-cpu", "tensorflow-2.21.0-gpu", "tensorflow-2.20.0-tpu", "jax-0.4.8-cpu"),
-    *("tensorflow-2.21.0-xla", "jax-0.10.2-xla"),
+    *("tensorflow-2.21.0-xla", "jax-0.10.2-xla", "tensorflow-2.21.0-gpu-predicted"),
+    *(f"{name}-{device}" for name in ("jax-0.4.13", "tensorflow-2.21.0") for device in FORETOLD_TPUS),
+    *("torch-2.9.0-gpu-predicted", "jax-0.10.2-gpu-predicted", "jax-0.10.2-rocm-predicted"),
 }
 # Their wheels lie in a vendor's bucket; whoever reaches it adds the locks.
 MAY_LACK_A_LOCK = {"torch-1.12.0-tpu", "tensorflow-2.11.0-tpu", "jax-0.4.8-cpu", "jax-0.4.8-gpu", "jax-0.4.8-tpu"}
@@ -55,9 +65,14 @@ DRIVERS = {
 }
 
 every_target = pytest.mark.parametrize("target", CATALOGUE, ids=lambda target: target.name)
+# Those that share an image share its Dockerfile and lock.
+IMAGES = [group[0] for group in by_image(CATALOGUE)]
+every_image = pytest.mark.parametrize("target", IMAGES, ids=lambda target: target.name)
 locked_target = pytest.mark.parametrize(
-    "target", [target for target in CATALOGUE if target.lock], ids=lambda target: target.name
+    "target", [target for target in IMAGES if target.lock], ids=lambda target: target.name
 )
+COMPILER = r"^FROM \S+ AS compiler\n(?:(?!FROM ).*\n)*|^COPY --from=compiler .*\n"
+"""What a Dockerfile has of another target: the compiler for TPUs that need not be there."""
 
 
 def test_the_studys_versions_are_the_default_and_a_current_one_stands_beside_each() -> None:
@@ -72,37 +87,47 @@ def test_every_target_has_its_sources_and_a_lock_unless_a_vendor_alone_has_its_w
 
 @every_target
 def test_compose_has_a_service_whose_default_version_is_the_catalogues(target: Target) -> None:
-    service = re.search(rf"^  {target.service}:.*\n(?:(?:    .*)?\n)+", COMPOSE, re.MULTILINE)
-    assert service is not None
-    variables = re.findall(r"\$\{([A-Z]+)_VERSION:-([^}]*)\}", service[0])
+    own = re.search(
+        rf"^  {target.service}:.*<<: \*([\w-]+).*\n|^  {target.service}:.*\n(?:    .*\n)+", COMPOSE, re.MULTILINE
+    )
+    assert own is not None
+    merged = re.search(rf"^x-[a-z-]+: &{own[1]}\n(?:  .*\n)+", COMPOSE, re.MULTILINE) if own[1] else None
+    service = own[0] + (merged[0] if merged else "")
+    variables = re.findall(r"\$\{([A-Z]+)_VERSION:-([^}]*)\}", service)
     assert set(variables) == {(target.framework.upper(), DEFAULTS[target.service])}
     assert len(variables) == 2  # image and Dockerfile
-    assert f"/{target.device}.Dockerfile" in service[0]
+    assert target.dockerfile is not None
+    assert f"/{target.dockerfile.name}" in service
+    if target.device in FORETOLD_TPUS:
+        assert f"runners --framework {target.framework} --device {target.device}}}" in own[0]
 
 
-@every_target
+@every_image
 def test_a_dockerfile_speaks_of_its_own_folder(target: Target) -> None:
     assert target.dockerfile is not None
-    text = target.dockerfile.read_text()
+    text = re.sub(COMPILER, "", target.dockerfile.read_text(), flags=re.MULTILINE)
     own = f"images/{target.framework}/{target.version}"
     assert set(re.findall(r"images/[a-z]+/[0-9.]+", text)) == {own}
     assert f"{own}/{target.packages}.lock" in text
     assert f"Every pin is in {target.packages}.lock" in text
     assert set(re.findall(r"^FROM python:([0-9.]+)-slim-bookworm", text, re.MULTILINE)) == {target.python}
     assert set(re.findall(r"/lib/python([0-9.]+)/", text)) <= {target.python}
-    assert f'"--framework", "{target.framework}", "--device", "{target.device}"]' in text
+    kind = target.dockerfile.stem
+    # The image that foretells all TPUs foretells one unless told otherwise.
+    device = "tpu-v5e" if kind == "tpu-aot" else kind
+    assert f'"--framework", "{target.framework}", "--device", "{device}"]' in text
     labels = dict(re.findall(r'portbench\.([a-z]+)="([^"]*)"', text))
-    assert labels == {"framework": target.framework, "version": target.version, "device": target.device}
+    assert labels == {"framework": target.framework, "version": target.version, "device": kind}
     # Where the lock may be missing, the Dockerfile says what makes it.
     told = f"'portbench lock {target.framework}/{target.version}/{target.device}' makes it" in text
     assert told is (target.name in MAY_LACK_A_LOCK)
 
 
-@every_target
+@every_image
 def test_a_dockerfile_pins_by_hash_checks_the_import_and_copies_the_runner_last(target: Target) -> None:
     assert target.dockerfile is not None
     text = target.dockerfile.read_text()
-    assert text.count("--require-hashes") == 2
+    assert text.count("--require-hashes") == 2 * (text.count("FROM ") - 1)
     users = re.findall(r"^USER (.*)", text, re.MULTILINE)
     assert users == ["65532:65532"]
     if target.framework != "fake":
@@ -114,9 +139,23 @@ def test_a_dockerfile_pins_by_hash_checks_the_import_and_copies_the_runner_last(
     assert json.loads((REPOSITORY / manifest[0]).read_text())["framework"] == target.framework
 
 
+def test_whatever_compiles_for_tpus_does_so_with_the_same_packages() -> None:
+    (compiler,) = (target for target in CATALOGUE if target.name == TPU_COMPILER)
+    aot = [target.dockerfile for target in IMAGES if target.device in FORETOLD_TPUS]
+    (parts,) = {tuple(re.findall(COMPILER, path.read_text(), re.MULTILINE)) for path in aot if path}
+    assert set(re.findall(r"\S*/tpu.lock", parts[0])) == {f"images/jax/{compiler.version}/tpu.lock", "/locks/tpu.lock"}
+    assert set(re.findall(r"python:?(3[.][0-9]+)", "".join(parts))) == {compiler.python}
+    for path in aot:
+        assert path is not None
+        text = path.read_text()
+        assert "ENV PORTBENCH_TPU_COMPILER=/opt/compiler/bin/python" in text
+        assert text.count("COPY --from=compiler /opt/compiler /opt/compiler") == 1
+        assert "ctypes.CDLL(libtpu.get_library_path())" in text
+
+
 def test_hadolint_finds_nothing_in_any_dockerfile() -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
-    done = subprocess.run([hadolint, *(str(target.dockerfile) for target in CATALOGUE)], capture_output=True, text=True)
+    done = subprocess.run([hadolint, *(str(target.dockerfile) for target in IMAGES)], capture_output=True, text=True)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
@@ -160,8 +199,12 @@ def test_no_file_names_a_registry_or_an_unhardened_service() -> None:
     ]
     for text in [COMPOSE, *(path.read_text() for path in files)]:
         assert not re.search(r"(docker|ghcr|gcr|quay|pypi|pythonhosted)\.(io|org)", text)
-    services = re.findall(r"^  [a-z]+-[a-z]+:.*\n    <<: \*(\w+)$", COMPOSE, re.MULTILINE)
-    assert sorted(services) == ["container"] * 8 + ["gpu"] * 3 + ["tpu"] * 3
+    above, _, services = COMPOSE.partition("\nservices:\n")
+    merged = re.findall(r"<<: \*([\w-]+)", services)
+    assert len(merged) == len(re.findall(r"^  [a-z][\w-]*:", services, re.MULTILINE))
+    assert (merged.count("gpu"), merged.count("tpu")) == (3, 3)
+    anchors = dict(re.findall(r": &([\w-]+)(?:[^\n]*)\n  <<: \*(\w+)\n", above))
+    assert {anchors.get(anchor, anchor) for anchor in merged} == {"container"}
     for line in ("network_mode: none", "read_only: true", "cap_drop: [ALL]", "no-new-privileges:true", "init: true"):
         assert line in COMPOSE
 

@@ -31,8 +31,15 @@ with Path(__file__).with_name("asked").open("a") as asked:
     print(*words, file=asked)
 
 
+TPUS = ["tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x"]
+
+
 def version(framework):
     return os.environ.get(framework.upper() + "_VERSION", "0")
+
+
+def tag(framework, device):
+    return f"portbench/{{framework}}:{{version(framework)}}-{{'tpu-aot' if device in TPUS else device}}"
 
 
 if words[0] == "version":
@@ -40,20 +47,21 @@ if words[0] == "version":
 elif words[:2] == ["compose", "version"]:
     print("2.30.0")
 elif words[:2] == ["compose", "config"]:
-    names = {{name: f"portbench/{{name}}:{{version(name)}}-cpu" for name in ("fake", "torch")}}
-    print(json.dumps({{"services": {{f"{{name}}-cpu": {{"image": names[name]}} for name in names}}}}))
+    services = [("fake", "cpu"), ("torch", "cpu"), *(("torch", device) for device in TPUS)]
+    print(json.dumps({{"services": {{"-".join(each): {{"image": tag(*each)}} for each in services}}}}))
 elif words[:2] == ["compose", "build"]:
     framework, _, device = words[2].partition("-")
     print(f"#1 [{{words[2]}} 1/2] RUN install\\n#1 1.0 installing")
     if "TORCH_FAILS" in os.environ and framework == "torch":
         sys.exit(print("#1 2.0 " + os.environ["TORCH_FAILS"], file=sys.stderr) or 17)
-    tag = f"portbench/{{framework}}:{{version(framework)}}-{{device}}"
-    labels = {{"portbench.framework": framework, "portbench.version": version(framework), "portbench.device": device,
+    own = tag(framework, device)
+    labels = {{"portbench.framework": framework, "portbench.version": version(framework),
+              "portbench.device": own.partition("-")[2],
               "portbench.source_sha256": os.environ["PORTBENCH_SOURCE_SHA256"],
               "org.opencontainers.image.revision": os.environ["PORTBENCH_RUNNER_COMMIT"]}}
     for image in images:
-        image["RepoTags"] = [other for other in image["RepoTags"] if other != tag]
-    images.append({{"Id": f"sha256:{{len(images):064}}", "RepoTags": [tag], "Created": "2026-11-20T10:00:00Z",
+        image["RepoTags"] = [other for other in image["RepoTags"] if other != own]
+    images.append({{"Id": f"sha256:{{len(images):064}}", "RepoTags": [own], "Created": "2026-11-20T10:00:00Z",
                    "Size": 1590000000, "Config": {{"Labels": labels}}}})
     state.write_text(json.dumps(images))
 elif words[:2] == ["image", "inspect"]:
@@ -164,6 +172,26 @@ def test_an_image_that_was_built_is_up_to_date_and_says_from_what(host: Host) ->
     table = host.run("list").stdout
     assert "2026-11-20 10:00" in table
     assert "1.59 GB" in table
+
+
+def test_an_image_that_targets_share_is_one(host: Host) -> None:
+    folder = host.clone.root / "images" / "torch" / "1.12.0"
+    (folder / "tpu-aot.Dockerfile").write_text((folder / "cpu.Dockerfile").read_text())
+    done = host.run("build", "torch-tpu-v3", "torch-tpu-v5e")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("is built") == 1
+    assert "torch-1.12.0-tpu-v3: portbench/torch:1.12.0-tpu-aot is built" in done.stdout
+    assert len(host.images) == 1
+    assert host.listed("torch-1.12.0-tpu7x")["state"] == "up to date"
+    (line,) = (line for line in host.run("list").stdout.splitlines() if "tpu" in line)
+    assert line.startswith("torch-1.12.0-tpu-v2 … tpu7x ")
+    (folder / "cpu.lock").write_text("changed\n")
+    stale = host.run("check")
+    assert stale.stdout.count("stale: torch-1.12.0-tpu-v2 … tpu7x") == 1
+    assert "portbench images build torch-1.12.0-tpu-v2\n" in stale.stderr
+    assert "stale: torch-1.12.0-tpu-v4 " in host.run("check", "torch-tpu-v4").stdout
+    assert "removed portbench/torch:1.12.0-tpu-aot" in host.run("clean", "torch-tpu-v6e").stdout
+    assert host.images == []
 
 
 def test_check_tells_a_stale_image_by_content_and_names_the_command(host: Host) -> None:

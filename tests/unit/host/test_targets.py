@@ -10,7 +10,7 @@ from clones import Clone, make_clone
 
 from portbench.checkout import Checkout, find_checkout
 from portbench.errors import BadInput, PortbenchError, UnknownTarget
-from portbench.targets import all_targets, find_targets
+from portbench.targets import FORETOLD_TPUS, all_targets, find_targets
 
 
 @pytest.fixture
@@ -141,6 +141,24 @@ def test_the_command_tells_how_each_would_run_here(clone: Clone) -> None:
     assert table.returncode == 0
     assert "torch-1.12.0-cpu" in table.stdout
     assert "not made" in table.stdout
+
+
+def test_tpus_that_need_not_be_there_are_seven_targets_and_one_line(clone: Clone) -> None:
+    folder = clone.add_version("jax", "0.10.2")
+    (folder / "tpu-aot.Dockerfile").touch()
+    (folder / "tpu.lock").write_text("libtpu==0.0.42.1\n")
+    done = clone.portbench("targets", "--json", variables={"PATH": "/nowhere"})
+    rows = {row["device"]: row for row in json.loads(done.stdout)["targets"] if row["framework"] == "jax"}
+    for device in FORETOLD_TPUS:
+        row = rows[device]
+        assert (row["target"], row["predicted"], row["backend"]) == (f"jax-0.10.2-{device}", True, "venv")
+        assert row["environment_made"] is False
+    assert not rows["cpu"]["predicted"]
+    table = clone.portbench("targets", variables={"PATH": "/nowhere"})
+    lines = [line for line in table.stdout.splitlines() if "0.10.2-tpu-v" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("jax-0.10.2-tpu-v2 … tpu7x * ")
+    assert "with venv, predicted" in lines[0]
 
 
 def test_a_target_that_is_not_locked_says_so_and_how_to_mend_it(clone: Clone) -> None:

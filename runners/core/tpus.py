@@ -1,0 +1,37 @@
+"""The TPUs that can be compiled for without one: what describes them to the compiler, and their published peaks.
+
+A device is what the compiler compiles a program for: a core, which is half a chip on v2, v3, v4 and tpu7x.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Model(NamedTuple):
+    """``flops_per_s``: peak rate of products in bfloat16; ``bytes_per_s``: bandwidth of the device's memory, as the
+    vendor publishes both (cloud.google.com/tpu/docs, system architecture)."""
+
+    topology: str
+    flops_per_s: float
+    bytes_per_s: float
+
+
+MODELS = {
+    "tpu-v2": Model("v2:2x2", 23e12, 350e9),
+    "tpu-v3": Model("v3:2x2", 61.5e12, 450e9),
+    "tpu-v4": Model("v4:2x2x1", 137.5e12, 614e9),
+    "tpu-v5e": Model("v5e:2x2", 197e12, 819e9),
+    "tpu-v5p": Model("v5p:2x2x1", 459e12, 2765e9),
+    "tpu-v6e": Model("v6e:2x2", 918e12, 1640e9),
+    "tpu7x": Model("tpu7x:2x2x1", 1153.5e12, 3690e9),
+}
+
+
+def roofline_ns(model: Model, flops: float, moved_bytes: float) -> float:
+    """A lower bound of a program's time, in ns: its operations at the peak rate, or its bytes at the full bandwidth,
+    where ``moved_bytes`` are those that must be read or written at least once.
+
+    Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009.
+    """
+    return 1e9 * max(flops / model.flops_per_s, moved_bytes / model.bytes_per_s)

@@ -1,0 +1,95 @@
+"""Shows every program that a call lowers, as it is lowered for a platform that need not be there.
+
+What JAX computes outside of ``jax.jit`` are programs too, mostly of one primitive: each is lowered before it first
+runs. The names that this needs are JAX's own business; they are the same from 0.4.13 to 0.10.2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+from typing import Any, Callable, Iterator, NamedTuple
+from unittest import mock
+
+import jax
+from jax._src.interpreters import mlir
+from jax._src.lib import xla_client
+from jax._src.lib.mlir import ir
+
+_ON_HOST = re.compile(
+    r"stablehlo\.(send|recv)\b(?=.*is_host_transfer = true)"  # Python
+    r"|stablehlo\.(outfeed)\b"
+    r'|\b(call) @.*_xla_compute_type = "host"'  # compute_on
+)
+
+
+class Program(NamedTuple):
+    """``text`` is its StableHLO, the same for the same program; ``devices`` so many run it together."""
+
+    text: str
+    devices: int
+
+    def hlo(self) -> bytes:
+        """A serialized HloModuleProto, which other versions of the compiler read too."""
+        computation = xla_client._xla.mlir.mlir_module_to_xla_computation(self.text, use_tuple_args=False)
+        return bytes(computation.as_serialized_hlo_module_proto())
+
+    @property
+    def is_fed(self) -> bool:
+        """Whether it waits for what the host feeds it while it runs."""
+        return "stablehlo.infeed" in self.text
+
+    @property
+    def host_operations(self) -> list[str]:
+        """What of it the host computes."""
+        return [next(filter(None, match.groups())) for match in _ON_HOST.finditer(self.text)]
+
+
+@contextlib.contextmanager
+def lowered_for(platform: str, see: Callable[[Callable[[], Program]], None]) -> Iterator[None]:
+    """Calls ``see`` before each program that is lowered inside of it; what it is called with lowers that program for
+    the platform (``tpu``), or raises what JAX does where it has no rule. What ``see`` raises reaches whoever wanted the
+    program."""
+    lower = mlir.lower_jaxpr_to_module
+    signature = inspect.signature(lower)
+
+    def lowering(*args: Any, **kwargs: Any) -> Any:
+        def elsewhere() -> Program:
+            given = signature.bind(*args, **kwargs)
+            for name, value in list(given.arguments.items()):
+                if name in ("backend", "backend_or_name"):
+                    given.arguments[name] = _Backend(platform, value)
+                elif name in ("platform", "platforms"):
+                    given.arguments[name] = platform if name == "platform" else (platform,)
+            return _program(lower(*given.args, **given.kwargs).module)
+
+        see(elsewhere)
+        return lower(*args, **kwargs)
+
+    # What was lowered before would not be lowered again.
+    jax.clear_caches()
+    with mock.patch.object(mlir, "lower_jaxpr_to_module", lowering):
+        yield
+
+
+def _program(module: Any) -> Program:
+    attributes = module.operation.attributes
+    replicas, partitions = (ir.IntegerAttr(attributes[f"mhlo.num_{kind}"]).value for kind in ("replicas", "partitions"))
+    # Without the lines of the files that its operations come from.
+    return Program(str(module), replicas * partitions)
+
+
+class _Backend:
+    """What a lowering rule finds as the platform's backend: the host's, and what only that of a TPU has."""
+
+    def __init__(self, platform: str, host: Any) -> None:
+        self.platform = platform
+        self._host = host
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    def make_python_callback_from_host_send_and_recv(self, *_: Any) -> object:
+        """A handle of what the host would run for the program, which is not run."""
+        return object()

@@ -1,0 +1,46 @@
+"""A device that need not be there: whether what foretells it is."""
+
+from __future__ import annotations
+
+import re
+
+from portbench.checkout import Checkout
+from portbench.findings import Finding, Findings, error, ok
+from portbench.machine import Machine
+from portbench.targets import FORETOLD_TPUS, PREDICTED, TPU_COMPILER, Target, needed_environments
+
+
+def predicted(machine: Machine, target: Target, checkout: Checkout) -> Findings:
+    """The compiler of a TPU; for a GPU the list of its kernels, where the framework's adapter looks them up."""
+    if target.device in FORETOLD_TPUS:
+        yield _libtpu(machine, target, checkout)
+    elif target.device in PREDICTED:
+        yield ok("GPU", "none is needed: what it would refuse is foretold")
+        yield from _kernels(machine, target, checkout)
+
+
+def _libtpu(machine: Machine, target: Target, checkout: Checkout) -> Finding:
+    compiler = needed_environments(target, checkout)[-1]
+    pinned = re.search(r"^libtpu==(\S+)", (machine.read(compiler.lock) or "") if compiler.lock else "", re.MULTILINE)
+    if pinned:
+        return ok("TPU", f"none is needed: libtpu {pinned[1]} compiles for {target.device} without one")
+    return error(
+        "TPU",
+        f"no lock of {TPU_COMPILER} pins libtpu, which compiles for {target.device}",
+        f"portbench lock {compiler.framework}/{compiler.version}/{compiler.packages}",
+    )
+
+
+def _kernels(machine: Machine, target: Target, checkout: Checkout) -> Findings:
+    lists = checkout.root / "runners" / target.framework / "kernels"
+    if not lists.is_dir():
+        return
+    name = f"{target.version}.json"
+    if machine.read(lists / name) is not None:
+        yield ok("kernels", f"runners/{target.framework}/kernels/{name}")
+    else:
+        yield error(
+            "kernels",
+            f"there is no list of the GPU kernels of {target.framework} {target.version}",
+            f"Make it: portbench kernels {target.framework}-{target.version}-gpu",
+        )

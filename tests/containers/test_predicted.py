@@ -1,0 +1,35 @@
+"""A TPU that need not be there, foretold in a container as confined as any: one image, for all have the same parts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from portbench.validate import validate
+
+pytestmark = pytest.mark.frameworks
+
+TARGET = "jax-0.10.2-tpu-v3"
+
+
+def test_a_container_without_privileges_compiles_for_a_tpu_that_is_not_there(compose, room, results: Path) -> None:
+    room(TARGET)
+    env = {"JAX_VERSION": "0.10.2", "PORTBENCH_RESULTS": str(results)}
+    built = compose("build", "--quiet", "jax-tpu-v3", env=env)
+    assert built.returncode == 0, built.stderr[-3000:]
+    few = ("--runs", "1", "--function", "jax.numpy.linalg.eig", "--function", "jax.numpy.fliplr")
+    options = ("--manifest", "manifests/study/jax.json", "--out", "/results", *few)
+    done = compose("run", "--rm", "--no-TTY", "jax-tpu-v3", *options, env=env)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (run_file,) = results.iterdir()
+    assert [verdict.problem for verdict in validate([run_file])] == [""]
+    assert run_file.stat().st_uid == results.stat().st_uid
+    document = json.loads(run_file.read_text())
+    assert document["environment"]["container"] == "docker"
+    prediction = document["prediction"]
+    assert (prediction["kind"], prediction["topology"]) == ("compiled", "v3:2x2")
+    assert prediction["compiler"].startswith("libtpu ")
+    ended = {(result["function"], result["outcome"]) for result in document["results"]}
+    assert ended == {("jax.numpy.linalg.eig", "failed"), ("jax.numpy.fliplr", "passed")}

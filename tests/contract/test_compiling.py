@@ -1,0 +1,120 @@
+"""The compiler for TPUs that are not there, alone: it needs no framework's environment but its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from runners.core import processes
+from runners.core.compiling import PYTHON, Compiler, Died, Refused, Unreadable
+from runners.core.errors import DeviceUnavailable
+
+pytestmark = pytest.mark.frameworks
+
+MODULE = "module @m {{ func.func public @main(%a: {type}) -> {type} {{ {body} }} }}"
+GIB = 1 << 30
+
+
+def doubled(elements: int, element_type: str = "f32") -> bytes:
+    """A program that adds an array to itself."""
+    tensor = f"tensor<{elements}x{element_type}>"
+    body = f"%r = stablehlo.add %a, %a : {tensor} return %r : {tensor}"
+    return MODULE.format(type=tensor, body=body).encode()
+
+
+def magnitude(element_type: str) -> bytes:
+    argument, result = f"tensor<8xcomplex<{element_type}>>", f"tensor<8x{element_type}>"
+    return (
+        f"module @m {{ func.func public @main(%a: {argument}) -> {result} "
+        f"{{ %r = stablehlo.abs %a : ({argument}) -> {result} return %r : {result} }} }}"
+    ).encode()
+
+
+@pytest.fixture(scope="module")
+def compiler_python(environment_python: Callable[[str], Path]) -> Path:
+    return environment_python("jax-0.10.2-tpu")
+
+
+@pytest.fixture
+def compiler(compiler_python: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Compiler]]:
+    monkeypatch.setenv(PYTHON, str(compiler_python))
+    made: list[Compiler] = []
+
+    def make(device: str) -> Compiler:
+        made.append(Compiler(device))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def test_a_program_is_compiled_and_its_figures_told(compiler: Callable[[str], Compiler]) -> None:
+    made = compiler("tpu-v3")
+    assert made.name.startswith("libtpu 0.0.")
+    assert made.device_kind == "TPU v3"
+    estimate = made.compile(doubled(1 << 20), "stablehlo")
+    assert estimate.flops == 1 << 20
+    assert estimate.memory_bytes == 2 * 4 << 20
+    # The compiler counts the array for each operand that it is; the bound counts what is read and written once.
+    assert estimate.bytes == 3 * 4 << 20
+    assert estimate.roofline_ns == pytest.approx(1e9 * (8 << 20) / 450e9)
+    assert estimate.compile_ns is not None and estimate.compile_ns > 0
+
+
+def test_seventeen_gigabytes_fit_into_a_v5p_and_not_into_a_v3(compiler: Callable[[str], Compiler]) -> None:
+    program = doubled(17 * GIB // 8)
+    with pytest.raises(Refused, match=r"RESOURCE_EXHAUSTED: Ran out of memory .*17\.00G.* exceeds available HBM"):
+        compiler("tpu-v3").compile(program, "stablehlo")
+    assert compiler("tpu-v5p").compile(program, "stablehlo").memory_bytes == 17 * GIB
+
+
+def test_what_it_refuses_is_told_in_its_own_words(compiler: Callable[[str], Compiler]) -> None:
+    made = compiler("tpu-v3")
+    transform = "%r = stablehlo.fft %a, type = FFT, length = [8] : ({0}) -> {0} return %r : {0}"
+    tensor = "tensor<8xcomplex<f64>>"
+    with pytest.raises(Refused, match="Unexpected operand type for FFT: c128"):
+        made.compile(MODULE.format(type=tensor, body=transform.format(tensor)).encode(), "stablehlo")
+    assert made.compile(doubled(8, "f64"), "stablehlo").flops is not None
+
+
+def test_what_it_never_saw_is_not_refused(compiler: Callable[[str], Compiler]) -> None:
+    with pytest.raises(Unreadable, match="cannot be put into StableHLO"):
+        compiler("tpu-v3").compile(b"no module", "stablehlo")
+
+
+def test_its_death_is_told_and_the_next_program_is_compiled(compiler: Callable[[str], Compiler]) -> None:
+    made = compiler("tpu-v5e")
+    with pytest.raises(Died, match=r"the compiler was ended by SIG\w+: .*Check failed"):
+        made.compile(magnitude("f64"), "stablehlo")
+    assert made.compile(magnitude("f32"), "stablehlo").memory_bytes
+
+
+def test_a_killed_compiler_is_told(compiler: Callable[[str], Compiler]) -> None:
+    made = compiler("tpu-v3")
+    assert made.name
+    (process,) = processes.below(os.getpid())
+    os.kill(process, signal.SIGKILL)
+    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    assert made.compile(doubled(8), "stablehlo").flops == 8
+
+
+@pytest.mark.parametrize("python", ["/nowhere/python", os.devnull])
+def test_without_its_python_the_device_is_unavailable(python: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PYTHON, python)
+    with pytest.raises(DeviceUnavailable, match="nothing here compiles for tpu-v3"):
+        Compiler("tpu-v3")
+
+
+def test_without_its_packages_the_device_is_unavailable(
+    environment_python: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PYTHON, str(environment_python("jax-0.10.2-cpu")))
+    made = Compiler("tpu-v3")
+    with pytest.raises(DeviceUnavailable, match="TPU support not installed"):
+        _ = made.name
+    made.close()

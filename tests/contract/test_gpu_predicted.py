@@ -1,0 +1,87 @@
+"""What PyTorch and JAX foretell of a GPU, in real environments without one: truths that are known of real ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contracts import VERSIONS
+
+pytestmark = pytest.mark.frameworks
+
+Results = dict[str, dict[str, Any]]
+Run = Callable[..., "dict[str, Any]"]
+
+BFLOAT16 = {"tensor": {"shape": [4, 8], "dtype": "bfloat16", "seed": 1}}
+FLOAT32 = {"tensor": {"shape": [4, 4], "dtype": "float32", "seed": 1}}
+
+
+def entry(function: str, *args: Any, **test: Any) -> dict[str, Any]:
+    return {"function": function, "tests": [{"id": function, "case": "call", "args": args, **test}]}
+
+
+@pytest.fixture
+def foretold(run_manifest: Run, tmp_path: Path) -> Callable[..., Results]:
+    """The results of calls, by function."""
+
+    def of(framework: str, version: str, device: str, *functions: dict[str, Any]) -> Results:
+        path = tmp_path / "manifest.json"
+        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "truths", "framework": framework}
+        path.write_text(json.dumps({**head, "functions": functions}), "utf-8")
+        document = run_manifest(framework, version, path, device=device, runs=1)
+        assert version in document["prediction"]["compiler"]
+        assert not any(result["calls"] for result in document["results"])
+        return {result["function"]: result for result in document["results"]}
+
+    return of
+
+
+@pytest.mark.parametrize("version", VERSIONS["torch"])
+def test_pytorch_refuses_what_has_no_kernel_for_its_dtypes(foretold: Callable[..., Results], version: str) -> None:
+    found = foretold(
+        "torch",
+        version,
+        "gpu-predicted",
+        entry("torch.histogram", FLOAT32, 4, expect={"output": [0], "value": 0.0}),
+        entry("torch.nn.functional.smooth_l1_loss", BFLOAT16, BFLOAT16, expect={"value": 0.0}),
+        entry("torch.mm", FLOAT32, FLOAT32, expect={"numpy": "matmul"}),
+    )
+    histogram, loss, product = (found[f"torch.{name}"] for name in ("histogram", "nn.functional.smooth_l1_loss", "mm"))
+    assert (histogram["outcome"], histogram["category"], histogram["phase"]) == ("failed", "not_implemented", "call")
+    assert "no GPU kernel: the operation aten::histogram.bin_ct (" in histogram["error"]["message"]
+    # On a T4 the study saw: "smooth_l1_cuda" not implemented for 'BFloat16'.
+    if version == "1.12.0":
+        assert (loss["outcome"], loss["category"], loss["control"]["outcome"]) == ("failed", "type", "passed")
+        assert "smooth_l1_loss has layout=strided, self=bfloat16, target=bfloat16" in loss["error"]["message"]
+        assert "its kernels take self=float16|float32|float64" in loss["error"]["message"]
+    else:
+        assert loss["outcome"] == "passed"
+    assert (product["outcome"], product["placement"]["verdict"]) == ("passed", "device")
+
+
+@pytest.mark.parametrize(
+    ("version", "device"), [("0.4.13", "gpu-predicted"), ("0.10.2", "gpu-predicted"), ("0.10.2", "rocm-predicted")]
+)
+def test_jax_refuses_what_it_cannot_lower(foretold: Callable[..., Results], version: str, device: str) -> None:
+    found = foretold(
+        "jax",
+        version,
+        device,
+        entry("jax.scipy.linalg.sqrtm", FLOAT32, expect={"shape": [4, 4], "value": 0.0}),
+        entry("jax.numpy.linalg.eig", FLOAT32, expect={"property": "eig"}),
+        entry("jax.numpy.linalg.inv", FLOAT32, expect={"numpy": "linalg.inv"}),
+        # Its shape depends on values: it cannot be traced whole.
+        entry("jax.numpy.unique", FLOAT32, expect={"numpy": "unique"}),
+    )
+    root, eigenvalues = found["jax.scipy.linalg.sqrtm"], found["jax.numpy.linalg.eig"]
+    assert (root["outcome"], root["category"], root["phase"]) == ("failed", "not_implemented", "call")
+    if version == "0.4.13":
+        assert eigenvalues["error"]["message"].startswith("Nonsymmetric eigendecomposition is only implemented on")
+    else:
+        assert eigenvalues["placement"]["verdict"] in ("host", "mixed")
+    for name in ("linalg.inv", "unique"):
+        result = found[f"jax.numpy.{name}"]
+        assert (result["outcome"], result["placement"]["verdict"]) == ("passed", "device")

@@ -1,0 +1,103 @@
+"""What is foretold of JAX's calls on TPUs that are not there: truths that are known of real ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.checkout import find_checkout
+from portbench.targets import all_targets
+
+pytestmark = pytest.mark.frameworks
+
+Results = dict[str, dict[str, Any]]
+
+VERSIONS = [
+    target.version for target in all_targets(find_checkout()) if (target.framework, target.device) == ("jax", "tpu-v3")
+]
+
+SEVENTEEN_GIGABYTES = [65536, 65536]
+
+
+def tensor(dtype: str, *shape: int, **more: Any) -> dict[str, Any]:
+    return {"tensor": {"shape": shape, "dtype": dtype, "seed": 1, **more}}
+
+
+def entry(function: str, *args: Any, **test: Any) -> dict[str, Any]:
+    return {"function": function, "tests": [{"id": function, "case": "call", "args": args, **test}]}
+
+
+def double(function: str, dtype: str, *shape: int, numpy: str, result: str) -> dict[str, Any]:
+    """The function with 64-bit types switched on."""
+    params = {"args": [tensor(dtype, *shape)], "expect": {"numpy": numpy, "dtype": result}}
+    return {"function": function, "tests": [{"id": function, "case": "jax.arrays:double", "params": params}]}
+
+
+@pytest.fixture
+def foretold(run_manifest: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Results]:
+    def of(version: str, device: str, *functions: dict[str, Any], **options: Any) -> Results:
+        path = tmp_path / "manifest.json"
+        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "truths", "framework": "jax"}
+        path.write_text(json.dumps({**head, "functions": functions}), "utf-8")
+        document = run_manifest("jax", version, path, device=device, runs=1, **options)
+        assert document["prediction"]["compiler"].startswith("libtpu ")
+        assert not any(result["calls"] for result in document["results"])
+        return {result["function"].rpartition(".")[2]: result for result in document["results"]}
+
+    return of
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_tpu_v3_takes_and_refuses_what_is_known_of_it(foretold: Callable[..., Results], version: str) -> None:
+    found = foretold(
+        version,
+        "tpu-v3",
+        entry("jax.numpy.linalg.eigvals", tensor("float32", 8, 8), expect={"numpy": "linalg.eigvals"}),
+        entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}),
+        double("jax.numpy.fft.fft", "complex128", 16, numpy="fft.fft", result="complex128"),
+        double("jax.numpy.linalg.inv", "float64", 8, 8, numpy="linalg.inv", result="float64"),
+        double("jax.numpy.abs", "complex128", 8, 8, numpy="abs", result="float64"),
+        entry("jax.numpy.cos", tensor("float32", 8, 8), expect={"numpy": "cos"}),
+        entry("jax.numpy.unique", tensor("int32", 40, low=0, high=9), expect={"numpy": "unique"}),
+    )
+    said = {name: result["error"]["message"] for name, result in found.items() if result["outcome"] == "failed"}
+    assert found["eigvals"]["category"] == "not_implemented"
+    # In the words of the rule for TPUs, before the compiler sees it.
+    assert "not found for platform tpu" in said["eigvals"] or "only implemented on the CPU" in said["eigvals"]
+    assert found["ones"]["category"] == "memory"
+    assert "(16.00G) exceeds available HBM (15.48G)" in said["ones"]
+    assert "Unexpected operand type for FFT: c128[16]" in said["fft"]
+    assert "Only F32 and C64 types are implemented in LuDecomposition; got shape f64[8,8]" in said["inv"]
+    assert "0x" not in said["inv"]
+    assert {found["fft"]["category"], found["inv"]["category"]} == {"type"}
+    assert (found["abs"]["category"], found["abs"]["exit"]) == ("crash", None)
+    assert "the compiler was ended by SIGABRT" in said["abs"]
+    # The compiler is started anew for what follows.
+    assert (found["cos"]["outcome"], found["cos"]["placement"]["verdict"]) == ("passed", "device")
+    assert found["cos"]["prediction"]["memory_bytes"] > 0
+    assert found["cos"]["prediction"]["roofline_ns"] > 0
+    # Its shape hangs on the values: each of the programs that it takes is compiled.
+    assert (found["unique"]["outcome"], found["unique"]["prediction"]["verdict"]) == ("passed", "accepted")
+
+
+def test_what_needs_more_memory_than_one_tpu_has_fits_on_another(foretold: Callable[..., Results]) -> None:
+    found = foretold("0.10.2", "tpu-v5p", entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}))
+    assert found["ones"]["outcome"] == "passed"
+    assert found["ones"]["prediction"]["memory_bytes"] >= 4 * 65536**2
+
+
+def test_what_takes_the_compiler_too_long_is_refused(foretold: Callable[..., Results]) -> None:
+    found = foretold(
+        "0.10.2",
+        "tpu-v5e",
+        double("jax.numpy.cumsum", "float64", 1000, numpy="cumsum", result="float64"),
+        entry("jax.numpy.cos", tensor("float32", 8, 8), expect={"numpy": "cos"}),
+        timeout=20,
+    )
+    assert (found["cumsum"]["outcome"], found["cumsum"]["prediction"]["verdict"]) == ("timed_out", "refused")
+    assert "while it was compiled" in found["cumsum"]["reason"]
+    assert found["cos"]["outcome"] == "passed"

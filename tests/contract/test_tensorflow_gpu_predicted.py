@@ -1,0 +1,59 @@
+"""What TensorFlow foretells of a GPU by the kernels of its wheel for CUDA, in real environments without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from contracts import VERSIONS
+
+pytestmark = pytest.mark.frameworks
+
+Run = Callable[..., "dict[str, Any]"]
+
+
+def results(run_manifest: Run, version: str, function: str) -> list[dict[str, Any]]:
+    options = {"device": "gpu-predicted", "runs": 1, "function": function}
+    document = run_manifest("tensorflow", version, "study", **options)
+    assert document["prediction"]["kind"] == "kernel registry"
+    assert document["prediction"]["compiler"].startswith(f"tensorflow-{version}-")
+    found: list[dict[str, Any]] = document["results"]
+    assert not any(result["calls"] for result in found)
+    return found
+
+
+@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+def test_a_dtype_without_kernel_is_refused_and_the_kernels_dtypes_are_named(run_manifest: Run, version: str) -> None:
+    found = results(run_manifest, version, "tf.linalg.svd")
+    refused = {result["test"]: result for result in found if result["outcome"] == "failed"}
+    assert refused and all("complex" in test for test in refused)
+    for result in refused.values():
+        assert (result["category"], result["phase"]) == ("type", "call")
+        assert "Svd has T=complex" in result["error"]["message"]
+        assert "its kernels take T=float32|float64" in result["error"]["message"]
+        assert result["control"]["outcome"] == "passed"
+    assert {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"} == {"device"}
+
+
+@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+def test_an_operation_without_any_kernel_is_not_implemented(run_manifest: Run, version: str) -> None:
+    found = results(run_manifest, version, "tf.random.gamma")
+    refused = [result for result in found if result["outcome"] == "failed"]
+    assert len(refused) > len(found) / 2
+    assert {result["category"] for result in refused} == {"not_implemented"}
+    assert all("the operation RandomGamma " in result["error"]["message"] for result in refused)
+
+
+def test_a_session_is_placed_as_a_whole(run_manifest: Run) -> None:
+    found = results(run_manifest, VERSIONS["tensorflow"][0], "tf.compat.v1.Session.run")
+    outcomes = {result["test"]: result["outcome"] for result in found}
+    assert {test for test, outcome in outcomes.items() if outcome == "failed"} == {"elementwise[dtype=bfloat16]"}
+    assert set(outcomes.values()) == {"passed", "failed"}
+
+
+def test_what_is_done_to_a_variable_is_done_where_that_lies(run_manifest: Run) -> None:
+    found = results(run_manifest, VERSIONS["tensorflow"][0], "tf.train.ExponentialMovingAverage")
+    seen = {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"}
+    assert "device" in seen
+    assert not any("Assign" in name for result in found for name in result["placement"]["host_operations"])
