@@ -169,7 +169,8 @@ class Forecast:
         except BaseException as error:
             if self._between_calls(error):
                 self._refusal = self._refusal or error
-            why = "the test does not pass on the CPU: {type}: {message}".format(**failure.facts_of(error))[:500]
+            said = "{type}: {message}".format(**failure.facts_of(error))
+            why = f"the test does not pass on the stand-in {self._predictor.stand_in(self._device)}: {said}"[:500]
             # Arrays that live on in its frames would be part of what torch_xla lowers for the next test.
             for raised in filter(None, (error, self._refusal)):
                 traceback.clear_frames(raised.__traceback__)

@@ -72,7 +72,10 @@ def test_tests_figures_and_reasons_are_told_of_each_side(tmp_path: Path) -> None
     ("reason", "kind"),
     [
         (UNTRACED, "the call cannot be traced as one program: TracerBoolConversionError"),
-        ("the test does not pass on the CPU: a.b.Mismatch", "the test does not pass on the CPU: a.b.Mismatch"),
+        (
+            "the test does not pass on the stand-in cpu: a.b.Mismatch",
+            "the test does not pass on the stand-in cpu: a.b.Mismatch",
+        ),
         ("the call names devices: of this machine", "the call names devices"),
         ("the test makes no timed call", "the test makes no timed call"),
         ("", ""),

@@ -71,8 +71,8 @@ def test_what_cannot_be_foretold_is_skipped_and_says_why(foretold):
     assert {result["outcome"] for result in results.values()} == {"skipped"}
     assert {result["prediction"]["verdict"] for result in results.values()} == {"unknown"}
     assert "a source that is not there" in results["random"]["reason"]
-    assert "does not pass on the CPU: NotImplementedError" in results["fails"]["reason"]
-    assert "does not pass on the CPU" in results["wrong"]["reason"]
+    assert "does not pass on the stand-in cpu: NotImplementedError" in results["fails"]["reason"]
+    assert "does not pass on the stand-in cpu" in results["wrong"]["reason"]
 
 
 @pytest.mark.parametrize("device", ["tpu-v5e", "tpu-v3"])
