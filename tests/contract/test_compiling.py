@@ -63,7 +63,9 @@ def test_a_program_is_compiled_and_its_figures_told(compiler: Callable[[str], Co
     # The compiler counts the array for each operand that it is; the bound counts what is read and written once.
     assert estimate.bytes == 3 * 4 << 20
     assert estimate.roofline_ns == pytest.approx(1e9 * (8 << 20) / 450e9)
-    assert estimate.compile_ns is not None and estimate.compile_ns > 0
+    ((program, compile_ns),) = estimate.compile_ns.items()
+    assert compile_ns > 0
+    assert made.compile(doubled(1 << 20), "stablehlo").compile_ns == {program: compile_ns}
 
 
 def test_seventeen_gigabytes_fit_into_a_v5p_and_not_into_a_v3(compiler: Callable[[str], Compiler]) -> None:
