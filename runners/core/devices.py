@@ -113,8 +113,8 @@ def nvidia_variables() -> dict[str, str]:
 
 
 def hasty_xla() -> dict[str, str]:
-    """With these XLA's CPU compiles soon what need not run fast, as where it stands in for a device. Flags that are set
-    stay."""
+    """With these XLA's CPU compiles soon what need not run fast, as where it stands in for a device. Other flags that
+    are set stay."""
     flags = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     return {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()}
 

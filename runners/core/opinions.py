@@ -51,15 +51,15 @@ class Opinions:
 
     def add_to(self, facts: Facts, key: Key, request: Mapping[str, Any], share: float | None) -> None:
         """Adds them to the facts of a test that the device's worker has just run; ``share`` as of compare.Mismatch.
-        Only a worker whose test passed is left there."""
+        Only a worker whose test passed, or was foretold, is left there."""
         facts.update(numbers=None, deviation=None, control=None, strict=None)
         if "prediction" in facts:
             # What refuses a call only looks at it, and a compiler is a process of its own: the worker serves others,
             # if it lives.
             if facts["exit"] is not None:
                 self._device.retire()
-            # No value came from the device; whether the test passes on the host is all that can be asked.
-            # What the device cannot hold the host shall not try.
+            # No value came from the device; whether the test passes on the host is all that can be asked. What the
+            # device cannot hold the host shall not try.
             if facts["outcome"] not in ("passed", "skipped") and facts["category"] != "memory":
                 facts["control"] = self._once("control", key, self._host, request)
             return

@@ -166,7 +166,7 @@ def _run_one(
     contamination: Contamination,
     opinions: Opinions,
 ) -> Result:
-    """Hands one test to a worker and describes what came of it. Only a worker whose test passed is left."""
+    """Hands one test to a worker and describes what came of it. Only one whose test passed or was foretold is left."""
     request = {
         "do": "test",
         "function": test.function,

@@ -47,10 +47,9 @@ def variables(device: str) -> Mapping[str, str]:
         return {**nvidia_variables(), **flags}
     if device == "tpu":
         return {**NO_GPU, **_tpu_metadata()}
-    if device in MODELS:
-        return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES), **hasty_xla()}
-    if device == "xla":
-        return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES)}
+    if device == "xla" or device in MODELS:
+        hasty = hasty_xla() if device in MODELS else {}
+        return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES), **hasty}
     return NO_GPU
 
 
