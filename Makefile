@@ -54,7 +54,7 @@ lock: .venv/ready ## remake every lock from its .in file
 	$(BIN)/portbench lock
 
 vendor: .venv/ready ## fetch the page's libraries anew, by exact version, and check their digests (npm)
-	$(BIN)/python -m portbench.vendored --fetch
+	$(BIN)/python -m portbench.page.vendored --fetch
 
 clean: ## remove what was built here; the frameworks' environments stay in the cache
 	rm -rf .venv build

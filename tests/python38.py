@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-from portbench.checkout import find_checkout
-from portbench.environments import make_environment
 from portbench.errors import PortbenchError
-from portbench.targets import find_targets
-
-ROOT = Path(__file__).resolve().parents[1]
+from portbench.targets.catalog import find_targets
+from portbench.targets.environments import make_environment
+from portbench.util.repository import find_checkout
+from tests.paths import ROOT
 
 
 def main() -> int:

@@ -12,11 +12,13 @@ import sys
 from pathlib import Path
 from typing import NoReturn, Sequence
 
-from runners.core import manifest, resolve, supervisor
+from runners.core import manifest
 from runners.core.enumeration import library, listing
 from runners.core.errors import BadInput, Interrupted, RunnerError
-from runners.core.mutants import MUTANTS
-from runners.core.progress import Progress
+from runners.core.process import supervisor
+from runners.core.process.progress import Progress
+from runners.core.testing import resolve
+from runners.core.testing.mutants import MUTANTS
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
 DEVICES = ("cpu", "gpu", "tpu", "xla")

@@ -99,7 +99,11 @@ def _by_rules(framework: str, error: Facts) -> str:
 
 
 def _type_name(error: BaseException) -> str:
+    """The name of an exception's class. An exception of ours says its own in ``recorded_as``: the name is part of the
+    format of run files, which rules and fingerprints know, so it stays when the class moves to another module."""
     kind = type(error)
+    if "recorded_as" in vars(kind):
+        return str(vars(kind)["recorded_as"])
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 

@@ -8,9 +8,9 @@ from typing import Any, Callable, ContextManager, Iterator, Mapping
 
 import numpy as np
 
-from runners.core import tree
 from runners.core.adapter import HOST, Operation, Watched
 from runners.core.errors import DeviceUnavailable
+from runners.core.testing import tree
 from runners.fake import library
 
 _PLACES = {"cpu": library.HOST, "xla": library.DEVICE}

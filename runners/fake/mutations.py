@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runners.core.mutants import other_dtype
+from runners.core.testing.mutants import other_dtype
 from runners.fake.library import Tensor
 
 ARRAYS = (Tensor,)

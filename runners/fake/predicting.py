@@ -7,7 +7,7 @@ import signal
 from functools import partial
 from typing import Any, Mapping
 
-from runners.core.prediction import Estimate, Unknown, compiling, exceeds_host
+from runners.core.prediction.prediction import Estimate, Unknown, compiling, exceeds_host
 from runners.fake import library
 
 _ENDLESS = 1 << 60

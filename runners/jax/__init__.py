@@ -6,7 +6,7 @@ import os
 from typing import Mapping
 
 from runners.core.devices import hasty_xla, nvidia_variables
-from runners.core.tpus import MODELS
+from runners.core.prediction.tpus import MODELS
 
 MODULE = "jax"
 NAMESPACE = "jax"

@@ -9,8 +9,8 @@ import jax
 import jax.monitoring
 import numpy as np
 
-from runners.core import tree
 from runners.core.adapter import HOST, Watched
+from runners.core.testing import tree
 from runners.jax import platforms, watching
 from runners.jax.double import double_precision
 

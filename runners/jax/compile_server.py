@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any
 
-from runners.core import processes
+from runners.core.process import processes
 
 _PORTABLE_ARTIFACT = b"ML\xefR"
 _REMEMBERED = 10_000

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from runners.core.mutants import other_dtype
+from runners.core.testing.mutants import other_dtype
 
 ARRAYS = (jax.Array,)
 

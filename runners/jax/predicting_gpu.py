@@ -19,7 +19,7 @@ from unittest import mock
 import jax
 from jax._src.interpreters import mlir
 
-from runners.core.prediction import Estimate, Unknown
+from runners.core.prediction.prediction import Estimate, Unknown
 from runners.jax import adapter
 
 PLATFORMS = {"gpu-predicted": "cuda", "rocm-predicted": "rocm"}

@@ -13,8 +13,8 @@ from typing import Any, Callable, Mapping, Sequence
 
 import jax
 
-from runners.core.compiling import Compiler
-from runners.core.prediction import Enough, Estimate, Unknown, exceeds_host, together
+from runners.core.prediction.compiling import Compiler
+from runners.core.prediction.prediction import Enough, Estimate, Unknown, exceeds_host, together
 from runners.jax import watching
 from runners.jax.lowering import Program, lowered_for
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Mapping
 
 from runners.core.devices import hasty_xla, nvidia_variables, tpu_facts
-from runners.core.tpus import MODELS
+from runners.core.prediction.tpus import MODELS
 
 MODULE = "tensorflow"
 NAMESPACE = "tf"

@@ -8,8 +8,8 @@ from typing import Any, Callable, Iterator
 import numpy as np
 import tensorflow as tf
 
-from runners.core.compare import TOLERANCES, check_dtype
-from runners.core.trial import Trial
+from runners.core.testing.compare import TOLERANCES, check_dtype
+from runners.core.testing.trial import Trial
 
 v1 = tf.compat.v1
 

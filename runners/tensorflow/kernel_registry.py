@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from runners.core.kernel_table import Kernel, merged, text
+from runners.core.prediction.kernel_table import Kernel, merged, text
 
 DEVICES = ("GPU", "DEFAULT")
 """What a GPU is given: its own kernels, else those that are registered for any device."""

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 import tensorflow as tf
 
-from runners.core.mutants import other_dtype
+from runners.core.testing.mutants import other_dtype
 
 ARRAYS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, tf.data.Dataset)
 

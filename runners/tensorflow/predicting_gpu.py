@@ -14,8 +14,8 @@ from typing import Any, Mapping
 import tensorflow as tf
 from tensorflow.python.framework import kernels
 
-from runners.core import kernel_table
-from runners.core.prediction import Estimate, Unknown
+from runners.core.prediction import kernel_table
+from runners.core.prediction.prediction import Estimate, Unknown
 from runners.tensorflow import recording
 from runners.tensorflow.devices import said_by
 from runners.tensorflow.placing import STAND_IN
@@ -24,6 +24,8 @@ from runners.tensorflow.watching import NO_OPERATIONS, PYTHON, short
 
 class Refused(tf.errors.InvalidArgumentError):  # type: ignore[misc]
     """An operation without a kernel; what a case catches where it expects TensorFlow's own error."""
+
+    recorded_as = "runners.tensorflow.predicting_gpu.Refused"
 
     def __init__(self, message: str) -> None:
         super().__init__(None, None, message)

@@ -15,9 +15,11 @@ from typing import Any, Mapping, NoReturn, Sequence
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from runners.core import compiling, failure, tree
-from runners.core.compiling import Compiler
-from runners.core.prediction import Estimate, Unknown, exceeds_host, together
+from runners.core import failure
+from runners.core.prediction import compiling
+from runners.core.prediction.compiling import Compiler
+from runners.core.prediction.prediction import Estimate, Unknown, exceeds_host, together
+from runners.core.testing import tree
 from runners.tensorflow import lowering, recording, session_programs
 from runners.tensorflow.devices import NAMES, said_by
 from runners.tensorflow.watching import NO_OPERATIONS, PYTHON, short

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from runners.core.adapter import Watched
-from runners.core.tpus import MODELS
+from runners.core.prediction.tpus import MODELS
 from runners.torch import host
 
 _KINDS = {

@@ -21,7 +21,7 @@ import unittest
 from pathlib import Path
 from typing import Any, Iterator
 
-from runners.core.kernel_table import Kernel, merged, text
+from runners.core.prediction.kernel_table import Kernel, merged, text
 from runners.torch.recording import LAYOUT, Asked, full_name, recording
 
 _KEYS = {

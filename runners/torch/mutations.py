@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from runners.core.mutants import other_dtype
+from runners.core.testing.mutants import other_dtype
 
 ARRAYS = (torch.Tensor,)
 

@@ -14,8 +14,8 @@ from typing import Any, Mapping
 
 import torch
 
-from runners.core import kernel_table
-from runners.core.prediction import Estimate, Unknown
+from runners.core.prediction import kernel_table
+from runners.core.prediction.prediction import Estimate, Unknown
 from runners.torch.recording import Asked, recording
 
 _OF_THE_CPU = ("mkldnn_", "_for_cpu")
@@ -26,6 +26,8 @@ _CANNOT_BE_SEEN = "Can't convert Generator to a Python object"
 
 class Refused(NotImplementedError):
     """An operation without a kernel. What a case catches where it expects PyTorch's own error, a RuntimeError too."""
+
+    recorded_as = "runners.torch.predicting_gpu.Refused"
 
 
 def open_device(device: str) -> kernel_table.Table:

@@ -12,10 +12,11 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 import torch
 
-from runners.core import environment, tree
-from runners.core.compiling import Compiler, Refused
+from runners.core import environment
 from runners.core.errors import DeviceUnavailable
-from runners.core.prediction import Estimate, Unknown, together
+from runners.core.prediction.compiling import Compiler, Refused
+from runners.core.prediction.prediction import Estimate, Unknown, together
+from runners.core.testing import tree
 from runners.torch import lowering, xla
 
 _SHARE = 0.25

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple
 import torch
 from torch.utils import _python_dispatch
 
-from runners.core import tree
+from runners.core.testing import tree
 from runners.torch.watching import moves
 
 Types = Dict[str, List[str]]

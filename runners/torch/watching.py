@@ -9,8 +9,8 @@ from typing import Any, Iterator
 import torch
 from torch.utils import _python_dispatch
 
-from runners.core import tree
 from runners.core.adapter import HOST, Operation
+from runners.core.testing import tree
 
 MOVES = {
     "_copy_from",

@@ -8,10 +8,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
+
 ROUNDS = 5
 BUDGET_S = 1.0
 LOWEST, HIGHEST = 0.95, 1.05
@@ -27,7 +27,7 @@ def main() -> None:
 
     from torch.utils.benchmark import Timer
 
-    from runners.core import timing
+    from runners.core.testing import timing
     from runners.torch import adapter
 
     torch.set_num_threads(1)  # as the Timer does
@@ -54,9 +54,9 @@ def operations(torch: Any) -> Any:
 
 
 def restart_in_torch_environment() -> None:
-    from portbench.checkout import find_checkout
-    from portbench.environments import make_environment
-    from portbench.targets import find_targets
+    from portbench.targets.catalog import find_targets
+    from portbench.targets.environments import make_environment
+    from portbench.util.repository import find_checkout
 
     (target,) = find_targets(["torch-cpu"], find_checkout())
     python = make_environment(target, lambda line: print(line, file=sys.stderr))

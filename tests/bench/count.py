@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from portbench.counting import lexer
-from portbench.counting.corpus import find_parts
-from portbench.counting.documents import documents
-from portbench.counting.function_list import Function, FunctionList
-from portbench.counting.import_filter import imports
-from portbench.counting.part_counts import count_part
-from portbench.counting.source_file import State, count_calls, parsed
+from portbench.corpus.counting import lexer
+from portbench.corpus.counting.corpus import find_parts
+from portbench.corpus.counting.documents import documents
+from portbench.corpus.counting.function_list import Function, FunctionList
+from portbench.corpus.counting.import_filter import imports
+from portbench.corpus.counting.part_counts import count_part
+from portbench.corpus.counting.source_file import State, count_calls, parsed
 
 ROUNDS = 3
 MOST_BYTES = 4_000_000

@@ -15,7 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
+
 TESTS = 1000
 ROUNDS = 5
 WANTED_MS = 1.5

@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 
 from tests.bench.many_run_files import run_file, write_run_files
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 FILES = 2000
 RESULTS = 500
 WANTED_S = 30

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from portbench import page as pages
-from portbench.analysis import analyse, runs_of, summarise
-from portbench.merge import merge
-from portbench.study import connect, show_tables
+from portbench.page import write as pages
+from portbench.study.merge import merge
+from portbench.study.store import connect, show_tables
+from portbench.study.summary import analyse, runs_of, summarise
 from tests.browser import studies
 
 CHROMIUM = next(

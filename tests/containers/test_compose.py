@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
 
-from portbench.checkout import Checkout
-from portbench.targets import FORETOLD_TPUS, all_targets
-from portbench.validate import validate
+from portbench.formats.documents import validate
+from portbench.targets.catalog import FORETOLD_TPUS, all_targets
+from portbench.util.repository import Checkout
+from tests.paths import ROOT
 
 # Tries what a container must not be able to do; prints what happened.
 ATTEMPTS = """

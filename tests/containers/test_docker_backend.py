@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
+
 COMMAND = [sys.executable, "-m", "portbench", "run", "fake-cpu"]
 
 

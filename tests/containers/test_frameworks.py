@@ -6,10 +6,10 @@ import json
 import subprocess
 
 import pytest
-from conftest import ROOT
 
-from portbench.checkout import Checkout
-from portbench.targets import Target, all_targets
+from portbench.targets.catalog import Target, all_targets
+from portbench.util.repository import Checkout
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.frameworks
 

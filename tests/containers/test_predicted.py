@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portbench.validate import validate
+from portbench.formats.documents import validate
 
 pytestmark = pytest.mark.frameworks
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 
-from portbench.validate import validate
+from portbench.formats.documents import validate
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.frameworks
 

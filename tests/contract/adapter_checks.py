@@ -10,8 +10,9 @@ import time
 
 import numpy as np
 
-from runners.core import proof, resolve, tree
 from runners.core.adapter import HOST
+from runners.core.testing import resolve, tree
+from runners.core.triage import proof
 
 DTYPES = ("float16", "bfloat16", "float32", "int8", "int32", "uint8", "bool", "complex64")
 LAYOUTS = ("contiguous", "transposed", "strided")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contracts import ROOT
 
-from portbench.checkout import find_checkout
-from portbench.environments import make_environment
-from portbench.targets import find_targets
+from portbench.targets.catalog import find_targets
+from portbench.targets.environments import make_environment
+from portbench.util.repository import find_checkout
+from tests.contract.contracts import ROOT
 
 
 @pytest.fixture(scope="session")

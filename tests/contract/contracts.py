@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from portbench.checkout import Checkout
-from portbench.expectations import check_run, find_expectations
+from portbench.run.known_failures import check_run, find_expectations
+from portbench.util.repository import Checkout
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = {
     "torch": ("1.12.0", "2.9.0"),
     "tensorflow": ("2.11.0", "2.21.0"),

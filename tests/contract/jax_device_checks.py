@@ -12,9 +12,10 @@ from unittest import mock
 import numpy as np
 
 import runners.jax
-from runners.core import devices, proof
+from runners.core import devices
 from runners.core.adapter import HOST
 from runners.core.errors import DeviceUnavailable
+from runners.core.triage import proof
 
 
 def wait_waits(adapter, device):

@@ -9,8 +9,8 @@ import sys
 import time
 
 from runners import tensorflow as facts
-from runners.core import proof
 from runners.core.errors import DeviceUnavailable
+from runners.core.triage import proof
 
 
 def main(version: str) -> None:

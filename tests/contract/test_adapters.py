@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from contracts import CPU_TARGETS, ROOT, TARGETS, VERSIONS, outcomes, study_of
+
+from tests.contract.contracts import CPU_TARGETS, ROOT, TARGETS, VERSIONS, outcomes, study_of
 
 pytestmark = pytest.mark.frameworks
 

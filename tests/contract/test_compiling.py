@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from runners.core import processes
-from runners.core.compiling import PYTHON, Compiler, Died, Refused, Unreadable
 from runners.core.errors import DeviceUnavailable
+from runners.core.prediction.compiling import PYTHON, Compiler, Died, Refused, Unreadable
+from runners.core.process import processes
 
 pytestmark = pytest.mark.frameworks
 

@@ -9,7 +9,8 @@ import sys
 from typing import Any
 
 import pytest
-from contracts import ROOT, VERSIONS
+
+from tests.contract.contracts import ROOT, VERSIONS
 
 pytestmark = pytest.mark.frameworks
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from portbench.pythons import find_python
-
-ROOT = Path(__file__).resolve().parents[2]
+from portbench.targets.pythons import find_python
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.skipif(find_python("3.8") is None, reason="no Python 3.8 on this machine")
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contracts import ROOT, VERSIONS
+
+from tests.contract.contracts import ROOT, VERSIONS
 
 pytestmark = pytest.mark.frameworks
 

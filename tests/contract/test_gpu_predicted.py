@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contracts import VERSIONS
+
+from tests.contract.contracts import VERSIONS
 
 pytestmark = pytest.mark.frameworks
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contracts import ROOT, VERSIONS, findings, unavailable
-from test_jax import CHANGED, GONE
+from tests.contract.test_jax import CHANGED, GONE
 
 import runners.jax
+from tests.contract.contracts import ROOT, VERSIONS, findings, unavailable
 
 pytestmark = pytest.mark.frameworks
 

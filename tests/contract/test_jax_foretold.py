@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from portbench.checkout import find_checkout
-from portbench.targets import all_targets
+from portbench.targets.catalog import all_targets
+from portbench.util.repository import find_checkout
 
 pytestmark = pytest.mark.frameworks
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from contracts import current_of, findings, is_as_known, study_of, unavailable
+
+from tests.contract.contracts import current_of, findings, is_as_known, study_of, unavailable
 
 pytestmark = pytest.mark.frameworks
 

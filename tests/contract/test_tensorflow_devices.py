@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contracts import ROOT, VERSIONS, findings
+
+from tests.contract.contracts import ROOT, VERSIONS, findings
 
 pytestmark = pytest.mark.frameworks
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from contracts import VERSIONS
+
+from tests.contract.contracts import VERSIONS
 
 pytestmark = pytest.mark.frameworks
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contracts import ROOT, VERSIONS, findings, unavailable
 
 import runners.torch
+from tests.contract.contracts import ROOT, VERSIONS, findings, unavailable
 
 pytestmark = pytest.mark.frameworks
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contracts import ROOT
 
-from portbench.targets import TPU_COMPILER
-from runners.core.compiling import PYTHON
+from portbench.targets.catalog import TPU_COMPILER
+from runners.core.prediction.compiling import PYTHON
+from tests.contract.contracts import ROOT
 
 pytestmark = pytest.mark.frameworks
 

@@ -13,9 +13,10 @@ from unittest import mock
 import numpy as np
 
 import runners.torch
-from runners.core import devices, proof
+from runners.core import devices
 from runners.core.adapter import HOST
 from runners.core.errors import DeviceUnavailable
+from runners.core.triage import proof
 
 # Through torch_xla
 

@@ -10,15 +10,15 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.paths import ROOT
+
 Draw = Callable[..., Any]
 Schema = dict[str, Any]
 
-ROOT = Path(__file__).resolve().parents[2]
 
 HOSTILE = (
     "",

@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Mapping
 
-from runners.core import environment, processes, scratch
-from runners.core.channel import Channel
+from runners.core import environment
 from runners.core.enumeration import library as libraries
 from runners.core.enumeration.library import Library
 from runners.core.errors import FrameworkFailed, StorageFailed
 from runners.core.failure import clipped
+from runners.core.process import processes, scratch
+from runners.core.process.channel import Channel
 
 START_LIMIT_S = 600.0
 """For the process to start and to import the framework: a cold disk takes minutes."""

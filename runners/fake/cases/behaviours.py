@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 from runners.fake import library
 from runners.fake.library import Tensor
 

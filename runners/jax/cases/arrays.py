@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core import references, resolve
-from runners.core.inputs import Builder
-from runners.core.trial import Trial
+from runners.core.testing import references, resolve
+from runners.core.testing.inputs import Builder
+from runners.core.testing.trial import Trial
 from runners.jax.double import double_precision
 
 Data = Any

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core.compare import EPSILON
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.compare import EPSILON
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 
 def vjp_matmul(trial: Trial, dtype: str, size: int = 16) -> None:

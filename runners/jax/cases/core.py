@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 from runners.jax.double import double_precision
 
 _PYTHON = {"bool": True, "int32": 7, "float32": 2.5, "complex64": 1 + 2j}

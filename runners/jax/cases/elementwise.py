@@ -7,7 +7,7 @@ from typing import Any, Callable
 import jax
 import numpy as np
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 from runners.jax.double import double_precision
 
 

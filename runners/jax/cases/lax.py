@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from runners.core import properties, references, resolve
-from runners.core.inputs import Builder, widened
-from runners.core.trial import Trial
+from runners.core.testing import properties, references, resolve
+from runners.core.testing.inputs import Builder, widened
+from runners.core.testing.trial import Trial
 from runners.jax.double import double_precision
 
 # For any function with a reference

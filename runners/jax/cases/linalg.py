@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core import properties
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing import properties
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 from runners.jax.double import double_precision
 
 _FLOATING = {"int32": "float32"}

@@ -13,8 +13,8 @@ import numpy as np
 from jax import lax
 from jax._src.interpreters import partial_eval
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 # PartialVal
 

@@ -10,7 +10,7 @@ from typing import Any, Callable
 import jax
 import numpy as np
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 
 def on_device(trial: Trial) -> None:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 
 def size_of_array(trial: Trial, shape: Sequence[int], axis: int | None = None, dtype: str = "float32") -> None:

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import signal
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 from runners.jax.double import double_precision
 
 

@@ -8,8 +8,8 @@ import jax
 import numpy as np
 from jax import lax
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 _NUMPY: dict[str, Callable[..., Any]] = {
     "add": np.add,

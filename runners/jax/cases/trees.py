@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 
 class _Layer(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 # tf.data.experimental.dense_to_ragged_batch
 

@@ -15,8 +15,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
-from runners.core.compare import check_dtype
-from runners.core.trial import Trial
+from runners.core.testing.compare import check_dtype
+from runners.core.testing.trial import Trial
 from runners.tensorflow.graph_mode import beside, building
 
 v1 = tf.compat.v1

@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.tensors import seen, traced, weighted_gradients
 
 Sizes = Sequence[int]

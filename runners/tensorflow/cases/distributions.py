@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from scipy import special
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 _distributions = tf.compat.v1.distributions
 

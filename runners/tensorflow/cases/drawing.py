@@ -7,8 +7,8 @@ from typing import Any, Callable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.tensors import traced
 
 Sizes = Sequence[int]

@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 from scipy import special
 
-from runners.core.compare import EPSILON, check_dtype
-from runners.core.trial import Trial
+from runners.core.testing.compare import EPSILON, check_dtype
+from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.tensors import traced
 
 Sizes = Sequence[int]

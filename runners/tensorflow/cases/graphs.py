@@ -7,8 +7,8 @@ from typing import Any, Callable, ContextManager
 import numpy as np
 import tensorflow as tf
 
-from runners.core.compare import check_dtype
-from runners.core.trial import Trial
+from runners.core.testing.compare import check_dtype
+from runners.core.testing.trial import Trial
 
 v1 = tf.compat.v1
 AsDefault = Callable[[tf.Graph], ContextManager[tf.Graph]]

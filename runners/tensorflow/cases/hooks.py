@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 import numpy as np
 import tensorflow as tf
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 from runners.tensorflow.graph_mode import beside
 
 v1 = tf.compat.v1

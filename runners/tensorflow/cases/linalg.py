@@ -7,9 +7,9 @@ from typing import Any, Callable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from runners.core import properties
-from runners.core.compare import check_dtype
-from runners.core.trial import Trial
+from runners.core.testing import properties
+from runners.core.testing.compare import check_dtype
+from runners.core.testing.trial import Trial
 
 
 def svd_factors(trial: Trial, shape: Sequence[int], dtype: str, full_matrices: bool = False) -> None:

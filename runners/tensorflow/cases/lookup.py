@@ -7,7 +7,7 @@ from typing import Any, Callable
 import numpy as np
 import tensorflow as tf
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 
 def _column(dtype: str, size: int, seed: int) -> Any:

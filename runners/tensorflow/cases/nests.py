@@ -8,7 +8,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 _Pair = collections.namedtuple("_Pair", "weights bias")
 

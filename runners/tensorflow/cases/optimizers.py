@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 
 def _steps(start: Any, slopes: Sequence[Any], rate: Callable[[int], float], rho: float, epsilon: float) -> list[Any]:

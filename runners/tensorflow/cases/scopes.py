@@ -7,7 +7,7 @@ from typing import Any, Callable, ContextManager, Sequence
 import numpy as np
 import tensorflow as tf
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 from runners.tensorflow.graph_mode import building, close
 
 v1 = tf.compat.v1

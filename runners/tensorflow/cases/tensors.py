@@ -11,9 +11,9 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
-from runners.core import references
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing import references
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 Sizes = Sequence[int]
 

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5
 """A right generator is further away from its mean with a probability below one in twenty million."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 _MIB = 1 << 20
 

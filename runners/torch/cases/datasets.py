@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 _data = torch.utils.data
 

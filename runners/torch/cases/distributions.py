@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from scipy import special
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5
 

@@ -7,8 +7,8 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 _DEVIATIONS = 5
 """A mean of independent draws is further than this many standard deviations off once in two million times."""

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from scipy import special
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 from runners.torch.cases.convolution import convolved, windows
 
 Arrays = Dict[str, Any]

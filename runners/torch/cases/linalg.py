@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 
 def rank_of_product(

@@ -7,8 +7,8 @@ from typing import Any, Sequence
 import numpy as np
 from scipy import special
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 _MANY_TERMS = 3e-6
 """The relative tolerance of a float32 sum of 1e5 and more terms, in whatever order they are added."""

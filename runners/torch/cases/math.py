@@ -7,9 +7,9 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from runners.core import references
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing import references
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 _SLOPES: dict[str, Callable[[Any], Any]] = {
     "log1p": lambda x: 1 / (1 + x),

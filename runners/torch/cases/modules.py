@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 
 class _Net(torch.nn.Module):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 _SHAPE = (64, 32)
 

@@ -7,8 +7,8 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 
 def _parameter(trial: Trial, *shape: int, dtype: str = "float32", seed: int = 1, requires_grad: bool = True) -> Any:

@@ -7,8 +7,8 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 _EXACT = {"rtol": 1e-12, "atol": 0.0}
 """Rates are Python's own floating numbers, multiplied once per step."""

@@ -7,9 +7,9 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core.compare import EPSILON
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.compare import EPSILON
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 
 
 def triangular_solve(

@@ -7,7 +7,7 @@ from typing import Sequence
 import numpy as np
 import torch
 
-from runners.core.trial import Trial
+from runners.core.testing.trial import Trial
 
 
 def cat_gradients(trial: Trial, lengths: Sequence[int], dtype: str) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from scipy import special
 
-from runners.core.inputs import widened
-from runners.core.trial import Trial
+from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import Arrays, filled, slopes
 
 _LAYERED: Mapping[str, Mapping[str, float]] = {

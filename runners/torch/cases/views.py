@@ -7,8 +7,8 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core import references
-from runners.core.trial import Trial
+from runners.core.testing import references
+from runners.core.testing.trial import Trial
 from runners.torch.cases.math import seen
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from portbench.errors import TargetUnavailable
-from portbench.targets import Target
+from portbench.targets.catalog import Target
 
 
 class Arguments(Protocol):

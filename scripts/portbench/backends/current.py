@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from portbench.backends import Arguments, Command
-from portbench.checkout import Checkout
 from portbench.errors import TargetUnavailable
-from portbench.targets import Target
+from portbench.targets.catalog import Target
+from portbench.util.repository import Checkout
 
 
 @dataclass(frozen=True)

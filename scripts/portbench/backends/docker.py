@@ -8,15 +8,15 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from portbench import compose
 from portbench.backends import Arguments, Command
-from portbench.checkout import Checkout
-from portbench.doctor import engine
+from portbench.backends import docker_engine as engine
 from portbench.errors import BadInput, EnvironmentFailed, TargetUnavailable
-from portbench.findings import Finding, Findings, error, obstacle, ok
-from portbench.lock import missing_lock
-from portbench.machine import Machine
-from portbench.targets import Target
+from portbench.targets import compose
+from portbench.targets.catalog import Target
+from portbench.targets.lock import missing_lock
+from portbench.util.findings import Finding, Findings, error, obstacle, ok
+from portbench.util.machine import Machine
+from portbench.util.repository import Checkout
 
 
 @dataclass(frozen=True)

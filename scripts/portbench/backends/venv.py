@@ -9,13 +9,13 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from portbench import environments
 from portbench.backends import Arguments, Command
-from portbench.checkout import Checkout
 from portbench.errors import TargetUnavailable
-from portbench.findings import Findings, error, obstacle, ok
-from portbench.lock import missing_lock
-from portbench.targets import FORETOLD_TPUS, Target, needed_environments
+from portbench.targets import environments
+from portbench.targets.catalog import FORETOLD_TPUS, Target, needed_environments
+from portbench.targets.lock import missing_lock
+from portbench.util.findings import Findings, error, obstacle, ok
+from portbench.util.repository import Checkout
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ import click
 from rich.console import Console
 
 from portbench import __version__
-from portbench.error_message import show_error
 from portbench.errors import PortbenchError
+from portbench.util.console import show_error
 
 
 class _Commands(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
+        names = {module.name for module in pkgutil.iter_modules(__path__)} - {"options"}
+        return sorted(name.replace("_", "-") for name in names)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in self.list_commands(context):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from portbench.add_version import Added, NewVersion, add_version
-from portbench.checkout import find_checkout
 from portbench.cli import cli
 from portbench.errors import Interrupted
-from portbench.jsonfile import shown
-from portbench.printable import printable
-from portbench.runner_process import stoppable
+from portbench.run.process import stoppable
+from portbench.targets.add_version import Added, NewVersion, add_version
+from portbench.util.repository import find_checkout
+from portbench.util.strict_json import shown
+from portbench.util.text import printable
 
 
 @cli.command("add-version")

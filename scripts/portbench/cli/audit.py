@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench import click_options
-from portbench.audit import AuditReporter, audit, explanations_beside, mutants
-from portbench.audit_terminal import as_data, print_audit
-from portbench.checkout import find_checkout
 from portbench.cli import cli
-from portbench.machine import Machine
-from portbench.run import RunOptions, plan_run
+from portbench.cli import options as click_options
+from portbench.run.execute import RunOptions, plan_run
+from portbench.run.mutation import AuditReporter, audit, explanations_beside, mutants
+from portbench.run.mutation_terminal import as_data, print_audit
+from portbench.util.machine import Machine
+from portbench.util.repository import find_checkout
 
 
 @cli.command("audit")

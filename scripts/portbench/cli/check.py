@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench.analysis import Target
-from portbench.checkout import find_checkout
 from portbench.cli import cli
-from portbench.expectations import check_run, find_expectations, run_files
-from portbench.expectations_terminal import as_data, print_check
+from portbench.run.known_failures import check_run, find_expectations, run_files
+from portbench.run.known_failures_terminal import as_data, print_check
+from portbench.study.summary import Target
+from portbench.util.repository import find_checkout
 
 
 @cli.command("check")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from portbench.categories import read_rules
-from portbench.checkout import find_checkout
-from portbench.classify import Classification, classify, frameworks_of, read_annotations, write
 from portbench.cli import cli
-from portbench.jsonfile import shown
-from portbench.printable import number, printable, shortened
-from portbench.study import read_study
+from portbench.study.categories import read_rules
+from portbench.study.classify import Classification, classify, frameworks_of, read_annotations, write
+from portbench.study.store import read_study
+from portbench.util.repository import find_checkout
+from portbench.util.strict_json import shown
+from portbench.util.text import number, printable, shortened
 
 
 @cli.command("classify")

@@ -11,15 +11,15 @@ import click
 from rich.console import Console
 
 from portbench.cli import cli
-from portbench.compare import compare
-from portbench.compare_conditions import CONDITIONS, Condition, read_conditions, verdict
-from portbench.compare_data import as_data
-from portbench.compare_junit import junit
-from portbench.compare_markdown import markdown
-from portbench.compare_terminal import print_comparison
-from portbench.compare_times import Limits
+from portbench.compare.as_json import as_data
+from portbench.compare.comparison import compare
+from portbench.compare.conditions import CONDITIONS, Condition, read_conditions, verdict
+from portbench.compare.junit import junit
+from portbench.compare.markdown import markdown
+from portbench.compare.terminal import print_comparison
+from portbench.compare.times import Limits
 from portbench.errors import NothingRan
-from portbench.text_file import write_text
+from portbench.util.files import write_text
 
 _FILE: Any = click.Path(path_type=Path, dir_okay=False)
 

@@ -11,10 +11,10 @@ import click
 from rich.console import Console
 
 from portbench.cli import cli
-from portbench.counting.count import ENGINES, CountOptions, count
-from portbench.counting.counts import Shard, merge, write
-from portbench.counting.progress import Progress
-from portbench.counting.terminal import print_counts
+from portbench.corpus.counting.count import ENGINES, CountOptions, count
+from portbench.corpus.counting.counts import Shard, merge, write
+from portbench.corpus.counting.progress import Progress
+from portbench.corpus.counting.terminal import print_counts
 from portbench.errors import BadInput
 
 

@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portbench.checkout import find_checkout
 from portbench.cli import cli
 from portbench.doctor.diagnosis import Diagnosis, diagnose, examine
-from portbench.findings import Finding, error, ok
-from portbench.machine import Machine
-from portbench.printable import printable
-from portbench.shared_images import by_image, title
-from portbench.targets import all_targets, find_targets
+from portbench.targets.catalog import all_targets, find_targets
+from portbench.targets.shared_images import by_image, title
+from portbench.util.findings import Finding, error, ok
+from portbench.util.machine import Machine
+from portbench.util.repository import find_checkout
+from portbench.util.text import printable
 
 _WORDS = {"ok": "[green]ok[/]", "warning": "[yellow]warn[/]", "error": "[bold red]no[/]"}
 

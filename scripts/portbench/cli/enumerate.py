@@ -8,17 +8,17 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench import click_options
-from portbench.checkout import find_checkout
 from portbench.cli import cli
-from portbench.enumerate import Listing, enumerate_target
-from portbench.function_changes import as_data, changes
-from portbench.functions_terminal import print_changes, print_listing
-from portbench.jsonfile import shown
-from portbench.machine import Machine
-from portbench.progress import Reporter
-from portbench.text_file import write_text
-from portbench.validate import Document, read_document
+from portbench.cli import options as click_options
+from portbench.corpus.diff import as_data, changes
+from portbench.corpus.enumerate import Listing, enumerate_target
+from portbench.corpus.terminal import print_changes, print_listing
+from portbench.formats.documents import Document, read_document
+from portbench.run.progress import Reporter
+from portbench.util.files import write_text
+from portbench.util.machine import Machine
+from portbench.util.repository import find_checkout
+from portbench.util.strict_json import shown
 
 
 @cli.command("enumerate")

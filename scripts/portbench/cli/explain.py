@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench.bundle import write_bundle
-from portbench.checkout import find_checkout
 from portbench.cli import cli
-from portbench.explain import as_data, explain
-from portbench.explain_terminal import print_explanation
-from portbench.jsonfile import shown
-from portbench.report import study_of
-from portbench.reproducer import reproducer
+from portbench.explain.bundle import write_bundle
+from portbench.explain.evidence import as_data, explain
+from portbench.explain.reproducer import reproducer
+from portbench.explain.terminal import print_explanation
+from portbench.report.model import study_of
+from portbench.util.repository import find_checkout
+from portbench.util.strict_json import shown
 
 
 @cli.command("explain")

@@ -11,17 +11,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portbench.build_progress import build_progress
-from portbench.checkout import find_checkout
+from portbench.backends.build_progress import build_progress
+from portbench.backends.images import DiskUse, Image, Images
 from portbench.cli import cli
-from portbench.error_message import show_error
 from portbench.errors import Interrupted, PortbenchError
-from portbench.images import DiskUse, Image, Images
-from portbench.machine import Machine
-from portbench.printable import printable
-from portbench.progress import duration
-from portbench.runner_process import stoppable
-from portbench.shared_images import by_image, title
+from portbench.run.process import stoppable
+from portbench.run.progress import duration
+from portbench.targets.shared_images import by_image, title
+from portbench.util.console import show_error
+from portbench.util.machine import Machine
+from portbench.util.repository import find_checkout
+from portbench.util.text import printable
 
 _TARGETS = click.argument("targets", metavar="[TARGET]...", nargs=-1)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from portbench.cli import cli
-from portbench.jsonfile import shown
-from portbench.printable import number, printable
-from portbench.raw_timings import NOT_TOLD, import_raw_timings
+from portbench.study.import_2023 import NOT_TOLD, import_raw_timings
+from portbench.util.strict_json import shown
+from portbench.util.text import number, printable
 
 
 @cli.command("import-study-2023")

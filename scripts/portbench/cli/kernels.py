@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from portbench.checkout import find_checkout
 from portbench.cli import cli
-from portbench.jsonfile import shown
-from portbench.kernels import list_kernels
+from portbench.targets.kernels import list_kernels
+from portbench.util.repository import find_checkout
+from portbench.util.strict_json import shown
 
 
 @cli.command("kernels")

@@ -6,9 +6,9 @@ from collections import Counter
 
 import click
 
-from portbench.checkout import find_checkout
 from portbench.cli import cli
-from portbench.lock import Lock, all_locks, remake
+from portbench.targets.lock import Lock, all_locks, remake
+from portbench.util.repository import find_checkout
 
 
 @cli.command("lock")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from portbench.analysis import Target
 from portbench.cli import cli
-from portbench.jsonfile import shown
-from portbench.merge import Merged, merge
-from portbench.printable import number, printable
+from portbench.study.merge import Merged, merge
+from portbench.study.summary import Target
+from portbench.util.strict_json import shown
+from portbench.util.text import number, printable
 
 
 @cli.command("merge")

@@ -9,15 +9,15 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench.answers import answers_of
+from portbench.analysis.results import answers_of
 from portbench.cli import cli
 from portbench.errors import NothingRan
-from portbench.headlines import of_answers
-from portbench.jsonfile import shown
-from portbench.printable import number
-from portbench.report import analysed, report_of, study_of
-from portbench.report_terminal import print_report
-from portbench.tables import INTOLERABLE
+from portbench.report.headlines import of_answers
+from portbench.report.model import analysed, report_of, study_of
+from portbench.report.terminal import print_report
+from portbench.tables.write import INTOLERABLE
+from portbench.util.strict_json import shown
+from portbench.util.text import number
 
 
 @cli.command("report")
@@ -74,7 +74,7 @@ def command(
         report = report_of(shown_study, tuple(of_answers(answers, intolerable)), answers.predictions)
         if out:
             # Only here: Matplotlib takes a second to load.
-            from portbench import report_files
+            from portbench.report import write as report_files
 
             written = report_files.write(shown_study, report, answers, out, intolerable)
     if as_json:

@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 import click
 from rich.console import Console
 
-from portbench import click_options
-from portbench.checkout import find_checkout
 from portbench.cli import cli
-from portbench.expectations import Check, check_run, expectations_of
-from portbench.expectations_terminal import as_data, print_check
-from portbench.machine import Machine
-from portbench.progress import Reporter
-from portbench.run import RunOptions, TargetResult, exit_status, plan_run, run_targets
-from portbench.validate import read_document
+from portbench.cli import options as click_options
+from portbench.formats.documents import read_document
+from portbench.run.execute import RunOptions, TargetResult, exit_status, plan_run, run_targets
+from portbench.run.known_failures import Check, check_run, expectations_of
+from portbench.run.known_failures_terminal import as_data, print_check
+from portbench.run.progress import Reporter
+from portbench.util.machine import Machine
+from portbench.util.repository import find_checkout
 
 
 def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

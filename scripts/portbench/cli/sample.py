@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from portbench.cli import cli
+from portbench.corpus.sample import FRAMEWORKS, SampleOptions, as_text, sample
 from portbench.errors import BadInput
-from portbench.jsonfile import shown
-from portbench.printable import number
-from portbench.sample import FRAMEWORKS, SampleOptions, as_text, sample
-from portbench.text_file import write_text
+from portbench.util.files import write_text
+from portbench.util.strict_json import shown
+from portbench.util.text import number
 
 
 @cli.command("sample")

@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portbench import environments
 from portbench.backends.docker import Docker
-from portbench.checkout import Checkout, find_checkout
 from portbench.cli import cli
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import PortbenchError
-from portbench.machine import Machine
-from portbench.printable import printable
-from portbench.shared_images import by_image, title
-from portbench.targets import PREDICTED, Target, all_targets, needed_environments
+from portbench.targets import environments
+from portbench.targets.catalog import PREDICTED, Target, all_targets, needed_environments
+from portbench.targets.shared_images import by_image, title
+from portbench.util.machine import Machine
+from portbench.util.repository import Checkout, find_checkout
+from portbench.util.text import printable
 
 
 @cli.command("targets")

@@ -10,8 +10,8 @@ import click
 
 from portbench.cli import cli
 from portbench.errors import BadInput
-from portbench.jsonfile import shown
-from portbench.validate import Verdict, validate
+from portbench.formats.documents import Verdict, validate
+from portbench.util.strict_json import shown
 
 
 @cli.command("validate")

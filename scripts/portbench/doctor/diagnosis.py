@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from portbench.backends import Backend
-from portbench.backends.choice import choose_backend
+from portbench.backends import docker_engine as engine
 from portbench.backends.docker import Docker
+from portbench.backends.selection import choose_backend
 from portbench.backends.venv import Venv
-from portbench.checkout import Checkout
-from portbench.doctor import engine, host, packages
+from portbench.doctor import host, packages
 from portbench.doctor.facts import facts, image_build_gb, is_measured
 from portbench.doctor.gpu import gpu
 from portbench.doctor.predicted import predicted
 from portbench.doctor.tpu import lock_file, tpu
-from portbench.findings import Finding, Findings, first_error, warning
-from portbench.machine import Machine
-from portbench.targets import Target, needed_environments
+from portbench.targets.catalog import Target, needed_environments
+from portbench.util.findings import Finding, Findings, first_error, warning
+from portbench.util.machine import Machine
+from portbench.util.repository import Checkout
 
 _DOCKER_REMEDY = "Make room (docker system df; docker builder prune), or move Docker's data-root to another disk."
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from portbench.targets import Target
+from portbench.targets.catalog import Target
 
 GB = 1e9
 

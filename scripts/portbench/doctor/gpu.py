@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from portbench.doctor.facts import facts
-from portbench.doctor.versions import Version, version_in
-from portbench.findings import Finding, Findings, error, ok
-from portbench.machine import Machine
-from portbench.targets import Target
+from portbench.targets.catalog import Target
+from portbench.util.findings import Finding, Findings, error, ok
+from portbench.util.machine import Machine
+from portbench.util.versions import Version, version_in
 
 _NVIDIA = "0x10de"
 _DISPLAY = "0x03"

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from portbench.doctor.facts import GB, facts
-from portbench.findings import Finding, Findings, error, ok, warning
-from portbench.machine import Machine
+from portbench.util.findings import Finding, Findings, error, ok, warning
+from portbench.util.machine import Machine
 
 
 def memory(machine: Machine) -> Findings:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from uv import find_uv_bin
 
-from portbench import environments, pythons
 from portbench.doctor import host
 from portbench.doctor.facts import environment_gb, is_measured
-from portbench.findings import Finding, Findings, error, ok, warning
-from portbench.machine import Machine
-from portbench.targets import Target
+from portbench.targets import environments, pythons
+from portbench.targets.catalog import Target
+from portbench.util.findings import Finding, Findings, error, ok, warning
+from portbench.util.machine import Machine
 
 _REACH_LIMIT_S = 15
 # Whatever index gives the packages of a lock gives the installer too; it is small to ask for.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from portbench.checkout import Checkout
-from portbench.findings import Finding, Findings, error, ok
-from portbench.machine import Machine
-from portbench.targets import FORETOLD_TPUS, PREDICTED, TPU_COMPILER, Target, needed_environments
+from portbench.targets.catalog import FORETOLD_TPUS, PREDICTED, TPU_COMPILER, Target, needed_environments
+from portbench.util.findings import Finding, Findings, error, ok
+from portbench.util.machine import Machine
+from portbench.util.repository import Checkout
 
 
 def predicted(machine: Machine, target: Target, checkout: Checkout) -> Findings:

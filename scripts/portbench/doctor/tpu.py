@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from portbench.doctor.facts import facts
-from portbench.findings import Finding, Findings, error, ok, warning
-from portbench.machine import Machine, Process
+from portbench.util.findings import Finding, Findings, error, ok, warning
+from portbench.util.machine import Machine, Process
 
 # libtpu opens this for itself alone (mode 0600) and locks it: one that is left by another user cannot be opened.
 LOCK_FILE = "/tmp/libtpu_lockfile"

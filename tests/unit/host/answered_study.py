@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from portbench.answers import Answers, Pair
-from portbench.intervals import Interval
-from portbench.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
-from portbench.left_out import LeftOut
-from portbench.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates, PairRates, Rates, TestRates, WeightedRate
-from portbench.sides import Side
+from portbench.analysis.exclusions import LeftOut
+from portbench.analysis.intervals import Interval
+from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.analysis.rates import (
+    ALL,
+    DECILES,
+    OTHERS,
+    TOP20,
+    FunctionRates,
+    PairRates,
+    Rates,
+    TestRates,
+    WeightedRate,
+)
+from portbench.analysis.results import Answers, Pair
+from portbench.analysis.sides import Side
 
 GPU = Side("torch", "1.12.0", "gpu", "t4-box")
 NEWER = Side("torch", "1.12.0", "gpu", "a100-box")

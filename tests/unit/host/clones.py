@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-REPOSITORY = Path(__file__).parents[3]
+from tests.paths import ROOT
+
+REPOSITORY = ROOT
 STAND_IN = Path(__file__).with_name("stand_in_runner.py")
 COMMAND = (sys.executable, "-c", "from portbench.cli import main; main()")
 

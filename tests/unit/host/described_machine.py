@@ -10,8 +10,8 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-from portbench.machine import ANSWER_LIMIT_S, Machine, Process
-from portbench.targets import FORETOLD_TPUS
+from portbench.targets.catalog import FORETOLD_TPUS
+from portbench.util.machine import ANSWER_LIMIT_S, Machine, Process
 
 GB = 10**9
 STOPPED = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"

@@ -9,9 +9,9 @@ from typing import Any
 
 import duckdb
 
-from portbench.analysis import analyse
-from portbench.merge import merge
-from portbench.study import connect, read_study, show_tables
+from portbench.study.merge import merge
+from portbench.study.store import connect, read_study, show_tables
+from portbench.study.summary import analyse
 
 Document = dict[str, Any]
 

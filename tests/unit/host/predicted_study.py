@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from portbench import tables
-from portbench.report import analysed, report_of, study_of
-from portbench.report_markdown import markdown
+from portbench.report.markdown import markdown
+from portbench.report.model import analysed, report_of, study_of
+from portbench.tables import write as tables
 from tests.unit.host.conftest import result_document, run_document
 
 Document = dict[str, Any]

@@ -1,16 +1,14 @@
-"""Fixtures that start runners: see drive.py."""
+"""Fixtures that start runners: see runner_cli.py."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
-from drive import ROOT, Run, write_manifest
 
-sys.path.insert(0, str(ROOT))
+from tests.unit.runner.runner_cli import Run, write_manifest
 
 
 class Faults:

@@ -6,7 +6,8 @@ import ast
 import re
 
 import pytest
-from drive import ROOT
+
+from tests.unit.runner.runner_cli import ROOT
 
 NAMES_A_DEVICE = re.compile(r"(/?(device:)?(cpu|cuda|gpu|tpu|xla)(:\d+|:\*)?)", re.IGNORECASE)
 MOVES_TO_THE_HOST = {"cpu", "cuda"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from drive import ROOT
 
 from runners.core import failure
+from tests.unit.runner.runner_cli import ROOT
 
 WANTED_SHARE = 0.95
 MESSAGES = json.loads((ROOT / "tests" / "unit" / "failure_messages.json").read_text("utf-8"))["messages"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from drive import ROOT
 
 from runners.core import failure
+from tests.unit.runner.runner_cli import ROOT
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from drive import ROOT
 
 from runners.core import manifest
 from runners.core.errors import BadInput
+from tests.unit.runner.runner_cli import ROOT
 
 EXAMPLES = ROOT / "tests" / "examples" / "manifest"
 

@@ -8,7 +8,8 @@ import uuid
 from pathlib import Path
 
 import pytest
-from drive import ROOT, alive, cases
+
+from tests.unit.runner.runner_cli import ROOT, alive, cases
 
 FAULTS = ROOT / "manifests" / "faults" / "fake.json"
 

@@ -8,10 +8,10 @@ import sys
 import types
 
 import pytest
-from drive import ROOT, cases, numbered, write_manifest
 
-from runners.core import resolve
-from runners.core.workers import Zygote
+from runners.core.process.workers import Zygote
+from runners.core.testing import resolve
+from tests.unit.runner.runner_cli import ROOT, cases, numbered, write_manifest
 
 
 def refused(run, status, *fragments):

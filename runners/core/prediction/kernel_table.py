@@ -1,0 +1,117 @@
+"""The kernels that a version of a framework has for GPUs: ``runners/<framework>/kernels/<version>.json``, looked up
+and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Dict, Iterable, Mapping, NamedTuple, Sequence
+
+from runners.core.errors import DeviceUnavailable
+
+Kernel = Dict[str, Any]
+"""``types``: for each constrained attribute the dtypes that it may have. ``host``: true where all that it reads and
+writes lies in the host's memory, so that it is the host that computes."""
+
+Types = Mapping[str, Sequence[str]]
+"""The dtypes of an operation's attributes: ``{"T": ["float32"]}``; several where the attribute is a list."""
+
+
+class Answer(NamedTuple):
+    """What is known of an operation with its dtypes: ``device``, a kernel computes on the GPU; ``host``, one is for the
+    GPU, but all of its arguments lie in the host's memory; ``dtype``, there are kernels, for other dtypes alone; or
+    ``none``. ``kernels`` are those that there are."""
+
+    verdict: str
+    kernels: Sequence[Mapping[str, Any]]
+
+
+class Table:
+    """The kernels of one wheel; ``wheel`` says which (schema/kernels.schema.json)."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.version: str = document["version"]
+        self.wheel: Mapping[str, Any] = document["wheel"]
+        self._kernels: dict[str, list[dict[str, Any]]] = document["kernels"]
+
+    def look_up(self, operation: str, types: Types) -> Answer:
+        """Whether a kernel takes the operation with these dtypes. An attribute that is not given excludes no kernel."""
+        kernels = self._kernels.get(operation, [])
+        fitting = [kernel for kernel in kernels if _takes(kernel["types"], types)]
+        if fitting:
+            return Answer("host" if all(kernel.get("host") for kernel in fitting) else "device", kernels)
+        return Answer("dtype" if kernels else "none", kernels)
+
+
+def versions(framework: str) -> list[str]:
+    """The versions of a framework that there is a table of."""
+    return sorted(path.stem for path in _folder(framework).glob("*.json"))
+
+
+def of_version(framework: str, version: str) -> Table:
+    """Raises DeviceUnavailable where there is no table of that version."""
+    path = _folder(framework) / (version + ".json")
+    if not path.is_file():
+        known = ", ".join(versions(framework)) or "none"
+        raise DeviceUnavailable(
+            f"there is no list of the GPU kernels of {framework} {version}, only of {known}",
+            f"'portbench kernels {framework}-{version}-gpu' makes it from the wheel for CUDA.",
+        )
+    return Table(json.loads(path.read_text("utf-8")))
+
+
+def _folder(framework: str) -> Path:
+    return Path(__file__).parents[2] / framework / "kernels"
+
+
+def refusal(operation: str, types: Types, answer: Answer) -> str:
+    """In one sentence what is missing: operation, its dtypes, and the dtypes that the kernels have."""
+    asked = _said(types)
+    if answer.verdict == "none":
+        return f"no GPU kernel: the operation {operation}{f' ({asked})' if asked else ''} has none"
+    takes = "; or ".join(_said({name: have[name] for name in sorted(have)}) for have in _of_interest(types, answer))
+    return f"no GPU kernel for these dtypes: the operation {operation} has {asked}, its kernels take {takes}"
+
+
+def _of_interest(types: Types, answer: Answer) -> list[Types]:
+    """What the kernels take, of attributes that the operation has; each once."""
+    found: list[Types] = []
+    for kernel in answer.kernels:
+        have = {name: kinds for name, kinds in kernel["types"].items() if name in types}
+        if have not in found:
+            found.append(have)
+    return found
+
+
+def _takes(constraints: Types, types: Types) -> bool:
+    return all(set(types[name]) <= set(allowed) for name, allowed in constraints.items() if name in types)
+
+
+def _said(types: Types) -> str:
+    return ", ".join(f"{name}={'|'.join(kinds)}" for name, kinds in sorted(types.items()) if kinds)
+
+
+def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
+    """The same kernels in fewer entries: those that differ in the dtypes of one attribute alone become one."""
+    found = {_key(kernel): kernel for kernel in kernels}
+    for attribute in sorted({name for kernel in found.values() for name in kernel["types"]}):
+        groups: dict[str, Kernel] = {}
+        for kernel in found.values():
+            types = dict(kernel["types"])
+            own = types.pop(attribute, None)
+            group = groups.setdefault(_key({**kernel, "types": types, "has": own is not None}), kernel)
+            if own is not None and group is not kernel:
+                group["types"][attribute] = sorted({*group["types"][attribute], *own})
+        found = {_key(kernel): kernel for kernel in groups.values()}
+    return [found[key] for key in sorted(found)]
+
+
+def text(head: dict[str, Any], kernels: dict[str, list[Kernel]]) -> str:
+    """The document, an operation a line: so that versions can be compared."""
+    lines = (f"{json.dumps(name)}: {json.dumps(entries, sort_keys=True)}" for name, entries in kernels.items())
+    begin = json.dumps(head, indent=1)[: -len("\n}")]
+    return begin + ',\n "kernels": {\n  ' + ",\n  ".join(lines) + "\n }\n}\n"
+
+
+def _key(kernel: Kernel) -> str:
+    return json.dumps(kernel, sort_keys=True)

@@ -1,0 +1,129 @@
+"""The parent of all workers: imports the framework once, never computes, and forks one worker at a time on request.
+
+Started by the supervisor as ``python -m runners.core.zygote FRAMEWORK DEVICE DESCRIPTOR [FUNCTION...]`` with a Unix
+socket under that descriptor. Each request is one byte with three descriptors: the new worker's channel, its output
+pipe and its phase file. The answers are JSON lines: ``ready`` once, then ``forked`` and ``exited`` for each worker.
+One worker lives at a time, since an accelerator has one holder; that makes a blocking wait enough.
+
+Where forking after the import is not safe (CUDA), the zygote imports nothing and each worker imports for itself.
+Linux ends a worker with its zygote, whatever killed that, and tells a zygote of its supervisor's death. What a worker
+has started becomes the zygote's when the worker ends, and is ended before the next worker starts or the zygote leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import gc
+import importlib
+import mmap
+import os
+import resource
+import signal
+import socket
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Sequence
+
+from runners.core import failure
+from runners.core.process import processes, scratch
+from runners.core.process.channel import Channel, receive_descriptors
+from runners.core.testing import resolve
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serves until the supervisor closes the socket or is dead."""
+    framework, device, socket_number, *functions = arguments
+    supervisor = os.getppid()
+    processes.adopt_orphans()
+    signal.signal(signal.SIGTERM, _leave)
+    processes.signal_at_death_of(supervisor, signal.SIGTERM)
+    try:
+        _serve(framework, device, int(socket_number), functions)
+    finally:
+        _leave()
+
+
+def _serve(framework: str, device: str, socket_number: int, functions: Sequence[str]) -> None:
+    control = Channel(socket.socket(fileno=socket_number))
+    facts = resolve.framework(framework)
+    os.environ.update(facts.variables(device))
+    if device in facts.FORKS_AFTER_IMPORT:
+        try:
+            importlib.import_module(f"runners.{framework}.adapter").prepare(device)
+        except Exception as error:
+            control.send({"broken": failure.facts_of(error)})
+            return
+        for name in functions:
+            # Lazily imported parts of the framework are imported here once, not in every worker.
+            with contextlib.suppress(resolve.Missing, resolve.Forbidden):
+                resolve.function(name, facts)
+    # The import may have put another in its place.
+    signal.signal(signal.SIGTERM, _leave)
+    gc.collect()
+    gc.freeze()
+    control.send({"ready": True})
+    while True:
+        descriptors = receive_descriptors(control.socket, 3)
+        if descriptors is None:
+            return
+        zygote = os.getpid()
+        worker = os.fork()
+        if worker == 0:
+            control.close()
+            _become_worker(zygote, descriptors, framework, device)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.send({"forked": worker})
+        _, status, usage = os.wait4(worker, 0)
+        processes.end_children()
+        control.send({"exited": worker, "status": status, "peak_memory_bytes": usage.ru_maxrss * 1024})
+
+
+def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, device: str) -> None:
+    from runners.core.process import worker
+
+    status = 1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.setsid()
+        processes.signal_at_death_of(zygote, signal.SIGKILL)
+        channel, output, phase_file = descriptors
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.close(output)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _prefer_as_victim()
+        os.chdir(tempfile.gettempdir())
+        faulthandler.enable()
+        faulthandler.register(signal.SIGUSR1, all_threads=True)
+        phase = mmap.mmap(phase_file, 1)
+        worker.serve(Channel(socket.socket(fileno=channel)), phase, framework, device)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        # Not sys.exit: the parent's exit handlers and unflushed buffers are not this process's to run.
+        os._exit(status)
+
+
+def _leave(number: int = 0, frame: object = None) -> None:
+    """Leaves nothing behind: no process, and no folder where the supervisor is dead."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    processes.end_children()
+    scratch.remove_stale(Path(os.environ["TMPDIR"]))
+    if number:
+        os._exit(1)
+
+
+def _prefer_as_victim() -> None:
+    """When memory runs out, the kernel shall end the worker, which is a result, and not its supervisor."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,108 @@
+"""The general case: build the arguments from data, call the function, compare with an independent reference."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+import numpy as np
+
+from runners.core.testing import compare, properties, references, resolve, tree
+from runners.core.testing.inputs import Builder
+from runners.core.testing.trial import Trial
+
+_REAL_PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+def call(
+    trial: Trial,
+    expect: Mapping[str, Any],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    tolerance: Mapping[str, Any] | None = None,
+) -> None:
+    """Raises compare.Mismatch where the output differs from what ``expect`` says (see schema/manifest.schema.json).
+
+    Floating inputs reach the reference in float64, complex ones in complex128. Every output tensor must have the
+    dtype that is demanded, or, where the reference gives floating numbers and nothing is demanded, that of the first
+    floating input.
+    """
+    facts = resolve.framework(trial.framework)
+    builder = Builder(trial, facts)
+    built = builder.all(args)
+    named = builder.named(kwargs or {})
+    output = trial.call(*[item.device for item in built], **{key: item.device for key, item in named.items()})
+
+    for step in expect.get("output", []):
+        output = output[step]
+    if "shape" in expect:
+        _check_shape(trial, output, expect["shape"])
+    if "dtype" in expect:
+        # An output without any leaf has no dtype either.
+        for name in [trial.dtype_name(leaf) for leaf in tree.leaves(output)] or [None]:
+            compare.check_dtype(name, expect["dtype"])
+        trial.checks += 1
+    host = [item.host for item in built]
+    if "property" in expect:
+        properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
+        return
+    expected = builder.one(expect["value"]).host if "value" in expect else _reference(expect, builder, host)
+    floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), "")
+    _check_output(trial, output, expected, tolerance or {}, None if "dtype" in expect else floating)
+
+
+def _reference(expect: Mapping[str, Any], builder: Builder, host: Sequence[Any]) -> Any:
+    library = "numpy" if "numpy" in expect else "scipy"
+    arguments = host
+    if "args" in expect:
+        arguments = [
+            host[item["arg"]] if isinstance(item, dict) and "arg" in item else builder.one(item).host
+            for item in expect["args"]
+        ]
+    named = {key: built.host for key, built in builder.named(expect.get("kwargs", {})).items()}
+    with np.errstate(all="ignore"):
+        return references.find(library, expect[library])(*arguments, **named)
+
+
+def _tensors(built: Sequence[Any]) -> Any:
+    return tree.leaves([item.device for item in built])
+
+
+def _check_shape(trial: Trial, output: Any, shape: Sequence[int]) -> None:
+    trial.checks += 1
+    found = list(np.shape(trial.numpy(output)))
+    if found != list(shape):
+        raise compare.Mismatch(f"shape: expected {list(shape)}, got {found}")
+
+
+def _check_output(trial: Trial, output: Any, expected: Any, tolerance: Mapping[str, Any], floating: str | None) -> None:
+    """Compares leaf by leaf where the reference gives several arrays, else the one array.
+
+    ``floating`` is the dtype that a floating output must have, '' for any; None if the dtype has been checked.
+    """
+    if isinstance(expected, (tuple, list)) and isinstance(output, (tuple, list)):
+        if len(expected) != len(output):
+            raise compare.Mismatch(f"shape: expected {len(expected)} outputs, got {len(output)}")
+        for part, wanted in zip(output, expected):
+            _check_output(trial, part, wanted, tolerance, floating)
+        return
+    if isinstance(output, (tuple, list)) and any(trial.dtype_name(leaf) for leaf in tree.leaves(output)):
+        raise compare.Mismatch(f"shape: expected one array, got {len(output)} outputs")
+    trial.close(output, expected, tolerance.get("rtol"), tolerance.get("atol"))
+    if floating is not None:
+        _check_kind(trial.dtype_name(output), np.asarray(expected), floating)
+
+
+def _check_kind(found: str | None, expected: Any, floating: str) -> None:
+    """Raises Mismatch for a tensor of another kind than the reference, or of another floating dtype than the input."""
+    if found is None and expected.ndim == 0:
+        # A plain number is a fine answer where a single number is expected.
+        return
+    kind = expected.dtype.kind
+    if kind == "b":
+        compare.check_dtype(found, "bool")
+    elif kind in "iu" and (found is None or found in compare.TOLERANCES or found == "bool"):
+        raise compare.Mismatch(f"dtype: expected an integer type, got {found or 'no tensor'}")
+    elif kind == "f" and floating in _REAL_PARTS:
+        compare.check_dtype(found, _REAL_PARTS[floating])
+    elif kind in "fc" and floating.startswith("complex") == (kind == "c"):
+        compare.check_dtype(found, floating or found or "a floating type")

@@ -1,0 +1,111 @@
+"""Whether an output is what the reference says. Everything here is NumPy on the host.
+
+The tolerances per dtype are those of ``torch.testing.assert_close`` (PyTorch 1.12 to 2.9), which lie between those of
+JAX's and TensorFlow's own test modules: |actual - expected| <= atol + rtol * |expected|.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Mapping
+
+import numpy as np
+
+TOLERANCES: Mapping[str, tuple[float, float]] = {
+    # dtype: (rtol, atol)
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
+
+EPSILON: Mapping[str, float] = {
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+    "float32": 2.0**-23,
+    "float64": 2.0**-52,
+    "complex64": 2.0**-23,
+    "complex128": 2.0**-52,
+}
+
+
+class Mismatch(AssertionError):
+    """The output is not what the reference says. The message begins with the kind of difference:
+    ``dtype``, ``shape``, ``imprecise`` (most of the digits agree) or ``wrong value``. ``share``: the greatest
+    difference of floating values over the greatest expected value, where that is known."""
+
+    recorded_as = "runners.core.compare.Mismatch"
+    share: float | None = None
+
+
+def check_dtype(actual: str | None, expected: str) -> None:
+    """Raises Mismatch unless both names are the same."""
+    if actual != expected:
+        raise Mismatch(f"dtype: expected {expected}, got {actual or 'no tensor'}")
+
+
+def check_values(actual: Any, expected: Any, dtype: str, rtol: float | None = None, atol: float | None = None) -> None:
+    """Raises Mismatch unless two arrays have the same shape and are close; NaN equals NaN.
+
+    ``dtype`` is the output's, and decides on the tolerance; integers and booleans must be equal.
+    """
+    try:
+        actual, expected = np.asarray(actual), np.asarray(expected)
+    except ValueError as error:
+        raise Mismatch(f"shape: nested lists of unequal lengths: {actual} and {expected}") from error
+    if actual.shape != expected.shape:
+        raise Mismatch(f"shape: expected {list(expected.shape)}, got {list(actual.shape)}")
+    default_rtol, default_atol = TOLERANCES.get(dtype, (0.0, 0.0))
+    rtol = default_rtol if rtol is None else rtol
+    atol = default_atol if atol is None else atol
+    if rtol == atol == 0:
+        close = np.asarray((actual == expected) | ((actual != actual) & (expected != expected)))
+    else:
+        wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
+        actual, expected = actual.astype(wide), expected.astype(wide)
+        close = np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+    if close.all():
+        return
+    raise _refusal(actual, expected, np.atleast_1d(close), dtype, rtol, atol)
+
+
+def check_equal(actual: Any, expected: Any) -> None:
+    """Raises Mismatch unless two nested values are the same: arrays by shape and values, all else by ``==``.
+
+    An array equals a nested list with the same values.
+    """
+    if isinstance(actual, (np.ndarray, np.generic)) or isinstance(expected, (np.ndarray, np.generic)):
+        check_values(actual, expected, "exact")
+    elif isinstance(actual, (tuple, list, dict)) and type(actual) is type(expected):
+        if len(actual) != len(expected):
+            raise Mismatch(f"shape: expected {len(expected)} items, got {len(actual)}")
+        keyed = isinstance(actual, dict)
+        if keyed and set(actual) != set(expected):
+            raise Mismatch(f"shape: expected the keys {list(expected)}, got {list(actual)}")
+        for key in actual if keyed else range(len(actual)):
+            check_equal(actual[key], expected[key])
+    elif not (actual == expected or (actual != actual and expected != expected)):
+        raise Mismatch(f"wrong value: expected {expected!r}, got {actual!r}")
+
+
+def _refusal(actual: Any, expected: Any, close: Any, dtype: str, rtol: float, atol: float) -> Mismatch:
+    wrong = int(close.size - close.sum())
+    actual, expected = np.atleast_1d(actual), np.atleast_1d(expected)
+    place = tuple(int(index) for index in np.argwhere(~close)[0])
+    sample = f"first at {list(place)}: expected {expected[place]!r}, got {actual[place]!r}"
+    if dtype not in TOLERANCES:
+        return Mismatch(f"wrong value: {wrong} of {close.size} values differ, {sample}")
+    with np.errstate(all="ignore"):
+        error = float(np.max(np.abs(actual - expected)[~close]))
+        scale = float(np.max(np.abs(expected), initial=0.0))
+    # Half of the dtype's digits agree at the size of the whole output, or the tolerance is missed by little:
+    # rounding, not another result.
+    near = math.isfinite(scale) and error <= max(EPSILON[dtype] ** 0.5 * scale, 10 * (atol + rtol * scale))
+    kind = "imprecise" if near else "wrong value"
+    allowed = f"allowed {atol:g} + {rtol:g} of the value"
+    refusal = Mismatch(f"{kind}: {wrong} of {close.size} values differ, the worst by {error:.3g} ({allowed}), {sample}")
+    if scale and math.isfinite(error) and math.isfinite(scale):
+        refusal.share = error / scale
+    return refusal

@@ -1,0 +1,57 @@
+"""Puts two sides of a study beside each other, test by test; the rules stand in sql/pairs.sql."""
+
+from __future__ import annotations
+
+import duckdb
+
+from portbench.analysis.exclusions import LeftOut
+from portbench.analysis.sides import Side
+from portbench.study.summary import Row, rows_of
+from portbench.util.sql import load_sql
+from portbench.util.text import shortened
+
+_LONGEST_REASON = 200
+_STATES = {
+    "not recorded": "not recorded",
+    "skipped": "skipped",
+    "failed": "failed",
+    "flaky": "failed in some runs",
+    "not timed": "not timed",
+    "unproven": "not timed, since waiting was not proven,",
+}
+
+
+def pair(connection: duckdb.DuckDBPyConnection, first: Side, second: Side, protocol: str = "cold") -> None:
+    """Makes the views of sql/pairs.sql those of these two sides; ``protocol`` is cold or steady."""
+    names = ("framework", "version", "device", "machine", "sync")
+    for name, side in (("first", first), ("second", second)):
+        connection.execute(f"SET VARIABLE {name} = ?", [dict(zip(names, side.key, strict=True))])
+    connection.execute("SET VARIABLE protocol = ?", [protocol])
+    connection.execute(load_sql("analysis", "test_facts"))
+    connection.execute(load_sql("analysis", "pairs"))
+
+
+def left_out_of_pair(
+    connection: duckdb.DuckDBPyConnection, view: str, first: Side, second: Side
+) -> tuple[LeftOut, ...]:
+    """The rows of a view of what two sides do not share, the reasons as sentences; sorted."""
+    found: dict[tuple[str, str], int] = {}
+    for row in rows_of(connection, f"FROM {view}"):
+        key = row["function"], _reason(row, first, second)
+        found[key] = found.get(key, 0) + row["tests"]
+    return tuple(sorted(LeftOut(function, reason, tests) for (function, reason), tests in found.items()))
+
+
+def _reason(row: Row, first: Side, second: Side) -> str:
+    told = [
+        (_STATES[row[f"{place}_state"]], row[f"{place}_reason"], side)
+        for place, side in (("first", first), ("second", second))
+        if row[f"{place}_state"]
+    ]
+    if len(told) == 2 and told[0][:2] == told[1][:2]:
+        return _sentence(*told[0][:2], f"{first} and on {second}")
+    return "; ".join(_sentence(state, reason, str(side)) for state, reason, side in told)
+
+
+def _sentence(state: str, reason: str | None, where: str) -> str:
+    return f"{state} on {where}" + (f" ({shortened(reason, _LONGEST_REASON)})" if reason else "")

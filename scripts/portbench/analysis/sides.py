@@ -1,0 +1,167 @@
+"""The sides of a study: each target on each machine, by each clock, and which two of them are compared.
+
+Results of two sides are never pooled. Needs the views of ``portbench.analysis.analyse``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import total_ordering
+from itertools import permutations
+from typing import Any
+
+import duckdb
+
+from portbench.study.summary import Target
+from portbench.targets.catalog import PREDICTED, PREDICTED_MARK
+
+# The baseline of a comparison is the device that stands first.
+BASELINE_ORDER = ("gpu", "tpu", "xla", "cpu")
+
+
+@total_ordering
+@dataclass(frozen=True)
+class Side:
+    """A target on one machine, by one clock. ``sync`` is "complete", or "study": timed regions ended where the study's
+    did. Sides sort by clock ("complete" first), framework, version (oldest first), device and machine.
+
+    All of it comes out of run files: escape ``str(side)`` before it is shown.
+    """
+
+    framework: str
+    version: str
+    device: str
+    machine: str
+    sync: str = "complete"
+
+    def __str__(self) -> str:
+        clock = "" if self.sync == "complete" else f" ({self.sync} synchronisation)"
+        mark = PREDICTED_MARK if self.is_predicted else ""
+        return f"{self.target}{mark} on {self.machine}{clock}"
+
+    def __lt__(self, other: Side) -> bool:
+        return self._order < other._order
+
+    @property
+    def target(self) -> Target:
+        """What was run: framework, version and device."""
+        return Target(self.framework, self.version, self.device)
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether its device was not there, and all of its results are foretold."""
+        return self.device in PREDICTED
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """The key of its rows in every table and view: framework, version, device, machine, sync."""
+        return self.framework, self.version, self.device, self.machine, self.sync
+
+    @property
+    def _order(self) -> tuple[Any, ...]:
+        return self.sync != "complete", self.target.order, self.machine, self.sync
+
+
+def sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+    """The sides of a study that have a result, sorted: those with the complete wait first."""
+    rows = connection.sql("SELECT DISTINCT framework, version, device, machine, sync FROM verdicts").fetchall()
+    return sorted(Side(*row) for row in rows)
+
+
+def measured_sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+    """The same without those whose device was not there: what is foretold stands in no rate beside what was seen."""
+    return [side for side in sides(connection) if not side.is_predicted]
+
+
+def predicted_sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+    """The sides of which everything is foretold, sorted."""
+    return [side for side in sides(connection) if side.is_predicted]
+
+
+def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Side, str | None]:
+    """What each side's device is, as its environment tells: "Tesla T4", "TPU v3-8", for cpu and xla the processor.
+
+    None where it is not told, or where the run files of a side differ in it.
+    """
+    found: dict[Side, set[str | None]] = {}
+    for side, environment in _environments(connection):
+        found.setdefault(side, set()).add(_model(side.device, environment))
+    return {side: models.pop() if len(models) == 1 else None for side, models in found.items()}
+
+
+def pairs_of_devices(sides: Iterable[Side]) -> list[tuple[Side, Side]]:
+    """Two devices of the same framework, version and clock; the baseline is the first: gpu before tpu, xla and cpu.
+
+    None of a device that is only predicted.
+    Across machines only where one of the two has no partner of the other's device on its own machine.
+    """
+    every = sorted(side for side in sides if not side.is_predicted)
+    known = set(every)
+
+    def has_partner(side: Side, device: str) -> bool:
+        return Side(side.framework, side.version, device, side.machine, side.sync) in known
+
+    return [
+        (first, second)
+        for first, second in permutations(every, 2)
+        if (first.framework, first.version, first.sync) == (second.framework, second.version, second.sync)
+        and _place(first) < _place(second)
+        and (
+            first.machine == second.machine
+            or not (has_partner(first, second.device) and has_partner(second, first.device))
+        )
+    ]
+
+
+def pairs_of_models(connection: duckdb.DuckDBPyConnection) -> list[tuple[Side, Side]]:
+    """Two models of one device, of the same framework, version and clock: the older one first, the newer second.
+
+    Only where the environments tell which is newer: GPUs by CUDA's compute capability, TPUs by their generation.
+    """
+    generations: dict[Side, set[tuple[int, ...] | None]] = {}
+    for side, environment in _environments(connection):
+        generations.setdefault(side, set()).add(_generation(side.device, environment))
+    told = {side: found.pop() for side, found in generations.items() if len(found) == 1}
+    return [
+        (first, second)
+        for first, second in permutations(sorted(told), 2)
+        if (first.framework, first.version, first.device, first.sync)
+        == (second.framework, second.version, second.device, second.sync)
+        and (older := told[first])
+        and (newer := told[second])
+        and older < newer
+    ]
+
+
+def _place(side: Side) -> int:
+    return BASELINE_ORDER.index(side.device)
+
+
+def _environments(connection: duckdb.DuckDBPyConnection) -> list[tuple[Side, dict[str, Any]]]:
+    query = "SELECT framework, version, device, machine, coalesce(sync, 'complete'), environment FROM runs"
+    return [(Side(*key), json.loads(environment)) for *key, environment in connection.sql(query).fetchall()]
+
+
+def _model(device: str, environment: dict[str, Any]) -> str | None:
+    if device in ("cpu", "xla"):
+        return str(environment["cpu_model"]) or None
+    facts = environment["device"]
+    if device == "tpu":
+        # The accelerator's type also tells how many cores there were; a model is "TPU v3" for all of them.
+        named = (facts.get("accelerator_type"), facts.get("model"), facts.get("generation"))
+        name = next((str(name) for name in named if name), None)
+        return name and (name if name.startswith("TPU") else f"TPU {name}")
+    return str(facts["model"]) if facts.get("model") else None
+
+
+def _generation(device: str, environment: dict[str, Any]) -> tuple[int, ...] | None:
+    if device == "gpu":
+        found = re.fullmatch(r"(\d+)\.(\d+)", str(environment["device"].get("compute_capability")))
+        return (int(found[1]), int(found[2])) if found else None
+    if device == "tpu":
+        numbers = set(re.findall(r"\bv(\d+)", _model(device, environment) or ""))
+        return (int(numbers.pop()),) if len(numbers) == 1 else None
+    return None

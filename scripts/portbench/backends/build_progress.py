@@ -1,0 +1,68 @@
+"""What a user sees of an image while it is being built: the step that runs; at a terminal with the time that it takes.
+
+Reads BuildKit's plain log, in which lines of steps that run at once are mixed:
+
+    #7 [torch-cpu environment 3/3] RUN python -m pip install ...      a step, by number
+    #7 CACHED                                                         nothing to do
+    #7 3.326 Collecting uv==0.13.8                                    what it writes
+    #7 DONE 6.4s
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
+
+from portbench.util.text import printable, shortened
+
+_STEP = re.compile(r"#(\d+) \[(?:.* )?(\d+/\d+)\] (.+)")
+_LINE = re.compile(r"#(\d+) (.+)")
+_SHOWN = 90
+
+
+class Steps:
+    """Tells which steps really run: a step that is found in the cache, or only announced, is passed over."""
+
+    def __init__(self, running: Callable[[str], None]) -> None:
+        self._running = running
+        self._announced: dict[str, str] = {}
+
+    def hear(self, line: str) -> None:
+        """Takes a line of the log; calls ``running`` with a step's number and instruction when it turns out to run."""
+        step = _STEP.fullmatch(line)
+        if step:
+            self._announced[step[1]] = shortened(f"{step[2]} {' '.join(step[3].split())}", _SHOWN)
+            return
+        said = _LINE.fullmatch(line)
+        text = self._announced.pop(said[1], None) if said else None
+        if said and text and said[2] != "CACHED":
+            self._running(text)
+        elif said and said[2].endswith("exporting to image"):
+            self._running("saving the image")
+
+
+@contextlib.contextmanager
+def build_progress(target: str, console: Console) -> Iterator[Callable[[str], None]]:
+    """Shows the build of a target's image; what it yields takes the lines of the log."""
+    if not console.is_terminal:
+        yield Steps(lambda step: console.print(_safe(f"{target}: {step}"), soft_wrap=True, highlight=False)).hear
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("[bold]{task.description}"),
+        TextColumn("{task.fields[step]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, expand=True) as progress:
+        task = progress.add_task(escape(target), total=None, step="starting")
+        yield Steps(lambda step: progress.update(task, step=_safe(step))).hear
+
+
+def _safe(text: str) -> str:
+    return escape(printable(text))

@@ -1,0 +1,164 @@
+"""Compares two targets of a study, or two studies: what a version, a device or a machine changed.
+
+Decides what is compared with what; ``compare_terminal``, ``compare_markdown``, ``compare_junit`` and ``compare_data``
+only show it, and ``compare_conditions`` judges it. All text comes out of run files and is not trusted: printers escape
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import combinations
+
+import duckdb
+
+from portbench.analysis.sides import Side, sides
+from portbench.compare.devices import DeviceDifference, difference
+from portbench.compare.environment import Drift, drift
+from portbench.compare.facts import read_side
+from portbench.compare.outcomes import Outcomes, outcomes
+from portbench.compare.selection import Unpaired, find_side, named, on_other_devices, pair_up, where
+from portbench.compare.times import Limits, Times, times
+from portbench.errors import BadInput
+from portbench.report.model import study_of
+from portbench.study.store import connect, show_tables
+from portbench.study.summary import analyse
+from portbench.util.text import printable
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """Two sides. ``first_runs`` and ``second_runs``: how often the tests were run on each, in fresh processes."""
+
+    first: Side
+    second: Side
+    first_runs: int
+    second_runs: int
+    drift: tuple[Drift, ...]
+    outcomes: Outcomes
+    steady: Times
+    cold: Times
+
+
+@dataclass(frozen=True)
+class DevicesComparison:
+    """The same change on two devices: the pairs of sides, and what happened on one and not on the other."""
+
+    here: tuple[Side, Side]
+    there: tuple[Side, Side]
+    difference: DeviceDifference
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that was compared. ``unpaired``: targets that only one of two studies holds."""
+
+    limits: Limits
+    pairs: tuple[PairComparison, ...]
+    devices: tuple[DevicesComparison, ...]
+    unpaired: tuple[Unpaired, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was no test that passed or failed for certain on both sides of any pair."""
+        return not any(pair.outcomes.compared for pair in self.pairs)
+
+
+def compare(first: str, second: str, study: str = "", sync: str = "", limits: Limits | None = None) -> Comparison:
+    """Compares two targets of ``study``, or, without one, two studies or one target of each (``STUDY:TARGET``).
+
+    ``sync`` chooses a synchronisation where a target has both; '' is complete, or else what there is. Raises BadInput
+    for what is no study, for a target that it does not have, and where there is nothing to compare.
+    """
+    limits = limits or Limits()
+    one, other = named(first, study), named(second, study)
+    if bool(one.target) != bool(other.target):
+        raise BadInput(
+            "one argument names a target and the other does not", "Give two studies, or a target of each: STUDY:TARGET."
+        )
+    with _opened(one.path) as before, _opened(other.path) if other.path != one.path else _same(before) as after:
+        firsts, seconds = sides(before), sides(after)
+        unpaired: list[Unpaired] = []
+        if one.target:
+            chosen = [
+                (
+                    find_side(one.target, firsts, where(one.path), sync),
+                    find_side(other.target, seconds, where(other.path), sync),
+                )
+            ]
+            others = on_other_devices(*chosen[0], firsts, seconds)
+        else:
+            chosen, unpaired = pair_up(
+                *([side for side in found if sync in ("", side.sync)] for found in (firsts, seconds))
+            )
+            others = []
+        _refuse_nothing(one.path == other.path, chosen, firsts, seconds)
+        compared = [_pair(before, after, *pair, limits) for pair in (*chosen, *others)]
+    return Comparison(limits, tuple(compared[: len(chosen)]), tuple(_on_devices(compared, limits)), tuple(unpaired))
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    with study_of([path]) as study, connect() as connection:
+        show_tables(connection, study.tables)
+        analyse(connection)
+        yield connection
+
+
+@contextmanager
+def _same(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    yield connection
+
+
+def _refuse_nothing(
+    is_one_study: bool, chosen: list[tuple[Side, Side]], firsts: Iterable[Side], seconds: Iterable[Side]
+) -> None:
+    if not chosen:
+        have = [", ".join(dict.fromkeys(str(side.target) for side in found)) for found in (firsts, seconds)]
+        raise BadInput(
+            f"the two studies hold no target in common: the first has {have[0]}, the second {have[1]}",
+            "Name one target of each: STUDY:TARGET.",
+        )
+    for first, second in chosen:
+        if first.is_predicted != second.is_predicted:
+            raise BadInput(
+                f"of {printable(str(first))} and {printable(str(second))} one was predicted and the other measured: "
+                "what differs is no change",
+                "'portbench report' holds predictions against what was measured: hits, misses and false alarms.",
+            )
+    if is_one_study and any(first == second for first, second in chosen):
+        raise BadInput("both arguments name the same results", "Give two targets, or two studies.")
+
+
+def _pair(
+    before: duckdb.DuckDBPyConnection, after: duckdb.DuckDBPyConnection, first: Side, second: Side, limits: Limits
+) -> PairComparison:
+    one, other = read_side(before, first), read_side(after, second)
+    return PairComparison(
+        first=first,
+        second=second,
+        first_runs=one.runs,
+        second_runs=other.runs,
+        drift=drift(one, other),
+        outcomes=outcomes(one, other),
+        steady=times(one, other, "steady", limits),
+        cold=times(one, other, "cold", limits),
+    )
+
+
+def _on_devices(pairs: Iterable[PairComparison], limits: Limits) -> Iterator[DevicesComparison]:
+    """Every two pairs of the same two versions, each on one device, these being different."""
+    for here, there in combinations(pairs, 2):
+        versions = [
+            (pair.first.framework, pair.first.version, pair.second.version, pair.first.sync) for pair in (here, there)
+        ]
+        devices = [{pair.first.device, pair.second.device} for pair in (here, there)]
+        if versions[0] == versions[1] and devices[0] != devices[1] and all(len(each) == 1 for each in devices):
+            found = difference(
+                (here.first.device, here.outcomes, here.steady),
+                (there.first.device, there.outcomes, there.steady),
+                limits,
+            )
+            yield DevicesComparison((here.first, here.second), (there.first, there.second), found)

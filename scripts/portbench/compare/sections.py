@@ -1,0 +1,202 @@
+"""What is shown of a comparison, and in which order, as tables of text: what differs between the environments first.
+
+Cells hold text out of run files; whoever prints them escapes it. Notes and numbers are ours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from portbench.compare.comparison import Comparison, DevicesComparison, PairComparison
+from portbench.compare.environment import Drift
+from portbench.compare.outcomes import TestChange
+from portbench.compare.selection import Unpaired
+from portbench.compare.time_sections import latency_sections, named, names, shown_interval, times_section
+from portbench.compare.times import Limits
+from portbench.util.format import NOTHING, significant
+from portbench.util.section import Section
+from portbench.util.text import number
+
+_PACKAGES = 8
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of what is shown: a title, made of text out of run files, and the tables below it."""
+
+    title: str
+    sections: tuple[Section, ...]
+
+
+def parts(comparison: Comparison, most_rows: int) -> list[Part]:
+    """All that is shown; a table of more than ``most_rows`` is cut, and says so."""
+    found = [_pair(pair, comparison.limits) for pair in comparison.pairs]
+    found += [_devices(each, comparison.limits) for each in comparison.devices]
+    if comparison.unpaired:
+        found.append(Part("Targets that were not compared", (_unpaired(comparison.unpaired),)))
+    return [Part(part.title, tuple(_cut(section, most_rows) for section in part.sections)) for part in found]
+
+
+def _pair(pair: PairComparison, limits: Limits) -> Part:
+    found = pair.outcomes
+    sections = [
+        _drift(pair.drift),
+        _summary(pair),
+        *_functions(pair),
+        *_changes("New failures", found.new_failures, "why"),
+        *_changes("New wrong values", found.new_wrong, "why"),
+        *_changes("Passed before, not run now", found.not_run, "why"),
+        *_changes("New passes", found.new_passes, "failed with"),
+        *_changes("Fail for another reason", found.categories, "why"),
+        *_changes("Other placement", found.placements, "on the host"),
+        *_changes("Flaky: neither new failures nor new passes", found.flaky, "fails with"),
+        times_section((pair.steady, pair.cold), limits),
+        *latency_sections(pair.steady),
+        *latency_sections(pair.cold),
+        *_not_compared(pair),
+    ]
+    return Part(f"{pair.first} ({_runs(pair.first_runs)}) → {pair.second} ({_runs(pair.second_runs)})", tuple(sections))
+
+
+def _runs(count: int) -> str:
+    return number(count, "run")
+
+
+def _drift(changes: Sequence[Drift]) -> Section:
+    packages = [change for change in changes if change.kind == "package"]
+    shown = [change for change in changes if change.kind != "package"] + packages[:_PACKAGES]
+    note = "Beside the target. What changed may be the doing of any of these." if changes else "Nothing differs."
+    if packages[_PACKAGES:]:
+        note += f" {number(len(packages) - _PACKAGES, 'more package')} of another version: --json lists all."
+    return Section(
+        "What else differs between the two",
+        ("what",),
+        (),
+        ("before", "after"),
+        tuple((_what(change), _values(change.first), _values(change.second)) for change in shown),
+        note,
+    )
+
+
+def _what(change: Drift) -> str:
+    return (change.kind if change.kind == change.name else f"{change.kind}: {change.name}").replace("_", " ")
+
+
+def _values(values: Sequence[str]) -> str:
+    return ", ".join(values) or NOTHING
+
+
+def _summary(pair: PairComparison) -> Section:
+    found = pair.outcomes
+    rows = [
+        ("were compared", found.compared, None),
+        ("newly failing", len(found.new_failures), len(found.newly_failing)),
+        ("newly passing", len(found.new_passes), len(found.newly_passing)),
+        ("new wrong values", len(found.new_wrong), _of_functions(found.new_wrong)),
+        ("passed before, not run now", len(found.not_run), _of_functions(found.not_run)),
+        ("fail for another reason", len(found.categories), _of_functions(found.categories)),
+        ("other placement", len(found.placements), _of_functions(found.placements)),
+        ("flaky on a side", len(found.flaky), _of_functions(found.flaky)),
+        ("not comparable", len(found.not_compared), len({entry.key[:2] for entry in found.not_compared})),
+    ]
+    cells = tuple(
+        (what, f"{tests:,}", NOTHING if functions is None else f"{functions:,}") for what, tests, functions in rows
+    )
+    note = (
+        "Tests that passed in every run, or in none, on both sides. A function is newly failing if all of these passed "
+        "before, newly passing if all pass now."
+    )
+    if min(pair.first_runs, pair.second_runs) == 1:
+        note += " With one run of a side, a flaky test looks like any other: a new failure may be one."
+    return Section("What changed", ("what",), ("tests", "functions"), (), cells, note)
+
+
+def _of_functions(changes: Iterable[TestChange]) -> int:
+    return len({change.key[:2] for change in changes})
+
+
+def _functions(pair: PairComparison) -> Iterator[Section]:
+    rows = tuple(
+        (named(change.function, change.successor_of), str(change.tests), f"{change.before} → {change.after}")
+        for change in sorted(pair.outcomes.functions, key=lambda each: (each.after == "pass", each.function))
+    )
+    if rows:
+        yield Section("Functions of another status", ("function",), ("tests",), ("status",), rows)
+
+
+def _changes(title: str, changes: Sequence[TestChange], evidence: str) -> Iterator[Section]:
+    if changes:
+        rows = tuple((*names(change.key), f"{change.before} → {change.after}", change.evidence) for change in changes)
+        yield Section(title, ("function", "test"), (), ("before → after", evidence), rows)
+
+
+def _not_compared(pair: PairComparison) -> Iterator[Section]:
+    every = (pair.outcomes, pair.steady, pair.cold)
+    counts = [Counter(entry.reason for entry in compared.not_compared) for compared in every]
+    total = sum(counts, Counter[str]())
+    if total:
+        reasons = sorted(total, key=lambda reason: (-total[reason], reason))
+        rows = tuple((*(f"{found[reason]:,}" for found in counts), reason) for reason in reasons)
+        numbers = ("outcome", "steady time", "cold time")
+        yield Section("Not comparable: tests, and why", (), numbers, ("why",), rows)
+
+
+def _devices(found: DevicesComparison, limits: Limits) -> Part:
+    what = found.difference
+    sections = [
+        Section(
+            "New failures",
+            ("where",),
+            ("tests",),
+            (),
+            (
+                (f"only on {what.device}", f"{len(what.failing_here_only):,}"),
+                (f"only on {what.other}", f"{len(what.failing_there_only):,}"),
+                ("on both", f"{len(what.failing_on_both):,}"),
+            ),
+            "Of the tests that were compared on both. What fails on one only is that device's.",
+        )
+    ]
+    for device, keys in ((what.device, what.failing_here_only), (what.other, what.failing_there_only)):
+        if keys:
+            rows = tuple(map(names, keys))
+            sections.append(Section(f"Fails now on {device} only", ("function", "test"), (), (), rows))
+    note = (
+        f"Ratio of ratios: above 1 the change made it slower on {what.device} than on {what.other}. Of "
+        f"{number(what.timed, 'test')} with steady times on both: by {100 * limits.effect:g} % at least, and more than "
+        "noise between runs (Benjamini and Hochberg as above)."
+    )
+    if what.without_noise:
+        left_out = number(what.without_noise, "test")
+        note += f" {left_out} left out: with one run a side the noise between runs is not known."
+    latencies = tuple(
+        (
+            *names(each.key),
+            significant(each.ratio),
+            significant(each.other_ratio),
+            significant(each.ratio_of_ratios),
+            shown_interval(each.interval),
+            f"{each.q:.2g}",
+        )
+        for each in what.latencies
+    )
+    numbers = (f"on {what.device}", f"on {what.other}", "ratio of ratios", "95 %", "q")
+    heading = "Times that changed on one more than on the other" + ("" if latencies else ": none")
+    sections.append(Section(heading, ("function", "test"), numbers, (), latencies, note))
+    title = f"{found.here[0].target} → {found.here[1].target}: {what.device} against {what.other}"
+    return Part(title, tuple(sections))
+
+
+def _unpaired(unpaired: Iterable[Unpaired]) -> Section:
+    rows = tuple((str(each.side), "before" if each.is_first else "after", each.reason) for each in unpaired)
+    return Section("In one study only", ("target",), (), ("study", "why"), rows)
+
+
+def _cut(section: Section, most: int) -> Section:
+    left = len(section.rows) - most
+    if left <= 0:
+        return section
+    note = " ".join(filter(None, (f"And {number(left, 'row')} more: --json has all.", section.note)))
+    return Section(section.title, section.names, section.numbers, section.texts, section.rows[:most], note)

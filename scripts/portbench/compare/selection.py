@@ -1,0 +1,146 @@
+"""Which sides are compared: what a user names, found in one study or two."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from portbench.analysis.sides import Side
+from portbench.errors import BadInput
+from portbench.util.strict_json import shown
+from portbench.util.text import printable
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a user named: a study, or run files, and one ``target`` of it, '' for all."""
+
+    path: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Unpaired:
+    """A target that only one of two studies holds; ``is_first`` says which."""
+
+    side: Side
+    is_first: bool
+    reason: str
+
+
+def named(text: str, study: str) -> Named:
+    """Reads an argument: a target of ``study`` where that is given, else ``STUDY`` or ``STUDY:TARGET``.
+
+    Raises BadInput where nothing is at the path.
+    """
+    if study:
+        return Named(study, text)
+    for end in (len(text), *(place for place, letter in enumerate(text) if letter == ":")):
+        if text[:end] and Path(text[:end]).exists():
+            return Named(text[:end], text[end + 1 :])
+    raise BadInput(
+        f"{printable(text)}: there is no such study",
+        "Give a folder that 'portbench merge' made, or STUDY:TARGET; or two targets of one study, and --study STUDY.",
+    )
+
+
+def find_side(target: str, sides: Sequence[Side], where: str, sync: str = "") -> Side:
+    """The one side that a user's name of a target stands for: framework-version-device or framework-device, with
+    @machine where several machines have it. ``sync``: which synchronisation; '' is complete, or else what there is.
+
+    Raises BadInput, with what there is, where it stands for none or several.
+    """
+    found = [side for side in sides if target in _names(side) and sync in ("", side.sync)]
+    if not sync and any(side.sync == "complete" for side in found):
+        found = [side for side in found if side.sync == "complete"]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(_full(side) for side in found)
+        raise BadInput(
+            f"{printable(where)} has several targets that {printable(target)} may mean",
+            f"Say which: {printable(listed)}",
+        )
+    known = dict.fromkeys(name for side in sides if sync in ("", side.sync) for name in _names(side))
+    near = difflib.get_close_matches(target, known, n=3)
+    meant = f"; did you mean {printable(' or '.join(near))}?" if near else ""
+    every = ", ".join(_full(side) for side in sides)
+    raise BadInput(f"{printable(where)} has no target {printable(target)}{meant}", f"It has {printable(every)}.")
+
+
+def pair_up(first: Sequence[Side], second: Sequence[Side]) -> tuple[list[tuple[Side, Side]], list[Unpaired]]:
+    """Pairs the sides of two studies by target and synchronisation, on the same machine where both have it.
+
+    Where a target has one machine in each study these two are paired, whatever their names: machines that are made anew
+    for each run have new names.
+    """
+    pairs = []
+    for side in first:
+        alike = [other for other in second if _alike(side, other)]
+        same = [other for other in alike if other.machine == side.machine]
+        only = len(alike) == 1 and sum(_alike(side, other) for other in first) == 1
+        pairs += [(side, other) for other in (same or (alike if only else []))]
+    unpaired = [
+        Unpaired(side, is_first, _reason(side, others))
+        for sides, others, is_first in ((first, second, True), (second, first, False))
+        for side in sides
+        if side not in {pair[not is_first] for pair in pairs}
+    ]
+    return pairs, unpaired
+
+
+def on_other_devices(
+    first: Side, second: Side, firsts: Iterable[Side], seconds: Iterable[Side]
+) -> list[tuple[Side, Side]]:
+    """The same two versions on each other device that both have: on the machines of ``first`` and ``second``, or else
+    on any one machine, or else on the only two. Empty where these two are of different devices.
+    Of what is predicted only what is predicted too."""
+    if first.device != second.device:
+        return []
+    before = [side for side in firsts if _is_elsewhere(side, first)]
+    after = [side for side in seconds if _is_elsewhere(side, second)]
+    found = []
+    for device in sorted({side.device for side in before} & {side.device for side in after}):
+        pairs = [(one, two) for one in before for two in after if one.device == two.device == device]
+        beside = [pair for pair in pairs if (pair[0].machine, pair[1].machine) == (first.machine, second.machine)]
+        together = [pair for pair in pairs if pair[0].machine == pair[1].machine]
+        chosen = beside or together or pairs
+        if len(chosen) == 1:
+            found.append(chosen[0])
+    return found
+
+
+def _is_elsewhere(side: Side, other: Side) -> bool:
+    alike = (_version(side), side.is_predicted) == (_version(other), other.is_predicted)
+    return alike and side.device != other.device
+
+
+def _version(side: Side) -> tuple[str, str, str]:
+    return side.framework, side.version, side.sync
+
+
+def _alike(one: Side, other: Side) -> bool:
+    return (one.target, one.sync) == (other.target, other.sync)
+
+
+def _reason(side: Side, others: Iterable[Side]) -> str:
+    if any(_alike(side, other) for other in others):
+        return "on several machines, none of them in both studies"
+    return "not in the other study"
+
+
+def _names(side: Side) -> list[str]:
+    names = [str(side.target), f"{side.framework}-{side.device}"]
+    return [*names, *(f"{name}@{side.machine}" for name in names)]
+
+
+def _full(side: Side) -> str:
+    clock = "" if side.sync == "complete" else f" (--sync {side.sync})"
+    return f"{side.target}@{side.machine}{clock}"
+
+
+def where(path: str) -> str:
+    """How a study is called in a message."""
+    return shown(Path(path))

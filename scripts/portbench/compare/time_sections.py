@@ -1,0 +1,113 @@
+"""What is shown of the times of a comparison, as tables of text. Cells hold text out of run files; notes are ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from portbench.analysis.intervals import Interval
+from portbench.compare.facts import Key
+from portbench.compare.noise import least_p
+from portbench.compare.times import Limits, TestLatency, Times
+from portbench.util.format import NOTHING, in_us, significant
+from portbench.util.section import Section
+from portbench.util.text import number
+
+
+def times_section(both: Sequence[Times], limits: Limits) -> Section:
+    """How the times of each protocol changed, over all tests. ``both``: steady, then cold."""
+    rows = tuple(
+        (
+            times.protocol,
+            f"{len(times.tests):,}",
+            NOTHING if times.ratio is None else significant(times.ratio),
+            shown_interval(times.interval),
+            NOTHING if times.median_ratio is None else significant(times.median_ratio),
+            *_counts(times),
+        )
+        for times in both
+    )
+    return Section(
+        "Times: after over before",
+        ("protocol",),
+        ("tests", "geometric mean", "95 %", "median", "slower", "faster", "unclear"),
+        (),
+        rows,
+        " ".join(_notes(both, limits)),
+    )
+
+
+def _counts(times: Times) -> Iterator[str]:
+    """How many tests are slower, faster, unclear; dashes where nothing could be said of any."""
+    for verdict in ("slower", "faster", "unclear"):
+        yield f"{len(times.found(verdict)):,}" if any(test.q is not None for test in times.tests) else NOTHING
+
+
+def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
+    yield (
+        "Of the tests that passed in every run and were timed on both sides. Slower, faster: by "
+        f"{100 * limits.effect:g} % at least and more than noise, by Mann-Whitney's test of the samples and by how "
+        f"much runs of one side differ; at most {100 * limits.alpha:g} % of them are expected to be false (Benjamini "
+        "and Hochberg, over the tests of a protocol). Unclear: as great a change, which noise may explain. "
+        "The interval of the geometric mean is over tests: what moves all of them alike is not in it."
+    )
+    steady = both[0].tests
+    if steady and not both[0].covers_runs:
+        yield (
+            "With one run on each side, noise between runs is NOT covered: processes differ, and 'slower' may say no "
+            "more than that these two did. Run each side three times or more."
+        )
+    for times in both:
+        few = [test for test in times.tests if test.p is None]
+        if few:
+            least = min(least_p(test.first_runs, test.second_runs) for test in few)
+            yield (
+                f"{times.protocol}: {number(len(few), 'test')} with too few samples for any verdict "
+                f"(p could be {least:.2g} at best)."
+            )
+    if steady and _moved_together(steady, limits):
+        yield (
+            "Most steady times moved together: a busy or slower machine would do that too. Repeat both sides in turn "
+            "before a function is blamed."
+        )
+
+
+def _moved_together(tests: Sequence[TestLatency], limits: Limits) -> bool:
+    ratios = [math.log(test.ratio) for test in tests]
+    least = math.log1p(limits.effect)
+    return len(ratios) >= 4 and max(sum(r >= least for r in ratios), sum(r <= -least for r in ratios)) > len(ratios) / 2
+
+
+def latency_sections(times: Times) -> Iterator[Section]:
+    """The tests that are slower and those that are faster, a table each, where there are any."""
+    for verdict in ("slower", "faster"):
+        rows = tuple(
+            (
+                *names(test.key),
+                in_us(test.first_ns),
+                in_us(test.second_ns),
+                significant(test.ratio),
+                shown_interval(test.interval),
+                NOTHING if test.q is None else f"{test.q:.2g}",
+                f"{test.first_runs}+{test.second_runs}",
+            )
+            for test in times.found(verdict)
+        )
+        if rows:
+            numbers = ("before µs", "after µs", "ratio", "95 %", "q", "runs")
+            yield Section(f"{verdict.capitalize()} ({times.protocol})", ("function", "test"), numbers, (), rows)
+
+
+def names(key: Key) -> tuple[str, str]:
+    """How a test is called: its function and its id."""
+    return named(key.function, key.successor_of), key.test
+
+
+def named(function: str, successor_of: str) -> str:
+    """How a function is called; ``successor_of``: '' or the function that it was tried in place of."""
+    return f"{function} (successor of {successor_of})" if successor_of else function
+
+
+def shown_interval(interval: Interval | None) -> str:
+    """From where to where; a dash for None."""
+    return f"{significant(interval.low)} to {significant(interval.high)}" if interval else NOTHING

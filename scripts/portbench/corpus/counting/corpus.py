@@ -1,0 +1,165 @@
+"""What a corpus of Python source is made of: parts, the units of work, and the documents in each.
+
+    folder              its .py files, and every file below it that is one of these:
+    .py                 one document
+    .jsonl .jsonl.gz .jsonl.zst .json.gz    an object a line, the source in one of its columns
+    .parquet            the source in one of its columns
+    .zip .whl .tar .tar.gz .tgz .tar.zst    the .py files in it
+    hf://datasets/...   Parquet or JSON lines of a data set, through DuckDB
+
+A part is small where that is possible: files of a folder and of a zip by 8 MB, plain .jsonl by 64 MB. A compressed
+stream is one part.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from portbench.errors import BadInput, StorageFailed
+from portbench.util.strict_json import shown
+from portbench.util.text import printable
+
+LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".json.gz", ".ndjson")
+TARS = (".tar", ".tar.gz", ".tgz", ".tar.zst")
+ZIPS = (".zip", ".whl")
+TABLES = (".parquet",)
+SUFFIXES = (".py", *LINES, *TARS, *ZIPS, *TABLES)
+REMOTE = "hf://"
+_FILES_BYTES = 8_000_000
+_LINES_BYTES = 64_000_000
+_GIVE = (
+    "Give a folder, a .py file, .jsonl (also .gz, .zst), .parquet, .zip, .tar, or an address that begins with hf://."
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """``key`` tells it from the others, on any machine; ``items`` are files, or members of the zip at ``path``."""
+
+    key: str
+    path: str
+    size_bytes: int
+    items: tuple[str, ...] = ()
+    start: int = 0
+    end: int | None = None
+    """Of plain .jsonl: the lines that begin in these bytes."""
+
+
+def find_parts(corpus: Iterable[str]) -> list[Part]:
+    """All parts of the corpus, in the order of their keys.
+
+    Raises BadInput for what is no corpus, StorageFailed for what cannot be read or reached.
+    """
+    parts = [part for place, given in enumerate(corpus) for part in _parts_of(given, f"{place}:")]
+    if not parts:
+        raise BadInput("the corpus holds no Python source", _GIVE)
+    return sorted(parts, key=lambda part: part.key)
+
+
+def _parts_of(given: str, key: str) -> Iterator[Part]:
+    if given.startswith(REMOTE):
+        yield from _remote(given, key)
+        return
+    path = Path(given)
+    try:
+        if path.is_dir():
+            yield from _in_folder(path, key)
+        elif not path.is_file():
+            raise BadInput(f"{shown(path)}: no such file or folder", _GIVE)
+        elif not path.name.endswith(SUFFIXES):
+            raise BadInput(f"{shown(path)}: its name tells no kind of corpus", _GIVE)
+        else:
+            yield from _of_file(path, key + path.name)
+    except OSError as error:
+        raise StorageFailed(f"{shown(path)} cannot be read: {error.strerror}", "Give another corpus.") from error
+
+
+def _in_folder(folder: Path, key: str) -> Iterator[Part]:
+    sources: list[tuple[str, int]] = []
+    for home, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(home, name)
+            if name.endswith(SUFFIXES) and path.is_file():
+                if name.endswith(".py"):
+                    sources.append((str(path), path.stat().st_size))
+                else:
+                    yield from _of_file(path, key + path.relative_to(folder).as_posix())
+    for items, size in _grouped(sources):
+        yield Part(key + Path(items[0]).relative_to(folder).as_posix(), str(folder), size, items)
+
+
+def _of_file(path: Path, key: str) -> Iterator[Part]:
+    size = path.stat().st_size
+    if path.suffix == ".py":
+        yield Part(key, str(path), size, (str(path),))
+    elif path.name.endswith(ZIPS):
+        yield from _in_zip(path, key)
+    elif path.suffix in (".jsonl", ".ndjson"):
+        for start in range(0, max(size, 1), _LINES_BYTES):
+            end = min(size, start + _LINES_BYTES)
+            yield Part(f"{key}:{start:015}", str(path), end - start, start=start, end=end)
+    else:
+        yield Part(key, str(path), size)
+
+
+def _in_zip(path: Path, key: str) -> Iterator[Part]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [(info.filename, info.file_size) for info in archive.infolist() if info.filename.endswith(".py")]
+    except zipfile.BadZipFile as error:
+        raise BadInput(f"{shown(path)}: not a zip file: {printable(str(error))}", "Get the file again.") from None
+    for items, size in _grouped(sorted(members)):
+        yield Part(f"{key}:{items[0]}", str(path), size, items)
+
+
+def _grouped(files: list[tuple[str, int]]) -> Iterator[tuple[tuple[str, ...], int]]:
+    group: list[str] = []
+    size = 0
+    for name, length in files:
+        group.append(name)
+        size += length
+        if size >= _FILES_BYTES:
+            yield tuple(group), size
+            group, size = [], 0
+    if group:
+        yield tuple(group), size
+
+
+def _remote(address: str, key: str) -> Iterator[Part]:
+    try:
+        with connect(remote=True) as connection:
+            files = connection.execute("SELECT file FROM glob(?) ORDER BY file", [address]).fetchall()
+    except duckdb.Error as error:
+        raise unreachable(address, error) from None
+    names = [file for (file,) in files] if glob.has_magic(address) else [address]
+    if any(not name.endswith((*TABLES, *LINES)) for name in names) or not names:
+        raise BadInput(f"{printable(address)}: no Parquet file and no JSON lines", "Give the address of files.")
+    for name in names:
+        yield Part(key + name, name, 1)
+
+
+def connect(remote: bool = False) -> duckdb.DuckDBPyConnection:
+    """A DuckDB of one thread that takes little memory; ``remote``: that reads hf:// too."""
+    connection = duckdb.connect(config={"threads": 1, "memory_limit": "2GB"})
+    connection.execute("SET enable_progress_bar = false")
+    if remote:
+        connection.execute("INSTALL httpfs")
+        connection.execute("LOAD httpfs")
+    return connection
+
+
+def unreachable(address: str, error: duckdb.Error) -> StorageFailed:
+    """The error that a remote data set was not reached."""
+    said = str(error).strip().splitlines()[0]
+    return StorageFailed(
+        f"{printable(address)} is not reached: {printable(said)}",
+        "Download the data set where the network allows it, and give its folder.",
+    )

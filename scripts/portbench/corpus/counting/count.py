@@ -1,0 +1,103 @@
+"""Counts a corpus: finds its parts, hands them to an engine, keeps a journal, writes the result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from portbench import __version__
+from portbench.corpus.counting import counts as document
+from portbench.corpus.counting import pool, ray_engine
+from portbench.corpus.counting.corpus import REMOTE, Part, find_parts
+from portbench.corpus.counting.counts import Shard
+from portbench.corpus.counting.function_list import FunctionList, read
+from portbench.corpus.counting.journal import Journal, fingerprint
+from portbench.corpus.counting.part_counts import CorpusCounts, empty
+from portbench.errors import BadInput, Interrupted
+
+ENGINES = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class CountOptions:
+    """What ``portbench count`` was asked for. ``workers``: None for all cores."""
+
+    corpus: tuple[str, ...]
+    lists: tuple[Path, ...]
+    out: Path
+    column: str = "content"
+    workers: int | None = None
+    shard: Shard | None = None
+    resume: bool = False
+    engine: str = "local"
+
+
+class Watcher(Protocol):
+    """Is told how a count goes on; all sizes in bytes."""
+
+    def begin(self, stored: int, done: int) -> None:
+        """So much lies in all parts as they are stored, and so much of it was counted before."""
+
+    def under_way(self, source: int) -> None:
+        """So much source was read in the parts under way."""
+
+    def part_done(self, stored: int, source: int) -> None:
+        """A part is done, of so many bytes as stored and as source."""
+
+
+def count(options: CountOptions, watcher: Watcher) -> dict[str, Any]:
+    """Counts and writes ``options.out``; returns the document.
+
+    Raises BadInput, StorageFailed; Interrupted after Ctrl-C: what is done is kept for ``resume``.
+    """
+    lists = [read(path) for path in options.lists]
+    _check_lists(lists)
+    parts = find_parts(options.corpus)
+    name = ", ".join(given if given.startswith(REMOTE) else Path(given).resolve().name for given in options.corpus)[
+        :400
+    ]
+    if options.shard:
+        parts = parts[options.shard.number - 1 :: options.shard.of]
+    versions = f"{__version__} {document.versions()} {options.shard}"
+    journal = Journal(options.out, fingerprint(parts, lists, options.column, versions), options.resume)
+    total = empty(lists)
+    try:
+        for done in journal.done.values():
+            total.add(done)
+        todo = [part for part in parts if part.key not in journal.done]
+        stored = sum(part.size_bytes for part in parts)
+        watcher.begin(stored, stored - sum(part.size_bytes for part in todo))
+        # The largest first, so that no core waits for one at the end.
+        todo.sort(key=lambda part: -part.size_bytes)
+        for part, found in _engine(options)(todo, lists, watcher.under_way):
+            journal.add(part.key, found)
+            total.add(found)
+            watcher.part_done(part.size_bytes, found.source_bytes)
+        made = document.document(total, lists, name, options.shard)
+        document.write(options.out, made)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; what is counted is kept", "Go on with the same command and --resume.") from None
+    finally:
+        journal.close()
+    journal.remove()
+    return made
+
+
+_Engine = Callable[[Sequence[Part], Sequence[FunctionList], Callable[[int], None]], Iterator[tuple[Part, CorpusCounts]]]
+
+
+def _engine(options: CountOptions) -> _Engine:
+    if options.engine == "ray":
+        return lambda parts, lists, tick: ray_engine.count_parts(parts, lists, options.column)
+    workers = options.workers or len(os.sched_getaffinity(0))
+    return lambda parts, lists, tick: pool.count_parts(parts, lists, options.column, workers, tick)
+
+
+def _check_lists(lists: Sequence[FunctionList]) -> None:
+    frameworks = [functions.framework for functions in lists]
+    for framework in frameworks:
+        if frameworks.count(framework) > 1:
+            raise BadInput(f"two lists are of functions of {framework}", "Give one list for each framework.")

@@ -1,0 +1,151 @@
+"""Reads the documents of one part of a corpus, one at a time, however large the part is."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import duckdb
+import zstandard
+
+from portbench.corpus.counting.corpus import LINES, REMOTE, TARS, ZIPS, Part, connect, unreachable
+from portbench.errors import BadInput, StorageFailed
+from portbench.util.strict_json import shown
+from portbench.util.text import printable
+
+LARGEST_BYTES = 10_000_000
+"""A larger document is counted as such and not looked at: no person wrote it. CodeParrot-clean stops at 1 MB."""
+# JSON may write a byte as six: \\u0041.
+_LONGEST_LINE = 7 * LARGEST_BYTES
+
+
+def documents(part: Part, column: str) -> Iterator[bytes | None]:
+    """The documents of a part, in UTF-8 as far as they are; None stands for one that is larger than LARGEST_BYTES.
+
+    ``column`` holds the source in .jsonl and .parquet. Raises BadInput where the file is not what its name says,
+    StorageFailed where it cannot be read.
+    """
+    path = Path(part.path)
+    try:
+        if part.path.startswith(REMOTE) or path.suffix == ".parquet":
+            yield from _of_table(part.path, column)
+        elif path.name.endswith(LINES):
+            yield from _of_lines(part, column)
+        elif path.name.endswith(TARS):
+            yield from _of_tar(path)
+        elif path.name.endswith(ZIPS):
+            yield from _of_zip(path, part.items)
+        else:
+            yield from map(_of_file, part.items)
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, zstandard.ZstdError, EOFError, gzip.BadGzipFile) as error:
+        message = f"{shown(path)}: damaged: {printable(str(error))}"
+        raise BadInput(message, "Get the file again, or leave it out.") from None
+    except OSError as error:
+        raise StorageFailed(
+            f"{shown(path)} cannot be read: {error.strerror or error}", "Mend it, then --resume."
+        ) from None
+
+
+def _of_file(name: str) -> bytes | None:
+    with Path(name).open("rb") as file:
+        return _limited(file, os.fstat(file.fileno()).st_size)
+
+
+def _limited(file: IO[bytes], size: int) -> bytes | None:
+    return None if size > LARGEST_BYTES else file.read()
+
+
+def _of_zip(path: Path, members: tuple[str, ...]) -> Iterator[bytes | None]:
+    with zipfile.ZipFile(path) as archive:
+        for name in members:
+            try:
+                info = archive.getinfo(name)
+                with archive.open(info) as file:
+                    yield _limited(file, info.file_size)
+            except (RuntimeError, NotImplementedError) as error:
+                message = f"{shown(path)}: {printable(name)}: {printable(str(error))}"
+                raise BadInput(message, "Give a zip file without a password, packed by deflate.") from None
+
+
+def _of_tar(path: Path) -> Iterator[bytes | None]:
+    with _opened(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            if member.isfile() and member.name.endswith(".py") and (file := archive.extractfile(member)):
+                yield _limited(file, member.size)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    if path.suffix in (".gz", ".tgz"):
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    if path.suffix == ".zst":
+        decompressor = zstandard.ZstdDecompressor(max_window_size=2**31)
+        return io.BufferedReader(decompressor.stream_reader(path.open("rb"), read_across_frames=True, closefd=True))
+    return path.open("rb")
+
+
+def _of_lines(part: Part, column: str) -> Iterator[bytes | None]:
+    with _opened(Path(part.path)) as stream:
+        if part.start:
+            stream.seek(part.start - 1)
+            _rest_of_line(stream)
+        place = part.start
+        while part.end is None or stream.tell() < part.end:
+            line = stream.readline(_LONGEST_LINE)
+            if not line:
+                return
+            if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
+                _rest_of_line(stream)
+                yield None
+            elif line.strip():
+                yield _of_line(line, part.path, place, column)
+            place += len(line)
+
+
+def _rest_of_line(stream: IO[bytes]) -> None:
+    while (piece := stream.readline(1 << 20)) and not piece.endswith(b"\n"):
+        pass
+
+
+def _of_line(line: bytes, path: str, place: int, column: str) -> bytes | None:
+    try:
+        text = json.loads(line)[column]
+    except (ValueError, RecursionError):
+        raise BadInput(f"{shown(Path(path))}: the line at byte {place} is not JSON", "Mend the file.") from None
+    except (KeyError, TypeError, IndexError):
+        text = None
+    if not isinstance(text, str):
+        message = f"{shown(Path(path))}: the line at byte {place} has no text under {printable(column)!r}"
+        raise BadInput(message, "Name the column that holds the source: --column NAME.")
+    return _encoded(text)
+
+
+def _encoded(text: str) -> bytes | None:
+    source = text.encode("utf-8", "replace")
+    return source if len(source) <= LARGEST_BYTES else None
+
+
+def _of_table(path: str, column: str) -> Iterator[bytes | None]:
+    quoted = '"' + column.replace('"', '""') + '"'
+    remote = path.startswith(REMOTE)
+    reader = "read_parquet" if path.endswith(".parquet") else "read_ndjson"
+    try:
+        with connect(remote) as connection:
+            rows = connection.execute(f"SELECT CAST({quoted} AS VARCHAR) FROM {reader}(?)", [path])
+            while batch := rows.fetchmany(256):
+                yield from (_encoded(text) for (text,) in batch if text is not None)
+    except duckdb.BinderException:
+        message = f"{printable(path)}: no column {printable(column)!r}"
+        raise BadInput(message, "Name the column that holds the source: --column NAME.") from None
+    except duckdb.Error as error:
+        if remote:
+            raise unreachable(path, error) from None
+        said = printable(str(error).strip().splitlines()[0])
+        raise BadInput(f"{printable(path)}: {said}", "Get the file again, or leave it out.") from None

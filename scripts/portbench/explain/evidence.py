@@ -1,0 +1,185 @@
+"""Everything that a study holds of one function: on each target and machine, test by test, with the evidence.
+
+All text comes out of run files and is not trusted: whoever prints it escapes it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import duckdb
+
+from portbench.errors import BadInput
+from portbench.study.store import Study, connect, show_tables
+from portbench.study.summary import Row, Target, analyse, rows_of
+from portbench.util.sql import load_sql
+from portbench.util.text import printable
+
+_KEY = ("framework", "version", "device", "machine", "sync", "function", "successor_of")
+_WORST_FIRST = ("failed", "flaky", "passed", "skipped")
+
+
+@dataclass(frozen=True)
+class TestEvidence:
+    """One test on one target: the facts of each run, the first run first, and a summary of its samples."""
+
+    id: str
+    verdict: str
+    results: tuple[Row, ...]
+    times: Row | None
+    """None where nothing was timed."""
+
+    # pytest collects classes of this name; this one is none of its tests.
+    __test__ = False
+
+    @property
+    def telling(self) -> Row:
+        """The first run that did not pass, or else the first."""
+        return next((row for row in self.results if row["outcome"] != "passed"), self.results[0])
+
+
+@dataclass(frozen=True)
+class TargetEvidence:
+    """A function on one target and machine. ``successor_of``: the function that it was tried in place of."""
+
+    target: Target
+    machine: str
+    sync: str
+    function: str
+    successor_of: str
+    status: str
+    tests: tuple[TestEvidence, ...]
+    runs: Mapping[str, Row]
+    """The run files by their ids: manifest, protocol, environment."""
+
+    def run_of(self, test: TestEvidence) -> Row:
+        """The run file that the telling result of a test is from."""
+        return self.runs[test.telling["run_id"]]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a study holds of a function, the oldest version first."""
+
+    function: str
+    targets: tuple[TargetEvidence, ...]
+
+    @property
+    def most_telling(self) -> tuple[TargetEvidence, TestEvidence]:
+        """What to repeat: the first test that fails, or else one that does so at times, or passes."""
+        found = [(target, test) for target in self.targets for test in target.tests]
+        return min(found, key=lambda each: (_WORST_FIRST.index(each[1].verdict), each[0].sync != "complete"))
+
+
+def explain(study: Study, function: str, test: str = "", target: str = "") -> Explanation:
+    """Gathers what ``study`` holds of a function, of one ``test`` and one ``target`` where they are given.
+
+    Raises BadInput, with near misses, where the study has no such function, test or target.
+    """
+    with connect() as connection:
+        show_tables(connection, study.tables)
+        analyse(connection)
+        connection.execute("SET VARIABLE wanted = ?", [function])
+        connection.execute(load_sql("explain", "explain"))
+        targets = _targets(connection)
+        if not targets:
+            names = {row["function"] for row in rows_of(connection, "SELECT DISTINCT function FROM results")}
+            raise _unknown("function", function, names, "The study")
+    if target:
+        known = {name: found for found in targets for name in _names(found.target)}
+        if target not in known:
+            raise _unknown("target", target, known, f"{function} in this study")
+        targets = [found for found in targets if target in _names(found.target)]
+    if test:
+        ids = {found.id for entry in targets for found in entry.tests}
+        if test not in ids:
+            raise _unknown("test", test, ids, function)
+        chosen = [replace(entry, tests=tuple(found for found in entry.tests if found.id == test)) for entry in targets]
+        targets = [entry for entry in chosen if entry.tests]
+    return Explanation(function, tuple(targets))
+
+
+def as_data(explanation: Explanation) -> dict[str, Any]:
+    """The explanation as plain data."""
+    return {
+        "function": explanation.function,
+        "targets": [
+            {
+                "target": str(entry.target),
+                "machine": entry.machine,
+                "sync": entry.sync,
+                "function": entry.function,
+                "successor_of": entry.successor_of or None,
+                "status": entry.status,
+                "tests": [
+                    {"id": test.id, "verdict": test.verdict, "results": list(test.results), "times": test.times}
+                    for test in entry.tests
+                ],
+                "runs": list(entry.runs.values()),
+            }
+            for entry in explanation.targets
+        ],
+    }
+
+
+def _targets(connection: duckdb.DuckDBPyConnection) -> list[TargetEvidence]:
+    runs = {row["run_id"]: row | {"environment": json.loads(row["environment"])} for row in _rows(connection, "runs")}
+    times = {(*_key(row), row["test"]): _facts(row) for row in _rows(connection, "explained_times")}
+    results: dict[tuple[str, ...], dict[str, list[Row]]] = {}
+    for row in rows_of(connection, "FROM explained_results ORDER BY test, run, run_id"):
+        results.setdefault(_key(row), {}).setdefault(row["test"], []).append(row)
+    found = []
+    for row in _rows(connection, "explained_functions"):
+        key = _key(row)
+        tests = tuple(
+            TestEvidence(test, rows[0]["verdict"], tuple(map(_facts, rows)), times.get((*key, test)))
+            for test, rows in results[key].items()
+        )
+        used = {result["run_id"] for test in tests for result in test.results}
+        found.append(
+            TargetEvidence(
+                target=Target(row["framework"], row["version"], row["device"]),
+                machine=row["machine"],
+                sync=row["sync"],
+                function=row["function"],
+                successor_of=row["successor_of"],
+                status=row["status"],
+                tests=tests,
+                runs={run_id: runs[run_id] for run_id in sorted(used)},
+            )
+        )
+    return sorted(found, key=lambda entry: (entry.target.order, entry.machine, entry.sync, entry.successor_of))
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, view: str) -> list[Row]:
+    return rows_of(connection, f"FROM {view}")
+
+
+def _key(row: Row) -> tuple[str, ...]:
+    return tuple(row[column] for column in _KEY)
+
+
+def _facts(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name not in (*_KEY, "test", "verdict")}
+
+
+def _names(target: Target) -> tuple[str, str]:
+    return str(target), f"{target.framework}-{target.device}"
+
+
+def _unknown(kind: str, given: str, known: Collection[str], where: str) -> BadInput:
+    near = _ending_in(given, known) or difflib.get_close_matches(given, known, n=3)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    remedy = f"Known: {', '.join(sorted(known))}" if len(known) <= 20 else f"It has {len(known)} {kind}s."
+    return BadInput(
+        f"{printable(where)} has no {kind} {printable(json.dumps(given))}{printable(meant)}", printable(remedy)
+    )
+
+
+def _ending_in(given: str, known: Iterable[str]) -> list[str]:
+    """``torch.argsort`` for ``argsort``, ``rows[dtype=float32]`` for ``rows``."""
+    return sorted(name for name in known if name.endswith(f".{given}") or name.startswith(f"{given}["))[:3]

@@ -1,0 +1,115 @@
+"""The command that runs one test of a study again, alone, where it ran before."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from portbench.explain.evidence import TargetEvidence, TestEvidence
+from portbench.formats.documents import files_below
+from portbench.study.summary import Row
+from portbench.targets.catalog import all_targets
+from portbench.util.repository import Checkout
+from portbench.util.strict_json import read_json, shown
+
+_USUAL_LIMIT_S = 900.0
+
+
+@dataclass(frozen=True)
+class Reproducer:
+    """``command`` runs ``test`` of the function alone. ``notes`` say in what that may differ from the run."""
+
+    evidence: TargetEvidence
+    test: TestEvidence
+    manifest: Path | None
+    """The manifest that the test stands in; None where this clone does not hold it."""
+    backend: str
+    notes: tuple[str, ...]
+
+    @property
+    def run(self) -> Row:
+        """The run file that is repeated."""
+        return self.evidence.run_of(self.test)
+
+    @property
+    def function(self) -> str:
+        """The name under which the function stands in the manifest."""
+        return self.evidence.successor_of or self.evidence.function
+
+    @property
+    def command(self) -> str:
+        """A line for a shell in the clone."""
+        return self.command_with(self.manifest_or_blank)
+
+    def command_with(self, manifest: str, *options: str) -> str:
+        """The same with another manifest, and further options."""
+        words = ["--function", self.function, "--test", self.test.id]
+        return shlex.join([*self.words_before(manifest), *words, *self.words_after, *options])
+
+    @property
+    def manifest_or_blank(self) -> str:
+        """The manifest as it stands in the command; a blank to fill in where this clone does not hold it."""
+        return str(self.manifest) if self.manifest else "MANIFEST"
+
+    def words_before(self, manifest: str) -> list[str]:
+        """The command's words up to the function and the test."""
+        return ["portbench", "run", str(self.evidence.target), "--manifest", manifest]
+
+    @property
+    def words_after(self) -> list[str]:
+        """Those after them."""
+        return [*self.protocol, *(["--backend", self.backend] if self.backend != "auto" else [])]
+
+    @property
+    def protocol(self) -> list[str]:
+        """Options that host and runner have in common. Only what passes is worth a steady time."""
+        words = ["--runs", "1", "--protocol", self.run["protocol"] if self.test.verdict == "passed" else "cold"]
+        if self.evidence.sync != "complete":
+            words += ["--sync", self.evidence.sync]
+        if self.run["timeout_s"] != _USUAL_LIMIT_S:
+            words += ["--timeout", f"{self.run['timeout_s']:g}"]
+        return words
+
+
+def reproducer(
+    evidence: TargetEvidence, test: TestEvidence, checkout: Checkout, manifest: Path | None = None
+) -> Reproducer:
+    """How to repeat a test. ``manifest``: where it stands, if not in the clone's manifests."""
+    run = evidence.run_of(test)
+    found, sha256 = (manifest, read_json(manifest).sha256) if manifest else _find_manifest(run, evidence, checkout)
+    backend, note = _backend(run["environment"], evidence, checkout)
+    notes = [note] if note else []
+    if found is None:
+        called = f"{run['manifest']} (SHA-256 {run['manifest_sha256'][:12]}…)"
+        notes.insert(0, f"MANIFEST stands for {called}, which manifests/ does not hold: give it with --manifest.")
+    elif sha256 != run["manifest_sha256"]:
+        notes.insert(0, f"{shown(found)} has changed since this run: the test may be another one.")
+    return Reproducer(evidence, test, found, backend, tuple(notes))
+
+
+def _backend(environment: Row, evidence: TargetEvidence, checkout: Checkout) -> tuple[str, str]:
+    """The backend that comes closest to where the test ran, and in what it may differ."""
+    digest, container = environment["image_digest"], environment["container"]
+    if digest:
+        return "docker", f"It ran in the image {digest}; --bundle writes a command for that very image."
+    if container:
+        return "auto", f"It ran in a container ({container}) whose image is not recorded."
+    known = next((target for target in all_targets(checkout) if target.name == str(evidence.target)), None)
+    if known and known.lock:
+        return "venv", ""
+    return "current", "images/ has no lock for this target: it runs in your own Python, see PORTBENCH_PYTHON."
+
+
+def _find_manifest(run: Row, evidence: TargetEvidence, checkout: Checkout) -> tuple[Path | None, str]:
+    """The file with the run's SHA-256, or else with its name; and its SHA-256."""
+    wanted = ("portbench/manifest", run["manifest"], evidence.target.framework)
+    named: tuple[Path | None, str] = None, ""
+    for path in files_below(checkout.manifests, (".json",)):
+        file = read_json(path)
+        if file.sha256 == run["manifest_sha256"]:
+            return path.relative_to(checkout.root), file.sha256
+        data = file.data if isinstance(file.data, dict) else {}
+        if tuple(data.get(key) for key in ("schema", "name", "framework")) == wanted:
+            named = path.relative_to(checkout.root), file.sha256
+    return named

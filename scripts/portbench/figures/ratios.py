@@ -1,0 +1,241 @@
+"""Figures of pairs of sides: latencies against each other, who is faster, and how the ratios are distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from portbench.analysis.exclusions import by_reason
+from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.figures import canvas, style
+from portbench.figures.style import Drawing
+from portbench.util.format import percent, significant
+from portbench.util.text import number
+
+MUCH_FASTER, FASTER, UNCLEAR, SLOWER, MUCH_SLOWER = "much-faster", "faster", "unclear", "slower", "much-slower"
+
+_COLOURS = {
+    MUCH_FASTER: style.BLUE,
+    FASTER: style.SKY,
+    UNCLEAR: style.PALE,
+    SLOWER: style.ORANGE,
+    MUCH_SLOWER: style.VERMILLION,
+}
+_HATCHES = {MUCH_FASTER: "////", MUCH_SLOWER: "xxxx"}
+_MARKERS = {MUCH_FASTER: "v", FASTER: "v", UNCLEAR: "o", SLOWER: "o", MUCH_SLOWER: "^"}
+
+_HOW = {
+    AS_PUBLISHED: "As published: latency is the mean of all first calls, over all runs, of the tests timed on both.",
+    ROBUST: "Robust: latency is that of calls after the warm-up (medians of the tests timed on both, and their "
+    "geometric mean); no clear difference where the 95 % interval of the ratio holds 1 (one test alone has none).",
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The latencies of two sides, and their names in figures: ``shared`` is what is the same in both (``jax 0.4.8``),
+    ``first`` and ``second`` what is not. ``latencies`` has at least one function."""
+
+    latencies: Latencies
+    shared: str
+    first: str
+    second: str
+
+    @property
+    def functions(self) -> Sequence[FunctionLatency]:
+        """Those with a ratio."""
+        return self.latencies.functions
+
+    @property
+    def label(self) -> str:
+        """Which side is compared with which."""
+        return f"{self.shared}: {self.second} against {self.first}"
+
+    @property
+    def count(self) -> str:
+        """Over how many functions."""
+        return f"n = {len(self.functions)}"
+
+
+def speed(function: FunctionLatency, threshold: float) -> str:
+    """How the second side does against the first; MUCH_FASTER and MUCH_SLOWER are by more than ``threshold`` times.
+
+    UNCLEAR is a ratio of exactly one, or one whose interval holds one.
+    """
+    ratio = function.ratio
+    if ratio == 1 or (function.low is not None and function.high is not None and function.low <= 1 <= function.high):
+        return UNCLEAR
+    if ratio > 1:
+        return MUCH_SLOWER if ratio > threshold else SLOWER
+    return MUCH_FASTER if ratio < 1 / threshold else FASTER
+
+
+def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
+    """Latency on one side against that on the other: a panel for each pair, a point for each function."""
+    method = pairs[0].latencies.method
+    title = f"Latency of each function, one device against another ({method})"
+    words = _words(threshold)
+    legend = canvas.Legend(
+        [
+            *(_marker(cls, words[cls]) for cls in _seen(pairs, threshold)),
+            Line2D([], [], color=style.BLACK, linewidth=0.8, label="as fast"),
+            _threshold_line(threshold),
+        ],
+        across=2 if len(pairs) == 1 else 3,
+    )
+    figure, panels = canvas.panels(title, [f"{pair.shared} ({pair.count})" for pair in pairs], legend)
+    for position, (pair, axes) in enumerate(zip(pairs, panels, strict=True)):
+        _scatter_panel(axes, pair, threshold, f"points-{position}")
+    caption = (
+        f"Each point is a function; above the diagonal it is slower on the device of the vertical axis. {_HOW[method]}"
+    )
+    details = [f"{pair.label}: {number(len(pair.functions), 'function')}.{_left_out(pair)}" for pair in pairs]
+    return Drawing(name, title, caption, details, figure)
+
+
+def shares(name: str, pairs: Sequence[Pair], title: str, threshold: float) -> Drawing:
+    """Which share of the functions is faster and slower, a bar for each pair."""
+    method = pairs[0].latencies.method
+    title = f"{title} ({method})"
+    words = _words(threshold)
+    legend = canvas.Legend(
+        [
+            Patch(facecolor=_COLOURS[cls], edgecolor="white", linewidth=0, hatch=_HATCHES.get(cls), label=words[cls])
+            for cls in _seen(pairs, threshold)
+        ],
+        across=2,
+    )
+    figure, axes = canvas.rows(title, [(pair.label, pair.count) for pair in pairs], "functions (%)", legend)
+    canvas.percent_axis(axes)
+    for row, pair in enumerate(pairs):
+        canvas.stacked(axes, row, _counts(pair, threshold), _COLOURS, _HATCHES)
+    caption = f"How the first-named of each pair does against the second-named. {_HOW[method]}"
+    details = [f"{pair.label}: {_told(_counts(pair, threshold), words)}.{_left_out(pair)}" for pair in pairs]
+    return Drawing(name, title, caption, details, figure)
+
+
+def ratios(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
+    """How the ratios of each pair are distributed: a dot for each function, median and quartiles below."""
+    method = pairs[0].latencies.method
+    title = f"How many times slower functions are ({method})"
+    median = Line2D([], [], color=style.BLACK, marker="D", markerfacecolor="white", markersize=3.5)
+    median.set_label("median, quartiles")
+    legend = canvas.Legend([median, _threshold_line(threshold)], across=2)
+    named = [(pair.label, pair.count) for pair in pairs]
+    figure, axes = canvas.rows(title, named, "times slower (below 1: faster)", legend)
+    found = [np.array([function.ratio for function in pair.functions]) for pair in pairs]
+    every = np.concatenate(found)
+    canvas.log_axis(axes, *canvas.powers(min(every.min(), 1 / threshold), max(every.max(), threshold)))
+    axes.axvline(1, color=style.BLACK, linewidth=0.8)
+    for limit in (threshold, 1 / threshold):
+        axes.axvline(limit, color=style.BLACK, linewidth=0.6, linestyle="--")
+    for row, (pair, values) in enumerate(zip(pairs, found, strict=True)):
+        _ratio_row(axes, row, pair, values, threshold)
+    caption = (
+        "Each dot is a function: how many times slower it is on the first-named of each pair than on the second-named. "
+        f"{_HOW[method]}"
+    )
+    details = [
+        f"{pair.label}: median {significant(float(np.median(values)))} over {number(len(values), 'function')}."
+        for pair, values in zip(pairs, found, strict=True)
+    ]
+    return Drawing(name, title, caption, details, figure)
+
+
+def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
+    x = np.array([function.first_ns for function in pair.functions]) / 1e6
+    y = np.array([function.second_ns for function in pair.functions]) / 1e6
+    limits = canvas.powers(min(x.min(), y.min()), max(x.max(), y.max()))
+    canvas.log_axis(axes, *limits)
+    canvas.log_axis(axes, *limits, which="y")
+    ends = np.array(limits)
+    axes.plot(ends, ends, color=style.BLACK, linewidth=0.8)
+    for factor in (threshold, 1 / threshold):
+        axes.plot(ends, ends * factor, color=style.BLACK, linewidth=0.6, linestyle="--")
+    classes = np.array([speed(function, threshold) for function in pair.functions])
+    for cls, colour in _COLOURS.items():
+        found = classes == cls
+        if found.any():
+            dots = axes.scatter(x[found], y[found], s=8, c=colour, marker=_MARKERS[cls], alpha=0.8, linewidths=0.3)
+            dots.set_edgecolor(_edge(cls))
+            dots.set_gid(f"{gid}-{cls}")
+            dots.set_rasterized(len(x) > canvas.MOST_SHAPES)
+    axes.set_xlabel(f"{style.fitted(pair.first, 1.3)} (ms)")
+    axes.set_ylabel(f"{style.fitted(pair.second, 1.3)} (ms)")
+
+
+def _ratio_row(axes: Axes, row: int, pair: Pair, values: np.ndarray, threshold: float) -> None:
+    colours = [_COLOURS[speed(function, threshold)] for function in pair.functions]
+    # By size, over eleven heights: dots of near-equal ratios do not hide each other.
+    places = np.argsort(np.argsort(values, kind="stable")) * 7 % 11
+    dots = axes.scatter(values, row + 0.24 * places / 10, s=5, c=colours, linewidths=0, alpha=0.8)
+    dots.set_gid(f"dots-{row}")
+    dots.set_rasterized(len(values) > canvas.MOST_SHAPES)
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+    axes.plot([low, high], [row + 0.36] * 2, color=style.BLACK, linewidth=1.6, solid_capstyle="butt")
+    axes.plot([middle], [row + 0.36], "D", color=style.BLACK, markerfacecolor="white", markersize=3.5)
+
+
+def _counts(pair: Pair, threshold: float) -> dict[str, int]:
+    classes = [speed(function, threshold) for function in pair.functions]
+    return {cls: classes.count(cls) for cls in _COLOURS}
+
+
+def _seen(pairs: Sequence[Pair], threshold: float) -> list[str]:
+    """The classes that a legend must name."""
+    found = {speed(function, threshold) for pair in pairs for function in pair.functions}
+    return [cls for cls in _COLOURS if cls in found]
+
+
+def _words(threshold: float) -> dict[str, str]:
+    return {
+        MUCH_FASTER: f"more than {threshold:g} times faster",
+        FASTER: "faster",
+        UNCLEAR: "no clear difference",
+        SLOWER: "slower",
+        MUCH_SLOWER: f"more than {threshold:g} times slower",
+    }
+
+
+def _told(counts: dict[str, int], words: dict[str, str]) -> str:
+    whole = sum(counts.values())
+    return ", ".join(
+        f"{words[cls]} {percent(found, whole)} % ({found} of {whole})" for cls, found in counts.items() if found
+    )
+
+
+def _left_out(pair: Pair) -> str:
+    reasons = by_reason(pair.latencies.left_out)
+    told = "; ".join(
+        f"{number(sum(one.tests for one in left_out), 'test')} of {number(len(left_out), 'function')}: {reason}"
+        for reason, left_out in reasons.items()
+    )
+    return f" Left out: {told}." if told else ""
+
+
+def _threshold_line(threshold: float) -> Line2D:
+    label = f"{threshold:g} times slower or faster"
+    return Line2D([], [], color=style.BLACK, linewidth=0.6, linestyle="--", label=label)
+
+
+def _marker(cls: str, label: str) -> Line2D:
+    return Line2D(
+        [],
+        [],
+        color=_COLOURS[cls],
+        marker=_MARKERS[cls],
+        markeredgecolor=_edge(cls),
+        markeredgewidth=0.3,
+        linestyle="",
+        markersize=4,
+        label=label,
+    )
+
+
+def _edge(cls: str) -> str:
+    return style.BLACK if cls == UNCLEAR else "none"

@@ -1,0 +1,160 @@
+"""The study's figures, for whatever targets a study holds: each as SVG and as PNG, with its caption in README.md.
+
+A figure of which the study holds no data is not drawn; README.md names it with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+
+from portbench.analysis.latency import AS_PUBLISHED, ROBUST
+from portbench.errors import StorageFailed
+from portbench.figures import data
+from portbench.figures import failures as of_failures
+from portbench.figures import ratios as of_speed
+from portbench.figures import times as of_times
+from portbench.figures.canvas import MOST_PANELS, MOST_ROWS
+from portbench.figures.ratios import Pair
+from portbench.figures.style import Drawing, NotDrawn, style
+from portbench.util.files import write_bytes, write_text
+from portbench.util.markdown import plain
+from portbench.util.strict_json import shown
+
+NEWER = 1.5
+"""How many times faster a function must be for the study to speak of it, where models of one device are compared."""
+
+CAPTIONS = "README.md"
+
+Item = TypeVar("Item")
+
+_NAMES = (
+    "statuses",
+    "failures-by-decile",
+    "top20-against-all",
+    "failure-categories",
+    "latency-densities",
+    "times",
+    "latency-scatter",
+    "faster-shares",
+    "latency-ratios",
+    "newer-hardware",
+)
+STATUSES, DECILES, TOP20, CATEGORIES, DENSITIES, TIMES, SCATTER, SHARES, RATIOS, NEWER_HARDWARE = _NAMES
+_OURS = re.compile(rf"({'|'.join(_NAMES)})(-as-published|-robust)?(-\d+)?\.(svg|png)")
+
+_UNTIMED = "no function was timed on two devices with the same version of a framework ({})"
+_ONE_MODEL = "no function was timed on two models of one device of which it is known which is newer ({})"
+
+
+def write(
+    connection: duckdb.DuckDBPyConnection, study_summary: Mapping[str, Any], folder: Path, intolerable: float = 10.0
+) -> list[Path]:
+    """Draws every figure of a study into ``folder`` and returns the files that it wrote.
+
+    ``connection`` shows the tables of the study and their analysis (see ``portbench.analysis.analyse``), whose summary
+    is ``study_summary``. More than ``intolerable`` times slower, above 1, is a class of its own. The same study gives
+    the same bytes. Figures of an earlier study that this one has no data for are removed. Raises StorageFailed.
+    """
+    written, text = [], ["# Figures", ""]
+    missing = []
+    with style():
+        for made in _every(connection, study_summary, intolerable):
+            if isinstance(made, NotDrawn):
+                missing.append(made)
+                continue
+            for suffix, content in (("svg", made.svg()), ("png", made.png())):
+                written.append(folder / f"{made.name}.{suffix}")
+                write_bytes(written[-1], content)
+            text += [f"## {plain(made.title)}", "", f"![{plain(made.title)}]({made.name}.svg)", ""]
+            text += [
+                plain(made.caption, limit=None),
+                "",
+                *(f"- {plain(each, limit=None)}" for each in made.details),
+                "",
+            ]
+    if missing:
+        text += ["## Not drawn", "", *(f"- {plain(each.name)}: {plain(each.reason)}" for each in missing), ""]
+    write_text(folder / CAPTIONS, "\n".join(text))
+    _remove_others(folder, written)
+    return [*written, folder / CAPTIONS]
+
+
+def _every(
+    connection: duckdb.DuckDBPyConnection, summary: Mapping[str, Any], intolerable: float
+) -> Iterator[Drawing | NotDrawn]:
+    names = data.names_of(connection)
+    yield from _failures(connection, summary, names)
+    yield from _times(connection, names)
+    of_devices = data.device_pairs(connection, names)
+    of_models = data.model_pairs(connection, names)
+    for method in (AS_PUBLISHED, ROBUST):
+        yield from _speed(method, of_devices.get(method, []), of_models.get(method, []), intolerable)
+
+
+def _failures(
+    connection: duckdb.DuckDBPyConnection, summary: Mapping[str, Any], names: data.Names
+) -> Iterator[Drawing | NotDrawn]:
+    rated = data.rated_sides(connection, names)
+    yield from _drawn(STATUSES, list(rated.values()), MOST_ROWS, of_failures.statuses, "nothing ran on any target")
+    strata = "no function that ran is known to be {}"
+    yield from _drawn(
+        DECILES, data.decile_panels(rated, names), MOST_PANELS, of_failures.deciles, strata.format("of a decile of use")
+    )
+    yield from _drawn(
+        TOP20, data.with_top20(rated.values()), MOST_ROWS, of_failures.top20, strata.format("one of the 20 used most")
+    )
+    failures = data.failures(summary, names)
+    yield from _drawn(CATEGORIES, failures, MOST_ROWS, of_failures.categories, "no test failed")
+
+
+def _times(connection: duckdb.DuckDBPyConnection, names: data.Names) -> Iterator[Drawing | NotDrawn]:
+    latencies = data.function_latencies(connection, names)
+    yield from _drawn(DENSITIES, latencies, MOST_ROWS, of_times.densities, "no first call of a passing test was timed")
+    spreads = data.spreads(connection, names)
+    yield from _drawn(TIMES, spreads, MOST_ROWS, of_times.distributions, "no passing test was timed")
+
+
+def _speed(
+    method: str, of_devices: Sequence[Pair], of_models: Sequence[Pair], intolerable: float
+) -> Iterator[Drawing | NotDrawn]:
+    def devices(name: str, most: int, draw: Callable[[str, Sequence[Pair]], Drawing]) -> list[Drawing] | list[NotDrawn]:
+        return _drawn(named(name), of_devices, most, draw, _UNTIMED.format(method))
+
+    def named(name: str) -> str:
+        return f"{name}-{method.replace(' ', '-')}"
+
+    yield from devices(SCATTER, MOST_PANELS, partial(of_speed.scatter, threshold=intolerable))
+    title = "Functions that are faster or slower on one device than on another"
+    yield from devices(SHARES, MOST_ROWS, partial(of_speed.shares, title=title, threshold=intolerable))
+    yield from devices(RATIOS, MOST_ROWS, partial(of_speed.ratios, threshold=intolerable))
+    newer = partial(of_speed.shares, title="Functions that are faster or slower on newer hardware", threshold=NEWER)
+    yield from _drawn(named(NEWER_HARDWARE), of_models, MOST_ROWS, newer, _ONE_MODEL.format(method))
+
+
+def _drawn(
+    name: str, items: Sequence[Item], most: int, draw: Callable[[str, Sequence[Item]], Drawing], reason: str
+) -> list[Drawing] | list[NotDrawn]:
+    """Draws ``most`` items at a time: the first as ``name``, the next as ``name-2`` and so on."""
+    if not items:
+        return [NotDrawn(name, reason)]
+    return [
+        draw(name if start == 0 else f"{name}-{start // most + 1}", items[start : start + most])
+        for start in range(0, len(items), most)
+    ]
+
+
+def _remove_others(folder: Path, written: Sequence[Path]) -> None:
+    for path in folder.iterdir():
+        if _OURS.fullmatch(path.name) and path not in written:
+            try:
+                path.unlink()
+            except OSError as error:
+                raise StorageFailed(
+                    f"{shown(path)} cannot be removed: {error.strerror}", "It is of an earlier report: remove it."
+                ) from error

@@ -1,0 +1,119 @@
+"""The formats of ``schema/``: tells which one a document is written in, and checks the document against it.
+
+A file says itself what it is: ``schema`` names the format, ``schema_version`` its version. The schemas are read from
+the checkout; they are all that the host shares with the runners. jsonschema-rs says whether a document fits, some two
+hundred times as fast as jsonschema, which is asked only where it does not: it has the words for what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+from portbench.errors import BadInput
+from portbench.formats.schema_errors import Mistake, explain
+from portbench.util.repository import find_checkout
+from portbench.util.strict_json import MEND
+from portbench.util.text import printable, shortened
+
+# The newest version of each format that this portbench reads. What a version changed stands in schema/README.md.
+VERSIONS = {
+    "manifest": 3,
+    "run": 3,
+    "study": 4,
+    "survivors": 1,
+    "expected": 1,
+    "annotations": 1,
+    "comparison": 1,
+    "functions": 1,
+    "counts": 1,
+    "exclusions": 1,
+    "kernels": 1,
+}
+
+
+def kind_of(data: Any) -> str:
+    """Which format a parsed document is written in: a key of VERSIONS.
+
+    Raises BadInput where it is another format, or a version that this portbench does not read; the message names the
+    place in the document, not the file.
+    """
+    name = data.get("schema") if isinstance(data, dict) else None
+    kind = name.removeprefix("portbench/") if isinstance(name, str) else ""
+    if name != f"portbench/{kind}" or kind not in VERSIONS:
+        known = ", ".join(f'"portbench/{kind}"' for kind in VERSIONS)
+        found = "is missing" if name is None else f"found {printable(shortened(json.dumps(name), 60))}"
+        raise BadInput(
+            f"this is not a portbench file: $.schema: {found}, expected one of {known}",
+            "Give a manifest, a run file or a study.json.",
+        )
+    _check_version(kind, data.get("schema_version"))
+    return kind
+
+
+def _check_version(kind: str, version: Any) -> None:
+    newest = VERSIONS[kind]
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        found = printable(shortened(json.dumps(version), 60))
+        raise BadInput(f"$.schema_version: found {found}, expected a whole number up to {newest}", MEND)
+    if version > newest:
+        raise BadInput(
+            f"$.schema_version: written by a newer portbench: version {version} of the {kind} format, "
+            f"this one reads up to version {newest}",
+            "Upgrade portbench.",
+        )
+
+
+def mistakes(kind: str, data: Any) -> list[Mistake]:
+    """What is wrong with a document by its schema, the most telling first; empty where nothing is.
+
+    Raises BadInput where the document is nested too deeply to be checked.
+    """
+    if fits(kind, data):
+        return []
+    checker = validator(kind)
+    try:
+        errors = list(checker.iter_errors(data))
+        return explain(errors, checker.schema)
+    except RecursionError:
+        raise BadInput("objects and lists are nested too deeply", MEND) from None
+
+
+def fits(kind: str, data: Any) -> bool:
+    """Whether a document fits its schema, without a word about what does not. False where it is nested too deeply."""
+    try:
+        return bool(_fast_validator(kind).is_valid(data))
+    except ValueError:
+        return False
+
+
+@cache
+def validator(kind: str) -> Any:
+    """A validator for ``schema/<kind>.schema.json`` that explains."""
+    return _Strict(_schema(kind))
+
+
+@cache
+def _fast_validator(kind: str) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(_schema(kind))
+
+
+def _schema(kind: str) -> Any:
+    return json.loads((find_checkout().schema / f"{kind}.schema.json").read_text("utf-8"))
+
+
+def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
+    # Python's "$" also matches before a last line feed, JSON Schema's does not.
+    if isinstance(instance, str) and not re.search(re.sub(r"(?<!\\)\$$", r"\\Z", pattern), instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+_Strict: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]

@@ -1,0 +1,88 @@
+"""The page to explore a study: ``index.html``, one file that works from disk and asks no network for anything.
+
+Its parts lie in page/: a template, style sheets and scripts, and the libraries for grid and plots in page/vendor/. A
+Content-Security-Policy allows those scripts and styles by their digests, and nothing else: no connection, and no script
+that came with the data.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from importlib import resources
+from pathlib import Path
+
+import duckdb
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from portbench.page import vendored
+from portbench.page.data import page_data
+from portbench.study.summary import Row
+from portbench.util.files import write_text
+
+_STYLES = ("vendor/tabulator_simple.min.css", "vendor/uPlot.min.css", "assets/page.css")
+_LIBRARIES = ("vendor/tabulator.min.js", "vendor/uPlot.iife.min.js")
+_SCRIPTS = (
+    "words",
+    "state",
+    "study",
+    "plots",
+    "filters",
+    "grid",
+    "matrix",
+    "detail",
+    "latency",
+    "compare",
+    "csv",
+    "main",
+)
+
+
+def write(connection: duckdb.DuckDBPyConnection, study_summary: Row, path: Path, intolerable: float = 10.0) -> None:
+    """Writes the page of a study to ``path``.
+
+    ``connection`` shows the study's tables, and ``analyse`` was called on it; ``study_summary`` is that of the study,
+    judged in the same way (its ``strict_placement`` and ``classification`` are told). From a ratio of latencies of
+    ``intolerable`` on a function counts as intolerably slow. Raises StorageFailed where the page cannot be written,
+    BadInput where a vendored library was changed.
+    """
+    vendored.check()
+    data = page_data(connection, study_summary, intolerable)
+    styles = [_part(name) for name in _STYLES]
+    # One scope for all of ours: nothing of it can be seen from outside.
+    own = "\n".join(_part(f"assets/{name}.js") for name in _SCRIPTS)
+    scripts = [*(_part(name) for name in _LIBRARIES), f'"use strict";\n(() => {{\n{own}\n}})();\n']
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page = environment.from_string(_part("assets/page.html.j2")).render(
+        policy=_policy(scripts, styles),
+        styles=[Markup(text) for text in styles],
+        scripts=[Markup(text) for text in scripts],
+        licences=[
+            (f"{package['name']} {package['version']}", _part(f"vendor/{file['name']}"))
+            for package in vendored.packages()
+            for file in package["files"]
+            if file["name"].endswith(".LICENSE")
+        ],
+        data=data,
+    )
+    write_text(path, page)
+
+
+def _part(name: str) -> str:
+    text = (resources.files("portbench.page") / name).read_text("utf-8")
+    # Names a file that is not there.
+    return re.sub(r"(//|/\*)# sourceMappingURL=.*", "", text)
+
+
+def _policy(scripts: list[str], styles: list[str]) -> str:
+    """Nothing is allowed but these very texts. A style in an attribute is what the grid sets one by one in script."""
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"script-src {' '.join(map(_digest, scripts))}; style-src {' '.join(map(_digest, styles))}"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

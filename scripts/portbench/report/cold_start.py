@@ -1,0 +1,81 @@
+"""What first calls were spent on, by the framework's own counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from portbench.study.summary import Row, Target
+from portbench.util.format import NOTHING, in_ms, percent
+from portbench.util.section import Section
+
+_PARTS = ("trace", "lower", "compile", "to_device", "execute", "from_device")
+_OVERLAP = (
+    "A call is left out (overlapping) where its parts add up to more than it took, since times stand within times or "
+    "ran side by side; what the framework does not tell is blank and stands in the rest."
+)
+
+
+def of_targets(entries: Sequence[Row]) -> Iterator[Section]:
+    """One row for each target: the share of each part."""
+    found = [(entry, _sum([function["cold_split"] for function in entry["functions"]])) for entry in entries]
+    totals = [(entry, total) for entry, total in found if total]
+    told = [part for part in _PARTS if any(part in total["parts_ns"] for _, total in totals)]
+    rows = []
+    for entry, total in totals:
+        whole = total["total_ns"]
+        rows.append(
+            (
+                str(Target(**entry["target"])),
+                entry["machine"],
+                str(total["calls"]),
+                in_ms(whole / total["calls"] if total["calls"] else None),
+                *(percent(total["parts_ns"][part], whole) if part in total["parts_ns"] else "" for part in told),
+                percent(total["rest_ns"], whole),
+                str(total["overlapping_calls"]),
+            )
+        )
+    if rows:
+        yield Section(
+            "What first calls were spent on, in percent",
+            ("target", "machine"),
+            ("calls", "mean ms", *map(_title, told), "rest", "overlapping"),
+            (),
+            tuple(rows),
+            f"Over the timed first calls of the passing tests. {_OVERLAP}",
+        )
+
+
+def of_functions(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
+    """One row for each function of a target: milliseconds of a first call, in the mean."""
+    split = [(name, function["cold_split"]) for name, function in functions if function["cold_split"]]
+    told = [part for part in _PARTS if any(part in parts["parts_ns"] for _, parts in split)]
+    if told:
+        yield Section(
+            "What first calls were spent on, in ms",
+            ("function",),
+            ("calls", "mean", *map(_title, told), "rest", "overlapping"),
+            (),
+            tuple((name, *_means(parts, told)) for name, parts in split),
+        )
+
+
+def _means(split: Row, told: Sequence[str]) -> Iterator[str]:
+    calls = split["calls"]
+    yield str(calls)
+    for ns in (split["total_ns"], *(split["parts_ns"].get(part) for part in told), split["rest_ns"]):
+        yield in_ms(ns / calls) if calls and ns is not None else NOTHING
+    yield str(split["overlapping_calls"])
+
+
+def _sum(of_functions: Sequence[Row | None]) -> Row | None:
+    splits = [split for split in of_functions if split]
+    if not splits:
+        return None
+    total: Row = {name: sum(split[name] for split in splits) for name in splits[0] if name != "parts_ns"}
+    told = {part for split in splits for part in split["parts_ns"]}
+    total["parts_ns"] = {part: sum(split["parts_ns"].get(part, 0.0) for split in splits) for part in told}
+    return total
+
+
+def _title(part: str) -> str:
+    return part.replace("_", " ")

@@ -1,0 +1,83 @@
+"""Writes a report as Markdown (GitHub's, which has tables)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from portbench.report.model import STRICT, Report, TargetReport, figure_titles, figures
+from portbench.util.markdown import code, plain, table
+from portbench.util.section import Section
+
+
+def markdown(report: Report) -> str:
+    """The report as one Markdown document."""
+    return "\n".join(_document(report))
+
+
+def _document(report: Report) -> Iterator[str]:
+    yield "# Portability report" + (", strict placement" if report.is_strict else "")
+    yield ""
+    if report.is_strict:
+        yield f"**{STRICT}**"
+        yield ""
+    if report.headlines:
+        yield from ("## Headlines", "")
+        yield from (f"- {plain(sentence, limit=None)}" for sentence in report.headlines)
+        yield ""
+    yield from sections_as_markdown(report.sections, level=2)
+    for target in report.targets:
+        yield from _target(target)
+
+
+def _target(target: TargetReport) -> Iterator[str]:
+    yield from (f"## {code(target.target)} on {code(target.machine)}", "")
+    yield from table(
+        ["function", "status", *([] if target.is_cpu else ["ran on"])],
+        figure_titles(target),
+        (
+            [code(found.name), found.status, *([] if target.is_cpu else [found.ran_on]), *figures(found)]
+            for found in target.functions
+        ),
+    )
+    yield from sections_as_markdown(target.before, level=3)
+    if target.failures:
+        yield from ("### Why tests did not pass", "")
+        yield from table(
+            ["function", "status", "category", *([] if target.is_cpu else ["fails"]), "evidence"],
+            [],
+            (
+                [
+                    code(failure.function),
+                    failure.status,
+                    failure.category,
+                    *([] if target.is_cpu else [failure.fails]),
+                    plain(failure.evidence) + (f" (and {failure.others} more)" if failure.others else ""),
+                ]
+                for failure in target.failures
+            ),
+        )
+        if target.blame:
+            yield from (target.blame, "")
+    yield from sections_as_markdown(target.after, level=3)
+
+
+def _section(section: Section, level: int) -> Iterator[str]:
+    yield from (f"{'#' * level} {plain(section.title)}", "")
+    names, numbers = len(section.names), len(section.numbers)
+    rows = (
+        [
+            *map(code, row[:names]),
+            *map(plain, row[names + numbers :]),
+            *row[names : names + numbers],
+        ]
+        for row in section.rows
+    )
+    yield from table([*section.names, *section.texts], section.numbers, rows)
+    if section.note:
+        yield from (section.note, "")
+
+
+def sections_as_markdown(sections: Iterable[Section], level: int) -> Iterator[str]:
+    """The lines of tables, their titles at a level of headings."""
+    for section in sections:
+        yield from _section(section, level)

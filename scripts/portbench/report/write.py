@@ -1,0 +1,37 @@
+"""The files of a report: text, page, tables and figures, in one folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from portbench.analysis.results import Answers
+from portbench.figures import write as figures
+from portbench.page import write as page
+from portbench.report.markdown import markdown
+from portbench.report.model import Analysed, Report
+from portbench.tables import write as tables
+from portbench.util.files import write_text
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files that were written: ``text`` and ``page``, then those of the folders tables and figures."""
+
+    text: Path
+    page: Path
+    tables: tuple[Path, ...]
+    figures: tuple[Path, ...]
+
+
+def write(study: Analysed, report: Report, answers: Answers, folder: Path, intolerable: float) -> Written:
+    """Writes report.md, index.html, tables/ and figures/ into ``folder``. Each file is whole or not written.
+
+    More than ``intolerable`` times slower is a class of its own. Raises StorageFailed.
+    """
+    text, html = folder / "report.md", folder / "index.html"
+    write_text(text, markdown(report))
+    page.write(study.connection, study.summary, html, intolerable)
+    made = tables.write_answers(answers, folder / "tables", intolerable, report.is_strict)
+    drawn = figures.write(study.connection, study.summary, folder / "figures", intolerable)
+    return Written(text, html, tuple(made), tuple(drawn))

@@ -1,0 +1,202 @@
+"""What `portbench run` shows while it runs: a bar at a terminal, a plain line now and then elsewhere.
+
+Prints what it is told; judges nothing. Names come from manifests and messages from runners, so none is read as markup.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column
+
+from portbench.run.eta import TimeLeft
+from portbench.run.events import Event, Result, Started
+from portbench.util.console import show_error
+from portbench.util.text import printable
+
+if TYPE_CHECKING:
+    from portbench.run.execute import TargetResult
+
+_LINE_EVERY_S = 10.0
+_COLOURS = {"passed": "green", "failed": "red", "timed_out": "magenta", "crashed": "red", "skipped": "yellow"}
+
+
+class Display(Protocol):
+    """Shows one target's run."""
+
+    def show(self, event: Event | None) -> None:
+        """An event, or None when nothing came for a while."""
+
+    def note(self, text: str) -> None:
+        """Something that the user must see at once."""
+
+
+class Reporter:
+    """Writes to one console. ``clock`` gives seconds; both are arguments so that tests need no terminal, no waiting."""
+
+    def __init__(self, console: Console, errors: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._errors = errors
+        self._clock = clock
+        self._said: set[str] = set()
+
+    def say(self, text: str) -> None:
+        """One line."""
+        self._console.print(escape(printable(text)), soft_wrap=True, highlight=False)
+
+    def say_once(self, text: str) -> None:
+        """One line, left out where the same was said so before."""
+        if text not in self._said:
+            self._said.add(text)
+            self.say(text)
+
+    @contextlib.contextmanager
+    def display(self, target: str) -> Iterator[Display]:
+        """A display for the time that a target runs."""
+        tally = Tally(self._clock)
+        if self._console.is_terminal:
+            with _Bar(target, tally, self._console) as bar:
+                yield bar
+        else:
+            yield _Lines(target, tally, self.say, self._clock)
+
+    def finished(self, result: TargetResult) -> None:
+        """The summary of a target: one line, and the error if there is one."""
+        took = f"({duration(result.seconds)})"
+        if result.error:
+            show_error(result.error, self._errors)
+            self.say(f"{result.target}: exit status {result.exit_status} {took}")
+        elif result.outcomes:
+            self.say(f"{result.target}: {counts(result.outcomes)}; {result.run_file} {took}")
+        else:
+            self.say(f"{result.target}: was complete already; {result.run_file} {took}")
+
+
+class Tally:
+    """The state of a run that displays show."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._time_left: TimeLeft | None = None
+        self.total = 0
+        self.done = 0
+        self.function = ""
+        self.outcomes: Counter[str] = Counter()
+
+    def take(self, event: Event | None) -> None:
+        """Takes an event into account."""
+        if isinstance(event, Started):
+            self.total, self.done = event.total, event.done
+            self._time_left = TimeLeft(event, self._clock())
+        elif isinstance(event, Result):
+            self.done += 1
+            self.function = event.function
+            self.outcomes[event.outcome] += 1
+            if self._time_left:
+                self._time_left.test_done(event, self._clock())
+
+    @property
+    def left(self) -> str:
+        """The time left, in words; empty while nothing is known."""
+        seconds = self._time_left.seconds(self._clock()) if self._time_left else None
+        return f"{duration(seconds)} left" if seconds is not None else ""
+
+
+class _Bar:
+    def __init__(self, target: str, tally: Tally, console: Console) -> None:
+        self._tally = tally
+        self._progress = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[counts]}"),
+            TextColumn("{task.fields[function]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+            TextColumn("{task.fields[left]}", justify="right"),
+            console=console,
+            transient=True,
+            expand=True,
+        )
+        # No total yet: the bar pulses while the framework is imported.
+        self._task = self._progress.add_task(escape(target), total=None, counts="", function="starting", left="")
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.stop()
+
+    def show(self, event: Event | None) -> None:
+        self._tally.take(event)
+        tally = self._tally
+        self._progress.update(
+            self._task,
+            total=tally.total or None,
+            completed=tally.done,
+            counts=_coloured(tally.outcomes),
+            function=escape(printable(tally.function)) if tally.function else "starting",
+            left=tally.left,
+        )
+
+    def note(self, text: str) -> None:
+        self._progress.console.print(escape(printable(text)), highlight=False)
+
+
+class _Lines:
+    def __init__(self, target: str, tally: Tally, say: Callable[[str], None], clock: Callable[[], float]) -> None:
+        self._target = target
+        self._tally = tally
+        self._say = say
+        self._clock = clock
+        self._said_s = clock()
+
+    def show(self, event: Event | None) -> None:
+        self._tally.take(event)
+        if self._clock() - self._said_s < _LINE_EVERY_S and not isinstance(event, Started):
+            return
+        self._said_s = self._clock()
+        tally = self._tally
+        if not tally.total:
+            self._say(f"{self._target}: starting")
+            return
+        parts = [f"{tally.done}/{tally.total}", counts(tally.outcomes), tally.function, tally.left]
+        self._say(f"{self._target}: {', '.join(part for part in parts if part)}")
+
+    def note(self, text: str) -> None:
+        self._say(f"{self._target}: {text}")
+
+
+def counts(outcomes: Mapping[str, int]) -> str:
+    """``30 passed, 2 timed out``."""
+    return ", ".join(f"{number} {outcome.replace('_', ' ')}" for outcome, number in _ordered(outcomes))
+
+
+def duration(seconds: float) -> str:
+    """Seconds for a person: ``9 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def _coloured(outcomes: Counter[str]) -> str:
+    parts = [
+        f"[{_COLOURS.get(outcome, 'white')}]{number} {escape(printable(outcome.replace('_', ' ')))}[/]"
+        for outcome, number in _ordered(outcomes)
+    ]
+    return " ".join(parts)
+
+
+def _ordered(outcomes: Mapping[str, int]) -> list[tuple[str, int]]:
+    known = list(_COLOURS)
+    return sorted(outcomes.items(), key=lambda item: (known.index(item[0]) if item[0] in known else 99, item[0]))

@@ -1,0 +1,187 @@
+"""Derives the categories of a study's failures anew, from the stored facts: by the rules of today, and by annotations.
+
+Outcomes never change, nor does ``unavailable``, which is a fact and decides what counts. What the runner had recorded
+stays beside the new category, and what an annotation overruled is marked with its reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from portbench.errors import BadInput
+from portbench.formats.documents import read_document
+from portbench.study import store as studies
+from portbench.study.categories import Error, Rules
+from portbench.study.failures import Row, failures_of, put
+from portbench.study.parquet import VIEWS, tables_name, write_part
+from portbench.study.store import Study
+from portbench.study.summary import analyse, runs_of, summarise
+from portbench.util.sql import load_sql
+from portbench.util.strict_json import shown
+
+_NOTHING = "no category"
+_CLASSES = {
+    "category": "VARCHAR",
+    "recorded_category": "VARCHAR",
+    "overruled": {"category": "VARCHAR", "reason": "VARCHAR", "link": "VARCHAR"},
+}
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """The entries of a file of annotations, in its order, and the SHA-256 of its bytes; none without a file."""
+
+    entries: Sequence[dict[str, Any]] = ()
+    sha256: str | None = None
+
+    def of(self, failure: Row) -> int | None:
+        """The position of the first annotation that fits a failure."""
+        named = ("function", "test", "fingerprint")
+        fitting = (
+            position
+            for position, entry in enumerate(self.entries)
+            if all(entry[name] == failure[name] for name in named if name in entry)
+        )
+        return next(fitting, None)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Failures with one fingerprint. ``example`` is one of their tests and its message."""
+
+    fingerprint: str
+    cause: str
+    results: int
+    tests: int
+    functions: tuple[str, ...]
+    example: str
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What the categories are now. ``changes`` counts results by (recorded, new) where those differ; ``other`` has the
+    most frequent first; ``unused`` are positions of annotations that fit nothing."""
+
+    failures: int
+    changes: dict[tuple[str, str], int]
+    overruled: int
+    unused: tuple[int, ...]
+    other: tuple[Cause, ...]
+    rows: tuple[Row, ...] = field(repr=False)
+
+
+def read_annotations(path: Path | None) -> Annotations:
+    """Reads a file of annotations. Raises BadInput where it is not valid."""
+    if path is None:
+        return Annotations()
+    document = read_document(path, "annotations")
+    return Annotations(document.data["annotations"], document.sha256)
+
+
+def frameworks_of(study: Study) -> list[str]:
+    """The frameworks that a study has results of."""
+    return sorted({run.target.framework for run in runs_of(study.summary)})
+
+
+def classify(study: Study, rules: Rules, annotations: Annotations) -> Classification:
+    """The categories of all failures of a study; nothing is written. Raises BadInput where its tables are damaged."""
+    with studies.connect() as connection:
+        studies.show_tables(connection, study.tables)
+        # What stands there may be a classification already.
+        connection.execute(
+            "CREATE TEMP VIEW recorded AS "
+            "SELECT * REPLACE (coalesce(recorded_category, category) AS category) FROM results"
+        )
+        rows = failures_of(connection, "recorded", "category IS DISTINCT FROM 'unavailable'")
+    used: set[int] = set()
+    for row in rows:
+        by_rules = rules.category(
+            row["framework"], row["outcome"], _error(row), bool(row["oom_killed"]), row["numbers"]
+        )
+        position = annotations.of(row)
+        row |= {"recorded_category": row["category"], "category": by_rules, "overruled": None}
+        if position is not None:
+            used.add(position)
+            entry = annotations.entries[position]
+            overruled = {"category": by_rules, "reason": entry["reason"], "link": entry.get("link")}
+            row |= {"category": entry["category"], "overruled": overruled}
+    return Classification(
+        failures=len(rows),
+        changes=dict(
+            Counter(
+                (row["recorded_category"] or _NOTHING, row["category"])
+                for row in rows
+                if row["recorded_category"] != row["category"]
+            )
+        ),
+        overruled=sum(row["overruled"] is not None for row in rows),
+        unused=tuple(position for position in range(len(annotations.entries)) if position not in used),
+        other=_by_cause(row for row in rows if row["category"] == "other"),
+        rows=tuple(rows),
+    )
+
+
+def write(study: Study, found: Classification, rules: Rules, annotations: Annotations, out: Path) -> Study:
+    """Writes a study with these categories: to a new folder, or in the place of ``study`` itself.
+
+    Raises BadInput where ``out`` is a study of other run files or something else, StorageFailed where it cannot be
+    written; ``out`` is as it was then.
+    """
+    runs = runs_of(study.summary)
+    classification = {"rules_sha256": rules.sha256, "annotations_sha256": annotations.sha256}
+    digests = sorted(run.sha256 for run in runs)
+    name = tables_name([*digests, *(f"{kind} {digest}" for kind, digest in classification.items())])
+    with studies.lock(out):
+        if studies.is_study(out):
+            there = studies.read_study(out)
+            if sorted(run.sha256 for run in runs_of(there.summary)) != digests:
+                raise BadInput(f"{shown(out)} is a study of other run files", "Give a new folder, or the study itself.")
+            if there.tables.name == name:
+                # Derived of the same already: tables are never replaced by others of their own name.
+                return there
+        with studies.staging(out) as staged:
+            tables = staged / name
+            tables.mkdir()
+            with studies.connect(spill=staged / "spill") as connection:
+                studies.show_tables(connection, study.tables)
+                put(connection, "classes", _CLASSES, found.rows)
+                put(connection, "named", {"fingerprint": "VARCHAR", "cause": "VARCHAR"}, found.rows)
+                connection.execute(load_sql("study", "classified_results"))
+                write_part(connection, tables, "classified", {**VIEWS, "results": "classified_results"})
+            with studies.connect(spill=staged / "spill") as connection:
+                studies.show_tables(connection, tables)
+                analyse(connection)
+                summary = summarise(connection, runs, name, classification=classification)
+            studies.publish(out, tables, summary)
+    return Study(out, summary)
+
+
+def _by_cause(rows: Iterable[Row]) -> tuple[Cause, ...]:
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["framework"], row["fingerprint"]), []).append(row)
+    found = []
+    for (_, fingerprint), group in groups.items():
+        first = min(group, key=lambda row: (row["function"], row["test"], row["run_id"], row["run"]))
+        found.append(
+            Cause(
+                fingerprint=fingerprint,
+                cause=first["cause"],
+                results=len(group),
+                tests=len({(row["function"], row["test"]) for row in group}),
+                functions=tuple(sorted({row["function"] for row in group})),
+                example=f"{first['function']} {first['test']}: {first['error_message'] or first['outcome']}",
+            )
+        )
+    return tuple(sorted(found, key=lambda one: (-one.tests, -one.results, one.fingerprint)))
+
+
+def _error(row: Row) -> Error | None:
+    if row["error_type"] is None:
+        return None
+    causes = tuple((cause["type"], cause["message"]) for cause in row["error_causes"] or ())
+    return Error(row["error_type"], row["error_message"] or "", causes)

@@ -1,0 +1,227 @@
+"""The Parquet tables of a study: written in parts, shown as views.
+
+    <tables>/<table>/<part>.parquet     runs, results, samples, functions: each in parts, the same for all four
+
+A part is never changed; the order of parts, and how many there are, means nothing. Studies up to version 3 have one
+file for each table, ``<tables>/<table>.parquet``, and no table functions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from portbench.errors import BadInput
+from portbench.util.sql import load_sql
+from portbench.util.strict_json import shown
+
+TABLES = ("runs", "results", "samples", "functions")
+AGAIN = "Merge the run files again, into a new folder."
+_SINCE_VERSION_4 = ("functions",)
+
+# The view that shows each table. The view functions is what the analysis says of functions.
+VIEWS = {"runs": "runs", "results": "results", "samples": "timed_calls", "functions": "listed_functions"}
+
+# What the tables hold beyond the facts of run files, and a summary beyond the tables, follows from these.
+_DERIVATION = ("summary.py", "drift.py", "failures.py", "fingerprints.py", "sql")
+
+# Parts with fewer rows of results are put together once there are many of them.
+_SMALL_ROWS = 20_000
+_MOST_SMALL = 16
+
+
+class TargetKey(NamedTuple):
+    """What is never pooled with another: a target on a machine with a synchronisation."""
+
+    framework: str
+    version: str
+    device: str
+    machine: str
+    sync: str
+
+
+def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConnection:
+    """DuckDB in memory, which never fetches an extension; what does not fit goes to the folder ``spill``.
+
+    ``threads``: at most so many; 0: as many as there are cores.
+    """
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "preserve_insertion_order": "false",
+    }
+    if spill:
+        config["temp_directory"] = str(spill)
+    if threads:
+        config["threads"] = threads
+    connection = duckdb.connect(config=config)
+    # The bar would go to stdout, between what a command prints.
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def set_variable(connection: duckdb.DuckDBPyConnection, name: str, value: str | int) -> None:
+    """Sets a variable that the SQL reads."""
+    connection.execute(f"SET VARIABLE {name} = {literal(value)}")
+
+
+def literal(value: str | int) -> str:
+    """A value as SQL has it. A parameter would make DuckDB import pandas, where there is one, which takes a second."""
+    if not isinstance(value, str):
+        return str(value)
+    quoted = value.replace("'", "''").replace("\0", "' || chr(0) || '")
+    return f"('{quoted}')"
+
+
+def files_of(tables: Path, table: str) -> list[Path]:
+    """The Parquet files of one table; none where it is missing."""
+    older = tables / f"{table}.parquet"
+    return [older] if older.is_file() else sorted((tables / table).glob("*.parquet"))
+
+
+def require_tables(tables: Path) -> None:
+    """Raises BadInput where a table is missing."""
+    for table in TABLES:
+        if table not in _SINCE_VERSION_4 and not files_of(tables, table):
+            raise BadInput(f"{shown(tables / table)} is missing", AGAIN)
+
+
+def show_tables(connection: duckdb.DuckDBPyConnection, tables: Path, only: TargetKey | None = None) -> None:
+    """Makes the tables the views runs, results, timed_calls, samples (a row for each raw sample) and listed_functions.
+
+    With ``only`` they hold the rows of that one alone, and other parts are not looked into. What a table of an older
+    version has no column for is null. Raises BadInput where one is missing or damaged.
+    """
+    require_tables(tables)
+    connection.execute(load_sql("study", "added_columns"))
+    parts = None
+    for table in TABLES:
+        files = [file for file in files_of(tables, table) if parts is None or file.name in parts]
+        try:
+            columns = _show_stored(connection, table, files)
+            if table == "runs" and only:
+                parts = _parts_with(connection, files, only)
+            _show_rows(connection, table, columns, only)
+        except duckdb.Error as error:
+            raise BadInput(f"{shown(tables / table)} is missing or damaged: {error}", AGAIN) from error
+    connection.execute(load_sql("study", "shown_tables"))
+
+
+def _show_stored(connection: duckdb.DuckDBPyConnection, table: str, files: Collection[Path]) -> list[str]:
+    """Makes the files the view stored_<table>; its columns."""
+    if not files:
+        connection.execute(f"CREATE TEMP VIEW stored_{table} AS FROM added_{table}")
+        return []
+    stored = connection.read_parquet([str(file) for file in files], union_by_name=True)
+    stored.create_view(f"stored_{table}")
+    return stored.columns
+
+
+def _show_rows(
+    connection: duckdb.DuckDBPyConnection, table: str, columns: Collection[str], only: TargetKey | None
+) -> None:
+    where = ""
+    if only and table != "functions":
+        where = " WHERE " + " AND ".join(f"{name} = getvariable('only_{name}')" for name in only._fields)
+    # Up to version 3 a row for each raw sample.
+    kind = "older_samples" if table == "samples" and "protocol" in columns else table
+    both = f"FROM stored_{table} UNION ALL BY NAME FROM added_{kind}"
+    view = {"samples": "timed_calls", "functions": "functions_of_parts"}.get(kind, kind)
+    connection.execute(f"CREATE TEMP VIEW {view} AS FROM ({both}){where}")
+    if kind == "older_samples":
+        connection.execute(load_sql("study", "older_samples"))
+
+
+def _parts_with(connection: duckdb.DuckDBPyConnection, files: Collection[Path], only: TargetKey) -> set[str]:
+    """The names of the parts with run files of a target, machine and synchronisation."""
+    for name, value in only._asdict().items():
+        set_variable(connection, f"only_{name}", value)
+    where = " AND ".join(f"{name} = getvariable('only_{name}')" for name in only._fields)
+    query = f"SELECT DISTINCT parse_filename(filename) FROM read_parquet({_list(files)}, filename = true) WHERE {where}"
+    return {name for (name,) in connection.execute(query).fetchall()}
+
+
+def write_part(
+    connection: duckdb.DuckDBPyConnection, tables: Path, part: str, views: Mapping[str, str] = VIEWS
+) -> None:
+    """Writes one part of every table, from the view that ``views`` names for it."""
+    for table in TABLES:
+        (tables / table).mkdir(parents=True, exist_ok=True)
+        file = tables / table / f"{part}.parquet"
+        connection.sql(f"FROM {views[table]}").write_parquet(str(file), compression="zstd")
+
+
+def link_parts(old: Path, new: Path) -> None:
+    """Gives new tables the parts of old ones; many small ones are put together. The old tables stay as they are."""
+    small = _small_parts(old)
+    part = hashlib.sha256("\n".join(small).encode()).hexdigest()[:16]
+    for table in TABLES:
+        (new / table).mkdir(parents=True, exist_ok=True)
+        for file in files_of(old, table):
+            if file.name not in small:
+                _link(file, new / table / file.name)
+        if small:
+            with connect() as connection:
+                rows = connection.read_parquet([str(old / table / name) for name in small], union_by_name=True)
+                rows.write_parquet(str(new / table / f"{part}.parquet"), compression="zstd")
+
+
+def _small_parts(tables: Path) -> list[str]:
+    """The names of the parts to put together: those with few rows, once there are many of them."""
+    files = files_of(tables, "results")
+    if len(files) < _MOST_SMALL:
+        return []
+    with connect() as connection:
+        query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_list(files)})"
+        try:
+            rows = connection.execute(query).fetchall()
+        except duckdb.Error as error:
+            raise BadInput(f"{shown(tables / 'results')} is missing or damaged: {error}", AGAIN) from error
+    small = sorted(Path(name).name for name, count in rows if count < _SMALL_ROWS)
+    return small if len(small) >= _MOST_SMALL else []
+
+
+def _list(files: Iterable[Path]) -> str:
+    return f"[{', '.join(literal(str(file)) for file in files)}]"
+
+
+def _link(file: Path, link: Path) -> None:
+    try:
+        link.hardlink_to(file)
+    except OSError:
+        # Not every file system can.
+        shutil.copyfile(file, link)
+
+
+def sync(path: Path) -> None:
+    """Waits until a file, or a folder's entries, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def tables_name(sha256s: Iterable[str]) -> str:
+    """The name of the tables that hold the run files with these digests, as this portbench derives what it derives."""
+    lines = ["portbench/study 4", _derivation(), *sorted(sha256s)]
+    return "tables-" + hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+@cache
+def _derivation() -> str:
+    """A digest of the code that tables and summary follow from: what another has made is made anew."""
+    digest = hashlib.sha256()
+    for name in _DERIVATION:
+        source = resources.files("portbench.study") / name
+        for file in sorted(source.iterdir(), key=lambda one: one.name) if source.is_dir() else [source]:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

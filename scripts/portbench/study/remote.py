@@ -1,0 +1,63 @@
+"""Fetches run files from where DuckDB can read and this machine's file system cannot: object stores and web servers.
+
+DuckDB does it by its extension httpfs, which comes as a Python package beside DuckDB's own and is never downloaded. Its
+credentials are those that DuckDB knows: the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, ... for S3,
+and DuckDB's persistent secrets for that and everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import duckdb
+
+from portbench.errors import BadInput, StorageFailed
+from portbench.util.text import printable
+
+_SCHEMES = ("s3://", "s3a://", "s3n://", "gs://", "gcs://", "r2://", "hf://", "https://", "http://")
+
+
+def is_url(given: str) -> bool:
+    """Whether a path is the address of a file, or a glob of addresses, in an object store or on a web server."""
+    return given.lower().startswith(_SCHEMES)
+
+
+def fetch(url: str, folder: Path) -> Iterator[tuple[Path, str]]:
+    """Downloads the file at ``url``, or all that it stands for as a glob; yields where each lies now, and its own URL.
+
+    Raises BadInput where there is none, StorageFailed where it cannot be read or DuckDB's extension is missing.
+    """
+    try:
+        with _connect() as connection:
+            names = [name for (name,) in connection.execute("SELECT file FROM glob(?)", [url]).fetchall()]
+            if not names:
+                raise BadInput(f"{printable(url)}: no file there", "Check the URL.")
+            for name in sorted(names):
+                (row,) = connection.execute("SELECT content FROM read_blob(?)", [name]).fetchall()
+                folder.mkdir(parents=True, exist_ok=True)
+                file = folder / f"{len(list(folder.iterdir()))}.json"
+                file.write_bytes(row[0])
+                yield file, name
+    except duckdb.Error as error:
+        raise StorageFailed(
+            f"{printable(url)} cannot be read: {printable(str(error).splitlines()[0])}",
+            "Check the URL, the network and the credentials; or copy the files here and give their folder.",
+        ) from error
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    try:
+        package = resources.files("duckdb_extension_httpfs")
+    except ModuleNotFoundError:
+        raise StorageFailed(
+            "the package duckdb-extension-httpfs is missing, by which DuckDB reads URLs",
+            "Install it beside portbench; or copy the files here and give their folder.",
+        ) from None
+    # Neither settings nor secrets of this machine's DuckDB are changed; extensions are not looked for elsewhere.
+    connection = duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
+    file = package / "extensions" / f"v{duckdb.__version__}" / "httpfs.duckdb_extension"
+    with resources.as_file(file) as path:
+        connection.execute(f"LOAD '{str(path).replace(chr(39), 2 * chr(39))}'")
+    return connection

@@ -1,0 +1,195 @@
+"""Reads run files: finds them, checks each, and writes what a batch of them holds as one part of a study's tables.
+
+What is written is what was checked: the parsed results go to DuckDB as lines of JSON, not the file once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import IO
+
+import duckdb
+import orjson
+
+from portbench.errors import BadInput
+from portbench.formats.documents import JOURNAL, Document, files_below, read_document
+from portbench.study import remote
+from portbench.study.failures import put_fingerprints
+from portbench.study.parquet import connect, set_variable, write_part
+from portbench.study.summary import RunFile, Target
+from portbench.util.sql import load_sql
+from portbench.util.strict_json import bytes_of, shown
+from portbench.util.text import printable
+
+_SMALLEST_BUFFER_BYTES = 16 * 1024 * 1024
+_PART = {"runs": "new_runs", "results": "part_results", "samples": "new_samples", "functions": "new_functions"}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A file that may be a run file. ``path``: where its bytes lie; ``name``: what messages call it, path or URL."""
+
+    path: Path
+    name: str
+    sha256: str
+    size_bytes: int
+    is_named: bool
+    """Whether it was given by itself: then it must be a run file."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A run file that was given: its name and what it is."""
+
+    name: str
+    run: RunFile
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What one given path holds: files that may be run files, and journals."""
+
+    path: str
+    files: tuple[Given, ...]
+    journals: tuple[Path, ...]
+
+    @property
+    def unfinished(self) -> tuple[Path, ...]:
+        """The journals without a run file."""
+        return tuple(journal for journal in self.journals if not _run_file_of(journal).exists())
+
+
+def list_files(paths: Iterable[str], downloads: Path) -> list[Listing]:
+    """The files that each path (of a file or folder, glob, URL) stands for. What is remote is put into ``downloads``.
+
+    Raises BadInput where a path holds nothing that could be a run file, StorageFailed where one cannot be read.
+    """
+    return [_listing(path, downloads) for path in paths]
+
+
+def _listing(given: str, downloads: Path) -> Listing:
+    if remote.is_url(given):
+        return Listing(given, _hashed(remote.fetch(given, downloads), is_named=True), ())
+    files = _local(given)
+    journals = tuple(file for file in files if file.name.endswith(JOURNAL))
+    candidates = ((file, str(file)) for file in files if not file.name.endswith(JOURNAL))
+    found = _hashed(candidates, is_named=False, given=given)
+    if not found:
+        raise no_run_file(given, journals)
+    return Listing(given, found, journals)
+
+
+def _local(given: str) -> list[Path]:
+    """The .json files and journals that a path stands for, which is a file, a folder or a glob."""
+    path = Path(given)
+    if path.exists() or not has_magic(given):
+        matches = [path]
+    else:
+        matches = [Path(match) for match in sorted(glob(given, recursive=True))]  # noqa: PTH207 (Path.glob: relative only)
+    return [file for match in matches for file in (files_below(match) if match.is_dir() else [match])]
+
+
+def _hashed(files: Iterable[tuple[Path, str]], is_named: bool, given: str = "") -> tuple[Given, ...]:
+    def hashed(file: tuple[Path, str]) -> Given:
+        path, name = file
+        content = bytes_of(path)
+        return Given(path, name, hashlib.sha256(content).hexdigest(), len(content), is_named or name == given)
+
+    with ThreadPoolExecutor() as threads:
+        return tuple(threads.map(hashed, files))
+
+
+def _run_file_of(journal: Path) -> Path:
+    return journal.with_name(journal.name.removesuffix(JOURNAL) + ".json")
+
+
+def no_run_file(given: str, journals: Sequence[Path]) -> BadInput:
+    """The error for a path that holds none."""
+    if journals:
+        return BadInput(
+            f"{printable(given)}: no run file, only what an unfinished run left: {shown(journals[0])}",
+            "Finish the run with 'portbench run --resume', then merge again.",
+        )
+    return BadInput(
+        f"{printable(given)}: no run file there", "Give the files that 'portbench run' wrote, or their folder."
+    )
+
+
+def write_run_files(files: Sequence[Given], tables: Path, threads: int = 0) -> list[Source | None]:
+    """Checks files and writes the run files among them as one part of ``tables``; None for each that is none.
+
+    Raises BadInput for a file that is not valid, OSError or DuckDB's own errors where nothing can be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="lines-", dir=tables.parent) as folder:
+        heads, lines = Path(folder, "heads.jsonl"), Path(folder, "results.jsonl")
+        with heads.open("wb") as head_file, lines.open("wb") as line_file:
+            longest = 0
+            taken: list[Source | None] = []
+            for number, file in enumerate(files):
+                document = read_document(file.path, "run" if file.is_named else "", file.name)
+                if document.sha256 != file.sha256:
+                    raise BadInput(f"{printable(file.name)} was changed while it was read", "Merge again.")
+                is_run = document.kind == "run"
+                taken.append(_source(file.name, document) if is_run else None)
+                if is_run:
+                    longest = max(longest, _write_lines(number, document, head_file, line_file))
+        if any(taken):
+            with connect(Path(folder, "spill"), threads) as connection:
+                _write_part(connection, heads, lines, longest, tables)
+    return taken
+
+
+def _source(name: str, document: Document) -> Source:
+    data = document.data
+    mutant = data["protocol"].get("mutant")
+    if mutant:
+        raise BadInput(
+            f"{printable(name)}: its functions were broken on purpose (mutant {mutant}), to audit the tests",
+            "Such results say nothing about a framework: leave the file out.",
+        )
+    return Source(
+        name,
+        RunFile(
+            run_id=data["run_id"],
+            sha256=document.sha256,
+            target=Target(**data["target"]),
+            machine=data["environment"]["machine"],
+            sync=data["protocol"].get("sync", "complete"),
+            manifest=data["manifest"]["name"],
+            manifest_sha256=data["manifest"]["sha256"],
+            started_at=data["started_at"],
+        ),
+    )
+
+
+def _write_lines(number: int, document: Document, heads: IO[bytes], lines: IO[bytes]) -> int:
+    """Writes one run file; the length of its longest line in bytes."""
+    head = {key: value for key, value in document.data.items() if key != "results"}
+    head["sha256"] = document.sha256
+    rows = [head, *document.data["results"]]
+    for row in rows:
+        row["run_file"] = number
+    written = [orjson.dumps(row) for row in rows]
+    heads.write(written[0] + b"\n")
+    lines.write(b"\n".join(written[1:]) + b"\n")
+    return max(map(len, written)) + 1
+
+
+def _write_part(connection: duckdb.DuckDBPyConnection, heads: Path, lines: Path, longest: int, tables: Path) -> None:
+    for name, value in (("heads", heads), ("lines", lines)):
+        set_variable(connection, name, str(value))
+    set_variable(connection, "longest", max(_SMALLEST_BUFFER_BYTES, longest))
+    for name in ("read_run_files", "new_tables"):
+        connection.execute(load_sql("study", name))
+    connection.execute("CREATE TEMP VIEW told_results AS FROM new_results")
+    put_fingerprints(connection, "told_results")
+    connection.execute(load_sql("study", "part_results"))
+    digests = connection.sql("SELECT sha256 FROM new_runs ORDER BY ALL").fetchall()
+    part = hashlib.sha256("\n".join(digest for (digest,) in digests).encode()).hexdigest()[:16]
+    write_part(connection, tables, part, _PART)

@@ -1,0 +1,279 @@
+"""The analysis as published: the status of each function on each target and machine, rates over functions, times.
+
+The rules stand in sql/analysis.sql, what goes beyond the published in sql/triage.sql and sql/cold_split.sql;
+here their rows become the summary of a study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from portbench.study.drift import Drift, drifts
+from portbench.study.failures import put_fingerprints
+from portbench.study.parquet import TargetKey, connect, set_variable, show_tables
+from portbench.util.sql import load_sql
+
+STATUSES = ("pass", "partial", "complete", "none")
+VERDICTS = ("passed", "failed", "flaky", "skipped")
+
+_TARGET = TargetKey._fields
+_KEY = (*_TARGET, "function", "successor_of")
+
+# What is counted in tests: the key of a function in the summary, and the view that says how often what was seen.
+_COUNTED = {
+    "tests_by_category": "categories",
+    "tests_by_placement": "placements",
+    "tests_by_numbers": "number_verdicts",
+    "tests_by_control": "controls",
+    "tests_by_strict": "strict_modes",
+}
+
+Row = dict[str, Any]
+Key = tuple[str, ...]
+Seen = dict[Key, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What was run: framework, version and device."""
+
+    framework: str
+    version: str
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.framework}-{self.version}-{self.device}"
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Sorts targets by framework, from the oldest version to the newest, and by device."""
+        numbers = [(int(part), "") if part.isdecimal() else (-1, part) for part in self.version.split(".")]
+        return self.framework, numbers, self.version, self.device
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A run file of a study. ``sha256`` is that of the file's bytes, ``manifest_sha256`` that of the manifest's."""
+
+    run_id: str
+    sha256: str
+    target: Target
+    machine: str
+    sync: str
+    manifest: str
+    manifest_sha256: str
+    started_at: str
+
+
+def runs_of(summary: Row) -> list[RunFile]:
+    """The run files of a study, from its summary."""
+    return [
+        RunFile(
+            run_id=row["run_id"],
+            sha256=row["sha256"],
+            target=Target(**row["target"]),
+            machine=row["machine"],
+            sync=row.get("sync", "complete"),
+            manifest=row["manifest"]["name"],
+            manifest_sha256=row["manifest"]["sha256"],
+            started_at=row["started_at"],
+        )
+        for row in summary["run_files"]
+    ]
+
+
+def analyse(connection: duckdb.DuckDBPyConnection, strict_placement: bool = False) -> None:
+    """Makes the tables and views of the analysis from runs, results and samples.
+
+    With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
+    """
+    analyse_failures(connection, strict_placement)
+    for name in ("analysis", "missing", "triage", "cold_split"):
+        connection.execute(load_sql("study", name))
+
+
+def analyse_failures(connection: duckdb.DuckDBPyConnection, strict_placement: bool = False) -> None:
+    """Makes the views of ``analyse`` that need no verdicts: what was told, and the failures by cause."""
+    set_variable(connection, "strict_placement", strict_placement)
+    put_fingerprints(connection, "results", "fingerprint IS NULL")
+    connection.execute(load_sql("study", "recorded"))
+
+
+def target_entries(tables: Path, only: TargetKey | None = None, threads: int = 0) -> list[Row]:
+    """The entries of a study's summary for the targets of ``tables``, or for one of them."""
+    with connect(threads=threads) as connection:
+        show_tables(connection, tables, only)
+        analyse(connection)
+        return _targets(connection)
+
+
+def summarise(
+    connection: duckdb.DuckDBPyConnection,
+    runs: Iterable[RunFile],
+    tables: str,
+    strict_placement: bool = False,
+    classification: Row | None = None,
+    targets: Iterable[Row] | None = None,
+) -> Row:
+    """The summary of a study whose tables ``connection`` shows and whose run files are ``runs``, once ``analyse`` was
+    called with the same ``strict_placement``.
+
+    It depends on the run files alone, not on their order, and on ``classification``: what the categories were derived
+    from, None where they are the runners' own. ``tables`` is the name of the tables' folder. With the entries of all
+    ``targets`` at hand ``analyse_failures`` will do.
+    """
+    ordered = sorted(runs, key=lambda run: (run.target.order, run.machine, run.started_at, run.run_id))
+    return {
+        "schema": "portbench/study",
+        "schema_version": 4,
+        "tables": tables,
+        "strict_placement": strict_placement,
+        "classification": classification,
+        "run_files": [_run_file(run) for run in ordered],
+        "drift": [_drift(drift) for drift in drifts(connection)],
+        "targets": sorted(_targets(connection) if targets is None else targets, key=_order),
+        "failures": rows_of(connection, "FROM causes ORDER BY tests DESC, results DESC, framework, cause, predicted"),
+        "overruled": [_overruled(row) for row in rows_of(connection, "FROM overruled_tests ORDER BY ALL")],
+    }
+
+
+def key_of(entry: RunFile | Row) -> TargetKey:
+    """What a run file, or an entry of the summary, is of."""
+    if isinstance(entry, RunFile):
+        return TargetKey(**asdict(entry.target), machine=entry.machine, sync=entry.sync)
+    return TargetKey(**entry["target"], machine=entry["machine"], sync=entry["sync"])
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
+    """The rows of a query as dictionaries."""
+    relation = connection.sql(query)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+def _run_file(run: RunFile) -> Row:
+    return {
+        "run_id": run.run_id,
+        "sha256": run.sha256,
+        "target": asdict(run.target),
+        "machine": run.machine,
+        "sync": run.sync,
+        "manifest": {"name": run.manifest, "sha256": run.manifest_sha256},
+        "started_at": run.started_at,
+    }
+
+
+def _drift(drift: Drift) -> Row:
+    values = [{"value": value, "run_files": list(digests)} for value, digests in drift.values.items()]
+    return {"target": drift.target or None, "machine": drift.machine or None, "fact": drift.fact, "values": values}
+
+
+def _overruled(row: Row) -> Row:
+    target = {name: row[name] for name in ("framework", "version", "device")}
+    rest = {name: row[name] for name in row if name not in (*target, "successor_of")}
+    return {"target": target, **rest, "successor_of": row["successor_of"] or None}
+
+
+def _targets(connection: duckdb.DuckDBPyConnection) -> list[Row]:
+    functions: dict[Key, list[Row]] = {}
+    for row, function in zip(*_functions(connection), strict=True):
+        functions.setdefault(_key(row, _TARGET), []).append(function)
+    proofs = {_key(row, _TARGET): row for row in rows_of(connection, "FROM proofs")}
+    missing = {_key(row, _TARGET): row for row in rows_of(connection, "FROM missing_functions")}
+    return [_target(key, rows, proofs.get(key), missing.get(key)) for key, rows in functions.items()]
+
+
+def _order(entry: Row) -> tuple[Any, ...]:
+    return Target(**entry["target"]).order, entry["machine"], entry["sync"]
+
+
+def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[Row]]:
+    """The rows of the view functions, and the summary of each."""
+    counts = {name: _seen(connection, view) for name, view in _COUNTED.items()}
+    reasons = _seen(connection, "skip_reasons")
+    missing = _seen(connection, "missing_tests")
+    operations = _seen(connection, "operations_on_host")
+    unproven = _seen(connection, "unproven")
+    splits = _cold_splits(connection)
+    wrong = _tests(connection, "wrong_values")
+    flaky = _tests(connection, "flaky_tests")
+    rows = rows_of(connection, f"FROM functions ORDER BY {', '.join(_KEY)}")
+    return rows, [
+        {
+            "name": row["function"],
+            "successor_of": row["successor_of"] or None,
+            "status": row["status"],
+            "tests_by_verdict": {verdict: row[verdict] for verdict in VERDICTS},
+            **{name: seen.get(key, {}) for name, seen in counts.items()},
+            "flaky_tests": flaky.get(key, []),
+            "wrong_values": wrong.get(key, []),
+            "host_operations": [{"name": name, "tests": tests} for name, tests in operations.get(key, {}).items()],
+            "unproven_tests": unproven.get(key, {}).get("tests", 0),
+            "missing_tests": missing.get(key, {}).get("tests"),
+            "skipped": [{"reason": why, "tests": tests} for why, tests in reasons.get(key, {}).items()],
+            "cold_mean_ns": row["cold_mean_ns"],
+            "cold_split": splits.get(key),
+            "steady_median_ns": row["steady_median_ns"],
+        }
+        for row, key in ((row, _key(row)) for row in rows)
+    ]
+
+
+def _target(key: Key, functions: Sequence[Row], proofs: Row | None, missing: Row | None) -> Row:
+    framework, version, device, machine, sync = key
+    own = [function["status"] for function in functions if function["successor_of"] is None]
+    counts = {status: own.count(status) for status in STATUSES}
+    rated = sum(counts.values()) - counts["none"]
+    percent = {status: 100 * counts[status] / rated for status in STATUSES[:-1]} if rated else None
+    worst = proofs["worst"] if proofs else None
+    return {
+        "target": {"framework": framework, "version": version, "device": device},
+        "machine": machine,
+        "sync": sync,
+        "proofs": {
+            "passed": proofs["passed"] if proofs else 0,
+            "failed": proofs["failed"] if proofs else 0,
+            "reason": worst["reason"] if worst else None,
+            "seen_fraction": proofs["seen_fraction"] if proofs else None,
+        },
+        "missing": missing and {name: missing[name] for name in ("functions", "tests")},
+        "functions_by_status": counts,
+        "percent_of_rated_functions": percent,
+        "functions": functions,
+    }
+
+
+def _tests(connection: duckdb.DuckDBPyConnection, view: str) -> dict[Key, list[Row]]:
+    """The rows of a view that has one for each test, for each function of each target and machine."""
+    found: dict[Key, list[Row]] = {}
+    for row in rows_of(connection, f"FROM {view} ORDER BY {', '.join(_KEY)}, test"):
+        found.setdefault(_key(row), []).append({name: row[name] for name in row if name not in _KEY})
+    return found
+
+
+def _seen(connection: duckdb.DuckDBPyConnection, view: str, value: str = "tests") -> Seen:
+    """The rows of a view as what was seen → in how many tests, for each function of each target and machine."""
+    found: Seen = {}
+    query = f"SELECT {', '.join(_KEY)}, seen, {value} FROM {view} ORDER BY ALL"
+    for *key, seen, amount in connection.sql(query).fetchall():
+        found.setdefault(tuple(key), {})[seen] = amount
+    return found
+
+
+def _cold_splits(connection: duckdb.DuckDBPyConnection) -> dict[Key, Row]:
+    parts = _seen(connection, "cold_part_sums", "ns")
+    return {
+        _key(row): {
+            **{name: row[name] for name in ("calls", "overlapping_calls", "total_ns", "rest_ns")},
+            "parts_ns": parts[_key(row)],
+        }
+        for row in rows_of(connection, "FROM cold_splits")
+    }
+
+
+def _key(row: Row, columns: Sequence[str] = _KEY) -> Key:
+    return tuple(row[column] for column in columns)

@@ -1,0 +1,32 @@
+"""Writes a table as CSV: one table, all groups in it, numbers in full."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from portbench.tables.model import Cell, Table
+from portbench.util.text import printable
+
+
+def as_csv(table: Table) -> str:
+    """The table as CSV with a header; a unit stands in the column's name, what there is nothing to say of is empty.
+
+    The method is the first column. Notes are not in it: they stand in the Markdown and LaTeX of the same name.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["method", *(column.name for column in (*table.keys, *table.columns))])
+    for group in table.groups:
+        for row in group.rows:
+            writer.writerow([table.method, *map(_cell, (*group.key, *row))])
+    return file.getvalue()
+
+
+def _cell(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if not isinstance(cell, str):
+        return repr(cell)
+    # Spreadsheets run a text that begins so as a formula.
+    return f"'{printable(cell)}" if cell.startswith(("=", "+", "-", "@")) else printable(cell)

@@ -1,0 +1,129 @@
+r"""Writes a table of the study as LaTeX, to be read in with ``\input``: booktabs, and longtable where it is long.
+
+Plain ASCII: pdflatex knows few other characters, and refuses a document with one that it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from portbench.tables.model import Column, Group, Table
+from portbench.util.format import NOTHING
+from portbench.util.text import printable
+
+_ROWS_OF_A_PAGE = 40
+
+_ESCAPED = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\symbol{34}",
+        # Where a line of a table ends, "[" begins a length, and "*" is read with the end of the line.
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+    }
+)
+_LIGATURE = re.compile(r"([-'`,])(?=\1)|[?!](?=`)")
+
+
+def as_latex(table: Table) -> str:
+    """The table between two rules, each group under its heading, and the notes as a paragraph below."""
+    return "\n".join(_document(table)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text without any meaning to LaTeX, in ASCII, for a place within a line."""
+    ascii_text = printable(text).encode("ascii", "backslashreplace").decode("ascii")
+    # Two in a row would become a dash, quotation mark or another sign.
+    return _LIGATURE.sub(r"\g<0>{}", ascii_text.translate(_ESCAPED))
+
+
+def _document(table: Table) -> Iterator[str]:
+    columns = [column for column in table.columns if not column.role]
+    rows = sum(len(group.rows) + 1 for group in table.groups)
+    environment = "longtable" if rows > _ROWS_OF_A_PAGE else "tabular"
+    packages = "booktabs, longtable" if environment == "longtable" else "booktabs"
+    yield f"% Needs \\usepackage{{{packages}}}"
+    yield f"% {escaped(table.heading)}"
+    yield r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\sloppy"
+    yield f"\\begin{{{environment}}}{{{''.join('r' if column.shown else 'l' for column in columns)}}}"
+    yield r"\toprule"
+    yield _line(escaped(column.title) for column in columns)
+    yield r"\midrule"
+    if environment == "longtable":
+        yield r"\endhead"
+    for place, group in enumerate(table.groups):
+        if place:
+            yield r"\addlinespace"
+        yield from _group(table, group)
+    yield r"\bottomrule"
+    yield f"\\end{{{environment}}}"
+    for note in (table.heading + ".", *_notes(table)):
+        yield from ("", r"\noindent " + escaped(note))
+    yield r"\par\endgroup"
+
+
+def _group(table: Table, group: Group) -> Iterator[str]:
+    if heading := table.heading_of(group):
+        across = f"\\multicolumn{{{sum(not column.role for column in table.columns)}}}{{p{{0.9\\linewidth}}}}"
+        yield f"{across}{{\\raggedright\\textit{{{escaped(heading)}}}}} \\\\"
+    parts = _parts(table.columns)
+    for row in group.rows:
+        cells = [None if cell is None else _cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
+        yield _line(_figure(cells, own, of) for own, of in parts.items())
+
+
+def _parts(columns: Sequence[Column]) -> dict[int, dict[str, int]]:
+    """The places of the columns that the page has, each with those of its interval and published figure, by role."""
+    places = {column.name: place for place, column in enumerate(columns)}
+    parts: dict[int, dict[str, int]] = {place: {} for place, column in enumerate(columns) if not column.role}
+    for place, column in enumerate(columns):
+        if column.role:
+            parts[places[column.of]][column.role] = place
+    return parts
+
+
+def _figure(cells: Sequence[str | None], own: int, of: Mapping[str, int]) -> str:
+    """A cell, with its interval in brackets and the published figure in parentheses; without the difference."""
+    low, high, published = (cells[of[role]] if role in of else None for role in ("low", "high", "published"))
+    interval = f" {{[}}{low}, {high}{{]}}" if low and high else ""
+    beside = f" ({published})" if published else ""
+    figure = cells[own]
+    return (escaped(NOTHING) if figure is None else figure) + interval + beside
+
+
+def _line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _notes(table: Table) -> Iterator[str]:
+    """Those of the groups, each with its group's heading where there are several, then those of the table."""
+    for group in table.groups:
+        heading = table.heading_of(group) if len(table.groups) > 1 else ""
+        yield from (f"{heading}: {note}" if heading else note for note in group.notes)
+    yield from table.notes
+    roles = {column.role for column in table.columns}
+    if "low" in roles:
+        yield "In brackets: the 95 % interval."
+    if "published" in roles:
+        yield "In parentheses: the published figure."
+
+
+def _cell(column: Column, cell: str | int | float) -> str:
+    if isinstance(cell, str):
+        return f"\\texttt{{{escaped(cell)}}}" if column.is_code else escaped(cell)
+    text = column.shown(cell) if column.shown else str(cell)
+    return re.sub(r"^-", "$-$", text)

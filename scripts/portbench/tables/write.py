@@ -1,0 +1,87 @@
+"""The tables of the study, for whatever targets a study holds, as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from portbench.analysis.results import Answers, answers_of
+from portbench.report.model import STRICT
+from portbench.tables.as_csv import as_csv
+from portbench.tables.as_markdown import as_markdown, index
+from portbench.tables.latencies import newer_hardware, table_2, tables_5_to_7
+from portbench.tables.latex import as_latex
+from portbench.tables.model import Table
+from portbench.tables.predictions import tables_of_predictions
+from portbench.tables.rates import table_1, table_3, table_4, table_8
+from portbench.util.files import write_text
+
+INTOLERABLE = 10.0
+"""More than so many times slower is the published study's class of what nobody waits for."""
+
+_WRITERS = {".md": as_markdown, ".csv": as_csv, ".tex": as_latex}
+
+_ABSENT = {
+    "table-1": "Table 1: no target was measured.",
+    "table-2": "Table 2: it needs two devices of one framework and version on which functions were timed.",
+    "table-3": "Table 3: it needs two models of one device, of one framework and version, and which is the newer.",
+    "table-4": "Table 4: it needs run files that say which functions are of the top 20.",
+    "table-5": "Table 5: it needs TensorFlow functions on two devices, of one version.",
+    "table-6": "Table 6: it needs PyTorch functions on two devices, of one version.",
+    "table-7": "Table 7: it needs JAX functions on two devices, of one version.",
+    "table-8": "Table 8: no target was measured.",
+}
+
+
+def tables_of(answers: Answers, intolerable: float = INTOLERABLE) -> list[Table]:
+    """Every table of the study that has something to say, by number, then those of predictions. ``intolerable``: above
+    which ratio."""
+    return [table for table in _tables(answers, intolerable) if table.groups]
+
+
+def write(
+    connection: duckdb.DuckDBPyConnection, study_summary: dict[str, Any], folder: Path, intolerable: float = INTOLERABLE
+) -> list[Path]:
+    """Writes each table as Markdown, CSV and LaTeX into ``folder``, and README.md, which lists them and says why others
+    are absent. ``connection`` shows the study, analysed as ``study_summary`` says.
+
+    Returns the files in the order of the tables. Raises StorageFailed; a file is whole or not written.
+    """
+    return write_answers(answers_of(connection), folder, intolerable, bool(study_summary["strict_placement"]))
+
+
+def write_answers(
+    answers: Answers, folder: Path, intolerable: float = INTOLERABLE, is_strict: bool = False
+) -> list[Path]:
+    """The same, of what was computed already."""
+    found = tables_of(answers, intolerable)
+    if is_strict:
+        found = [replace(table, notes=(*table.notes, STRICT)) for table in found]
+    written = []
+    for table in found:
+        for ending, writer in _WRITERS.items():
+            path = folder / f"{table.file_stem}{ending}"
+            write_text(path, writer(table))
+            written.append(path)
+    write_text(folder / "README.md", index(found, _absent(found)))
+    return [folder / "README.md", *written]
+
+
+def _tables(answers: Answers, intolerable: float) -> Iterator[Table]:
+    yield from table_1(answers)
+    yield from table_2(answers, intolerable)
+    yield from table_3(answers)
+    yield from newer_hardware(answers, intolerable)
+    yield from table_4(answers)
+    yield from tables_5_to_7(answers, intolerable)
+    yield from table_8(answers)
+    yield from tables_of_predictions(answers)
+
+
+def _absent(found: Sequence[Table]) -> list[str]:
+    names = [f"{table.name}-" for table in found]
+    return [why for name, why in _ABSENT.items() if not any(known.startswith(f"{name}-") for known in names)]

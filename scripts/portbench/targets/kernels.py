@@ -1,0 +1,131 @@
+"""Lists the GPU kernels of a framework's wheel for CUDA, without a GPU: by these a GPU is predicted (gpu-predicted).
+
+The wheel is the one that the target's lock pins. It is unpacked before the packages of the same version for the CPU,
+which it needs beside itself, and asked what it registers (runners/<framework>/kernel_registry.py). PyTorch does not
+load without CUDA's libraries, TensorFlow does: the lock's are unpacked beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from uv import find_uv_bin
+
+from portbench.errors import BadInput, EnvironmentFailed, Interrupted, StorageFailed
+from portbench.formats.documents import read_document
+from portbench.run.process import stoppable
+from portbench.targets import environments
+from portbench.targets.catalog import Target, all_targets, find_targets
+from portbench.util import processes
+from portbench.util.files import write_text
+from portbench.util.repository import Checkout
+
+_PACKAGES = {"tensorflow": r"tensorflow", "torch": r"torch|nvidia-[\w-]+"}
+"""What is taken from a framework's lock."""
+_GIGABYTES = {"tensorflow": 2.5, "torch": 10}
+"""That the wheels take at the most, unpacked."""
+_PLATFORMS = ["manylinux2014_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1))]
+_IMPORT_SECONDS = 1800.0
+
+
+def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], output: Path | None = None) -> Path:
+    """Writes the kernels of the target called ``name`` to ``output``, or to where the runner looks for them.
+
+    Returns the file. Raises UnknownTarget, BadInput (no GPU target, or none with a lock), EnvironmentFailed,
+    StorageFailed and Interrupted; there is no file then, or the one that was there.
+    """
+    (target,) = find_targets([name], checkout)
+    beside = _beside(target, checkout)
+    try:
+        with tempfile.TemporaryDirectory(prefix="portbench-kernels-") as folder, stoppable():
+            python = environments.make_environment(beside, say)
+            say(f"downloading the wheel of {target.name}, and what it needs to be loaded")
+            wheels = _download(target, Path(folder, "wheels"))
+            text = _asked(target, wheels, python, checkout, say)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; nothing was written") from None
+    except OSError as error:
+        raise StorageFailed(
+            f"the wheel of {target.name} cannot be unpacked: {error.strerror or error}",
+            f"It takes {_GIGABYTES[target.framework]:g} GB. Make room, or set TMPDIR to a folder on another disk.",
+        ) from error
+    path = output or checkout.root / "runners" / target.framework / "kernels" / f"{target.version}.json"
+    write_text(path, text)
+    return path
+
+
+def _beside(target: Target, checkout: Checkout) -> Target:
+    """The target with the same packages but for CUDA."""
+    if target.framework not in _PACKAGES or target.device != "gpu" or target.lock is None:
+        raise BadInput(
+            f"{target.name}: expected a target gpu of {' or '.join(sorted(_PACKAGES))} that has a lock",
+            "Name one like tensorflow-2.11.0-gpu; 'portbench targets' lists them.",
+        )
+    wanted = f"{target.framework}-{target.version}-cpu"
+    for other in all_targets(checkout):
+        if other.name == wanted and other.lock and other.python == target.python:
+            return other
+    raise BadInput(f"{target.name}: there is no {wanted} with the same Python", "Make its lock: 'portbench lock'.")
+
+
+def _download(target: Target, folder: Path) -> list[Path]:
+    """The framework's own wheel, the first, and what is loaded with it, by the hashes of the lock."""
+    assert target.lock is not None
+    pins = re.findall(rf"^(?:{_PACKAGES[target.framework]})==(?:.*\\\n)*.*$", target.lock.read_text(), re.MULTILINE)
+    own = f"{target.framework}=={target.version}"
+    if not any(re.match(rf"{re.escape(own)}\s", pin) for pin in pins):
+        raise BadInput(f"{target.lock}: expected a line {own}", "Remake the lock.")
+    folder.mkdir()
+    requirement = folder.with_name("requirement.txt")
+    requirement.write_text("\n".join(pins) + "\n")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--no-cache-dir"]
+    command += ["--only-binary", ":all:", "--python-version", target.python, "--dest", str(folder)]
+    command += [word for platform in _PLATFORMS for word in ("--platform", platform)]
+    done = processes.run_to_end([*command, "--requirement", str(requirement)])
+    wheels = sorted(folder.glob("*.whl"), key=lambda wheel: not wheel.name.startswith(f"{target.framework}-"))
+    if done.returncode or len(wheels) != len(pins):
+        raise EnvironmentFailed(
+            f"the wheel of {target.name} was not downloaded: pip ended with {done.returncode}\n"
+            f"{processes.tail(done.stderr)}",
+            "Check that the package index is reached, and that portbench's own environment has pip.",
+        )
+    return wheels
+
+
+def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout, say: Callable[[str], None]) -> str:
+    """The document, checked."""
+    wheel = wheels[0]
+    with wheel.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    unpacked, out = wheel.parents[1] / "unpacked", wheel.parents[1] / "kernels.json"
+    _unpack(wheels, unpacked)
+    say(f"asking {wheel.name} for its kernels")
+    module = f"runners.{target.framework}.kernel_registry"
+    command: list[str | Path] = [python, "-m", module, out, wheel.name, sha256]
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    env = {**kept, "PYTHONPATH": str(unpacked), "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "-1"}
+    done = processes.run_to_end(command, cwd=checkout.root, env=env, limit_s=_IMPORT_SECONDS)
+    if done.returncode or not out.is_file():
+        raise EnvironmentFailed(
+            f"{wheel.name} could not be asked for its kernels: Python ended with {done.returncode}\n"
+            f"{processes.tail(done.stderr)}",
+            "It wants an x86-64 Linux machine and the packages of the same version for the CPU.",
+        )
+    read_document(out, "kernels")
+    return out.read_text("utf-8")
+
+
+def _unpack(wheels: list[Path], folder: Path) -> None:
+    install = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-index"]
+    for wheel in wheels:
+        done = processes.run_to_end([*install, "--target", str(folder), str(wheel)])
+        if done.returncode:
+            raise EnvironmentFailed(f"{wheel.name} could not be unpacked\n{processes.tail(done.stderr)}")
+        # It is as large again as what is in it.
+        wheel.unlink()

@@ -1,0 +1,20 @@
+"""How an error looks: the same for every command."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+
+from portbench.errors import PortbenchError
+from portbench.util.text import printable
+
+
+def show_error(error: PortbenchError, console: Console) -> None:
+    """One message: what is wrong and where, and below it the remedy. Nothing in it can steer the terminal."""
+    console.print(f"[bold red]error:[/] {_shown(str(error))}", soft_wrap=True, highlight=False)
+    if error.remedy:
+        console.print(_shown(error.remedy), soft_wrap=True, highlight=False)
+
+
+def _shown(text: str) -> str:
+    return escape("\n".join(printable(line) for line in text.splitlines()))

@@ -1,0 +1,10 @@
+"""Where things lie in this repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "tests" / "examples"
+DATA = ROOT / "tests" / "data"
+OLDER_STUDIES = ROOT / "tests" / "unit" / "host" / "older_studies"

@@ -1,0 +1,163 @@
+"""What was foretold held against what was measured: hits, misses, false alarms, and what stands apart."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.analysis.accuracy import counterparts, held
+from portbench.analysis.sides import Side
+from portbench.targets.catalog import PREDICTED
+from tests.unit.host.conftest import result_document, run_document
+from tests.unit.host.opened_study import opened
+from tests.unit.host.predicted_study import foretold_result, on_tpu, predicted_run, told
+
+Document = dict[str, Any]
+Write = Callable[[str, Any], Path]
+
+HOST = {"verdict": "mixed", "evidence": ["aten::sort on cpu"], "host_operations": ["aten::sort"]}
+ON_CPU_TOO = {"outcome": "failed", "reason": None, "category": "other", "error": None}
+
+# Each test: what is foretold, what was measured.
+TESTS: dict[str, tuple[Document, Document]] = {
+    "hit": ({"verdict": "refused"}, {"outcome": "failed"}),
+    "other": ({"verdict": "refused"}, {"outcome": "failed", "category": "memory"}),
+    "miss": ({}, {"outcome": "crashed"}),
+    "alarm": ({"verdict": "refused"}, {}),
+    "both": ({}, {}),
+    "unknown": ({"verdict": "unknown"}, {"outcome": "failed"}),
+    "skipped": ({}, {"outcome": "skipped"}),
+    "control": ({}, {"outcome": "failed", "control": ON_CPU_TOO}),
+    "on_cpu": ({}, {"outcome": "failed"}),
+    "host": ({"placement": HOST}, {"placement": HOST}),
+    "host_miss": ({}, {"placement": HOST}),
+    "host_alarm": ({"placement": HOST}, {}),
+    "host_unseen": ({"placement": HOST | {"verdict": "unknown"}}, {"placement": HOST}),
+}
+
+
+def documents() -> list[Document]:
+    """One function, predicted, measured, and of one test on the CPU."""
+    foretold = [foretold_result(test=test, **facts) for test, (facts, _) in TESTS.items()]
+    seen = [result_document(test=test, **facts) for test, (_, facts) in TESTS.items()]
+    on_cpu = [result_document(test="on_cpu", outcome="failed"), result_document(test="alarm")]
+    flaky = result_document(test="flaky"), result_document(test="flaky", run=2, outcome="failed")
+    return [
+        predicted_run([*foretold, foretold_result(test="flaky"), foretold_result(test="only foretold")]),
+        on_tpu([*seen, *flaky]),
+        predicted_run([foretold_result()], target="torch-2.9.0-tpu-v5e"),
+        run_document(on_cpu),
+    ]
+
+
+def test_each_test_is_what_the_two_sides_say(tmp_path: Path) -> None:
+    with opened(documents(), tmp_path) as connection:
+        (found,) = held(connection)
+    assert (found.predicted.device, found.measured.device, found.model) == ("tpu-v3", "tpu", "TPU v3-8")
+    assert {row["test"]: row["outcome"] for row in found.rows} == {
+        "hit": "hit",
+        "other": "hit",
+        "miss": "miss",
+        "alarm": "false alarm",
+        "both": "both pass",
+        "unknown": "not foretold",
+        "skipped": "not run",
+        "control": "fails on the CPU too",
+        "on_cpu": "fails on the CPU too",
+        "flaky": "flaky",
+        **dict.fromkeys(("host", "host_miss", "host_alarm", "host_unseen"), "both pass"),
+    }
+    assert found.same_category == 1
+    assert {row["test"]: row["placement"] for row in found.rows if row["placement"]} == {
+        "both": "both pass",
+        "host": "hit",
+        "host_miss": "miss",
+        "host_alarm": "false alarm",
+    }
+
+
+def test_a_failure_on_the_cpu_of_another_version_excuses_nothing(tmp_path: Path) -> None:
+    runs = [
+        predicted_run([foretold_result()]),
+        on_tpu([result_document(outcome="failed")]),
+        run_document([result_document(outcome="failed")], target="torch-2.8.0-cpu"),
+    ]
+    with opened(runs, tmp_path) as connection:
+        (found,) = held(connection)
+    assert found.outcomes == {"miss": 1}
+
+
+@pytest.mark.parametrize(
+    ("model", "device"),
+    [
+        ("TPU v2-8", "tpu-v2"),
+        ("TPU v3", "tpu-v3"),
+        ("TPU v3-8", "tpu-v3"),
+        ("TPU v4-16", "tpu-v4"),
+        ("TPU v5 lite", "tpu-v5e"),
+        ("TPU v5litepod-4", "tpu-v5e"),
+        ("TPU v5e", "tpu-v5e"),
+        ("TPU v5", "tpu-v5p"),
+        ("TPU v5p-8", "tpu-v5p"),
+        ("TPU v6 lite", "tpu-v6e"),
+        ("TPU v6e-1", "tpu-v6e"),
+        ("TPU7x", "tpu7x"),
+        ("TPU v2 or v3", None),
+        ("TPU v4 lite", None),
+        (None, None),
+    ],
+)
+def test_a_tpu_is_held_against_its_own_generation(model: str | None, device: str | None) -> None:
+    measured = Side("jax", "0.10.2", "tpu", "box")
+    predicted = [Side("jax", "0.10.2", name, "laptop") for name in PREDICTED]
+    found = counterparts(predicted, [measured], {measured: model})
+    assert [side.device for side, _ in found] == ([device] if device else [])
+
+
+def test_a_predicted_gpu_is_one_of_cuda() -> None:
+    t4, mi300, tpu = (
+        Side("jax", "0.10.2", device, name) for device, name in (("gpu", "a"), ("gpu", "b"), ("tpu", "c"))
+    )
+    predicted = Side("jax", "0.10.2", "gpu-predicted", "laptop")
+    models = {t4: "Tesla T4", mi300: "AMD Instinct MI300X", tpu: "TPU v3"}
+    assert counterparts([predicted], models, models) == [(predicted, t4)]
+
+
+def test_the_same_version_comes_before_others_and_the_complete_wait_before_the_studys() -> None:
+    predicted = Side("torch", "2.9.0", "tpu-v3", "laptop")
+    own, older, newer = (Side("torch", version, "tpu", "vm") for version in ("2.9.0", "1.12.0", "2.10.0"))
+    by_study = Side("torch", "2.9.0", "tpu", "vm", "study")
+    other = Side("jax", "2.9.0", "tpu", "vm")
+    models = dict.fromkeys((own, older, newer, by_study, other), "TPU v3-8")
+    assert counterparts([predicted], models, models) == [(predicted, own)]
+    assert counterparts([predicted], [by_study, older], models) == [(predicted, by_study)]
+    assert counterparts([predicted], [older, newer, other], models) == [(predicted, older), (predicted, newer)]
+
+
+def test_report_and_tables_name_what_was_foretold_wrongly(write: Write, tmp_path: Path) -> None:
+    for number, document in enumerate(documents()):
+        write(f"runs/{number}.json", document)
+    tables = tmp_path / "tables"
+    text = told(tmp_path / "runs", tables)
+    assert (
+        "| `torch-2.9.0-tpu-v3` | `torch-2.9.0-tpu` | `tpu-vm` | failures | TPU v3-8 | misses: crash 1; 1 of 2 hits "
+        "of the same category; not foretold 1; not run 1; flaky 1; fails on the CPU too 2 | 9 | 2 | 1 | 1 | 5 | 66.7 "
+        "| 66.7 |"
+    ) in text
+    for test, what in (("miss", "miss"), ("alarm", "false alarm"), ("host_miss", "miss of work on the host")):
+        assert f"| `torch-2.9.0-tpu-v3` | `torch-2.9.0-tpu` | `torch.cat` | `{test}` | {what} |" in text
+    with (tables / "hits-predicted-against-measured.csv").open(newline="") as file:
+        failures, placed = csv.DictReader(file)
+    assert [failures[name] for name in ("tests", "hits", "misses", "false_alarms", "both_pass")] == list("92115")
+    assert (failures["of"], failures["not_foretold"], failures["fails_on_the_CPU_too"]) == ("failures", "1", "2")
+    assert [placed[name] for name in ("tests", "hits", "misses", "false_alarms", "both_pass")] == list("41111")
+    with (tables / "tests-predicted-against-measured.csv").open(newline="") as file:
+        listed = {row["test"]: row for row in csv.DictReader(file)}
+    assert "both" not in listed
+    assert (listed["miss"]["outcome"], listed["miss"]["measured_category"]) == ("miss", "crash")
+    assert listed["alarm"]["predicted_message"] == "it does not work"
+    assert listed["host_alarm"]["placement"] == "false alarm"

@@ -1,0 +1,420 @@
+"""`portbench images` with a stand-in for docker: what is said of which image, and what the engine is asked to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.backends.build_progress import Steps
+from portbench.cli import main
+from portbench.targets.catalog import Target, all_targets
+from portbench.targets.image_digest import copied, source_sha256
+from portbench.util.repository import Checkout
+from tests.unit.host.clones import REPOSITORY, make_clone
+
+# Keeps its images in images.json beside it; `build` makes one with the labels that a Dockerfile would give it.
+DOCKER = """#!{python} -IS
+import json, os, sys
+from pathlib import Path
+
+state = Path(__file__).with_name("images.json")
+images = json.loads(state.read_text())
+words = sys.argv[1:]
+with Path(__file__).with_name("asked").open("a") as asked:
+    print(*words, file=asked)
+
+
+TPUS = ["tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x"]
+
+
+def version(framework):
+    return os.environ.get(framework.upper() + "_VERSION", "0")
+
+
+def tag(framework, device):
+    return f"portbench/{{framework}}:{{version(framework)}}-{{'tpu-aot' if device in TPUS else device}}"
+
+
+if words[0] == "version":
+    print("28.0.0")
+elif words[:2] == ["compose", "version"]:
+    print("2.30.0")
+elif words[:2] == ["compose", "config"]:
+    services = [("fake", "cpu"), ("torch", "cpu"), *(("torch", device) for device in TPUS)]
+    print(json.dumps({{"services": {{"-".join(each): {{"image": tag(*each)}} for each in services}}}}))
+elif words[:2] == ["compose", "build"]:
+    framework, _, device = words[2].partition("-")
+    print(f"#1 [{{words[2]}} 1/2] RUN install\\n#1 1.0 installing")
+    if "TORCH_FAILS" in os.environ and framework == "torch":
+        sys.exit(print("#1 2.0 " + os.environ["TORCH_FAILS"], file=sys.stderr) or 17)
+    own = tag(framework, device)
+    labels = {{"portbench.framework": framework, "portbench.version": version(framework),
+              "portbench.device": own.partition("-")[2],
+              "portbench.source_sha256": os.environ["PORTBENCH_SOURCE_SHA256"],
+              "org.opencontainers.image.revision": os.environ["PORTBENCH_RUNNER_COMMIT"]}}
+    for image in images:
+        image["RepoTags"] = [other for other in image["RepoTags"] if other != own]
+    images.append({{"Id": f"sha256:{{len(images):064}}", "RepoTags": [own], "Created": "2026-11-20T10:00:00Z",
+                   "Size": 1590000000, "Config": {{"Labels": labels}}}})
+    state.write_text(json.dumps(images))
+elif words[:2] == ["image", "inspect"]:
+    found = [each for each in images if each["Id"] in words or set(each["RepoTags"]) & set(words)]
+    print(json.dumps(found))
+    sys.exit(len(found) < len(words) - 2)
+elif words[:2] == ["image", "ls"]:
+    print("\\n".join(each["Id"] for each in images))
+elif words[:2] == ["image", "rm"]:
+    if os.environ.get("IN_USE") in words:
+        sys.exit("Error response from daemon: conflict: container 12ab is using its referenced image")
+    def stays(image):
+        named = bool(image["RepoTags"])
+        image["RepoTags"] = [tag for tag in image["RepoTags"] if tag not in words]
+        return image["RepoTags"] if named else image["Id"] not in words
+    state.write_text(json.dumps([image for image in images if stays(image)]))
+elif words[:2] == ["system", "df"]:
+    # Of each image 1 GB is its own, of which builds keep 0.4 GB.
+    print(f"Images:{{len(images)}}.5GB\\nContainers:0B\\nBuild Cache:{{(10 - len(images)) * 400}}MB")
+"""
+
+Built = dict[str, Any]
+
+
+class Host:
+    """A clone, and an engine that answers as DOCKER says."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        self.clone = make_clone(folder)
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        (self.bin / "docker").write_text(DOCKER.format(python=sys.executable))
+        (self.bin / "docker").chmod(0o755)
+        self.keep([])
+        self.clone.add_version("torch", "1.12.0")
+        self.clone.add_version("torch", "2.9.0", default=False)
+        for lock in (self.clone.root / "images").glob("*/*/cpu.lock"):
+            own = lock.parent.relative_to(self.clone.root)
+            text = f"FROM python\nCOPY \\\n  images/as-owner {own}/cpu.lock /locks/\nCOPY --from=x /a /b\n"
+            lock.with_name("cpu.Dockerfile").write_text(f"{text}COPY schema schema\nCOPY --chmod=755 runners runners\n")
+        (self.clone.root / "images" / "as-owner").write_text("#!/bin/sh\n")
+        (self.clone.root / "schema" / "run.schema.json").write_text("{}")
+
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """`portbench images`, in the clone."""
+        with self._monkeypatch.context() as patch:
+            patch.chdir(self.clone.root)
+            patch.setattr(sys, "argv", ["portbench", "images", *arguments])
+            patch.setenv("COLUMNS", "200")
+            for name, value in ({"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"} | variables).items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        said = self._capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), said.out, said.err)
+
+    def keep(self, images: list[Built]) -> None:
+        """These are the engine's images."""
+        (self.bin / "images.json").write_text(json.dumps(images))
+
+    @property
+    def images(self) -> list[Built]:
+        """The engine's images."""
+        return list(json.loads((self.bin / "images.json").read_text()))
+
+    def listed(self, target: str) -> dict[str, Any]:
+        """What `list --json` says of a target."""
+        done = self.run("list", "--json")
+        assert done.returncode == 0, done.stderr
+        (found,) = (image for image in json.loads(done.stdout)["images"] if image["target"] == target)
+        return dict(found)
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Host:
+    return Host(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def digest(host: Host) -> Any:
+    """The digest of what an image of torch-1.12.0-cpu is built from, as it is when called."""
+
+    def of(target: str = "torch-1.12.0-cpu") -> str:
+        checkout = Checkout(host.clone.root)
+        (found,) = (each for each in all_targets(checkout) if each.name == target)
+        return source_sha256(found, checkout)
+
+    return of
+
+
+def test_an_image_that_was_built_is_up_to_date_and_says_from_what(host: Host) -> None:
+    assert host.listed("torch-1.12.0-cpu")["state"] == "not built"
+    done = host.run("build", "torch-cpu")
+    assert done.returncode == 0, done.stderr
+    assert "torch-1.12.0-cpu: 1/2 RUN install" in done.stdout
+    assert "torch-1.12.0-cpu: portbench/torch:1.12.0-cpu is built, 1.59 GB" in done.stdout
+    assert host.listed("torch-1.12.0-cpu") == {
+        "target": "torch-1.12.0-cpu",
+        "image": "portbench/torch:1.12.0-cpu",
+        "state": "up to date",
+        "built_at": "2026-11-20T10:00:00Z",
+        "size_bytes": 1_590_000_000,
+        "runner_commit": None,  # the clone is no git repository
+    }
+    assert host.listed("torch-2.9.0-cpu")["state"] == "not built"
+    table = host.run("list").stdout
+    assert "2026-11-20 10:00" in table
+    assert "1.59 GB" in table
+
+
+def test_an_image_that_targets_share_is_one(host: Host) -> None:
+    folder = host.clone.root / "images" / "torch" / "1.12.0"
+    (folder / "tpu-aot.Dockerfile").write_text((folder / "cpu.Dockerfile").read_text())
+    done = host.run("build", "torch-tpu-v3", "torch-tpu-v5e")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("is built") == 1
+    assert "torch-1.12.0-tpu-v3: portbench/torch:1.12.0-tpu-aot is built" in done.stdout
+    assert len(host.images) == 1
+    assert host.listed("torch-1.12.0-tpu7x")["state"] == "up to date"
+    (line,) = (line for line in host.run("list").stdout.splitlines() if "tpu" in line)
+    assert line.startswith("torch-1.12.0-tpu-v2 … tpu7x ")
+    (folder / "cpu.lock").write_text("changed\n")
+    stale = host.run("check")
+    assert stale.stdout.count("stale: torch-1.12.0-tpu-v2 … tpu7x") == 1
+    assert "portbench images build torch-1.12.0-tpu-v2\n" in stale.stderr
+    assert "stale: torch-1.12.0-tpu-v4 " in host.run("check", "torch-tpu-v4").stdout
+    assert "removed portbench/torch:1.12.0-tpu-aot" in host.run("clean", "torch-tpu-v6e").stdout
+    assert host.images == []
+
+
+def test_check_tells_a_stale_image_by_content_and_names_the_command(host: Host) -> None:
+    host.run("build", "torch-cpu", "fake-cpu")
+    assert host.run("check").returncode == 0
+    runner = host.clone.root / "runners" / "__init__.py"
+    os.utime(runner, (0, 0))
+    assert host.run("check").returncode == 0
+    runner.write_text("changed = True\n")
+    done = host.run("check", "torch-cpu")
+    assert done.returncode == 1
+    assert "stale: torch-1.12.0-cpu" in done.stdout
+    assert "portbench images build torch-1.12.0-cpu" in done.stderr
+    everything = host.run("check")
+    assert everything.returncode == 1
+    assert everything.stdout.count("stale") == 2
+    host.run("build")  # those that are there
+    assert len(host.images) == 4
+    assert host.run("check").returncode == 0
+
+
+def test_an_image_that_compose_built_alone_is_unknown_and_not_taken_for_good(host: Host) -> None:
+    host.run("build", "torch-cpu")
+    (image,) = host.images
+    for source in ("", None):
+        image["Config"]["Labels"]["portbench.source_sha256"] = source
+        host.keep([image])
+        done = host.run("check")
+        assert done.returncode == 1
+        assert "unknown: torch-1.12.0-cpu does not say what it was built from" in done.stdout
+
+
+def test_what_a_strangers_image_says_of_itself_does_not_steer_the_terminal(host: Host) -> None:
+    host.run("build", "torch-cpu")
+    (image,) = host.images
+    image["Config"]["Labels"]["org.opencontainers.image.revision"] = "\x1b[2J"
+    host.keep([image])
+    shown = host.run("list").stdout
+    assert r"\x1b[2" in shown and "\x1b" not in shown
+
+
+def test_check_of_an_image_that_is_not_there_fails_only_if_it_was_asked_for(host: Host) -> None:
+    assert host.run("check", "torch-cpu").returncode == 1
+    done = host.run("check")
+    assert (done.returncode, done.stdout) == (0, "no image is built\n")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "runners/__init__.py",
+        "runners/torch/cases/new.py",
+        "schema/run.schema.json",
+        "images/as-owner",
+        "images/torch/1.12.0/cpu.lock",
+        "images/torch/1.12.0/cpu.Dockerfile",
+        "images/torch/1.12.0/python-version",
+    ],
+)
+def test_whatever_goes_into_an_image_changes_its_digest(host: Host, digest: Any, path: str) -> None:
+    before = digest()
+    file = host.clone.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text((file.read_text() if file.exists() else "") + "\n")
+    assert digest() != before
+
+
+def test_a_name_and_a_permission_to_execute_are_content_too(host: Host, digest: Any) -> None:
+    before = digest()
+    script = host.clone.root / "images" / "as-owner"
+    script.chmod(0o755)
+    executable = digest()
+    assert executable != before
+    module = host.clone.root / "runners" / "__init__.py"
+    module.rename(module.with_name("other.py"))
+    assert digest() != executable
+    script.unlink()
+    assert digest()
+
+
+def test_what_does_not_go_into_an_image_does_not_change_its_digest(host: Host, digest: Any) -> None:
+    before = digest()
+    images = host.clone.root / "images"
+    for path in ("README.md", "torch/1.12.0/cpu.in", "torch/2.9.0/cpu.lock", "torch/default-version"):
+        (images / path).write_text("1.12.0")
+    cached = host.clone.root / "runners" / "core" / "__pycache__"
+    cached.mkdir(parents=True)
+    (cached / "core.pyc").write_text("")
+    (host.clone.root / "manifests" / "new.json").write_text("{}")
+    assert digest() == before
+
+
+def test_a_device_with_a_python_of_its_own_has_that_one_in_its_digest(host: Host, digest: Any) -> None:
+    folder = host.clone.root / "images" / "torch" / "1.12.0"
+    (folder / "cpu.python-version").write_text("3.10\n")
+    before = digest()
+    (folder / "python-version").write_text("3.12\n")
+    assert digest() == before
+    (folder / "cpu.python-version").write_text("3.9\n")
+    assert digest() != before
+
+
+@pytest.mark.parametrize("target", all_targets(Checkout(REPOSITORY)), ids=lambda target: target.name)
+def test_what_the_repositorys_dockerfiles_copy_is_found(target: Target) -> None:
+    assert target.dockerfile is not None
+    sources = copied(target.dockerfile)
+    assert {"runners", "schema", "images/as-owner"} <= set(sources)
+    assert any(source.endswith(".lock") and source.startswith(f"images/{target.framework}") for source in sources)
+    assert not [source for source in sources if source.startswith("/")]
+
+
+def test_one_image_that_cannot_be_built_is_one_error_and_keeps_no_other_from_it(host: Host) -> None:
+    done = host.run("build", "torch-cpu", "fake-cpu", TORCH_FAILS="no matching distribution")
+    assert done.returncode == 6
+    assert done.stderr.count("error:") == 1
+    assert "torch-1.12.0-cpu could not be built" in done.stderr
+    assert "no matching distribution" in done.stderr
+    assert "portbench/fake:1.0.0-cpu is built" in done.stdout
+
+
+def test_a_full_disk_says_what_makes_room(host: Host) -> None:
+    done = host.run("build", "torch-cpu", TORCH_FAILS="write /opt/x: no space left on device")
+    assert done.returncode == 5
+    assert "the disk is full" in done.stderr
+    assert "docker builder prune" in done.stderr
+
+
+def test_build_without_a_target_and_without_images_asks_for_one(host: Host) -> None:
+    done = host.run("build")
+    assert done.returncode == 2
+    assert "name targets" in done.stderr
+
+
+def test_clean_removes_the_targets_images_those_of_earlier_builds_too_and_no_other(host: Host) -> None:
+    for _ in range(2):
+        host.run("build", "torch-cpu", "torch-2.9.0-cpu")
+    dry = host.run("clean", "torch-cpu", "--dry-run")
+    assert dry.stdout.count("would remove") == 2
+    assert len(host.images) == 4
+    done = host.run("clean", "torch-cpu")
+    assert done.returncode == 0, done.stderr
+    assert "removed portbench/torch:1.12.0-cpu, 1.59 GB" in done.stdout
+    assert "(an earlier build of torch-1.12.0-cpu)" in done.stdout
+    assert "freed 1.20 GB of disk; 800 MB more stay as Docker's build cache until 'docker builder prune'" in done.stdout
+    assert {image["Config"]["Labels"]["portbench.version"] for image in host.images if image["RepoTags"]} == {"2.9.0"}
+    assert host.run("clean", "torch-cpu").stdout == "nothing to remove\n"
+
+
+def test_clean_leaves_what_others_made_from_our_images(host: Host) -> None:
+    host.run("build", "torch-cpu")
+    (image,) = host.images
+    theirs = {**image, "Id": "sha256:" + "f" * 64, "RepoTags": ["somebody/else:1"]}
+    host.keep([image, theirs])
+    done = host.run("clean")
+    assert done.stdout.count("removed") == 1
+    assert theirs in host.images
+
+
+def test_an_image_in_use_stays_and_is_an_error_after_the_others_are_gone(host: Host) -> None:
+    host.run("build", "torch-cpu", "torch-2.9.0-cpu")
+    done = host.run("clean", IN_USE="portbench/torch:1.12.0-cpu")
+    assert done.returncode == 5
+    assert "removed portbench/torch:2.9.0-cpu" in done.stdout
+    assert "portbench/torch:1.12.0-cpu was not removed" in done.stderr
+    assert "container 12ab" in done.stderr
+    assert "docker ps --all" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["build", "check", "clean"])
+def test_an_unknown_target_is_an_error_with_near_misses(host: Host, command: str) -> None:
+    done = host.run(command, "trch-cpu")
+    assert done.returncode == 2
+    assert "did you mean torch-cpu" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["build", "torch-cpu"], ["list"], ["check"], ["clean"]])
+def test_without_an_engine_each_command_is_one_error_that_says_how(host: Host, command: list[str]) -> None:
+    (host.bin / "docker").write_text("#!/bin/sh\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n")
+    stopped = host.run(*command)
+    assert stopped.returncode == 3
+    assert "no Docker engine answers: Cannot connect to the Docker daemon" in stopped.stderr
+    assert "systemctl start docker" in stopped.stderr
+    missing = host.run(*command, PATH=str(host.clone.root))
+    assert missing.returncode == 3
+    assert "there is no docker command" in missing.stderr
+
+
+def test_a_target_without_a_dockerfile_or_a_service_is_one_error(host: Host) -> None:
+    folder = host.clone.root / "images" / "torch" / "1.12.0"
+    shutil.copyfile(folder / "cpu.lock", folder / "gpu.lock")
+    done = host.run("build", "torch-gpu")
+    assert done.returncode == 3
+    assert "there is no gpu.Dockerfile" in done.stderr
+    (folder / "gpu.Dockerfile").write_text("FROM python\n")
+    done = host.run("build", "torch-gpu")
+    assert done.returncode == 3
+    assert "compose.yaml has no service torch-gpu" in done.stderr
+
+
+def test_a_target_that_is_not_locked_is_one_error_that_says_how(host: Host) -> None:
+    (host.clone.root / "images" / "torch" / "1.12.0" / "cpu.lock").unlink()
+    done = host.run("build", "torch-cpu")
+    assert done.returncode == 3
+    assert "torch-1.12.0-cpu is not locked" in done.stderr
+    assert "portbench lock torch/1.12.0" in done.stderr
+
+
+def test_only_steps_that_run_are_told() -> None:
+    told: list[str] = []
+    steps = Steps(told.append)
+    for line in (
+        '#0 building with "default" instance using docker driver',
+        "#4 [torch-cpu internal] load build definition",
+        "#4 DONE 0.0s",
+        "#6 [torch-cpu environment 2/3] COPY images/installer.lock /locks/",
+        "#6 CACHED",
+        "#7 [torch-cpu environment 3/3] RUN python -m pip     && uv venv",
+        "#8 [torch-cpu stage-1 2/7] COPY runners runners",
+        "#7 3.326 Collecting uv==0.13.8",
+        "#8 DONE 0.1s",
+        "#7 DONE 6.4s",
+        "#9 [torch-cpu] exporting to image",
+        "#9 exporting layers",
+    ):
+        steps.hear(line)
+    assert told == ["3/3 RUN python -m pip && uv venv", "2/7 COPY runners runners", "saving the image"]

@@ -1,0 +1,21 @@
+"""A short ``make fuzz`` with a fixed seed: it must find nothing, and count what it did."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.paths import ROOT
+
+
+def test_bad_input_is_accepted_or_refused_and_nothing_else(tmp_path: Path) -> None:
+    options = ["--inputs", "40", "--seed", "1", "--keep", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.fuzz", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"seed 1: 40 inputs, peak \d+ MiB of 512, findings 0$", done.stdout.strip())
+    for program in ("validate", "run", "merge"):
+        assert re.search(rf"^{program} +\d+ files: +\d+ accepted, +\d+ refused$", done.stdout, re.MULTILINE)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,639 @@
+"""`portbench doctor`, and the part of it that `portbench run` calls: on described machines, and on this one."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from portbench.cli import cli
+from portbench.errors import PortbenchError
+from portbench.targets import environments
+from portbench.targets.catalog import find_targets
+from portbench.util.machine import Machine, Process
+from portbench.util.repository import Checkout
+from tests.unit.host.clones import Clone, make_clone
+from tests.unit.host.described_machine import CHIP, GB, NO_CHIP, NVIDIA_CARD, STOPPED, Described, nvidia
+
+IMAGE = "portbench/fake:1.0.0-cpu"
+Ask = Callable[..., Result]
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
+    """A clone with torch 1.12.0 for each device, in which this process stands; nothing is made or built."""
+    clone = make_clone(tmp_path)
+    (clone.root / "images" / "fake" / "1.0.0" / "cpu.Dockerfile").write_text(
+        "FROM debian:bookworm-slim AS base\nFROM base\n"
+    )
+    folder = clone.add_version("torch", "1.12.0")
+    for device in ("gpu", "tpu"):
+        (folder / f"{device}.lock").write_text("")
+        (folder / f"{device}.Dockerfile").write_text("FROM python:3.10-slim-bookworm\n")
+    monkeypatch.chdir(clone.root)
+    monkeypatch.setenv("HOME", str(clone.root / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(clone.root / "cache"))
+    return clone
+
+
+@pytest.fixture
+def ask(clone: Clone) -> Ask:
+    """Runs a command on a described machine, its output unwrapped."""
+
+    def run(machine: Machine, *arguments: object, columns: int = 400) -> Result:
+        environment = {"COLUMNS": str(columns)}
+        return CliRunner().invoke(cli, [str(each) for each in arguments], obj=machine, env=environment)
+
+    return run
+
+
+def make_environment(clone: Clone, name: str) -> None:
+    """As if the target's environment had been made."""
+    (target,) = find_targets([name], Checkout(clone.root))
+    folder = environments.environment_folder(target)
+    folder.mkdir(parents=True)
+    (folder / "portbench.json").write_text("{}")
+
+
+def lines(result: Result) -> dict[str, tuple[str, str]]:
+    """Of each subject its verdict and text, the remedy included."""
+    assert isinstance(result.exception, SystemExit | None), result.exception
+    parts = re.split(r"^  (ok|warn|no) +", result.stdout, flags=re.MULTILINE)[1:]
+    found = {}
+    for verdict, text in zip(parts[::2], parts[1::2], strict=True):
+        subject, told = re.split(r"  +", text, maxsplit=1)
+        found[subject] = (verdict, " ".join(told.split()))
+    return found
+
+
+def test_a_target_whose_environment_is_made_is_ready(ask: Ask, clone: Clone) -> None:
+    make_environment(clone, "fake-cpu")
+    machine = Described()
+    done = ask(machine, "doctor", "fake-cpu")
+    assert done.exit_code == 0
+    assert "fake-1.0.0-cpu can run here, in a virtual environment (there is no docker command)" in done.stdout
+    assert {verdict for verdict, _ in lines(done).values()} == {"ok"}
+    assert not any(line.startswith("uv") for line in machine.asked), "nothing is to be downloaded"
+
+
+def test_xla_needs_no_device_and_cpus_environment_is_its_own(ask: Ask, clone: Clone) -> None:
+    make_environment(clone, "fake-cpu")
+    (clone.root / "images" / "fake" / "1.0.0" / "xla.Dockerfile").touch()
+    done = ask(Described(), "doctor", "fake-xla")
+    assert done.exit_code == 0, done.stdout
+    assert "fake-1.0.0-xla can run here, in a virtual environment" in done.stdout
+    assert lines(done)["environment"][1].startswith("made")
+
+
+def test_a_built_image_is_taken_before_an_environment(ask: Ask) -> None:
+    done = ask(Described().with_docker(images=[IMAGE]), "doctor", "fake-cpu")
+    assert done.exit_code == 0
+    assert "fake-1.0.0-cpu can run here, in a container" in done.stdout
+    assert lines(done)["image"] == ("ok", f"{IMAGE} is built")
+    assert "24.0.7" in lines(done)["Docker"][1]
+
+
+@pytest.mark.parametrize(
+    ("commands", "subject", "told"),
+    [
+        ({}, "Docker", ["there is no docker command", "Install Docker Engine"]),
+        (
+            {"docker version": (1, "", STOPPED)},
+            "Docker",
+            ["no Docker engine answers: Cannot", "systemctl start"],
+        ),
+        (
+            {"docker version": (1, "", "permission denied while trying")},
+            "Docker",
+            ["may not talk", "usermod -aG docker"],
+        ),
+        (
+            {"docker version": (0, "19.03.8\n", "")},
+            "Docker",
+            ["19.03.8 is too old", "20.10.10", "Update Docker"],
+        ),
+        ({"docker version": (0, "20.10.9\n", "")}, "Docker", ["20.10.9 is too old", "20.10.10"]),
+        ({"docker version": (0, "20.10.24+dfsg1\n", "")}, "Compose", ["no Compose plugin", "docker-compose-plugin"]),
+        (
+            {"docker version": (0, "27.1.0\n", ""), "docker compose version": (0, "v2.15.0\n", "")},
+            "Compose",
+            ["2.15.0 is too old", "2.15.1", "Update docker-compose-plugin"],
+        ),
+    ],
+)
+def test_what_keeps_docker_from_running_a_target_is_said_with_its_remedy(
+    ask: Ask, commands: dict[str, tuple[int, str, str]], subject: str, told: list[str]
+) -> None:
+    machine = Described()
+    machine.commands |= commands
+    done = ask(machine, "doctor", "fake-cpu", "--backend", "docker")
+    assert done.exit_code == 1
+    verdict, text = lines(done)[subject]
+    assert verdict == "no"
+    for words in told:
+        assert words in text
+    # The same words stop `run`.
+    ran = ask(machine, "run", "fake-cpu", "--backend", "docker")
+    assert ran.exit_code == 3
+    assert told[0] in ran.stderr
+    assert told[-1] in ran.stderr
+
+
+def test_without_docker_auto_falls_back_to_an_environment(ask: Ask) -> None:
+    machine = Described().with_docker(engine="18.09.1")
+    done = ask(machine, "doctor", "fake-cpu")
+    assert done.exit_code == 0
+    assert "in a virtual environment (Docker Engine 18.09.1 is too old" in done.stdout
+
+
+def test_where_neither_backend_can_run_it_both_say_why(ask: Ask, clone: Clone) -> None:
+    for name in ("cpu.lock", "cpu.in"):
+        (clone.root / "images" / "fake" / "1.0.0" / name).unlink()
+    done = ask(Described(), "doctor", "fake-cpu")
+    assert done.exit_code == 1
+    assert "fake-1.0.0-cpu cannot run here" in done.stdout
+    assert lines(done)["Docker"][0] == "no"
+    assert "has no cpu.lock" in lines(done)["lock"][1]
+
+
+def test_versions_just_new_enough_are_enough(ask: Ask) -> None:
+    machine = Described().with_docker(engine="20.10.10", compose="v2.15.1", images=[IMAGE])
+    assert ask(machine, "doctor", "fake-cpu", "--backend", "docker").exit_code == 0
+
+
+def test_a_missing_image_is_told_with_what_building_it_needs(ask: Ask) -> None:
+    machine = Described().with_docker()
+    machine.commands["docker manifest inspect"] = (1, "", "dial tcp: lookup failed")
+    done = ask(machine, "doctor", "fake-cpu", "--backend", "docker")
+    assert done.exit_code == 1
+    found = lines(done)
+    assert found["image"][0] == "no"
+    assert "Build it: " in found["image"][1]
+    assert found["base image"][0] == "warn"
+    assert "debian:bookworm-slim is not here and its registry does not give it: dial tcp" in found["base image"][1]
+    assert found["disk"][0] == "ok"
+
+
+def test_a_base_image_that_is_here_needs_no_registry(ask: Ask) -> None:
+    machine = Described().with_docker(images=["debian:bookworm-slim"])
+    done = ask(machine, "doctor", "fake-cpu", "--backend", "docker")
+    assert lines(done)["base image"] == ("ok", "debian:bookworm-slim is here")
+    assert not any("manifest" in line for line in machine.asked)
+
+
+# GPU
+
+
+@pytest.mark.parametrize(
+    ("files", "smi", "subject", "told"),
+    [
+        ({}, None, "GPU", "this machine has no NVIDIA GPU"),
+        (NVIDIA_CARD, None, "GPU driver", "has an NVIDIA GPU, but its driver is not loaded"),
+        (nvidia(model=None), None, "GPU", "it finds no GPU"),
+        (nvidia(), (9, "Failed to initialize NVML: Driver/library version mismatch\n", ""), "GPU driver", "mismatch"),
+    ],
+)
+def test_a_gpu_that_cannot_be_used_is_told_apart(
+    ask: Ask, files: dict[str, str], smi: tuple[int, str, str] | None, subject: str, told: str
+) -> None:
+    machine = Described()
+    machine.files |= files
+    machine.commands |= {"nvidia-smi": smi} if smi else {}
+    done = ask(machine, "doctor", "torch-gpu")
+    assert done.exit_code == 1
+    verdict, text = lines(done)[subject]
+    assert verdict == "no"
+    assert told in text
+
+
+def test_run_refuses_a_gpu_target_without_a_gpu(ask: Ask) -> None:
+    done = ask(Described(), "run", "torch-gpu", "--backend", "venv")
+    assert done.exit_code == 3
+    assert "error: this machine has no NVIDIA GPU" in done.stderr
+
+
+def test_where_the_kernel_shows_no_driver_nvidia_smi_is_believed(ask: Ask) -> None:
+    machine = Described()
+    machine.commands["nvidia-smi"] = (0, "NVIDIA GeForce RTX 3080, 551.86\n", "")
+    done = ask(machine, "doctor", "torch-gpu", "--backend", "venv")
+    assert done.exit_code == 0
+    assert lines(done)["GPU"] == ("ok", "NVIDIA GeForce RTX 3080")
+    assert lines(done)["GPU driver"] == ("ok", "551.86")
+
+
+@pytest.mark.parametrize(
+    ("lock", "dockerfile", "driver", "told"),
+    [
+        ("nvidia-cuda-runtime-cu12==12.8.90 \\\n", "", "470.199.02", "470.199.02 is too old for CUDA 12"),
+        ("nvidia-cuda-runtime-cu12==12.8.90 \\\n", "", "525.60.13", None),
+        ("nvidia-cuda-runtime==13.0.48 \\\n", "", "575.57.08", "too old for CUDA 13"),
+        ("torch==1.12.0+cu113 \\\n", "", "440.33.01", "too old for CUDA 11"),
+        ("torch==1.12.0+cu113 \\\n", "", "450.80.02", None),
+        ("jaxlib==0.4.7+cuda11.cudnn82 \\\n", "", "440.33.01", "too old for CUDA 11"),
+        ("tensorflow==2.11.0 \\\n", "FROM nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04\n", "418.87", "CUDA 11"),
+        # The wheel of this very version, which says nothing of the CUDA 10.2 in it.
+        ("torch==1.12.0 \\\n", "FROM python:3.10\n", "390.157", "too old for CUDA 10"),
+        ("torch==1.12.0 \\\n", "FROM python:3.10\n", "440.33.01", None),
+    ],
+)
+def test_a_driver_must_be_new_enough_for_the_cuda_of_the_target(
+    ask: Ask, clone: Clone, lock: str, dockerfile: str, driver: str, told: str | None
+) -> None:
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    (folder / "gpu.lock").write_text(lock)
+    (folder / "gpu.Dockerfile").write_text(dockerfile)
+    machine = Described()
+    machine.files |= nvidia(driver)
+    done = ask(machine, "doctor", "torch-gpu")
+    verdict, text = lines(done)["GPU driver"]
+    assert (done.exit_code, verdict) == ((1, "no") if told else (0, "ok"))
+    assert (told or driver) in text
+
+
+@pytest.mark.parametrize(
+    ("info", "installed", "told"),
+    [
+        ({}, None, "there is no NVIDIA container toolkit"),
+        ({}, "nvidia-ctk", "the Docker engine does not know it"),
+        ({"Runtimes": {"nvidia": {}}}, "nvidia-ctk", None),
+        ({"DiscoveredDevices": [{"Source": "cdi", "ID": "nvidia.com/gpu=all"}]}, None, None),
+        ({}, "nvidia-container-runtime-hook", None),
+    ],
+)
+def test_a_container_needs_a_way_to_the_gpu(
+    ask: Ask, info: dict[str, object], installed: str | None, told: str | None
+) -> None:
+    machine = Described().with_docker(images=["portbench/torch:1.12.0-gpu"], info=info)
+    machine.files |= nvidia()
+    machine.commands |= {installed: (0, "", "")} if installed else {}
+    done = ask(machine, "doctor", "torch-gpu", "--backend", "docker")
+    verdict, text = lines(done)["container toolkit"]
+    assert (done.exit_code, verdict) == ((1, "no") if told else (0, "ok"))
+    if told:
+        assert told in text
+        assert "nvidia-ctk runtime configure --runtime=docker" in text
+        ran = ask(machine, "run", "torch-gpu", "--backend", "docker")
+        assert ran.exit_code == 3
+        assert told in ran.stderr
+
+
+def test_a_cuda_that_is_not_known_demands_no_driver(ask: Ask, clone: Clone) -> None:
+    folder = clone.add_version("torch", "1.13.0", default=False)
+    (folder / "gpu.lock").write_text("torch==1.13.0 \\\n")
+    machine = Described()
+    machine.files |= nvidia("390.157")
+    assert ask(machine, "doctor", "torch-1.13.0-gpu").exit_code == 0
+
+
+# TPU
+
+
+def tpu_machine() -> Described:
+    machine = Described()
+    machine.files |= {"/dev/accel0": "", "/dev/accel1": ""}
+    return machine
+
+
+def test_a_free_tpu_is_ready(ask: Ask) -> None:
+    machine = tpu_machine()
+    machine.running = [Process(1, "/sbin/init", frozenset({"/dev/null"}))]
+    done = ask(machine, "doctor", "torch-tpu")
+    assert done.exit_code == 0
+    assert lines(done)["TPU"] == ("ok", "/dev/accel0, /dev/accel1")
+    assert lines(done)["TPU holder"] == ("ok", "nobody")
+
+
+def test_who_holds_the_tpu_is_named(ask: Ask) -> None:
+    machine = tpu_machine()
+    machine.running = [Process(4242, "python train.py\x1b[31m", frozenset({"/dev/null", "/dev/accel1"}))]
+    done = ask(machine, "doctor", "torch-tpu")
+    assert done.exit_code == 1
+    verdict, text = lines(done)["TPU holder"]
+    assert verdict == "no"
+    assert r"pid 4242 (python train.py\x1b[31m) has /dev/accel1 open" in text
+    assert "kill 4242" in text
+    ran = ask(machine, "run", "torch-tpu", "--backend", "venv")
+    assert ran.exit_code == 3
+    assert "pid 4242" in ran.stderr
+    assert "kill 4242" in ran.stderr
+
+
+def test_processes_that_cannot_be_looked_into_are_said_but_no_obstacle(ask: Ask) -> None:
+    machine = tpu_machine()
+    machine.running = [Process(1, "/sbin/init", None), Process(77, "", None)]
+    done = ask(machine, "doctor", "torch-tpu")
+    assert done.exit_code == 0
+    verdict, text = lines(done)["TPU holder"]
+    assert verdict == "warn"
+    assert "may not look into 2 processes" in text
+    assert "sudo lsof -w /dev/accel0 /dev/accel1" in text
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({}, "this machine has no TPU"),
+        (CHIP, "has 1 TPU chip, but no device node"),
+        # A node of vfio alone can be of any device.
+        ({**NO_CHIP, "/dev/vfio/0": ""}, "this machine has no TPU"),
+        ({**CHIP, "/dev/vfio/0": ""}, None),
+    ],
+)
+def test_a_tpu_is_its_device_nodes(ask: Ask, files: dict[str, str], told: str | None) -> None:
+    machine = Described()
+    machine.files |= files
+    done = ask(machine, "doctor", "torch-tpu")
+    verdict, text = lines(done)["TPU"]
+    assert (done.exit_code, verdict) == ((1, "no") if told else (0, "ok"))
+    assert (told or "/dev/vfio/0") in text
+
+
+def test_a_tpu_that_this_user_may_not_use_is_told(ask: Ask) -> None:
+    machine = tpu_machine()
+    machine.closed = {"/dev/accel1"}
+    done = ask(machine, "doctor", "torch-tpu")
+    assert done.exit_code == 1
+    assert "this user may not use /dev/accel1" in lines(done)["TPU"][1]
+
+
+def test_a_lock_that_another_user_left_matters_outside_of_containers_only(ask: Ask) -> None:
+    machine = tpu_machine().with_docker(images=["portbench/torch:1.12.0-tpu"])
+    machine.owners["/tmp/libtpu_lockfile"] = 0
+    contained = ask(machine, "doctor", "torch-tpu", "--backend", "docker")
+    assert contained.exit_code == 0
+    native = ask(machine, "doctor", "torch-tpu", "--backend", "venv")
+    assert native.exit_code == 1
+    assert "belongs to user 0" in lines(native)["TPU lock"][1]
+    assert "sudo rm /tmp/libtpu_lockfile" in lines(native)["TPU lock"][1]
+    machine.owners["/tmp/libtpu_lockfile"] = machine.user
+    assert ask(machine, "doctor", "torch-tpu", "--backend", "venv").exit_code == 0
+
+
+# Disk, memory, packages
+
+
+@pytest.fixture
+def foretelling(clone: Clone) -> Clone:
+    """The clone with torch 1.12.0 for TPUs that need not be there, and the compiler's target."""
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    (folder / "tpu-aot.Dockerfile").write_text("FROM python:3.10-slim-bookworm\n")
+    (clone.add_version("jax", "0.10.2") / "tpu.lock").write_text("libtpu==0.0.42.1 \\\n")
+    return clone
+
+
+def test_a_tpu_that_is_foretold_needs_no_tpu_but_a_second_environment(ask: Ask, foretelling: Clone) -> None:
+    done = ask(Described(), "doctor", "torch-tpu-v3")
+    assert done.exit_code == 0, done.stdout
+    found = lines(done)
+    assert found["TPU"] == ("ok", "none is needed: libtpu 0.0.42.1 compiles for tpu-v3 without one")
+    assert "TPU holder" not in found
+    assert found["environment"][1].startswith("not made yet")
+    assert found["compiler"] == ("ok", "jax-0.10.2-tpu: not made yet: the first run makes it")
+    assert found["disk"][1].endswith("(needs 3.1)")
+    make_environment(foretelling, "torch-cpu")
+    found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
+    assert found["environment"][1].startswith("made, in ")
+    assert found["disk"][1].endswith("(needs 1.3)")
+    make_environment(foretelling, "jax-0.10.2-tpu")
+    found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
+    assert found["compiler"][1].startswith("jax-0.10.2-tpu: made, in ")
+    assert "disk" not in found
+
+
+def test_the_space_of_both_environments_counts(ask: Ask, foretelling: Clone) -> None:
+    machine = Described()
+    machine.free[str(foretelling.root / "cache")] = 2.9 * GB
+    done = ask(machine, "run", "torch-tpu-v3")
+    assert done.exit_code == 5
+    assert "about 3.1 GB are needed for the environments" in done.stderr
+    machine = Described().with_docker()
+    machine.free["/var/lib/docker"] = 6.6 * GB
+    done = ask(machine, "doctor", "torch-tpu-v3", "--backend", "docker")
+    assert "about 6.7 GB are needed to build the image" in lines(done)["disk"][1]
+
+
+def test_a_compiler_that_no_lock_pins_is_told(ask: Ask, foretelling: Clone) -> None:
+    (foretelling.root / "images" / "jax" / "0.10.2" / "tpu.lock").write_text("jax==0.10.2\n")
+    done = ask(Described(), "doctor", "torch-tpu7x")
+    assert done.exit_code == 1
+    assert lines(done)["TPU"] == (
+        "no",
+        "no lock of jax-0.10.2-tpu pins libtpu, which compiles for tpu7x portbench lock jax/0.10.2/tpu",
+    )
+
+
+def test_targets_that_share_an_image_are_one_line(ask: Ask, foretelling: Clone) -> None:
+    found = lines(ask(Described(), "doctor"))
+    assert found["torch-1.12.0-tpu-v2 … tpu7x"][0] == "ok"
+    assert "torch-1.12.0-tpu-v3" not in found
+    told = json.loads(ask(Described(), "doctor", "--json").stdout)
+    assert {"torch-1.12.0-tpu-v3", "torch-1.12.0-tpu7x"} <= {target["target"] for target in told["targets"]}
+
+
+def test_a_gpu_that_is_foretold_needs_the_list_of_its_kernels(ask: Ask, clone: Clone) -> None:
+    (clone.root / "images" / "torch" / "1.12.0" / "gpu-predicted.Dockerfile").touch()
+    assert lines(ask(Described(), "doctor", "torch-gpu-predicted"))["GPU"][0] == "ok"
+    lists = clone.root / "runners" / "torch" / "kernels"
+    lists.mkdir(parents=True)
+    done = ask(Described(), "doctor", "torch-gpu-predicted")
+    assert done.exit_code == 1
+    assert lines(done)["kernels"] == (
+        "no",
+        "there is no list of the GPU kernels of torch 1.12.0 Make it: portbench kernels torch-1.12.0-gpu",
+    )
+    (lists / "1.12.0.json").write_text("{}")
+    assert ask(Described(), "doctor", "torch-gpu-predicted").exit_code == 0
+
+
+def test_a_disk_too_full_for_the_environment_stops_a_run_before_anything_is_made(ask: Ask, clone: Clone) -> None:
+    machine = Described()
+    machine.free[str(clone.root / "cache")] = 1.0 * GB
+    done = ask(machine, "doctor", "torch-cpu")
+    assert done.exit_code == 1
+    verdict, text = lines(done)["disk"]
+    assert verdict == "no"
+    assert "1.0 GB are free" in text
+    assert "about 1.8 GB are needed for the environment" in text
+    assert "XDG_CACHE_HOME" in text
+    ran = ask(machine, "run", "torch-cpu")
+    assert ran.exit_code == 5
+    assert "1.0 GB are free" in ran.stderr
+    assert not (clone.root / "cache").exists()
+    make_environment(clone, "torch-cpu")
+    assert ask(machine, "doctor", "torch-cpu").exit_code == 0
+
+
+def test_a_need_that_nobody_measured_is_a_warning(ask: Ask, clone: Clone) -> None:
+    clone.add_version("torch", "9.9.0", default=False)
+    machine = Described()
+    machine.free[str(clone.root / "cache")] = 1.0 * GB
+    done = ask(machine, "doctor", "torch-9.9.0-cpu")
+    assert done.exit_code == 0
+    assert lines(done)["disk"][0] == "warn"
+
+
+def test_a_disk_too_full_for_the_image_is_told(ask: Ask) -> None:
+    machine = Described().with_docker(images=[IMAGE])
+    machine.free["/var/lib/docker"] = 0.05 * GB
+    done = ask(machine, "doctor", "fake-cpu")
+    assert done.exit_code == 1
+    verdict, text = lines(done)["disk"]
+    assert verdict == "no"
+    assert "/var/lib/docker" in text
+    assert "docker builder prune" in text
+
+
+def test_an_engine_that_keeps_its_images_elsewhere_is_said_but_no_obstacle(ask: Ask) -> None:
+    machine = Described().with_docker(images=[IMAGE], info={"DockerRootDir": "/elsewhere/docker"})
+    done = ask(machine, "doctor", "fake-cpu")
+    assert done.exit_code == 0
+    assert lines(done)["disk"][0] == "warn"
+
+
+@pytest.mark.parametrize("command", ["doctor", "run"])
+def test_a_results_folder_without_room_is_an_obstacle(ask: Ask, clone: Clone, command: str) -> None:
+    machine = Described()
+    machine.free[str(clone.root / "elsewhere")] = 1000
+    done = ask(machine, command, "fake-cpu", "--out", "elsewhere")
+    assert done.exit_code == (1 if command == "doctor" else 5)
+    assert "Give another folder" in done.output or "give another folder" in done.output
+
+
+def test_a_results_folder_that_cannot_be_made_is_an_obstacle(ask: Ask, clone: Clone) -> None:
+    (clone.root / "a-file").touch()
+    done = ask(Described(), "doctor", "fake-cpu", "--out", "a-file/results")
+    assert done.exit_code == 1
+    assert "cannot be written to" in lines(done)["results"][1]
+
+
+def test_little_memory_is_a_warning(ask: Ask) -> None:
+    machine = Described()
+    machine.files["/proc/meminfo"] = "MemTotal: 16000000 kB\nMemFree: 1 kB\nMemAvailable: 900000 kB\n"
+    done = ask(machine, "doctor", "fake-cpu")
+    assert done.exit_code == 0
+    assert lines(done)["memory"][0] == "warn"
+    assert "0.9 of 16.4 GB are available" in lines(done)["memory"][1]
+
+
+def test_the_package_index_is_asked_only_for_what_is_to_be_downloaded(ask: Ask, clone: Clone) -> None:
+    machine = Described()
+    reasons = "error: Failed to fetch: there\n  cause: client error\n  cause: dns error\n"
+    machine.commands["uv pip compile"] = (2, "", reasons)
+    assert ask(machine, "doctor", "fake-cpu").exit_code == 0, "its lock holds no package"
+    (clone.root / "images" / "fake" / "1.0.0" / "cpu.lock").write_text("--find-links there\nnumpy==1.26.4 \\\n")
+    done = ask(machine, "doctor", "fake-cpu")
+    assert done.exit_code == 1
+    verdict, text = lines(done)["package index"]
+    assert verdict == "no"
+    assert "not reached: error: Failed to fetch: there; cause: dns error" in text
+    assert "HTTPS_PROXY" in text
+    assert machine.asked[-1].endswith("--find-links there")
+
+
+def test_run_asks_no_network(ask: Ask, clone: Clone) -> None:
+    (clone.root / "images" / "fake" / "1.0.0" / "cpu.lock").write_text("numpy==1.26.4 \\\n")
+    machine = Described()
+    machine.free[str(clone.root / "results")] = 0
+    assert ask(machine, "run", "fake-cpu").exit_code == 5
+    assert not any(line.startswith("uv") for line in machine.asked)
+
+
+def test_a_missing_python_is_a_warning_since_uv_downloads_one(ask: Ask, clone: Clone) -> None:
+    clone.add_version("jax", "0.0.1", python="3.99")
+    done = ask(Described(), "doctor", "jax-cpu")
+    assert done.exit_code == 0
+    verdict, text = lines(done)["Python"]
+    assert verdict == "warn"
+    assert "Python 3.99 is not on this machine" in text
+
+
+# The command
+
+
+def test_one_named_target_that_cannot_run_is_exit_status_1(ask: Ask) -> None:
+    done = ask(Described(), "doctor", "fake-cpu", "torch-gpu")
+    assert done.exit_code == 1
+    assert "fake-1.0.0-cpu can run here" in done.stdout
+    assert "torch-1.12.0-gpu cannot run here" in done.stdout
+
+
+def test_without_a_target_it_tells_of_the_machine_and_of_every_target(ask: Ask) -> None:
+    done = ask(Described(), "doctor")
+    assert done.exit_code == 0
+    found = lines(done)
+    assert found["GPU"][0] == found["TPU"][0] == "no"
+    assert found["package index"] == ("ok", "answers")
+    assert found["fake-1.0.0-cpu"][0] == found["torch-1.12.0-cpu"][0] == "ok"
+    assert found["torch-1.12.0-gpu"] == ("no", "this machine has no NVIDIA GPU")
+    assert found["torch-1.12.0-tpu"][0] == "no"
+
+
+def test_without_a_target_exit_status_1_means_that_none_can_run(ask: Ask, clone: Clone) -> None:
+    machine = Described()
+    machine.free["/"] = 0
+    assert ask(machine, "doctor").exit_code == 1
+
+
+def test_json_has_every_finding_with_its_remedy(ask: Ask) -> None:
+    done = ask(Described(), "doctor", "torch-gpu", "--json")
+    assert done.exit_code == 1
+    told = json.loads(done.stdout)
+    assert told["machine"] == []
+    (target,) = told["targets"]
+    assert (target["target"], target["can_run"], target["backend"]) == ("torch-1.12.0-gpu", False, "venv")
+    assert target["findings"][0] == {
+        "subject": "GPU",
+        "verdict": "error",
+        "message": "this machine has no NVIDIA GPU",
+        "remedy": "Run gpu targets on a machine that has one.",
+    }
+
+
+def test_a_target_that_is_not_there_is_wrong_input(ask: Ask) -> None:
+    done = ask(Described(), "doctor", "tocrh-cpu")
+    assert isinstance(done.exception, PortbenchError)
+    assert done.exception.exit_status == 2
+
+
+def test_no_line_is_wider_than_the_terminal(ask: Ask) -> None:
+    machine = tpu_machine().with_docker(engine="19.03.8")
+    machine.running = [Process(4242, "python " + "x" * 200, frozenset({"/dev/accel1"}))]
+    for arguments in (["doctor"], ["doctor", "torch-tpu", "torch-gpu", "fake-cpu"]):
+        done = ask(machine, *arguments, columns=80)
+        assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+
+def test_this_machine_says_that_it_has_no_accelerator(clone: Clone) -> None:
+    if list(Path("/dev").glob("accel[0-9]*")) or list(Path("/dev").glob("nvidia[0-9]*")):
+        pytest.skip("it has one")
+    done = clone.portbench("doctor", "torch-gpu", "torch-tpu", "--backend", "venv")
+    assert done.returncode == 1
+    assert "no NVIDIA GPU" in done.stdout
+    assert "no TPU" in done.stdout
+    assert done.stderr == ""
+    ready = clone.portbench("doctor", "fake-cpu", "--backend", "venv", "--json")
+    assert ready.returncode == 0, ready.stdout
+    findings = {each["subject"]: each for each in json.loads(ready.stdout)["targets"][0]["findings"]}
+    assert findings["memory"]["message"].endswith("GB are available")
+    assert "GB free in" in findings["results"]["message"]
+
+
+def test_the_real_machine_sees_who_has_a_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "device"
+    path.touch()
+    code = f"handle = open({str(path)!r}); print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        holders = [each for each in Machine().processes() if each.files and str(path) in each.files]
+        child.communicate("\n")
+    assert [holder.pid for holder in holders] == [child.pid]
+    assert sys.executable in holders[0].command

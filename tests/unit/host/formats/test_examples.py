@@ -1,0 +1,50 @@
+"""Every file in tests/examples is a test. Drop one there, an invalid one with its message beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from portbench.errors import BadInput
+from portbench.formats.documents import read_document
+from tests.paths import EXAMPLES
+
+KINDS = (
+    "manifest",
+    "run",
+    "study",
+    "survivors",
+    "expected",
+    "annotations",
+    "comparison",
+    "functions",
+    "counts",
+    "exclusions",
+    "kernels",
+)
+
+
+def examples(validity: str) -> list[str]:
+    found = [path for kind in KINDS for path in sorted((EXAMPLES / kind / validity).glob("*.json"))]
+    assert found
+    return [str(path.relative_to(EXAMPLES)) for path in found]
+
+
+@pytest.mark.parametrize("name", examples("valid"))
+def test_a_valid_example_is_accepted(name: str) -> None:
+    document = read_document(EXAMPLES / name)
+    assert document.kind == Path(name).parts[0]
+
+
+@pytest.mark.parametrize("name", examples("invalid"))
+def test_an_invalid_example_is_refused_with_the_message_beside_it(name: str) -> None:
+    path = EXAMPLES / name
+    with pytest.raises(BadInput) as caught:
+        read_document(path)
+    message = str(caught.value)
+    assert path.with_suffix(".expect").read_text("utf-8").strip() in message
+    assert message.startswith(str(path))
+    assert caught.value.remedy
+    assert message.isprintable()
+    assert len(message) < 1000

@@ -1,0 +1,100 @@
+"""The quick parser and validator against the slow ones that find the words: they must accept the very same files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from portbench.errors import BadInput
+from portbench.formats.schemas import VERSIONS, fits, validator
+from portbench.util import strict_json as jsonfile
+from tests.fuzz.strategies import documents
+from tests.paths import EXAMPLES
+
+
+def agree(kind: str, content: bytes) -> None:
+    """Both parsers see the same, or the quick one leaves it to the other; both validators judge it alike."""
+    quick = jsonfile._plain(content)
+    try:
+        data = jsonfile._strict("file", content)
+    except BadInput:
+        assert quick is None
+        return
+    if quick is not None:
+        assert repr(quick) == repr(data)
+    try:
+        explained = next(validator(kind).iter_errors(data), None)
+    except RecursionError:
+        assert not fits(kind, data)
+        return
+    assert fits(kind, data) == (explained is None), explained
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/*/*.json")), ids=lambda file: "/".join(file.parts[-3:]))
+def test_examples(file: Path) -> None:
+    kind = file.parts[-3]
+    agree(kind, file.read_bytes())
+    if file.parts[-2] == "valid":
+        assert fits(kind, jsonfile.read_json(file).data)
+
+
+@pytest.mark.parametrize("kind", VERSIONS)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_spoilt_documents(kind: str, data: st.DataObject) -> None:
+    agree(kind, data.draw(documents(kind)))
+
+
+ODD = (
+    b'{"a": 1, "a": 2}',
+    b'{"a": 1, "\\u0061": 2}',
+    b'{"a": 1, "b": ":", "a": "\\u003a"}',
+    b'{"a": 1, "a": "\\u003A"}',
+    b"9223372036854775807",
+    b"-9223372036854775808",
+    b"9223372036854775808",
+    b"18446744073709551616",
+    b"1e400",
+    b"-1e400",
+    b"1e-400",
+    b"0.1000000000000000055511151231257827",
+    b"[0.1000000000000000055511151231257827, 9223372036854775808]",
+    b"[0." + b"1" * 500 + b", 9223372036854775808]",
+    b"1." + b"1" * 500,
+    *(b"[1%s9223372036854775808]" % between for between in (b",", b", ", b",\t", b",\n", b",\r", b",-")),
+    b'{"a":9223372036854775808}',
+    b'{"a":1}9223372036854775808',
+    b'"9223372036854775808"',
+    b'["1, 9223372036854775808"]',
+    b"1e9223372036854775808",
+    b"1e-9223372036854775808",
+    b"[1E+0000000000000000000001, 1.5e0000000000000000000001, 5e-0000000000000000000324]",
+    b"-0",
+    b"-0.0",
+    b"NaN",
+    b"[Infinity]",
+    b'"\\ud800"',
+    b'"\\ud83d\\ude00"',
+    b"\xef\xbb\xbf{}",
+    b'"\xff"',
+    b'"\x00"',
+    b'"\\u0000"',
+    b"",
+    b"null",
+    b"[" * 600 + b"]" * 600,
+    b"[" * 20_000 + b"]" * 20_000,
+)
+
+
+@pytest.mark.parametrize("content", ODD, ids=lambda content: repr(content[:24]))
+def test_odd_json(content: bytes) -> None:
+    agree("run", content)
+
+
+def test_digests_are_no_long_numbers() -> None:
+    digests = ["1" * 64, "a" + "1" * 19 + "f", "e" + "1" * 19 + "e"]
+    assert jsonfile._plain(orjson.dumps({"sha256": digests})) == {"sha256": digests}

@@ -1,0 +1,117 @@
+"""The headline sentences: method, figure, count, and the published figure where the study has one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from portbench.report.headlines import of_answers
+from tests.unit.host.answered_study import GPU, TPU, answers
+
+T4, V3 = "torch-1.12.0-gpu on t4-box (Tesla T4)", "torch-1.12.0-tpu on tpu-box (TPU v3-8)"
+A100 = "torch-1.12.0-gpu on a100-box (NVIDIA A100-SXM4-40GB)"
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[str]:
+    """All of ``answered_study``."""
+    return list(of_answers(answers()))
+
+
+def test_how_much_fails(sentences: list[str]) -> None:
+    # 2 + 3 of 63; of one more nothing ran. The study has no failure rate of torch on gpu in its text, but of tpu.
+    assert (
+        f"As published: 7.9 % of functions (5 of 63; of 1 more nothing ran) fail, partially or completely, on {T4}."
+        in (sentences)
+    )
+    assert (
+        f"As published: 44.4 % of functions (28 of 63) fail, partially or completely, on {V3} (published: 44.44 %)."
+        in sentences
+    )
+    assert (
+        f"Robust: 25.0 % of tests (100 of 400; 95 % interval 21.0 to 29.5 %) fail on {V3}; "
+        "weighted by use in the corpus, 25.0 % (63 functions; 95 % interval 12.5 to 50.0 %)." in sentences
+    )
+
+
+def test_the_top_20_against_the_others(sentences: list[str]) -> None:
+    assert (
+        f"As published: of the top 20, 23.1 % of functions (3 of 13) fail on {V3} (published: 46 %); "
+        "of the others, 50.0 % of functions (25 of 50) (published: 44 %)." in sentences
+    )
+
+
+def test_what_fails_of_that_which_ran_on_both(sentences: list[str]) -> None:
+    assert (
+        "Robust, over the tests that ran on both: 5.0 % of tests (20 of 400; 95 % interval 3.3 to 7.6 %) fail on "
+        f"{T4}, 25.0 % of tests (100 of 400; 95 % interval 21.0 to 29.5 %) on {V3}; 3 tests left out." in sentences
+    )
+
+
+def test_slower_faster_and_intolerable_as_published(sentences: list[str]) -> None:
+    # Ratios of 6039.55, 643.91 and 0.5.
+    assert (
+        f"As published: 66.7 % of functions (2 of 3) are slower on {V3} than on {T4} (published: 100 %); "
+        "33.3 % of functions (1 of 3) are faster." in sentences
+    )
+    assert (
+        f"As published: 66.7 % of functions (2 of 3) are more than 10 times slower on {V3} than on {T4}, "
+        "an intolerable latency (published: 81.4 %)." in sentences
+    )
+
+
+def test_slower_faster_and_intolerable_in_the_robust_way(sentences: list[str]) -> None:
+    # Ratios of 50, whose interval is 40 to 60, and of 1.5, whose interval is 0.9 to 2. Wilson, 95 %: 2 of 2 is 34.2 to
+    # 100 %, 1 of 2 is 9.5 to 90.5 %, 0 of 2 is 0 to 65.8 %.
+    assert (
+        "Robust: 100.0 % of functions (2 of 2, 1 of them by the whole interval of the ratio; 95 % interval 34.2 to "
+        f"100.0 %) are slower on {V3} than on {T4}; 0.0 % of functions (0 of 2; 95 % interval 0.0 to 65.8 %) are "
+        "faster."
+    ) in sentences
+    assert (
+        "Robust: 50.0 % of functions (1 of 2, 1 of them by the whole interval of the ratio; 95 % interval 9.5 to "
+        f"90.5 %) are more than 10 times slower on {V3} than on {T4}, an intolerable latency." in sentences
+    )
+
+
+def test_newer_hardware(sentences: list[str]) -> None:
+    # One function, 2 ms on the older and 1 ms on the newer.
+    assert (
+        f"As published: 100.0 % of functions (1 of 1) are more than 1.5 times faster on {A100} than on the older {T4} "
+        "(published: 28.07 %)." in sentences
+    )
+
+
+def test_the_published_share_stands_only_at_the_published_threshold() -> None:
+    found = [sentence for sentence in of_answers(answers(), intolerable=1000) if "intolerable" in sentence]
+    assert found[0] == (
+        f"As published: 33.3 % of functions (1 of 3) are more than 1000 times slower on {V3} than on {T4}, "
+        "an intolerable latency."
+    )
+
+
+def test_other_hardware_has_no_published_figures() -> None:
+    elsewhere = replace(answers(), models={GPU: "NVIDIA L4", TPU: None})
+    found = list(of_answers(elsewhere))
+    assert not any("(published:" in sentence for sentence in found)
+    assert any("on torch-1.12.0-gpu on t4-box (NVIDIA L4)." in sentence for sentence in found)
+    assert any("on torch-1.12.0-tpu on tpu-box." in sentence for sentence in found)
+
+
+def test_another_clock_is_told() -> None:
+    study = answers()
+    as_study = replace(GPU, sync="study")
+    alone = replace(
+        study,
+        sides=(as_study,),
+        models={as_study: "Tesla T4"},
+        rates={as_study: study.rates[GPU]},
+        by_device=(),
+        by_model=(),
+    )
+    assert "on torch-1.12.0-gpu on t4-box (Tesla T4, study synchronisation)" in next(of_answers(alone))
+
+
+def test_nothing_to_say_is_no_sentence() -> None:
+    assert list(of_answers(answers(empty=True))) == []

@@ -1,0 +1,110 @@
+"""The time left, and what is shown of it, on a clock that tests set."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+
+from portbench.run.eta import TimeLeft
+from portbench.run.events import Result, Started
+from portbench.run.progress import Reporter, duration
+
+# Alike, one that dwarfs the others at the end, and a mixture.
+SHAPES = {"even": [2.0] * 12, "one long": [1.0] * 11 + [60.0], "mixed": [0.1, 30.0, 2.0, 0.5, 9.0, 4.0] * 2}
+
+
+def passes(durations: list[float], runs: int, jitter: float = 1.0) -> Iterator[tuple[Result, float, float]]:
+    """Each event with the moment it comes and the true time left after it."""
+    total, now = sum(durations) * runs, 0.0
+    for run in range(1, runs + 1):
+        for number, took in enumerate(durations):
+            now += took
+            yield Result("f", str(number), run, "passed", 1), now, total - now
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_from_the_second_pass_on_the_time_left_is_right_whatever_the_tests_take(shape: str) -> None:
+    durations = SHAPES[shape]
+    left = TimeLeft(Started("t", len(durations), 3, 3 * len(durations), 0), 0.0)
+    for event, now, true in passes(durations, 3):
+        left.test_done(event, now)
+        estimate = left.seconds(now)
+        assert estimate is not None
+        if event.run > 1:
+            assert estimate == pytest.approx(true, abs=1e-6)
+
+
+def test_in_the_first_pass_it_is_right_within_a_factor_of_two_once_a_third_is_done() -> None:
+    durations = [0.5, 1.5, 1.0, 2.0, 0.5, 1.0, 1.5, 0.5, 2.0, 1.0, 0.5, 1.5]
+    left = TimeLeft(Started("t", 12, 3, 36, 0), 0.0)
+    for event, now, true in passes(durations, 3):
+        left.test_done(event, now)
+        estimate = left.seconds(now)
+        if event.run == 1 and int(event.test) >= 4:
+            assert estimate is not None
+            assert true / 2 < estimate < true * 2
+
+
+def test_a_run_resumed_in_the_middle_counts_only_what_is_still_to_do() -> None:
+    left = TimeLeft(Started("t", 10, 3, 30, 16), 0.0)  # the first pass and 6 tests of the second are done
+    for number in range(6, 10):
+        left.test_done(Result("f", str(number), 2, "passed", 1), 3.0 * (number - 5))
+    assert left.seconds(12.0) == pytest.approx(30.0)
+    left.test_done(Result("f", "0", 3, "passed", 1), 15.0)
+    assert left.seconds(15.0) == pytest.approx(27.0)
+
+
+def test_nothing_is_said_before_something_is_known_and_nothing_is_left_at_the_end() -> None:
+    left = TimeLeft(Started("t", 1, 1, 1, 0), 0.0)
+    assert left.seconds(5.0) is None
+    left.test_done(Result("f", "0", 1, "passed", 1), 6.0)
+    assert left.seconds(6.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
+)
+def test_durations_are_told_for_a_person(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+class Screen:
+    """A reporter that writes to memory, with a clock to set."""
+
+    def __init__(self, terminal: bool) -> None:
+        self.now = 0.0
+        self.written = io.StringIO()
+        console = Console(file=self.written, force_terminal=terminal, width=160, color_system=None)
+        self.reporter = Reporter(console, console, clock=lambda: self.now)
+
+
+def test_elsewhere_than_at_a_terminal_a_line_comes_now_and_then() -> None:
+    screen = Screen(terminal=False)
+    with screen.reporter.display("fake-1.0.0-cpu") as display:
+        display.show(Started("fake-1.0.0-cpu", 100, 1, 100, 0))
+        for number in range(50):
+            screen.now += 1.0
+            outcome = "timed_out" if number % 10 == 9 else "passed"
+            display.show(Result(f"fake.f{number}", "t", 1, outcome, 1))
+            display.show(None)
+    lines = screen.written.getvalue().splitlines()
+    assert lines[0] == "fake-1.0.0-cpu: 0/100"
+    assert lines[-1] == "fake-1.0.0-cpu: 50/100, 45 passed, 5 timed out, fake.f49, 50 s left"
+    assert len(lines) == 6
+
+
+def test_at_a_terminal_there_is_a_bar_with_counts_function_and_time_left() -> None:
+    screen = Screen(terminal=True)
+    with screen.reporter.display("fake-1.0.0-cpu") as display:
+        display.show(Started("fake-1.0.0-cpu", 4, 1, 4, 0))
+        screen.now = 2.0
+        display.show(Result("fake.[bold]cat", "t", 1, "passed", 1))
+        screen.now = 4.0
+        display.show(Result("fake.\x1b[2Jdog", "t", 1, "failed", 1))
+    shown = screen.written.getvalue()
+    for words in ("2/4", "1 passed 1 failed", "4 s left", "fake."):
+        assert words in shown
+    assert "\x1b[2J" not in shown

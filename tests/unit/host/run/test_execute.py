@@ -1,0 +1,287 @@
+"""`portbench run`, through the command line, with a stand-in for the runner."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.host.clones import Clone, make_clone
+
+CURRENT = ("--backend", "current")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return make_clone(tmp_path)
+
+
+def asked_of(clone: Clone, target: str = "fake-9.9-cpu", out: str = "results") -> list[str]:
+    """The arguments that the runner got, from the run file that the stand-in writes."""
+    return list(json.loads((clone.root / out / f"{target}.json").read_text())["argv"])
+
+
+def test_a_run_ends_with_its_file_its_counts_and_the_backend_that_was_taken(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT)
+    assert done.returncode == 0, done.stderr
+    assert "fake-1.0.0-cpu: backend current (as --backend current asks)" in done.stdout
+    run_file = clone.root / "results" / "fake-9.9-cpu.json"
+    assert f"1 passed, 1 failed; {run_file}" in done.stdout
+    assert done.stderr == ""
+
+
+def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, "--json")
+    (target,) = json.loads(done.stdout)["targets"]
+    assert target.pop("seconds") > 0
+    assert target == {
+        "target": "fake-1.0.0-cpu",
+        "backend": "current",
+        "exit_status": 0,
+        "run_file": str(clone.root / "results" / "fake-9.9-cpu.json"),
+        "outcomes": {"passed": 1, "failed": 1},
+        "error": None,
+        "check": None,
+    }
+    assert "backend current" in done.stderr
+
+
+def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
+    options = ["--function", "fake.i*", "--function", "fake.scale", "--runs", "2", "--protocol", "cold"]
+    options += [
+        "--test",
+        "a[b=1]",
+        "--timeout",
+        "1.5",
+        "--steady-budget",
+        "0.25",
+        "--resume",
+        "--out",
+        "elsewhere",
+        "--shuffle",
+        "7",
+        "--sync",
+        "study",
+        "--memory",
+        "2G",
+    ]
+    done = clone.portbench("run", "fake-cpu", *CURRENT, *options)
+    assert done.returncode == 0, done.stderr
+    manifest, out = clone.root / "manifests" / "study" / "fake.json", clone.root / "elsewhere"
+    expected = f"--framework fake --device cpu --manifest {manifest} --out {out} --runs 2 --protocol cold"
+    expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale --test a[b=1]"
+    expected += " --sync study --shuffle 7 --memory 2G --resume --progress json"
+    assert asked_of(clone, out="elsewhere") == expected.split()
+
+
+@pytest.mark.parametrize("size", ["0", "2GB", "-1", "much", "1.5G"])
+def test_a_limit_of_memory_that_is_none(clone: Clone, size: str) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, "--memory", size)
+    assert done.returncode == 2
+    assert "such as 2G" in done.stderr
+
+
+def test_what_is_usual_is_not_said_to_a_runner_that_may_not_know_it(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, "--sync", "complete")
+    assert done.returncode == 0, done.stderr
+    assert "--sync" not in asked_of(clone)
+
+
+def test_the_runner_starts_in_the_clone_wherever_the_user_stands(clone: Clone) -> None:
+    inside = clone.root / "manifests" / "study"
+    inner = Clone(inside)
+    done = inner.portbench("run", "fake-cpu", *CURRENT, "--manifest", "fake.json")
+    assert done.returncode == 0, done.stderr
+    written = json.loads((inside / "results" / "fake-9.9-cpu.json").read_text())
+    assert written["cwd"] == str(clone.root)
+    assert str(inside / "fake.json") in written["argv"]
+
+
+def test_a_version_is_demanded_of_the_users_python_only_if_the_target_names_one(clone: Clone) -> None:
+    clone.portbench("run", "fake-cpu", *CURRENT)
+    assert "--version" not in asked_of(clone)
+    clone.portbench("run", "fake-1.0.0-cpu", *CURRENT)
+    asked = asked_of(clone)
+    assert asked[asked.index("--version") + 1] == "1.0.0"
+
+
+def test_one_manifest_name_serves_several_frameworks(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    done = clone.portbench("run", "torch-cpu", "fake-cpu", *CURRENT)
+    assert done.returncode == 0, done.stderr
+    for framework in ("torch", "fake"):
+        asked = asked_of(clone, f"{framework}-9.9-cpu")
+        assert asked[asked.index("--manifest") + 1] == str(clone.root / "manifests" / "study" / f"{framework}.json")
+
+
+def test_what_the_runner_prints_besides_its_events_is_passed_over(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="prints_rubbish")
+    assert done.returncode == 0, done.stderr
+    assert "1 passed, 1 failed" in done.stdout
+
+
+def test_functions_without_tests_are_listed(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="lists_uncurated")
+    assert done.returncode == 0, done.stderr
+    assert "fake-1.0.0-cpu: not yet curated, no tests: fake.identity, fake.\\x1b[2Jscale" in done.stdout
+
+
+def test_a_warning_of_the_runner_is_shown_at_once(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="warns")
+    assert done.returncode == 0, done.stderr
+    assert "fake-1.0.0-cpu: warning: no latencies: \\x1b[2Jnothing waits here" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "status", "told"),
+    [
+        ("dies", 9, ["ended with exit status 9", "Illegal instruction: no AVX here", "--resume"]),
+        ("dies_silently", 137, ["ended by SIGKILL", "wrote nothing to stderr"]),
+        ("leaves_a_child", 9, ["ended with exit status 9"]),
+        ("leaves_a_daemon", 9, ["ended with exit status 9"]),
+        ("has_no_device", 3, ["error: no accelerator found", "plug one in"]),
+        ("lies", 1, ["x.json", "is not there"]),
+        ("says_nothing", 1, ["ended with exit status 0"]),
+        ("is_interrupted_by_others", 130, ["interrupted", "--resume"]),
+    ],
+)
+def test_a_runner_that_fails_is_one_error(clone: Clone, stand_in: str, status: int, told: list[str]) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in=stand_in)
+    assert done.returncode == status
+    assert done.stderr.count("error:") == 1
+    for words in told:
+        assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_target_that_fails_does_not_keep_the_others_from_running(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    clone.add_version("jax", "0.4.13")
+    misbehaving = {"STAND_IN_torch": "has_no_device", "STAND_IN_jax": "dies"}
+    done = clone.portbench("run", "torch-cpu", "jax-cpu", "fake-cpu", *CURRENT, "--json", variables=misbehaving)
+    assert done.returncode == 3
+    targets = json.loads(done.stdout)["targets"]
+    assert [target["exit_status"] for target in targets] == [3, 9, 0]
+    assert targets[0]["error"] == "no accelerator found"
+    assert targets[2]["run_file"] is not None
+
+
+def test_a_run_that_was_complete_already_is_told_as_such(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, "--resume", stand_in="was_complete")
+    assert done.returncode == 0
+    assert "was complete already" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_is_passed_on_once_and_the_command_that_goes_on_is_printed(
+    clone: Clone, number: signal.Signals
+) -> None:
+    clone.add_version("torch", "1.12.0")
+    options = [
+        *CURRENT,
+        "--manifest",
+        "study",
+        "--function",
+        "fake.[a-z]*",
+        "--runs",
+        "2",
+        "--sync",
+        "study",
+        "--out",
+        "my results",
+    ]
+    process, tell = clone.start("run", "fake-cpu", "torch-cpu", *options, stand_in="waits")
+    assert tell.readline() == "ready\n"
+    process.send_signal(number)
+    # Heard once; then the end of the pipe: no process is left.
+    assert tell.read() == "heard\n"
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    (line,) = [line for line in stderr.splitlines() if line.startswith("To go on:")]
+    again = shlex.split(line.removeprefix("To go on:"))
+    assert again[:4] == ["portbench", "run", "fake-cpu", "torch-cpu"]
+    done = clone.portbench(*again[1:])
+    assert done.returncode == 0, done.stderr
+    asked = asked_of(clone, out="my results")
+    assert "--resume" in asked
+    assert asked[asked.index("--function") + 1] == "fake.[a-z]*"
+    assert asked[asked.index("--runs") + 1] == "2"
+    assert asked[asked.index("--sync") + 1] == "study"
+    assert "torch" not in stdout
+
+
+def test_a_second_ctrl_c_kills_a_deaf_runner_and_its_children(clone: Clone) -> None:
+    process, tell = clone.start("run", "fake-cpu", *CURRENT, stand_in="is_deaf")
+    assert tell.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    assert tell.readline() == "heard\n"
+    process.send_signal(signal.SIGINT)
+    assert tell.read() == ""
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "--resume" in stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (["fkae-cpu"], 2, ["no target is called 'fkae-cpu'", "did you mean fake-cpu"]),
+        (["fake-cpu", "--manifest", "stduy"], 2, ["no manifest 'stduy' for fake", "there are: study"]),
+        (["fake-cpu", "--manifest", "nowhere.json"], 2, ["nowhere.json: no such file"]),
+        (["fake-cpu", "--manifest", "torch.json"], 2, ["$.framework", "expected 'fake'", "found 'torch'"]),
+        (["fake-cpu", "--manifest", "broken.json"], 2, ["broken.json", "truncated"]),
+        (["fake-cpu", "--out", "a-file/results"], 5, ["cannot write to", "--out"]),
+    ],
+)
+def test_a_mistake_is_one_error_before_anything_runs(
+    clone: Clone, arguments: list[str], status: int, told: list[str]
+) -> None:
+    clone.add_manifest(clone.root / "torch.json", "torch")
+    (clone.root / "broken.json").write_text('{"framework": "fake"')
+    (clone.root / "a-file").touch()
+    done = clone.portbench("run", "fake-cpu", *arguments, *CURRENT)
+    assert done.returncode == status
+    assert done.stderr.count("error:") == 1
+    for words in told:
+        assert words in done.stderr
+    assert done.stdout == ""
+    assert not (clone.root / "results").exists() or not list((clone.root / "results").iterdir())
+
+
+@pytest.mark.parametrize(
+    "option", [["--runs", "0"], ["--timeout", "0"], ["--protocol", "hot"], ["--sync", "no"], ["--backend", "vm"]]
+)
+def test_an_option_out_of_range_is_wrong_usage(clone: Clone, option: list[str]) -> None:
+    done = clone.portbench("run", "fake-cpu", *option)
+    assert done.returncode == 2
+    assert option[0] in done.stderr
+
+
+def test_outside_a_clone_the_clone_that_portbench_belongs_to_is_used(clone: Clone, tmp_path: Path) -> None:
+    done = Clone(tmp_path).portbench("targets", "--json")
+    assert {"torch-1.12.0-cpu", "jax-0.4.13-cpu"} <= {row["target"] for row in json.loads(done.stdout)["targets"]}
+
+
+def test_a_framework_is_asked_for_in_a_python_that_can_be_started(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, variables={"PORTBENCH_PYTHON": "/nowhere/python"})
+    assert done.returncode == 3
+    assert "PORTBENCH_PYTHON" in done.stderr
+
+
+def test_portbenchs_own_python_is_passed_over_unless_it_has_the_framework(clone: Clone, tmp_path: Path) -> None:
+    clone.add_version("torch", "1.12.0")
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    python = theirs / "python3"
+    python.write_text('#!/bin/sh\necho \'{"event": "error", "message": "this is theirs"}\'\nexit 6\n')
+    python.chmod(0o755)
+    own = str(Path(sys.executable).parent)
+    done = clone.portbench("run", "torch-cpu", *CURRENT, variables={"PORTBENCH_PYTHON": "", "PATH": f"{own}:{theirs}"})
+    assert "this is theirs" in done.stderr
+    done = clone.portbench("run", "torch-cpu", *CURRENT, variables={"PORTBENCH_PYTHON": "", "PATH": own})
+    assert done.returncode == 3
+    assert "torch is not installed" in done.stderr

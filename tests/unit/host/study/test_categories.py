@@ -1,0 +1,138 @@
+"""Categories derived on the host: the same answers as the runner's, from the same rules."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from portbench.errors import BadInput
+from portbench.study.categories import Error, Rules, read_rules
+from tests.paths import ROOT
+
+FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
+RULES = read_rules(ROOT / "runners", FRAMEWORKS)
+STATED = [
+    (home, entry)
+    for home in (*FRAMEWORKS, "core")
+    for entry in json.loads((ROOT / "runners" / home / "failure_rules.json").read_text("utf-8"))["rules"]
+]
+MESSAGES = json.loads((ROOT / "tests" / "unit" / "failure_messages.json").read_text("utf-8"))["messages"]
+
+Write = Callable[[str, Any], Path]
+
+TYPES = [*{entry["example"]["type"] for _, entry in STATED}, "AssertionError", "RuntimeError", "ValueError"]
+SAID = [*(entry["example"]["message"] for _, entry in STATED), *(entry["message"] or "" for entry in MESSAGES)]
+SAID += ["wrong value: 1 of 2 values differ", "imprecise: 1 of 2 values differ", ""]
+
+# A message as it is, cut short, or with something before and behind it.
+messages = st.builds(
+    lambda before, said, end, after: before + said[:end] + after,
+    st.sampled_from(["", "\n", "a wrapper: ", "\u00e9"]) | st.text(max_size=5),
+    st.sampled_from(SAID),
+    st.integers(0, 300),
+    st.sampled_from(["", "\n[Op:Svd]", " dtype"]) | st.text(max_size=5),
+)
+facts = st.tuples(st.sampled_from(sorted(TYPES)), messages)
+
+
+@pytest.fixture(scope="module")
+def runner() -> Any:
+    """The runner's own derivation."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT))
+        return importlib.import_module("runners.core.failure")
+
+
+def both(
+    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, numbers: str | None
+) -> Any:
+    """The category by the host and by the runner."""
+    (kind, message), *causes = chain
+    stored = {"type": kind, "message": message, "causes": [{"type": of, "message": said} for of, said in causes]}
+    by_host = RULES.category(framework, outcome, Error(kind, message, tuple(causes)), oom, numbers)
+    return by_host, runner.category(framework, outcome, stored, oom, numbers)
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    framework=st.sampled_from(FRAMEWORKS),
+    outcome=st.sampled_from(["failed", "failed", "failed", "passed", "skipped", "timed_out", "crashed"]),
+    chain=st.lists(facts, min_size=1, max_size=3),
+    oom=st.booleans(),
+    numbers=st.sampled_from([None, None, "equal", "imprecise", "wrong", "random"]),
+)
+def test_host_and_runner_agree_on_any_facts(
+    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, numbers: str | None
+) -> None:
+    by_host, by_runner = both(runner, framework, outcome, chain, oom, numbers)
+    assert by_host == by_runner
+
+
+def test_host_and_runner_agree_on_every_example_which_hits_its_rule(runner: Any) -> None:
+    for home, entry in STATED:
+        for framework in FRAMEWORKS if home == "core" else (home,):
+            example = (entry["example"]["type"], entry["example"]["message"])
+            assert both(runner, framework, "failed", [example], False, None) == (entry["category"],) * 2
+
+
+def test_nearly_all_real_messages_get_the_expected_category() -> None:
+    missed = []
+    for entry in MESSAGES:
+        causes = tuple((cause["type"], cause["message"]) for cause in entry.get("causes", ()))
+        error = entry["type"] and Error(entry["type"], entry["message"], causes)
+        facts = (entry.get("outcome", "failed"), error or None, entry.get("oom_killed", False), entry.get("numbers"))
+        if RULES.category(entry["framework"], *facts) != entry["category"]:
+            missed.append(entry)
+    assert len(missed) <= 0.05 * len(MESSAGES), missed
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_message_of_no_rule_is_other(framework: str) -> None:
+    assert RULES.category(framework, "failed", Error("RuntimeError", "something nobody has seen")) == "other"
+
+
+def rules_of(write: Write, *entries: Any) -> Rules:
+    """The rules of fake with these entries, and none of core's."""
+    write("rules/core/failure_rules.json", {"rules": []})
+    return read_rules(write("rules/fake/failure_rules.json", {"rules": list(entries)}).parents[1], ["fake"])
+
+
+def test_the_first_rule_that_matches_wins(write: Write) -> None:
+    rules = rules_of(write, {"category": "memory", "message": "full"}, {"category": "type"})
+    assert rules.category("fake", "failed", Error("E", "it is FULL")) == "memory"
+    assert rules.category("fake", "failed", Error("E", "it is empty")) == "type"
+
+
+def test_other_rules_have_another_digest(write: Write) -> None:
+    one, other = rules_of(write, {"category": "memory"}), rules_of(write, {"category": "type"})
+    assert one.sha256 != other.sha256
+    assert one.sha256 == rules_of(write, {"category": "memory", "example": {}}).sha256
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"rules": [{"category": "unavailable"}]}, "$.rules[0].category"),
+        ({"rules": [{"category": "type"}, {"category": "type", "message": "("}]}, "$.rules[1].message"),
+        ({"rules": [{"category": "type", "exception": 3}]}, "$.rules[0].exception"),
+        ({"rules": ["type"]}, "$.rules[0]"),
+        ({}, "$.rules"),
+        ([], "$.rules"),
+        ("{", "not JSON"),
+    ],
+)
+def test_a_bad_rule_file_is_refused_with_its_place(content: Any, said: str, write: Write) -> None:
+    write("rules/core/failure_rules.json", {"rules": []})
+    path = write("rules/fake/failure_rules.json", content)
+    with pytest.raises(BadInput) as caught:
+        read_rules(path.parents[1], ["fake"])
+    assert said in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert caught.value.remedy

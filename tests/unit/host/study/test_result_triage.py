@@ -1,0 +1,473 @@
+"""What a study says beside outcomes and times: values, places, who is to blame, what a first call was spent on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from portbench.formats.documents import read_document
+from portbench.report.markdown import markdown
+from portbench.report.model import Report, analysed, report_of, study_of
+from portbench.study.merge import merge
+from portbench.util.section import Section
+from tests.paths import EXAMPLES
+
+Document = dict[str, Any]
+Write = Callable[[str, Any], Path]
+Make = Callable[..., Document]
+Command = Callable[..., Result]
+Reported = Callable[..., Report]
+
+XLA = "torch-2.9.0-xla"
+PASSED = {"outcome": "passed", "reason": None, "category": None, "error": None}
+FAILED = {"outcome": "failed", "reason": None, "category": "other", "error": None}
+SKIPPED = {"outcome": "skipped", "reason": "needs two devices", "category": None, "error": None}
+NO_TIMES = [{"cold": None, "steady": None, "observed": None}]
+
+
+def proof(passed: bool, ratio: float = 4.0, reason: str | None = None) -> Document:
+    """A proof that passed, or not."""
+    return {
+        "passed": passed,
+        "reason": reason,
+        "units": 4,
+        "base_ns": 1_000_000,
+        "grown_ns": round(1_000_000 * ratio),
+        "ratio": ratio,
+        "left_ns": 0,
+    }
+
+
+def deviation(device: float | None, host: float | None = 1e-7) -> Document:
+    return {"dtype": "float32", "device": device, "host": host, "other_seed": 0.0}
+
+
+def placed(verdict: str, *host_operations: str) -> Document:
+    return {"verdict": verdict, "evidence": [], "host_operations": list(host_operations)}
+
+
+def cold(call_ns: int, **counters: int) -> Document:
+    return {"cold": {"call_ns": call_ns, "wait_ns": 0, "counters": counters}, "steady": None, "observed": None}
+
+
+@pytest.fixture
+def reported(write: Write, make_run: Make, tmp_path: Path) -> Reported:
+    """The report of run files, each given as (results, changes of the document), or as results of torch on xla."""
+
+    def report(*runs: Any, strict: bool = False) -> Report:
+        for number, run in enumerate(runs):
+            results, changes = run if isinstance(run, tuple) else (run, {})
+            write(f"runs/{number}.json", make_run(results, **{"target": XLA, **changes}))
+        with study_of([str(tmp_path / "runs")]) as study:
+            with analysed(study, strict) as shown:
+                found = report_of(shown)
+            read_document(study.path / "study.json", "study")
+        return found
+
+    return report
+
+
+def function(report: Report, name: str = "torch.cat") -> Document:
+    """A function of the only target in the summary."""
+    (target,) = report.summary["targets"]
+    (found,) = [function for function in target["functions"] if function["name"] == name]
+    return dict(found)
+
+
+def section(sections: tuple[Section, ...], title: str) -> Section:
+    (found,) = [section for section in sections if section.title.startswith(title)]
+    return found
+
+
+def test_verdicts_on_numbers_are_counted_in_tests(reported: Reported, make_result: Make) -> None:
+    report = reported(
+        [
+            make_result(test="a", run=1, numbers="equal"),
+            make_result(test="a", run=2, outcome="failed", numbers="random", deviation=deviation(None)),
+            make_result(test="b", numbers="equal"),
+            make_result(test="c", outcome="failed", numbers="imprecise", deviation=deviation(0.01)),
+            make_result(test="d"),
+        ]
+    )
+    assert function(report)["tests_by_numbers"] == {"equal": 2, "imprecise": 1, "random": 1}
+    assert report.targets[0].wrong == 0
+
+
+def test_wrong_values_are_listed_with_their_greatest_deviation_and_counted_first(
+    reported: Reported, make_result: Make
+) -> None:
+    def wrong(test: str, run: int, off: float | None, **facts: Any) -> Document:
+        return make_result(test=test, run=run, outcome="failed", numbers="wrong", deviation=deviation(off), **facts)
+
+    report = reported(
+        [
+            wrong("a", 1, 0.25, control=PASSED),
+            wrong("a", 2, 0.5, control=PASSED),
+            wrong("b", 1, 0.25, control=FAILED),
+            wrong("b", 2, None, control=FAILED),
+            make_result("torch.dot", numbers="equal"),
+        ]
+    )
+    common = {"dtype": "float32", "deviation_on_host": 1e-7, "runs": 2}
+    assert function(report)["wrong_values"] == [
+        {"test": "a", "deviation_on_device": 0.5, "control": "only_on_device", **common},
+        {"test": "b", "deviation_on_device": None, "control": "on_cpu_too", **common},
+    ]
+    assert report.targets[0].wrong == 1
+    found = section(report.targets[0].before, "Wrong values")
+    assert found.rows == (
+        ("torch.cat", "a", "0.500", "1e-07", "2", "float32", "only on the device"),
+        ("torch.cat", "b", "not finite", "1e-07", "2", "float32", "on the CPU too"),
+    )
+    text = markdown(report)
+    assert "| `torch-2.9.0-xla` | `box` | 50.0 | 0.0 | 50.0 | 2 | 0 | 1 |" in text
+    assert text.index("### Wrong values") < text.index("### Why tests did not pass")
+
+
+def test_where_no_values_were_judged_nothing_is_said_of_wrong_ones(reported: Reported, make_result: Make) -> None:
+    report = reported([make_result(numbers=None)])
+    assert report.targets[0].wrong is None
+    assert report.targets[0].before == ()
+
+
+def test_failures_are_the_devices_or_not(reported: Reported, make_result: Make, portbench: Command) -> None:
+    report = reported(
+        [
+            make_result(test="a", run=1, outcome="failed", control=PASSED),
+            make_result(test="a", run=2, outcome="crashed", control=PASSED),
+            make_result(test="b", outcome="timed_out", control=FAILED),
+            make_result(test="c", outcome="failed", control=SKIPPED),
+            make_result(test="d", outcome="failed", control=None),
+            make_result(test="e"),
+            make_result(test="f", outcome="skipped"),
+            # On one machine it passed on the CPU, on another run it failed there: not the device's to answer for.
+            make_result("torch.dot", run=1, outcome="failed", control=PASSED),
+            make_result("torch.dot", run=2, outcome="failed", control=FAILED),
+        ]
+    )
+    assert function(report)["tests_by_control"] == {"on_cpu_too": 1, "only_on_device": 1, "unknown": 2}
+    assert function(report, "torch.dot")["tests_by_control"] == {"on_cpu_too": 1}
+    (target,) = report.targets
+    fails = {failure.function: failure.fails for failure in target.failures}
+    assert fails["torch.dot"] == "on the CPU too"
+    assert fails["torch.cat"] == "on the CPU too 1, only on the device 1, not tried elsewhere 2"
+    assert target.blame.startswith("Of 5 failing tests 1 fail only on the device, 2 on the CPU of the same version too")
+    assert target.blame in markdown(report)
+
+
+def test_on_the_cpu_nobody_is_blamed_and_no_place_is_shown(reported: Reported, make_result: Make) -> None:
+    report = reported(([make_result(outcome="failed"), make_result("torch.dot")], {"target": "torch-2.9.0-cpu"}))
+    assert function(report)["tests_by_control"] == {}
+    assert report.targets[0].blame == ""
+    assert "| function | status | tests passed |" in markdown(report)
+
+
+def test_precision_failures_pass_in_strict_mode_or_not(reported: Reported, make_result: Make) -> None:
+    def imprecise(test: str, strict: Document | None) -> Document:
+        return make_result(test=test, outcome="failed", category="precision", strict=strict)
+
+    report = reported(
+        [
+            imprecise("a", PASSED),
+            imprecise("b", FAILED),
+            imprecise("c", PASSED),
+            imprecise("d", None),
+            make_result(test="e", outcome="failed", strict=None),
+        ]
+    )
+    assert function(report)["tests_by_strict"] == {"failed": 1, "passed": 2, "unknown": 1}
+    found = section(report.targets[0].after, "Failed by precision")
+    assert found.rows == (("torch.cat", "4", "2", "1", "1"),)
+
+
+MISPLACED = "Passed, but not on the device"
+
+
+def test_places_and_the_operations_that_ran_on_the_host(reported: Reported, make_result: Make) -> None:
+    report = reported(
+        [
+            make_result(test="a", run=1, placement=placed("mixed", "aten::sort", "aten::nonzero")),
+            make_result(test="a", run=2, placement=placed("mixed", "aten::sort")),
+            make_result(test="b", placement=placed("host", "aten::sort")),
+            make_result(test="c", placement=placed("device")),
+            # What did not pass says nothing of where the function runs.
+            make_result(test="d", outcome="failed", placement=placed("host", "aten::equal")),
+        ]
+    )
+    assert function(report)["host_operations"] == [
+        {"name": "aten::nonzero", "tests": 1},
+        {"name": "aten::sort", "tests": 2},
+    ]
+    (target,) = report.targets
+    assert [found.ran_on for found in target.functions] == ["device 1, host 1, mixed 1"]
+    found = section(target.after, MISPLACED)
+    assert found.rows == (("torch.cat", "2", "host 1, mixed 1", "aten::nonzero, aten::sort"),)
+    assert target.functions[0].status == "partial"
+
+
+def test_strict_placement_counts_what_ran_elsewhere_as_failed_and_says_so(
+    make_result: Make, make_call: Make, write: Write, make_run: Make, portbench: Command, tmp_path: Path
+) -> None:
+    fast = [make_call(100, 0, (10,), 1)]
+    found = [
+        make_result("torch.a", "on-host", placement=placed("host", "aten::sort"), calls=fast),
+        make_result("torch.b", "on-both", placement=placed("mixed", "aten::nonzero"), calls=fast),
+        make_result("torch.b", "on-device", placement=placed("device")),
+        make_result("torch.c", placement=placed("unknown")),
+        make_result("torch.d"),
+    ]
+    write("runs/run.json", make_run(found, target=XLA))
+    merge([str(tmp_path / "runs")], tmp_path / "study")
+
+    lenient = json.loads(portbench("report", tmp_path / "study", "--json").stdout)
+    assert lenient == json.loads((tmp_path / "study" / "study.json").read_text())
+    assert lenient["strict_placement"] is False
+    assert lenient["targets"][0]["percent_of_rated_functions"]["pass"] == 100
+
+    result = portbench("report", tmp_path / "study", "--json", "--strict-placement", "-o", tmp_path / "out")
+    summary = read_document(write("strict.json", result.stdout), "study").data
+    assert summary["strict_placement"] is True
+    (target,) = summary["targets"]
+    assert [found["status"] for found in target["functions"]] == ["complete", "partial", "pass", "pass"]
+    assert target["percent_of_rated_functions"] == {"pass": 50.0, "partial": 25.0, "complete": 25.0}
+    # No time of a host stands for the device's.
+    assert [found["cold_mean_ns"] for found in target["functions"]] == [None, 1_500_000, 1_500_000, 1_500_000]
+    assert target["functions"][0]["tests_by_placement"] == {"host": 1}
+
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert text.startswith("# Portability report, strict placement\n")
+    assert f"### {MISPLACED} (counted as failed)" in text
+    assert "| `torch.a` | complete | placement | - | ran on the host: aten::sort |" in text
+    assert "| `torch.b` | partial | placement | - | ran partly on the host: aten::nonzero |" in text
+    shown = portbench("report", tmp_path / "study", "--strict-placement").stdout
+    assert "Strict placement: a test that passed, but not wholly on the device" in " ".join(shown.split())
+    assert "Strict placement" not in portbench("report", tmp_path / "study").stdout
+    assert json.loads((tmp_path / "study" / "study.json").read_text()) == lenient
+
+
+def test_targets_whose_wait_was_not_proven_are_named_and_have_no_latencies(
+    reported: Reported, make_result: Make
+) -> None:
+    bad = {"worker": 2, "calls": NO_TIMES}
+    report = reported(
+        [
+            make_result(test="a", run=1, proof=proof(True)),
+            make_result(test="a", run=2, proof=proof(True)),
+            make_result("torch.dot", "b", proof=proof(False, 1.5, "1.5 times"), **bad),
+            make_result("torch.dot", "c", proof=proof(False, 1.5, "1.5 times"), **bad),
+            make_result("torch.dot", "d", proof=proof(False, 1.0, "1.0 times"), **(bad | {"worker": 3})),
+            make_result("torch.dot", "e", outcome="crashed", proof=None),
+        ]
+    )
+    (target,) = report.summary["targets"]
+    assert target["proofs"] == {"passed": 1, "failed": 2, "reason": "1.0 times", "seen_fraction": 1.0}
+    dot = function(report, "torch.dot")
+    assert (dot["unproven_tests"], dot["cold_mean_ns"], dot["steady_median_ns"]) == (3, None, None)
+    assert (function(report)["unproven_tests"], function(report)["cold_mean_ns"]) == (0, 1_500_000)
+    found = section(report.sections, "No latencies: waiting was not proven")
+    assert found.rows == ((XLA, "box", "2", "3", "1.0 times"),)
+
+
+def test_where_all_is_proven_nothing_is_said_of_it(reported: Reported, make_result: Make) -> None:
+    report = reported([make_result(proof=proof(True))])
+    assert len(report.sections) == 1
+    assert report.summary["targets"][0]["proofs"] == {
+        "passed": 1,
+        "failed": 0,
+        "reason": None,
+        "seen_fraction": 1.0,
+    }
+
+
+def test_a_first_call_is_split_into_what_the_framework_tells(reported: Reported, make_result: Make) -> None:
+    report = reported(
+        [
+            make_result(test="a", calls=[cold(1_000_000, trace_ns=100_000, compile_ns=600_000, executions=1)]),
+            # A counter that did not rise is left out: zero, since the framework tells of it elsewhere.
+            make_result(test="b", calls=[cold(1_000_000, compile_ns=200_000)]),
+            make_result(test="failed", outcome="failed", calls=[cold(1_000_000, compile_ns=900_000)]),
+            make_result("torch.dot", calls=[cold(2_000_000)]),
+        ]
+    )
+    assert function(report)["cold_split"] == {
+        "calls": 2,
+        "overlapping_calls": 0,
+        "total_ns": 2_000_000,
+        "rest_ns": 1_100_000,
+        "parts_ns": {"trace": 100_000, "compile": 800_000},
+    }
+    assert function(report, "torch.dot")["cold_split"]["parts_ns"] == {"trace": 0, "compile": 0}
+    overall = section(report.sections, "What first calls were spent on")
+    assert overall.numbers == ("calls", "mean ms", "trace", "compile", "rest", "overlapping")
+    assert overall.rows == ((XLA, "box", "3", "1.33", "2.5", "20.0", "77.5", "0"),)
+    of_functions = section(report.targets[0].after, "What first calls were spent on")
+    assert of_functions.numbers == ("calls", "mean", "trace", "compile", "rest", "overlapping")
+    assert of_functions.rows == (
+        ("torch.cat", "2", "1.00", "0.0500", "0.400", "0.550", "0"),
+        ("torch.dot", "1", "2.00", "0", "0", "2.00", "0"),
+    )
+
+
+def test_a_call_whose_parts_overlap_is_left_out_of_the_split_and_counted(reported: Reported, make_result: Make) -> None:
+    nested = cold(1_000, trace_ns=800, compile_ns=300)
+    report = reported(
+        [
+            make_result(test="a", calls=[nested, cold(1_000, trace_ns=400, compile_ns=600)]),
+            make_result("torch.dot", calls=[nested]),
+        ]
+    )
+    split = function(report)["cold_split"]
+    assert (split["calls"], split["overlapping_calls"], split["total_ns"], split["rest_ns"]) == (1, 1, 1_000, 0)
+    assert split["parts_ns"] == {"trace": 400, "compile": 600}
+    (row,) = section(report.sections, "What first calls were spent on").rows
+    assert row[4:] == ("40.0", "60.0", "0.0", "2")
+    rows = section(report.targets[0].after, "What first calls were spent on").rows
+    assert rows[1] == ("torch.dot", "0", "-", "-", "-", "-", "1")
+
+
+def test_what_one_framework_tells_is_blank_for_another(reported: Reported, make_result: Make) -> None:
+    report = reported(
+        [make_result(calls=[cold(1_000, compile_ns=500)])],
+        ([make_result("jax.f", calls=[cold(1_000, trace_ns=100, compile_ns=0)])], {"target": "jax-0.10.2-xla"}),
+    )
+    rows = section(report.sections, "What first calls were spent on").rows
+    assert [row[4:7] for row in rows] == [("10.0", "0.0", "90.0"), ("", "50.0", "50.0")]
+
+
+def test_a_framework_that_tells_nothing_has_no_split(reported: Reported, make_result: Make) -> None:
+    report = reported([make_result(calls=[cold(1_000, executions=3)])])
+    assert function(report)["cold_split"] is None
+    assert len(report.sections) == 1
+
+
+def times(make_result: Make, make_call: Make, name: str, cold_ns: int, steady_ns: int) -> Document:
+    return make_result(name, calls=[make_call(cold_ns, 0, (steady_ns,), 1)])
+
+
+def test_synchronisations_are_never_pooled_and_stand_side_by_side(
+    reported: Reported, make_result: Make, make_call: Make
+) -> None:
+    complete = [
+        times(make_result, make_call, "torch.a", 4_000_000, 2_000),
+        times(make_result, make_call, "torch.b", 4_000_000, 2_000),
+        times(make_result, make_call, "torch.c", 4_000_000, 2_000),
+        make_result("torch.d", proof=proof(True) | {"left_ns": 1_000_000}),
+    ]
+    study = [
+        times(make_result, make_call, "torch.a", 1_000_000, 1_000),
+        times(make_result, make_call, "torch.b", 2_000_000, 200),
+        times(make_result, make_call, "torch.c", 3_000_000, 1_600),
+        make_result("torch.d", outcome="failed"),
+        make_result("torch.e", proof=proof(False, 1.0, "it only starts the work") | {"left_ns": 3_000_000}),
+    ]
+    report = reported(complete, (study, {"sync": "study"}))
+    apart = {entry["sync"]: entry for entry in report.summary["targets"]}
+    assert sorted(apart) == ["complete", "study"]
+    assert apart["complete"]["percent_of_rated_functions"]["pass"] == 100
+    assert apart["study"]["percent_of_rated_functions"]["pass"] == 80
+    assert [run["sync"] for run in report.summary["run_files"]].count("study") == 1
+
+    (target,) = report.targets
+    assert [found.cold_mean_ns for found in target.functions] == [4_000_000, 4_000_000, 4_000_000, 1_500_000]
+    assert not [part for part in report.sections if part.title.startswith("No latencies")]
+    overall = section(report.sections, "Synchronisation: median ratio")
+    assert overall.rows == ((XLA, "box", "3", "0.500", "0.500", "25.0", "80.0", "no: it only starts the work"),)
+    of_functions = section(report.sections, f"Synchronisation of {XLA} on box")
+    assert of_functions.rows == (
+        ("torch.a", "4.00", "1.00", "0.250", "2.00", "1.00", "0.500"),
+        ("torch.b", "4.00", "2.00", "0.500", "2.00", "0.200", "0.100"),
+        ("torch.c", "4.00", "3.00", "0.750", "2.00", "1.60", "0.800"),
+    )
+
+
+def test_a_study_of_the_studys_synchronisation_alone_is_told_as_such(reported: Reported, make_result: Make) -> None:
+    report = reported(([make_result()], {"sync": "study"}))
+    assert [target.target for target in report.targets] == [f"{XLA} (sync study)"]
+    assert not report.is_empty
+    assert not [part for part in report.sections if part.title.startswith("Synchronisation")]
+
+
+HOSTILE = "\x1b[2J\u202e[bold]x[/]|`<script>alert(1)</script>[b](https://evil.example)"
+
+
+def test_hostile_text_reaches_neither_terminal_nor_markdown(
+    write: Write, make_run: Make, make_result: Make, portbench: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    error = {"type": "Mismatch", "message": "wrong", "traceback": "", "causes": []}
+    found = [
+        make_result(HOSTILE, HOSTILE, outcome="failed", error=error, numbers="wrong", deviation=deviation(1.0)),
+        make_result(HOSTILE, "b", placement=placed("host", HOSTILE), calls=[cold(1_000, compile_ns=1)]),
+        make_result("torch.dot", "c", proof=proof(False, 1.0, HOSTILE), calls=NO_TIMES),
+    ]
+    found[0]["deviation"]["dtype"] = HOSTILE
+    for sync in ("complete", "study"):
+        write(f"runs/of-{sync}.json", make_run(found, target=XLA, machine=HOSTILE, sync=sync))
+    monkeypatch.setenv("COLUMNS", "1000")
+    arguments = ("report", tmp_path / "runs", "--strict-placement")
+    shown = portbench(*arguments).stdout
+    result = portbench(*arguments, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.exception
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert all(line.isprintable() for line in [*shown.splitlines(), *text.splitlines()])
+    assert "<script>" not in text and "https://" not in text and "[b](" not in text
+    # Ten rows of sections and titles hold it, some twice.
+    assert shown.count("[bold]x[/]|`<script>") >= 10
+    assert text.count("script&gt;alert") >= 10
+
+
+def test_merge_says_which_targets_have_the_studys_synchronisation(
+    write: Write, make_run: Make, portbench: Command, tmp_path: Path
+) -> None:
+    for sync in ("complete", "study"):
+        write(f"runs/of-{sync}.json", make_run(sync=sync))
+    told = portbench("merge", tmp_path / "runs", "-o", tmp_path / "study").stdout.splitlines()
+    assert told[1:] == [
+        "  torch-2.9.0-cpu on box: 1 function",
+        "  torch-2.9.0-cpu on box, the study's synchronisation: 1 function",
+    ]
+
+
+def test_the_terminal_and_markdown_show_the_same_sections(
+    portbench: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    example = EXAMPLES / "run" / "valid" / "second_opinions.json"
+    monkeypatch.setenv("COLUMNS", "60")
+    portbench("report", example, "-o", tmp_path)
+    shown = portbench("report", example).stdout
+    assert max(len(line) for line in shown.splitlines()) <= 60
+    text = (tmp_path / "report.md").read_text()
+    for title in (
+        "No latencies: waiting was not proven",
+        "What first calls were spent on, in percent",
+        "Wrong values",
+        "Failed by precision",
+        MISPLACED,
+        "What first calls were spent on, in ms",
+    ):
+        assert title in shown
+        assert f"# {title}\n" in text
+    assert "Of 4 failing tests 3 fail only on the device" in " ".join(shown.split())
+
+
+def test_what_an_earlier_test_spoilt_is_listed_with_how_it_ended_first(reported: Reported, make_result: Make) -> None:
+    error = {"type": "RuntimeError", "message": "Error while\n lowering: cumprod", "traceback": "", "causes": []}
+    first = {"outcome": "failed", "reason": None, "category": "not_implemented", "error": error}
+    hung = {"outcome": "timed_out", "reason": "no result within 1 s", "category": "timeout", "error": None}
+    report = reported(
+        [
+            make_result(test="a", run=1, contaminated=first),
+            make_result(test="a", run=2, contaminated=first),
+            make_result(test="b", outcome="failed", contaminated=hung),
+            make_result(test="c", contaminated=None),
+        ]
+    )
+    assert section(report.sections, "Spoilt").rows == (
+        (XLA, "box", "torch.cat", "a", "2", "failed", "not implemented", "Error while lowering: cumprod", "passed"),
+        (XLA, "box", "torch.cat", "b", "1", "timed out", "timeout", "no result within 1 s", "failed"),
+    )
+    assert function(report)["tests_by_verdict"] == {"passed": 2, "failed": 1, "flaky": 0, "skipped": 0}

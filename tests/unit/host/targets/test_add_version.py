@@ -1,0 +1,322 @@
+"""`portbench add-version` with a stand-in for uv: what is written, what is left out; nothing half is left behind."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from portbench.errors import BadInput, EnvironmentFailed, Interrupted, PortbenchError
+from portbench.targets import lock as locks
+from portbench.targets.catalog import all_targets
+from portbench.targets.version_files import dockerfile_for, requirements_for
+from portbench.util.repository import Checkout
+from tests.unit.host.clones import Clone, make_clone
+
+# Pins what the source pins, and fails like uv for the packages and versions that $ABSENT names; 2.8 is 2.8.0 to it.
+UV = """#!{python} -IS
+import os, re, signal, sys
+words = sys.argv[1:]
+source = next(word for word in words if word.endswith(".in"))
+python = words[words.index("--python-version") + 1]
+lines = ["# " + source + " for Python " + python]
+for line in open(source):
+    name, _, version = re.sub(r"\\[.*?\\]", "", line.strip()).partition("==")
+    if os.environ.get("STOPPED"):
+        os.kill(os.getppid(), signal.SIGTERM)
+        signal.pause()
+    for word in os.environ.get("ABSENT", "").split():
+        if line.strip() == word:
+            print("error: No solution found when resolving dependencies", file=sys.stderr)
+            sys.exit(f"  cause: Because there is no version of {{word}} and you require {{word}}, we can conclude that")
+    if os.environ.get("CONFLICT") == name:
+        print("error: No solution found when resolving dependencies", file=sys.stderr)
+        sys.exit(f"  cause: Because {{name}} needs Python>=3.13, we can conclude that")
+    if version:
+        pin = name.replace("_", "-") + "==" + {{"2.8": "2.8.0"}}.get(version, version)
+        lines.append(pin + " \\\\\\n    --hash=sha256:0")
+open(words[-1], "w").write("\\n".join(lines) + "\\n")
+"""
+
+DOCKERFILE = """# PyTorch 1.12.0 on a device. Not 11.12.0, not 1.12.0.1.
+FROM python:3.10-slim-bookworm AS environment
+COPY images/installer.lock images/torch/1.12.0/{device}.lock /locks/
+FROM python:3.10-slim-bookworm
+ENV LD_LIBRARY_PATH=/opt/environment/lib/python3.10/site-packages/libtpu
+RUN python -c "import torch; assert torch.__version__.partition('+')[0] == '1.12.0', torch.__version__"
+LABEL org.opencontainers.image.version="1.12.0" portbench.version="1.12.0"
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
+    made = make_clone(tmp_path)
+    folder = made.add_version("torch", "1.12.0", python="3.10")
+    (folder / "cpu.in").write_text("torch==1.12.0\nnumpy<2\nsetuptools<70\n")
+    (folder / "tpu.in").write_text("# both from the index\ntorch==1.12.0\ntorch_xla[tpu]==1.12.0\nlibtpu==0.0.21\n")
+    for device in ("cpu", "tpu"):
+        (folder / f"{device}.Dockerfile").write_text(DOCKERFILE.format(device=device))
+        (folder / f"{device}.lock").write_text("old\n")
+    newer = made.add_version("torch", "2.9.0", python="3.12", default=False)
+    (newer / "cpu.in").write_text("torch==2.9.0\nnumpy\n")
+    (made.root / "images" / "fake" / "1.0.0" / "cpu.in").write_text("numpy\n")
+    uv = tmp_path / "uv"
+    uv.write_text(UV.format(python=sys.executable))
+    uv.chmod(0o755)
+    monkeypatch.setattr(locks, "find_uv_bin", lambda: str(uv))
+    monkeypatch.chdir(made.root)
+    return made
+
+
+Portbench = Callable[..., Result]
+
+
+@pytest.fixture
+def add(portbench: Portbench, clone: Clone) -> Callable[..., Result]:
+    """Runs the command in the clone."""
+
+    def run(*arguments: str) -> Result:
+        return portbench("add-version", *arguments)
+
+    return run
+
+
+@pytest.fixture
+def failure(add: Any, clone: Clone) -> Callable[..., PortbenchError]:
+    """Runs the command, which must fail and leave images/ as it was."""
+
+    def run(*arguments: str) -> PortbenchError:
+        before = contents(clone)
+        error = add(*arguments).exception
+        assert isinstance(error, PortbenchError)
+        assert contents(clone) == before
+        return error
+
+    return run
+
+
+def contents(clone: Clone) -> dict[str, str]:
+    """Every file and folder of images/."""
+    images = clone.root / "images"
+    return {str(path.relative_to(images)): path.read_text() if path.is_file() else "" for path in images.rglob("*")}
+
+
+def test_a_version_is_the_one_before_it_with_its_own_locks(add: Any, clone: Clone) -> None:
+    before = contents(clone)
+    done = add("torch", "2.1.0")
+    assert done.exit_code == 0, done.output
+    added = {name: text for name, text in contents(clone).items() if name not in before}
+    files = {f"torch/2.1.0/{device}.{kind}" for device in ("cpu", "tpu") for kind in ("in", "lock", "Dockerfile")}
+    assert set(added) == {"torch/2.1.0", "torch/2.1.0/python-version", *files}
+    assert added["torch/2.1.0/python-version"] == "3.10\n"
+    assert added["torch/2.1.0/cpu.in"] == "torch==2.1.0\nnumpy<2\nsetuptools<70\n"
+    assert added["torch/2.1.0/tpu.in"] == "# both from the index\ntorch==2.1.0\ntorch_xla[tpu]==2.1.0\nlibtpu==0.0.21\n"
+    lock = added["torch/2.1.0/tpu.lock"]
+    assert lock.startswith("# images/torch/2.1.0/tpu.in for Python 3.10\n")
+    assert "torch-xla==2.1.0" in lock
+    dockerfile = added["torch/2.1.0/cpu.Dockerfile"]
+    assert dockerfile.count("2.1.0") == 5
+    assert "Not 11.12.0, not 1.12.0.1." in dockerfile
+    assert dockerfile.count("1.12.0") == 2
+    assert {name: text for name, text in contents(clone).items() if name in before} == before
+
+
+def test_it_is_a_target_and_the_commands_that_try_it_are_printed(add: Any, clone: Clone) -> None:
+    done = add("torch", "2.1.0")
+    names = [target.name for target in all_targets(Checkout(clone.root)) if target.version == "2.1.0"]
+    assert names == ["torch-2.1.0-cpu", "torch-2.1.0-tpu"]
+    for line in (
+        "portbench run torch-2.1.0-cpu",
+        "TORCH_VERSION=2.1.0 docker compose run --rm torch-cpu",
+        "TORCH_VERSION=2.1.0 docker compose run --rm torch-tpu",
+    ):
+        assert f"  {line}\n" in done.output
+
+
+@pytest.mark.parametrize(
+    ("version", "pattern"),
+    [("1.9.0", "1.12.0"), ("1.13.0", "1.12.0"), ("2.10.0", "2.9.0"), ("2.9.0rc1", "1.12.0"), ("2.9.0.post1", "2.9.0")],
+)
+def test_the_pattern_is_the_newest_below_or_else_the_oldest(add: Any, version: str, pattern: str) -> None:
+    done = add("torch", version)
+    assert done.exit_code == 0, done.output
+    assert f"images/torch/{version}, like {pattern}:" in done.output
+
+
+def test_pattern_and_python_can_be_chosen(add: Any, clone: Clone) -> None:
+    done = add("torch", "2.10.0", "--from", "1.12.0", "--python", "3.11")
+    assert done.exit_code == 0, done.output
+    folder = clone.root / "images" / "torch" / "2.10.0"
+    assert (folder / "python-version").read_text() == "3.11\n"
+    assert "for Python 3.11" in (folder / "cpu.lock").read_text()
+    dockerfile = (folder / "tpu.Dockerfile").read_text()
+    assert dockerfile.count("FROM python:3.11-slim-bookworm") == 2
+    assert "lib/python3.11/site-packages" in dockerfile
+    assert "3.10" not in dockerfile
+
+
+def test_a_device_keeps_a_python_of_its_own(add: Any, clone: Clone) -> None:
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    (folder / "tpu.python-version").write_text("3.8\n")
+    text = (folder / "tpu.Dockerfile").read_text()
+    (folder / "tpu.Dockerfile").write_text(text.replace("3.10", "3.8"))
+    add("torch", "1.13.0")
+    made = {target.device: target.python for target in all_targets(Checkout(clone.root)) if target.version == "1.13.0"}
+    assert made == {"cpu": "3.10", "tpu": "3.8"}
+    add("torch", "1.13.1", "--python", "3.9", "--from", "1.12.0")
+    folder = clone.root / "images" / "torch" / "1.13.1"
+    assert not (folder / "tpu.python-version").exists()
+    assert "FROM python:3.9-slim-bookworm" in (folder / "tpu.Dockerfile").read_text()
+
+
+def test_a_device_whose_lock_cannot_be_made_is_left_out_and_named(
+    add: Any, clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ABSENT", "torch_xla[tpu]==2.1.0")
+    done = add("torch", "2.1.0")
+    assert done.exit_code == 0, done.output
+    assert "left out tpu: the package index has no torch_xla 2.1.0" in done.output
+    assert "torch-tpu" not in done.output
+    made = {path.name for path in (clone.root / "images" / "torch" / "2.1.0").iterdir()}
+    assert made == {"cpu.in", "cpu.lock", "cpu.Dockerfile", "python-version"}
+
+
+def test_xla_comes_along_with_the_packages_of_cpu(add: Any, clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    (folder / "xla.Dockerfile").write_text(DOCKERFILE.format(device="cpu"))
+    done = add("torch", "2.1.0")
+    assert done.exit_code == 0, done.output
+    assert "portbench run torch-2.1.0-xla" in done.output
+    made = clone.root / "images" / "torch" / "2.1.0"
+    assert [path.name for path in made.glob("xla.*")] == ["xla.Dockerfile"]
+    assert "images/torch/2.1.0/cpu.lock" in (made / "xla.Dockerfile").read_text()
+    monkeypatch.setenv("ABSENT", "torch==2.2.0")
+    (folder / "tpu.in").write_text("torch_xla==1.12.0\n")
+    done = add("torch", "2.2.0", "--from", "1.12.0")
+    assert done.exit_code == 0, done.output
+    assert "left out xla: the package index has no torch 2.2.0" in done.output
+    assert not (clone.root / "images" / "torch" / "2.2.0" / "xla.Dockerfile").exists()
+
+
+COMPILER = """FROM python:3.10-slim-bookworm AS compiler
+COPY images/jax/0.10.2/tpu.lock /locks/ # 1.12.0
+RUN python3.10 -m pip install 1.12.0
+"""
+
+
+def test_what_compiles_for_tpus_stays_as_it_is(add: Any, clone: Clone) -> None:
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    copied = "COPY --from=compiler /usr/local/lib/python3.10 /usr/local/lib/1.12.0\n"
+    (folder / "tpu-aot.Dockerfile").write_text(COMPILER + DOCKERFILE.format(device="cpu") + copied)
+    done = add("torch", "2.1.0", "--python", "3.11")
+    assert done.exit_code == 0, done.output
+    made = clone.root / "images" / "torch" / "2.1.0"
+    text = (made / "tpu-aot.Dockerfile").read_text()
+    assert text.startswith("FROM python:3.10-slim-bookworm AS compiler\n")
+    assert COMPILER in text and text.endswith(copied)
+    assert text.count("FROM python:3.11-slim-bookworm") == 2
+    assert "images/torch/2.1.0/cpu.lock" in text
+    assert [path.name for path in made.glob("tpu-*")] == ["tpu-aot.Dockerfile"]
+    assert done.output.count("tpu-v2 … tpu7x: Python 3.11") == 1
+    assert done.output.count("portbench run torch-2.1.0-tpu-v") == 1
+    assert "TORCH_VERSION=2.1.0 docker compose run --rm torch-tpu-v2\n" in done.output
+    assert len([target for target in all_targets(Checkout(clone.root)) if target.version == "2.1.0"]) == 9
+
+
+def test_a_list_of_kernels_that_the_new_version_lacks_is_named(add: Any, clone: Clone) -> None:
+    folder = clone.root / "images" / "torch" / "1.12.0"
+    (folder / "gpu-predicted.Dockerfile").write_text(DOCKERFILE.format(device="cpu"))
+    assert "portbench kernels" not in add("torch", "2.1.0").output  # this adapter looks up none
+    lists = clone.root / "runners" / "torch" / "kernels"
+    lists.mkdir(parents=True)
+    assert "  portbench kernels torch-2.1.1-gpu\n" in add("torch", "2.1.1").output
+    (lists / "2.1.2.json").write_text("{}")
+    assert "portbench kernels" not in add("torch", "2.1.2", "--from", "1.12.0").output
+
+
+def test_a_version_that_the_index_does_not_have_is_one_error(failure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ABSENT", "torch==9.9.9")
+    error = failure("torch", "9.9.9", "--from", "1.12.0")
+    assert isinstance(error, BadInput)
+    assert str(error) == "torch 9.9.9 was not added: the package index has no torch 9.9.9"
+
+
+def test_packages_that_do_not_fit_together_are_one_error_with_the_reason(
+    failure: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONFLICT", "torch")
+    error = failure("torch", "2.1.0")
+    assert isinstance(error, EnvironmentFailed)
+    assert "  cpu: Because torch needs Python>=3.13" in str(error)
+    assert "--python" in error.remedy
+    assert "--from, one of: 2.9.0" in error.remedy
+
+
+def test_a_version_that_the_index_calls_otherwise_is_refused_with_the_name_that_it_has(failure: Any) -> None:
+    error = failure("torch", "2.8")
+    assert "calls this version 2.8.0" in str(error)
+    assert error.remedy == "portbench add-version torch 2.8.0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["torhc", "2.1.0"], "no framework is called 'torhc'; did you mean torch?"),
+        (["../torch", "2.1.0"], "no framework is called '../torch'"),
+        (["torch", "2.9.0"], "images/torch/2.9.0 is there already"),
+        (["torch", "v2.1"], "'v2.1' is not a version"),
+        (["torch", "../2.1.0"], "'../2.1.0' is not a version"),
+        (["torch", "2.1.0+cpu"], "'2.1.0+cpu' is not a version"),
+        (["torch", "2.1.0\n"], "is not a version"),
+        (["torch", "2.1.0", "--from", "2.0.0"], "images/torch holds no version 2.0.0"),
+        (["torch", "2.1.0", "--python", "three"], "'three' is not a Python"),
+        (["fake", "2.0.0"], "1.0.0's cpu.in pins no package of fake at 1.0.0"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_error_and_changes_nothing(
+    failure: Any, arguments: list[str], message: str
+) -> None:
+    error = failure(*arguments)
+    assert isinstance(error, BadInput)
+    assert message in str(error)
+    assert error.remedy
+
+
+def test_sigterm_while_a_lock_is_made_leaves_nothing(failure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STOPPED", "yes")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert isinstance(failure("torch", "2.1.0"), Interrupted)
+
+
+def test_a_package_of_the_framework_with_a_version_of_its_own_is_left_to_the_frameworks_metadata(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "cpu.in"
+    source.write_text(
+        "--find-links https://x.org/jax_releases.html\njax==0.4.8\njaxlib==0.4.7\nnumpy<1.25\nscipy==0.4.8\n"
+    )
+    wanted = requirements_for(source, "jax", "0.4.8", "0.4.9")
+    lines = ["--find-links https://x.org/jax_releases.html", "jax==0.4.9", "jaxlib", "numpy<1.25", "scipy==0.4.8"]
+    assert wanted.text.splitlines() == lines
+    assert wanted.packages == ("jax",)
+
+
+def test_an_address_follows_if_it_names_the_version_and_is_refused_if_not(tmp_path: Path) -> None:
+    source = tmp_path / "tpu.in"
+    source.write_text("tensorflow @ https://x.org/tf-2.11.0/tensorflow-2.11.0-cp38-cp38-linux_x86_64.whl\n")
+    text = requirements_for(source, "tensorflow", "2.11.0", "2.12.1").text
+    assert text == "tensorflow @ https://x.org/tf-2.12.1/tensorflow-2.12.1-cp38-cp38-linux_x86_64.whl\n"
+    source.write_text("torch==1.12.0\ntorch_xla @ https://x.org/torch_xla-1.12-cp38-cp38-linux_x86_64.whl\n")
+    with pytest.raises(BadInput, match=r"tpu.in takes torch-xla from an address that does not name 1.12.0"):
+        requirements_for(source, "torch", "1.12.0", "1.13.0")
+
+
+def test_a_base_image_of_another_python_loses_the_digest_of_the_old_one() -> None:
+    text = f"FROM python:3.1-slim@sha256:{'a' * 64} AS x\nFROM python:3.10-slim\n"
+    assert dockerfile_for(text, "1.0", "2.0", "3.1", "3.1") == text
+    assert dockerfile_for(text, "1.0", "2.0", "3.1", "3.2") == "FROM python:3.2-slim AS x\nFROM python:3.10-slim\n"

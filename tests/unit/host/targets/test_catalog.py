@@ -1,0 +1,189 @@
+"""The catalogue of targets, and `portbench targets`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from portbench.errors import BadInput, PortbenchError, UnknownTarget
+from portbench.targets.catalog import FORETOLD_TPUS, all_targets, find_targets
+from portbench.util.repository import Checkout, find_checkout
+from tests.unit.host.clones import Clone, make_clone
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return make_clone(tmp_path)
+
+
+def named(clone: Clone, *names: str) -> list[str]:
+    return [target.name for target in find_targets(names, Checkout(clone.root))]
+
+
+def test_a_new_version_is_a_new_folder_and_nothing_else(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    clone.add_version("torch", "1.9.1", default=False)
+    folder = clone.add_version("torch", "2.9.0", python="3.10", default=False)
+    (folder / "tpu.Dockerfile").touch()
+    catalogue = [target for target in all_targets(Checkout(clone.root)) if target.framework == "torch"]
+    names = ["torch-1.9.1-cpu", "torch-1.12.0-cpu", "torch-2.9.0-cpu", "torch-2.9.0-tpu"]
+    assert [target.name for target in catalogue] == names
+    assert [target.is_default for target in catalogue] == [False, True, False, False]
+    newest = catalogue[-1]
+    assert (newest.python, newest.lock, newest.dockerfile) == ("3.10", None, folder / "tpu.Dockerfile")
+
+
+def test_a_device_may_need_another_version_or_python_than_the_others(clone: Clone) -> None:
+    old = clone.add_version("torch", "1.12.0", python="3.10")
+    new = clone.add_version("torch", "2.9.0", python="3.11", default=False)
+    for folder in (old, new):
+        (folder / "tpu.Dockerfile").touch()
+    (old / "tpu.python-version").write_text("3.8\n")
+    (old.parent / "tpu.default-version").write_text("2.9.0\n")
+    catalogue = {target.name: target for target in all_targets(Checkout(clone.root))}
+    assert catalogue["torch-1.12.0-cpu"].python == "3.10"
+    assert catalogue["torch-1.12.0-tpu"].python == "3.8"
+    assert catalogue["torch-2.9.0-tpu"].python == "3.11"
+    assert named(clone, "torch-cpu", "torch-tpu") == ["torch-1.12.0-cpu", "torch-2.9.0-tpu"]
+    assert not catalogue["torch-1.12.0-tpu"].is_default
+
+
+def test_xla_has_the_packages_of_cpu_unless_it_has_its_own(clone: Clone) -> None:
+    shared = clone.add_version("jax", "0.4.13")
+    own = clone.add_version("torch", "2.9.0")
+    for folder in (shared, own):
+        (folder / "cpu.python-version").write_text("3.9\n")
+        for device in ("xla", "tpu"):
+            (folder / f"{device}.Dockerfile").touch()
+    (own / "xla.lock").touch()
+    catalogue = {target.name: target for target in all_targets(Checkout(clone.root))}
+    jax, torch, tpu = (catalogue[name] for name in ("jax-0.4.13-xla", "torch-2.9.0-xla", "jax-0.4.13-tpu"))
+    assert (jax.source, jax.lock, jax.python) == (shared / "cpu.in", shared / "cpu.lock", "3.9")
+    assert jax.dockerfile == shared / "xla.Dockerfile"
+    assert (torch.source, torch.lock, torch.python) == (None, own / "xla.lock", "3.11")
+    assert (tpu.source, tpu.lock, tpu.python) == (None, None, "3.11")
+    assert jax.environment == catalogue["jax-0.4.13-cpu"].environment == "jax-0.4.13-cpu"
+    assert torch.environment == "torch-2.9.0-xla"
+    assert named(clone, "jax-xla", "torch-xla") == ["jax-0.4.13-xla", "torch-2.9.0-xla"]
+
+
+def test_a_short_name_is_the_default_version_and_names_none(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    clone.add_version("torch", "2.9.0", default=False)
+    checkout = Checkout(clone.root)
+    (short,) = find_targets(["torch-cpu"], checkout)
+    (full,) = find_targets(["torch-1.12.0-cpu"], checkout)
+    assert short.name == full.name == "torch-1.12.0-cpu"
+    assert (short.version_named, full.version_named) == (False, True)
+
+
+def test_targets_keep_the_users_order_and_stand_once(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    names = ("torch-cpu", "fake-cpu", "torch-cpu", "torch-1.12.0-cpu")
+    chosen = find_targets(names, Checkout(clone.root))
+    assert [(target.name, target.version_named) for target in chosen] == [
+        ("torch-1.12.0-cpu", True),
+        ("fake-1.0.0-cpu", False),
+    ]
+
+
+def test_unknown_names_are_one_error_with_near_misses_and_the_known_ones(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    with pytest.raises(UnknownTarget) as caught:
+        named(clone, "tocrh-cpu", "fake-cpu", "torch-1.21.0-cpu", "abacus")
+    message = str(caught.value)
+    assert "'tocrh-cpu'; did you mean torch-cpu" in message
+    assert "'torch-1.21.0-cpu'; did you mean torch-1.12.0-cpu" in message
+    assert "'abacus'" in message
+    assert "fake-1.0.0-cpu" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("torch/default-version", None, "expected one of the versions 1.12.0, found nothing"),
+        ("torch/default-version", "1.13.0\n", "expected one of the versions 1.12.0, found 1.13.0"),
+        ("torch/1.12.0/python-version", "three\n", "expected a Python like 3.10, found 'three'"),
+        ("torch/1.12.0/cpu.python-version", "\n", "expected a Python like 3.10, found ''"),
+        ("torch/cpu.default-version", "1.13.0\n", "expected one of the versions 1.12.0, found 1.13.0"),
+        ("torch/new/python-version", "3.10\n", "'new' is not a version"),
+    ],
+)
+def test_a_broken_folder_of_images_is_named(clone: Clone, file: str, content: str | None, told: str) -> None:
+    clone.add_version("torch", "1.12.0")
+    path = clone.root / "images" / file
+    if content is None:
+        path.unlink()
+    else:
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "cpu.lock").touch()
+        path.write_text(content)
+    with pytest.raises(BadInput) as caught:
+        all_targets(Checkout(clone.root))
+    assert told in str(caught.value)
+    assert file.split("/")[1] in str(caught.value)
+
+
+def test_the_command_tells_how_each_would_run_here(clone: Clone) -> None:
+    folder = clone.add_version("torch", "1.12.0", python="3.10")
+    (folder / "gpu.Dockerfile").touch()
+    # Without Docker on PATH there is but the venv backend.
+    done = clone.portbench("targets", "--json", variables={"PATH": "/nowhere"})
+    rows = {row["target"]: row for row in json.loads(done.stdout)["targets"]}
+    cpu, gpu = rows["torch-1.12.0-cpu"], rows["torch-1.12.0-gpu"]
+    assert (cpu["python"], cpu["default"], cpu["environment_made"], cpu["image_built"]) == ("3.10", True, False, None)
+    assert (cpu["backend"], cpu["obstacle"]) == ("venv", None)
+    assert gpu["backend"] is None
+    assert "GPU" in gpu["obstacle"] or "gpu.lock" in gpu["obstacle"]
+    table = clone.portbench("targets", variables={"PATH": "/nowhere"})
+    assert table.returncode == 0
+    assert "torch-1.12.0-cpu" in table.stdout
+    assert "not made" in table.stdout
+
+
+def test_tpus_that_need_not_be_there_are_seven_targets_and_one_line(clone: Clone) -> None:
+    folder = clone.add_version("jax", "0.10.2")
+    (folder / "tpu-aot.Dockerfile").touch()
+    (folder / "tpu.lock").write_text("libtpu==0.0.42.1\n")
+    done = clone.portbench("targets", "--json", variables={"PATH": "/nowhere"})
+    rows = {row["device"]: row for row in json.loads(done.stdout)["targets"] if row["framework"] == "jax"}
+    for device in FORETOLD_TPUS:
+        row = rows[device]
+        assert (row["target"], row["predicted"], row["backend"]) == (f"jax-0.10.2-{device}", True, "venv")
+        assert row["environment_made"] is False
+    assert not rows["cpu"]["predicted"]
+    table = clone.portbench("targets", variables={"PATH": "/nowhere"})
+    lines = [line for line in table.stdout.splitlines() if "0.10.2-tpu-v" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("jax-0.10.2-tpu-v2 … tpu7x * ")
+    assert "with venv, predicted" in lines[0]
+
+
+def test_a_target_that_is_not_locked_says_so_and_how_to_mend_it(clone: Clone) -> None:
+    folder = clone.add_version("torch", "1.12.0", python="3.10")
+    (folder / "cpu.lock").unlink()
+    (folder / "cpu.in").write_text("torch @ https://vendor.example/torch-1.12.whl\n")
+    (folder / "cpu.Dockerfile").touch()
+    told = "not locked: 'portbench lock torch/1.12.0/cpu' where vendor.example is reached makes its cpu.lock"
+    done = clone.portbench("targets", "--json")
+    (row,) = [row for row in json.loads(done.stdout)["targets"] if row["target"] == "torch-1.12.0-cpu"]
+    assert (row["backend"], row["environment_made"]) == (None, None)
+    assert told in row["obstacle"]
+    for backend in ("auto", "docker", "venv"):
+        run = clone.portbench("run", "torch-cpu", "--backend", backend)
+        assert run.returncode == 3
+        assert told in " ".join(run.stderr.split())
+        assert "Traceback" not in run.stderr
+    assert clone.portbench("run", "torch-cpu", "--backend", "current").returncode == 0
+
+
+def test_a_clone_is_found_from_any_folder_inside(clone: Clone) -> None:
+    assert find_checkout(clone.root / "manifests" / "study").root == clone.root
+
+
+def test_errors_carry_the_exit_status_that_their_class_says() -> None:
+    statuses = {error.__name__: error.exit_status for error in PortbenchError.__subclasses__()}
+    assert statuses["TargetUnavailable"] == 3
+    assert statuses["Interrupted"] == 130

@@ -1,0 +1,36 @@
+"""`portbench kernels`, and the lists that it has made."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from portbench.cli import cli
+from portbench.formats.documents import read_document
+from portbench.util.repository import find_checkout
+
+ROOT = find_checkout().root
+LISTS = sorted((ROOT / "runners").glob("*/kernels/*.json"))
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
+def test_a_list_is_of_the_wheel_that_the_gpu_target_pins(path: Path) -> None:
+    document = read_document(path, "kernels").data
+    framework, version = document["framework"], document["version"]
+    assert (framework, version) == (path.parts[-3], path.stem)
+    lock = (ROOT / "images" / framework / version / "gpu.lock").read_text()
+    pin = re.search(rf"^{framework}=={re.escape(version)} (?:.*\\\n)*.*$", lock, re.MULTILINE)
+    assert pin is not None
+    assert f"sha256:{document['wheel']['sha256']}" in pin[0]
+
+
+@pytest.mark.parametrize("target", ["tensorflow-2.11.0-cpu", "jax-0.10.2-gpu", "torch-2.9.0-tpu"])
+def test_only_a_locked_gpu_target_of_tensorflow_or_torch_has_such_a_wheel(target: str, tmp_path: Path) -> None:
+    out = tmp_path / "kernels.json"
+    done = CliRunner().invoke(cli, ["kernels", target, "-o", str(out)])
+    assert done.exit_code
+    assert "expected a target gpu of tensorflow or torch that has a lock" in str(done.exception)
+    assert not out.exists()

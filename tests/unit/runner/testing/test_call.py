@@ -1,0 +1,154 @@
+"""The general case: arguments from data, comparison with an independent reference. Needs NumPy, as every framework."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("numpy")
+
+import numpy as np
+
+from runners.core.testing import compare, inputs, references
+
+
+def scale(expect, args=None, **more):
+    tensor = {"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float32"}}
+    test = {"id": "t", "case": "call", "args": args or [tensor, 3], "expect": expect, **more}
+    return [{"function": "fake.scale", "tests": [test]}]
+
+
+def result_of(finished):
+    (result,) = finished.document["results"]
+    return result
+
+
+@pytest.mark.parametrize(
+    "expect",
+    [
+        {"numpy": "multiply"},
+        {"numpy": "multiply", "args": [{"arg": 1}, {"arg": 0}]},
+        {"numpy": "dot", "args": [{"arg": 0}, 3.0]},
+        {"value": [3.0, 6.0, 12.0]},
+        {"value": [3.0, 6.0, 12.0], "dtype": "float32", "shape": [3]},
+        {"value": 12.0, "output": [2]},
+        {"value": [3, 6, 12], "dtype": "float32"},
+    ],
+)
+def test_a_right_answer_passes(run, expect):
+    assert result_of(run(scale(expect), "--runs", "1"))["outcome"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("expect", "category", "message"),
+    [
+        ({"numpy": "add"}, "other", "wrong value: 3 of 3 values differ"),
+        ({"value": [3.0, 6.0]}, "other", "shape: expected [2], got [3]"),
+        ({"value": [3.0, 6.0, 12.001]}, "precision", "imprecise: 1 of 3 values differ, the worst by 0.001"),
+        ({"numpy": "multiply", "dtype": "float64"}, "type", "dtype: expected float64, got float32"),
+        ({"numpy": "multiply", "shape": [1, 3]}, "other", "shape: expected [1, 3], got [3]"),
+        ({"value": float(12), "output": [0]}, "other", "wrong value"),
+        ({"value": [3, 6, 12]}, "type", "dtype: expected an integer type, got float32"),
+    ],
+)
+def test_a_wrong_answer_fails_and_says_how(run, expect, category, message):
+    result = result_of(run(scale(expect), "--runs", "1"))
+    assert (result["outcome"], result["category"], result["phase"]) == ("failed", category, "compare")
+    assert message in result["error"]["message"]
+
+
+def test_a_tolerance_is_widened_with_a_reason(run):
+    wide = {"rtol": 1e-3, "atol": 0, "reason": "to show it"}
+    assert result_of(run(scale({"value": [3.0, 6.0, 12.001]}, tolerance=wide), "--runs", "1"))["outcome"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("expect", "name"),
+    [
+        ({"numpy": "save"}, "numpy.save"),
+        ({"numpy": "load"}, "numpy.load"),
+        ({"numpy": "linalg.linalg"}, "numpy.linalg.linalg"),
+        ({"scipy": "io.loadmat"}, "scipy.io.loadmat"),
+        ({"property": "no_such"}, "no property 'no_such'"),
+    ],
+)
+def test_a_reference_that_is_none_stops_the_run(run, expect, name):
+    refused = run(scale(expect), "--runs", "1")
+    assert refused.status == 2
+    assert name in refused.error["message"]
+
+
+def test_every_listed_reference_exists():
+    gone_by_now = {"trapz", "around", "in1d", "row_stack"}
+    for name in references._NUMPY - gone_by_now:
+        assert callable(references.find("numpy", name)) or not hasattr(np, name)
+    assert references.find("numpy", "linalg.svd") is np.linalg.svd
+    assert references.find("numpy", "cos") is np.cos
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "bool", "complex64", "bfloat16", "float16"])
+def test_random_inputs_are_the_same_for_the_same_seed(dtype):
+    first, second = (inputs.random((5, 3), dtype, 7) for _ in range(2))
+    assert first.shape == (5, 3)
+    assert (first == second).all()
+    assert (first != inputs.random((5, 3), dtype, 8)).any()
+    assert first.dtype == ("float32" if dtype == "bfloat16" else dtype)
+
+
+def test_random_inputs_are_the_same_for_ever():
+    # Values of numpy.random.RandomState, whose stream is frozen; a change would unpair old results from new ones.
+    assert inputs.random((3,), "float64", 1).tolist() == pytest.approx([1.62434536, -0.61175641, -0.52817175])
+    assert inputs.random((4,), "int64", 1).tolist() == [5, 8, 9, 5]
+    assert inputs.random((2,), "float64", 1, -1.0, 1.0).tolist() == pytest.approx([-0.16595599, 0.44064899])
+
+
+def test_nan_equals_nan_and_nothing_else():
+    nan, inf = float("nan"), float("inf")
+    compare.check_values([nan, inf, -inf, 1.0], [nan, inf, -inf, 1.0], "float32")
+    for actual, expected in (([nan], [0.0]), ([0.0], [nan]), ([inf], [-inf]), ([inf], [1e30])):
+        with pytest.raises(compare.Mismatch, match="wrong value"):
+            compare.check_values(actual, expected, "float32")
+
+
+def test_integers_must_be_exact_however_large():
+    compare.check_values(np.array([2**62]), np.array([2**62]), "int64")
+    with pytest.raises(compare.Mismatch):
+        compare.check_values(np.array([2**62 + 1]), np.array([2**62]), "int64")
+
+
+@pytest.mark.parametrize("dtype", compare.TOLERANCES)
+def test_the_tolerance_is_that_of_the_dtype(dtype):
+    rtol, atol = compare.TOLERANCES[dtype]
+    compare.check_values([100 * (1 + 0.9 * rtol)], [100.0], dtype)
+    with pytest.raises(compare.Mismatch, match="imprecise"):
+        compare.check_values([100 * (1 + 2 * rtol) + 2 * atol], [100.0], dtype)
+
+
+def test_empty_and_scalar_outputs_compare():
+    compare.check_values(np.zeros((0, 3)), np.zeros((0, 3)), "float32")
+    compare.check_values(np.float32(2), 2.0, "float32")
+    with pytest.raises(compare.Mismatch, match="shape"):
+        compare.check_values(np.zeros((0, 3)), np.zeros((3, 0)), "float32")
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "same"),
+    [
+        (("a", None, (1,)), ("a", None, (1,)), True),
+        (("a", None, (1,)), ("a", None, (2,)), False),
+        ((1, 2), [1, 2], False),
+        (np.array([1, 2]), [1, 2], True),
+        ({"x": np.ones(2)}, {"x": np.ones(2)}, True),
+        ({"x": np.ones(2)}, {"x": np.zeros(2)}, False),
+        ({"x": 1, "y": 2}, {"y": 2, "x": 1}, True),
+        ({"x": 1}, {"y": 1}, False),
+        ([np.ones(2)], [np.ones(2), 1], False),
+        (float("nan"), float("nan"), True),
+        (True, None, False),
+    ],
+)
+def test_nested_values_are_equal_or_not(actual, expected, same):
+    if same:
+        compare.check_equal(actual, expected)
+    else:
+        with pytest.raises(compare.Mismatch):
+            compare.check_equal(actual, expected)
