@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.test_jax import CHANGED, GONE
 
 import runners.jax
 from tests.contract.contracts import ROOT, VERSIONS, findings, unavailable
+from tests.contract.test_jax import CHANGED, GONE
 
 pytestmark = pytest.mark.frameworks
 
