@@ -10,7 +10,7 @@ import sys
 
 from portbench.errors import PortbenchError
 from portbench.targets.catalog import find_targets
-from portbench.targets.environments import make_environment
+from portbench.targets.environments import create_environment
 from portbench.util.repository import find_checkout
 from tests.paths import ROOT
 
@@ -18,7 +18,7 @@ from tests.paths import ROOT
 def main() -> int:
     (target,) = find_targets(["fake-cpu"], find_checkout())
     try:
-        python = make_environment(target, print)
+        python = create_environment(target, print)
     except PortbenchError as error:
         print(f"error: {error}\n{error.remedy}", file=sys.stderr)
         return error.exit_status

@@ -31,7 +31,7 @@ class Operation(NamedTuple):
     location: str
 
 
-class Watched:
+class OpTrace:
     """What ``Adapter.watch`` saw; complete when its context has ended.
 
     ``operations`` may hold one several times. ``counters`` are figures that cost too much in the timed call, such as
@@ -138,7 +138,7 @@ class Adapter(Protocol):
     def on_device(self, location: str, device: Any) -> bool:
         """Whether a location is on the target's device."""
 
-    def watch(self, device: Any) -> ContextManager[Watched]:
+    def trace_ops(self, device: Any) -> ContextManager[OpTrace]:
         """A context that sees every computation inside of it, wherever it runs. Nothing inside is timed, so it may
         cost what it must: caches are cleared where only a new compilation shows the operations."""
 

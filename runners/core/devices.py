@@ -112,7 +112,7 @@ def nvidia_variables() -> dict[str, str]:
     return {"CUDA_DEVICE_ORDER": os.environ.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID")}
 
 
-def hasty_xla() -> dict[str, str]:
+def fast_compile_flags() -> dict[str, str]:
     """With these XLA's CPU compiles soon what need not run fast, as where it stands in for a device. Other flags that
     are set stay."""
     flags = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"

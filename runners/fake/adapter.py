@@ -8,7 +8,7 @@ from typing import Any, Callable, ContextManager, Iterator, Mapping
 
 import numpy as np
 
-from runners.core.adapter import HOST, Operation, Watched
+from runners.core.adapter import HOST, Operation, OpTrace
 from runners.core.errors import DeviceUnavailable
 from runners.core.testing import tree
 from runners.fake import library
@@ -105,8 +105,8 @@ def on_device(location: str, device: str) -> bool:
 
 
 @contextlib.contextmanager
-def watch(device: str) -> Iterator[Watched]:
-    watched = Watched()
+def trace_ops(device: str) -> Iterator[OpTrace]:
+    watched = OpTrace()
     library.operations = []
     try:
         yield watched

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Mapping
 
-from runners.core.devices import hasty_xla, nvidia_variables
+from runners.core.devices import fast_compile_flags, nvidia_variables
 from runners.core.prediction.tpus import MODELS
 
 MODULE = "jax"
@@ -32,7 +32,7 @@ def variables(device: str) -> Mapping[str, str]:
     if device == "gpu":
         chosen.update(nvidia_variables())
     if device in PREDICTED:
-        chosen.update(hasty_xla())
+        chosen.update(fast_compile_flags())
     flags = os.environ.get("XLA_FLAGS", "")
     if device == "xla" and _HOST_DEVICES not in flags:
         chosen["XLA_FLAGS"] = f"{flags} {_HOST_DEVICES}=2".strip()

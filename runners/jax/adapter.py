@@ -9,10 +9,10 @@ import jax
 import jax.monitoring
 import numpy as np
 
-from runners.core.adapter import HOST, Watched
+from runners.core.adapter import HOST, OpTrace
 from runners.core.testing import tree
 from runners.jax import platforms, watching
-from runners.jax.double import double_precision
+from runners.jax.double import x64
 
 _COUNTERS = {
     "/jax/core/compile/jaxpr_trace_duration": ("traces", "trace_ns"),
@@ -74,7 +74,7 @@ def strict() -> ContextManager[object]:
 
 
 def wide() -> ContextManager[object]:
-    return double_precision()
+    return x64()
 
 
 def seed(seed: int) -> None:
@@ -142,7 +142,7 @@ def on_device(location: str, device: Any) -> bool:
     return platforms.names_of([device]) in names and set(names) <= set(map(_name, platforms.of_target(device)))
 
 
-def watch(device: Any) -> ContextManager[Watched]:
+def trace_ops(device: Any) -> ContextManager[OpTrace]:
     return watching.watching(lambda location: on_device(location, device))
 
 

@@ -9,7 +9,7 @@ import jax
 
 
 @contextmanager
-def double_precision() -> Iterator[None]:
+def x64() -> Iterator[None]:
     """Inside of it float64, int64 and complex128 stay what they are; outside JAX makes them 32 bits wide."""
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)

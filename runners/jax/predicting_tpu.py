@@ -14,7 +14,7 @@ from typing import Any, Callable, Mapping, Sequence
 import jax
 
 from runners.core.prediction.compiling import Compiler
-from runners.core.prediction.prediction import Enough, Estimate, Unknown, exceeds_host, together
+from runners.core.prediction.prediction import Estimate, StopCase, Unknown, exceeds_host, together
 from runners.jax import watching
 from runners.jax.lowering import Program, lowered_for
 
@@ -80,7 +80,7 @@ class _Judge:
             raise
         self._accepted.append(estimate._replace(host_operations=program.host_operations))
         if exceeds_host(estimate):
-            raise Enough
+            raise StopCase
 
     def sum(self, read: Sequence[str]) -> Estimate:
         """Of all programs, and what was read back between them. They run one after the other, so the memory is that of

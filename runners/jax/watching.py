@@ -21,7 +21,7 @@ from jax._src import api, array, pjit
 from jax._src.interpreters import pxla
 from jax._src.lib import xla_client
 
-from runners.core.adapter import HOST, Operation, Watched
+from runners.core.adapter import HOST, Operation, OpTrace
 from runners.jax.platforms import names_of
 
 ON_HOST = re.compile(
@@ -48,9 +48,9 @@ class _Program(NamedTuple):
 
 
 @contextlib.contextmanager
-def watching(on_device: Callable[[str], bool]) -> Iterator[Watched]:
+def watching(on_device: Callable[[str], bool]) -> Iterator[OpTrace]:
     """``on_device`` tells of a location whether it is the target's: only what is read from there is read back."""
-    watched = Watched()
+    watched = OpTrace()
     programs: dict[Any, _Program] = {}
 
     def count(name: str, number: int = 1) -> None:

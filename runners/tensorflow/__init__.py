@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Mapping
 
-from runners.core.devices import hasty_xla, nvidia_variables, tpu_facts
+from runners.core.devices import fast_compile_flags, nvidia_variables, tpu_facts
 from runners.core.prediction.tpus import MODELS
 
 MODULE = "tensorflow"
@@ -48,7 +48,7 @@ def variables(device: str) -> Mapping[str, str]:
     if device == "tpu":
         return {**NO_GPU, **_tpu_metadata()}
     if device == "xla" or device in MODELS:
-        hasty = hasty_xla() if device in MODELS else {}
+        hasty = fast_compile_flags() if device in MODELS else {}
         return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES), **hasty}
     return NO_GPU
 

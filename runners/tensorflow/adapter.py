@@ -14,7 +14,7 @@ if os.environ.get("CUDA_VISIBLE_DEVICES") != NO_GPU["CUDA_VISIBLE_DEVICES"]:
 
 import tensorflow as tf
 
-from runners.core.adapter import Watched
+from runners.core.adapter import OpTrace
 from runners.tensorflow import devices, placing, tracing, waiting, watching
 
 
@@ -132,8 +132,8 @@ def on_device(location: str, device: str) -> bool:
     return location == watching.short(device)
 
 
-def watch(device: str) -> ContextManager[Watched]:
-    return watching.watch(device)
+def trace_ops(device: str) -> ContextManager[OpTrace]:
+    return watching.trace_ops(device)
 
 
 def counters() -> Mapping[str, int]:

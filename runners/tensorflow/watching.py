@@ -23,7 +23,7 @@ from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import ops, tensor_util
 from tensorflow.python.ops import script_ops
 
-from runners.core.adapter import HOST, Operation, Watched
+from runners.core.adapter import HOST, Operation, OpTrace
 
 FUNCTION = re.compile(r"_*(?:inference|forward|backward)_(.*?)(?:_\d+)*")
 COMPILING = {"TPU", "XLA_CPU", "XLA_GPU"}
@@ -59,10 +59,10 @@ def short(device: str | None) -> str:
 
 
 @contextlib.contextmanager
-def watch(device: str) -> Iterator[Watched]:
+def trace_ops(device: str) -> Iterator[OpTrace]:
     """Collects the operations, each once; see runners.core.adapter.Adapter.watch."""
     global _watching
-    watched = Watched()
+    watched = OpTrace()
     runs: list[Any] = []
     compiled: list[Operation] = []
     context.enable_run_metadata()

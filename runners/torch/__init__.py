@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Mapping
 
-from runners.core.devices import hasty_xla, nvidia_variables
+from runners.core.devices import fast_compile_flags, nvidia_variables
 from runners.core.prediction.tpus import MODELS
 
 MODULE = "torch"
@@ -38,7 +38,7 @@ def variables(device: str) -> Mapping[str, str]:
     if device == "xla":
         return {"PJRT_DEVICE": "CPU"}
     if device in PREDICTED:
-        return {"PJRT_DEVICE": "CPU", **hasty_xla()}
+        return {"PJRT_DEVICE": "CPU", **fast_compile_flags()}
     if device == "tpu":
         xrt = os.environ.get("XRT_TPU_CONFIG", "localservice;0;localhost:51011")
         return {"PJRT_DEVICE": "TPU", "XRT_TPU_CONFIG": xrt}

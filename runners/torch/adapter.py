@@ -13,7 +13,7 @@ from typing import Any, Callable, ContextManager, Mapping
 import numpy as np
 import torch
 
-from runners.core.adapter import Watched
+from runners.core.adapter import OpTrace
 from runners.core.prediction.tpus import MODELS
 from runners.torch import host
 
@@ -136,8 +136,8 @@ def on_device(location: str, device: torch.device) -> bool:
     return location == str(device)
 
 
-def watch(device: torch.device) -> ContextManager[Watched]:
-    return _kind.watch(device)  # type: ignore[no-any-return]
+def trace_ops(device: torch.device) -> ContextManager[OpTrace]:
+    return _kind.trace_ops(device)  # type: ignore[no-any-return]
 
 
 def counters() -> Mapping[str, int]:

@@ -11,10 +11,10 @@ from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile, supported_activities
 
 from runners.core import devices
-from runners.core.adapter import Watched
+from runners.core.adapter import OpTrace
 from runners.core.errors import DeviceUnavailable
 from runners.torch import host
-from runners.torch.watching import seeing
+from runners.torch.watching import traced_ops
 
 _HELD = ("out of memory", "busy or unavailable")
 _OTHER_WHEEL = "no kernel image"
@@ -143,14 +143,14 @@ wait_as_study = wait
 
 
 @contextlib.contextmanager
-def watch(device: torch.device) -> Iterator[Watched]:
+def trace_ops(device: torch.device) -> Iterator[OpTrace]:
     """Operations as they are dispatched, the time of their kernels, and the memory of the device that they take at the
     most. What a kernel's own code does on the host cannot be seen: linalg.eig sends its matrix to LAPACK."""
-    watched = Watched()
+    watched = OpTrace()
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats(device)
     held = torch.cuda.memory_allocated(device)
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled, seeing(device) as seen:
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled, traced_ops(device) as seen:
         yield watched
         torch.cuda.synchronize()
     watched.operations = seen

@@ -8,8 +8,8 @@ from typing import Any, Iterator, Mapping
 
 import torch
 
-from runners.core.adapter import Watched
-from runners.torch.watching import seeing
+from runners.core.adapter import OpTrace
+from runners.torch.watching import traced_ops
 
 
 def open_device(device: str) -> torch.device:
@@ -63,9 +63,9 @@ def wait_as_study() -> None:
 
 
 @contextlib.contextmanager
-def watch(device: torch.device) -> Iterator[Watched]:
-    watched = Watched()
-    with seeing(device) as seen:
+def trace_ops(device: torch.device) -> Iterator[OpTrace]:
+    watched = OpTrace()
+    with traced_ops(device) as seen:
         yield watched
     watched.operations = seen
 

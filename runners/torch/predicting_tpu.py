@@ -87,7 +87,7 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
 def _make(call: partial[Any], device: _Device) -> _Made:
     here = torch.device("xla:0")
     try:
-        with xla.watch(here) as watched:
+        with xla.trace_ops(here) as watched:
             output = call()
             last = _too_much(_tensors((output, call.args, call.keywords)))
             if not last:

@@ -62,7 +62,7 @@ def moves(schema: Any) -> bool:
 
 
 @contextlib.contextmanager
-def seeing(device: torch.device) -> Iterator[list[Operation]]:
+def traced_ops(device: torch.device) -> Iterator[list[Operation]]:
     """A context that fills a list with the operations inside of it. What reads a whole tensor of the device back is
     one too: the host goes on with it."""
     # In 1.12 the context makes the mode, by itself.

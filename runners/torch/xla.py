@@ -10,10 +10,10 @@ from typing import Any, Iterator, Mapping, Sequence
 import torch
 
 from runners.core import devices
-from runners.core.adapter import Operation, Watched
+from runners.core.adapter import Operation, OpTrace
 from runners.core.errors import DeviceUnavailable
 from runners.torch import libpython
-from runners.torch.watching import only_moves, seeing
+from runners.torch.watching import only_moves, traced_ops
 
 _missing = ""
 _available = torch.cuda.is_available
@@ -169,12 +169,12 @@ def hlo_of(tensors: Sequence[torch.Tensor]) -> str:
 
 
 @contextlib.contextmanager
-def watch(device: torch.device) -> Iterator[Watched]:
+def trace_ops(device: torch.device) -> Iterator[OpTrace]:
     """What torch_xla lowered or left to the host it counts itself; what was dispatched elsewhere is seen beside it."""
-    watched = Watched()
+    watched = OpTrace()
     wait()
     before = _counted()
-    with seeing(device) as seen:
+    with traced_ops(device) as seen:
         yield watched
     after = _counted()
     here = str(device)

@@ -55,11 +55,11 @@ def operations(torch: Any) -> Any:
 
 def restart_in_torch_environment() -> None:
     from portbench.targets.catalog import find_targets
-    from portbench.targets.environments import make_environment
+    from portbench.targets.environments import create_environment
     from portbench.util.repository import find_checkout
 
     (target,) = find_targets(["torch-cpu"], find_checkout())
-    python = make_environment(target, lambda line: print(line, file=sys.stderr))
+    python = create_environment(target, lambda line: print(line, file=sys.stderr))
     subprocess.run([str(python), "-m", "tests.bench.clock"], check=True, cwd=ROOT)
 
 

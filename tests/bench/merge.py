@@ -79,12 +79,12 @@ def measure(command: list[str]) -> tuple[float, int]:
     ended = threading.Event()
     peak = 0
 
-    def watch() -> None:
+    def trace_ops() -> None:
         nonlocal peak
         while not ended.wait(0.05):
             peak = max(peak, held_bytes(process.pid))
 
-    watcher = threading.Thread(target=watch)
+    watcher = threading.Thread(target=trace_ops)
     watcher.start()
     status = process.wait()
     seconds = time.perf_counter() - begin

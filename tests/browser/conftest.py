@@ -11,7 +11,7 @@ import pytest
 
 from portbench.page import write as pages
 from portbench.study.merge import merge
-from portbench.study.store import connect, show_tables
+from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse, runs_of, summarise
 from tests.browser import studies
 
@@ -45,7 +45,7 @@ def browser() -> Iterator[Any]:
 def _page_of(documents: list[studies.Document], folder: Path) -> Path:
     study = merge([str(studies.write_runs(documents, folder / "runs"))], folder / "study").study
     with connect() as connection:
-        show_tables(connection, study.tables)
+        create_views(connection, study.tables)
         analyse(connection)
         summary = summarise(connection, runs_of(study.summary), study.tables.name)
         pages.write(connection, summary, folder / "index.html")
@@ -82,7 +82,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("large")
     studies.large(folder, functions=6000, targets=20)
     with connect() as connection:
-        show_tables(connection, folder)
+        create_views(connection, folder)
         analyse(connection)
         pages.write(connection, {"strict_placement": False}, folder / "index.html")
     return folder / "index.html"

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from portbench.devices import PREDICTED_TPUS
 from portbench.formats.documents import validate
-from portbench.targets.catalog import FORETOLD_TPUS, all_targets
+from portbench.targets.catalog import all_targets
 from portbench.util.repository import Checkout
 from tests.paths import ROOT
 
@@ -119,7 +120,7 @@ def test_every_service_of_the_catalogue_is_there_and_no_other(compose) -> None:
 def test_each_tpu_that_need_not_be_there_has_the_image_of_all_under_its_own_name(compose) -> None:
     services = resolved(compose)
     for target in CATALOGUE:
-        if target.device in FORETOLD_TPUS:
+        if target.device in PREDICTED_TPUS:
             service, framework = services[target.service], target.framework
             command = f"as-owner python -m runners --framework {framework} --device {target.device}"
             assert service["entrypoint"] == command.split()

@@ -95,13 +95,13 @@ def check_the_proof(adapter, device):
 
 def check_watching(adapter, device, device_name):
     """On the host's own CPU there is nothing to tell apart, and an adapter may see nothing."""
-    with adapter.watch(device) as watched:
+    with adapter.trace_ops(device) as watched:
         pass
     assert not watched.operations, watched.operations
     call = adapter.work(1, device)
     adapter.wait(call())
     for _ in range(2):
-        with adapter.watch(device) as watched:
+        with adapter.trace_ops(device) as watched:
             adapter.wait(call())
         assert all(adapter.on_device(operation.location, device) for operation in watched.operations), (
             watched.operations

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from portbench.targets.catalog import find_targets
-from portbench.targets.environments import make_environment
+from portbench.targets.environments import create_environment
 from portbench.util.repository import find_checkout
 from tests.contract.contracts import ROOT
 
@@ -23,7 +23,7 @@ def environment_python() -> Callable[[str], Path]:
 
     def python(name: str) -> Path:
         (target,) = find_targets([name], find_checkout())
-        return make_environment(target, print)
+        return create_environment(target, print)
 
     return python
 

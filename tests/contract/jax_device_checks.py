@@ -77,15 +77,15 @@ def watch_sees(adapter, device):
         ("a constant that a program takes in", lambda: jax.jit(lambda y: x + y)(x), {here}),
         ("nothing", lambda: jax.make_jaxpr(jnp.sin)(x), set()),
     ):
-        with adapter.watch(device) as watched:
+        with adapter.trace_ops(device) as watched:
             adapter.wait(call())
         found = {operation.location for operation in watched.operations}
         assert found == expected, (name, watched.operations)
-    with adapter.watch(device) as watched:
+    with adapter.trace_ops(device) as watched:
         sine(sine(x))
     assert watched.counters["executions"] == 2, watched.counters
     assert memoryview(np.asarray(x)).shape == (8, 8), "arrays have lost their buffers"
-    with adapter.watch(device) as watched:
+    with adapter.trace_ops(device) as watched:
         np.asarray(sine(x))
     assert (watched.counters["from_device"], watched.counters["from_device_bytes"]) == (1, 256), watched.counters
 
@@ -96,11 +96,11 @@ def watch_without_its_names_says_so(adapter, device):
     x = adapter.tensor(np.ones(3), "float32", device, "contiguous")
     with mock.patch.object(pxla, "ExecuteReplicated", None), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with adapter.watch(device) as watched:
+        with adapter.trace_ops(device) as watched:
             pass
     assert not watched.operations
     assert any("cannot be watched" in str(warning.message) for warning in caught), caught
-    with adapter.watch(device) as watched:
+    with adapter.trace_ops(device) as watched:
         adapter.wait(x + 1)
     assert watched.operations
 

@@ -112,7 +112,7 @@ def check_waiting_behind(adapter, device):
     with tf.Graph().as_default() as graph:
         adapter.wait(None)
         assert graph.get_operations() == []
-    with adapter.watch(device) as watched:
+    with adapter.trace_ops(device) as watched:
         with tf.device("/device:CPU:0"):
             output = tf.cos(1.0)
         adapter.wait(output)
@@ -148,7 +148,7 @@ def check_watching(adapter, device):
     ):
         with tf.device(host):
             tf.cos(tf.constant([1.0, 2.0]))
-        with adapter.watch(device) as watched:
+        with adapter.trace_ops(device) as watched:
             call()
         assert set(watched.operations) == expected, watched.operations
 
@@ -180,7 +180,7 @@ def check_scope_ends(adapter, device):
     import tensorflow as tf
 
     soft = tf.config.get_soft_device_placement()
-    with contextlib.suppress(KeyError), adapter.scope(device), adapter.watch(device):
+    with contextlib.suppress(KeyError), adapter.scope(device), adapter.trace_ops(device):
         raise KeyError
     assert tf.config.get_soft_device_placement() == soft
     assert not tf.debugging.get_log_device_placement()

@@ -51,7 +51,7 @@ def watch_sees_what_falls_back():
         ("moved", lambda: (x.t()[1:].reshape(-1), torch.tensor([1.0, 2.0]).to(device), x.clone()), set()),
         ("backwards", lambda: torch.sin(parameter).sum().backward(), None),
     ):
-        with adapter.watch(device) as watched:
+        with adapter.trace_ops(device) as watched:
             adapter.wait(call())
         found = set(map(tuple, watched.operations))
         assert found == expected if expected is not None else ("xla::cos", here) in found, (name, found)
@@ -181,7 +181,7 @@ def watch_sees_where_operations_run():
     """PyTorch's device without data stands in for one that is not the host's."""
     import torch
 
-    from runners.torch.watching import seeing
+    from runners.torch.watching import traced_ops
 
     there = torch.device("meta")
     x, y = torch.ones(3, 4, device=there), torch.ones(3, 4)
@@ -196,10 +196,10 @@ def watch_sees_where_operations_run():
         ("an index, copied", lambda: x.index_copy(0, torch.tensor([1], device=there), x[:1]), ["meta"]),
         ("numbers", lambda: torch.tensor(2.0) * torch.tensor(3.0), []),
     ):
-        with seeing(there) as seen:
+        with traced_ops(there) as seen:
             call()
         assert [operation.location for operation in seen] == expected, (name, seen)
-    with seeing(torch.device("cpu")) as seen:
+    with traced_ops(torch.device("cpu")) as seen:
         z = y.clone().requires_grad_()
         torch.sin(z).sum().backward()
     assert "aten::cos" in {operation.name for operation in seen}, seen
@@ -239,7 +239,7 @@ def a_profile_and_a_watch_go_together():
     stand_ins = {"synchronize": lambda: None, "reset_peak_memory_stats": lambda device: None, **memory}
     with mock.patch.multiple(torch.cuda, **stand_ins):
         for _ in range(2):
-            with cuda.watch(torch.device("cpu")) as watched:
+            with cuda.trace_ops(torch.device("cpu")) as watched:
                 torch.sin(torch.ones(3))
             assert [operation.name for operation in watched.operations] == ["aten::ones", "aten::sin"]
             assert watched.counters.pop("memory_bytes") == 512

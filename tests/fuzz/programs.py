@@ -42,7 +42,7 @@ class Hung(BaseException):
 
 
 @dataclass(frozen=True)
-class Taken:
+class Accepted:
     """How a program took a file. ``findings`` are empty where it did so in order."""
 
     accepted: bool
@@ -69,7 +69,7 @@ class Programs:
         os.chdir(home / "cwd")
         signal.signal(signal.SIGALRM, _hang)
 
-    def take(self, kind: str, content: bytes) -> dict[str, Taken]:
+    def take(self, kind: str, content: bytes) -> dict[str, Accepted]:
         """What each program that reads such a file made of it, by the program's name."""
         file = self._home / "input.json"
         file.write_bytes(content)
@@ -87,12 +87,12 @@ class Programs:
         accepted = [name for name in ("run", "merge") if name in taken and taken[name].accepted]
         if accepted and not taken["validate"].accepted:
             finding = f"{accepted[0]} accepts what validate refuses"
-            taken[accepted[0]] = Taken(True, (*taken[accepted[0]].findings, finding))
+            taken[accepted[0]] = Accepted(True, (*taken[accepted[0]].findings, finding))
         return taken
 
     def _run(
         self, file: Path, usual: tuple[int, ...], program: Callable[[], Any], *words: str, keep: bool = False
-    ) -> Taken:
+    ) -> Accepted:
         if not keep:
             shutil.rmtree(self._out, ignore_errors=True)
         self._written.clear()
@@ -121,7 +121,7 @@ class Programs:
         peak = peak_bytes()
         if peak > LIMIT_BYTES:
             findings.append(f"{peak} bytes of memory")
-        return Taken(status == 0, tuple(findings))
+        return Accepted(status == 0, tuple(findings))
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:

@@ -57,7 +57,7 @@ class Unknown(Exception):
     """What would become of a call cannot be known without the device; says why."""
 
 
-class Enough(BaseException):
+class StopCase(BaseException):
     """What comes next was accepted, but the host shall not make it: the case ends there."""
 
 
@@ -126,7 +126,7 @@ class Predictor(Protocol):
         the compiler raised."""
 
 
-class Forecast:
+class PredictionObserver:
     """Makes a test's timed calls: foretells each, then makes it on the host. An observer of a Trial."""
 
     def __init__(self, predictor: Predictor, device: Any, adapter: Adapter, phase: mmap.mmap) -> None:
@@ -152,7 +152,7 @@ class Forecast:
             if estimate.raised:
                 raise estimate.raised
             if not estimate.made:
-                raise Enough
+                raise StopCase
             return estimate.made[0]
         output = call()
         self._adapter.wait(output)
@@ -163,7 +163,7 @@ class Forecast:
         why = None
         try:
             case()
-        except Enough:
+        except StopCase:
             pass
         except Skip as skip:
             why = str(skip)

@@ -26,7 +26,7 @@ from runners.core.process.progress import Progress
 from runners.core.process.workers import Worker, Workers, Zygote
 from runners.core.testing import resolve
 from runners.core.triage import placement
-from runners.core.triage.opinions import Opinions
+from runners.core.triage.opinions import Triage
 
 SURVEY_LIMIT_S = 600.0
 STATE_LIMIT_S = 60.0
@@ -90,7 +90,7 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
             book = journal.create(settings.out, document, identity)
         progress.start(document, book.path, len(tests), settings.runs, len(book.done))
         progress.uncurated(manifest.uncurated)
-        opinions = Opinions(settings.framework, workers, host, settings.timeout_s, folder.work, book.results)
+        opinions = Triage(settings.framework, workers, host, settings.timeout_s, folder.work, book.results)
         predicted = settings.device in resolve.framework(settings.framework).PREDICTED
         contamination = Contamination(settings.framework, book.results, predicted)
         _run_all(settings, tests, missing, workers, contamination, opinions, book, progress)
@@ -115,7 +115,7 @@ def _run_all(
     missing: Mapping[str, str],
     workers: Workers,
     contamination: Contamination,
-    opinions: Opinions,
+    opinions: Triage,
     book: Journal,
     progress: Progress,
 ) -> None:
@@ -167,7 +167,7 @@ def _run_one(
     number: int,
     workers: Workers,
     contamination: Contamination,
-    opinions: Opinions,
+    opinions: Triage,
 ) -> Result:
     """Hands one test to a worker and describes what came of it. Only one whose test passed or was foretold is left."""
     request = {
@@ -183,7 +183,7 @@ def _run_one(
     key = (test.function, test.id)
     if settings.mutant is None:
         facts = contamination.attempt(key, workers, request, settings.timeout_s)
-        opinions.add_to(facts, key, request, facts.pop("share"))
+        opinions.annotate(facts, key, request, facts.pop("share"))
     else:
         facts = attempt(workers.current(), settings.framework, request, settings.timeout_s)
         del facts["share"]

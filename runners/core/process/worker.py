@@ -64,7 +64,7 @@ def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str) 
         channel.send(dict(reply, id=request["id"]))
 
 
-class Oracle(NamedTuple):
+class PredictionBackend(NamedTuple):
     """What foretells calls for a device that is not there."""
 
     predictor: Predictor
@@ -76,12 +76,12 @@ class Oracle(NamedTuple):
         return self.predictor.stand_in(self.device)
 
 
-def _oracle(framework: str, device_name: str) -> Oracle | None:
+def _oracle(framework: str, device_name: str) -> PredictionBackend | None:
     predictors = resolve.framework(framework).PREDICTED
     if device_name not in predictors:
         return None
     predictor: Predictor = importlib.import_module(f"runners.{framework}.{predictors[device_name]}")
-    return Oracle(predictor, predictor.open_device(device_name))
+    return PredictionBackend(predictor, predictor.open_device(device_name))
 
 
 class Worker:
@@ -94,7 +94,7 @@ class Worker:
         device: Any,
         device_name: str,
         phase: mmap.mmap,
-        oracle: Oracle | None = None,
+        oracle: PredictionBackend | None = None,
     ) -> None:
         self._framework = framework
         self._adapter = adapter
@@ -119,7 +119,7 @@ class Worker:
 
     def _survey(self, request: Message) -> Message:
         names = (request["functions"], request["cases"], request["references"])
-        return dict(resolve.survey(*names, resolve.framework(self._framework)))
+        return dict(resolve.resolve_names(*names, resolve.framework(self._framework)))
 
     def _state(self, request: Message) -> Message:
         return {"state": dict(self._adapter.device_state(self._device))}
@@ -166,7 +166,7 @@ class Worker:
         assert self._oracle
         begin = time.perf_counter_ns()
         self._phase[0] = 0
-        forecast = prediction.Forecast(*self._oracle, self._adapter, self._phase)
+        forecast = prediction.PredictionObserver(*self._oracle, self._adapter, self._phase)
 
         def case() -> None:
             with self._surroundings(request, SEED):
@@ -190,7 +190,7 @@ class Worker:
         observed: list[dict[str, Any]] = []
 
         def observer(call: Callable[[], Any]) -> Any:
-            with adapter.watch(device) as watched:
+            with adapter.trace_ops(device) as watched:
                 output = call()
                 adapter.wait(output)
             operations.extend(watched.operations)

@@ -12,7 +12,7 @@ from runners.core.adapter import Framework
 _SHARED_PACKAGES = ("builtins", "numpy", "typing", "typing_extensions", "collections", "enum", "unittest")
 
 # These run what their arguments hold, or open what they name.
-_DOORS = (eval, exec, compile, open, __import__, input)
+_CODE_EXECUTION_APIS = (eval, exec, compile, open, __import__, input)
 
 
 class Missing(Exception):
@@ -53,7 +53,7 @@ def function(name: str, facts: Framework) -> Any:
         known_as.append(f"{home}.{getattr(found, '__qualname__', '')}")
         _check_package(home, path, (*facts.PACKAGES, *_SHARED_PACKAGES))
     behind = any(_is_behind(door, known) for door in facts.DOORS for known in known_as)
-    if behind or any(found is door for door in _DOORS):
+    if behind or any(found is door for door in _CODE_EXECUTION_APIS):
         raise Forbidden(f"{name} runs code that its arguments hold or name, which a manifest may not")
     return found
 
@@ -104,7 +104,7 @@ def _check_package(module: str, path: str, packages: Any) -> None:
         raise Forbidden(f"{path} leads to {module}, outside the framework")
 
 
-def survey(
+def resolve_names(
     functions: Iterable[str], cases: Iterable[str], references: Iterable[Sequence[str]], facts: Framework
 ) -> Mapping[str, Mapping[str, str]]:
     """Looks every name of a manifest up once: which functions are missing, which names are mistakes, and why.

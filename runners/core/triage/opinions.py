@@ -27,7 +27,7 @@ FURTHER = 16
 """Times as far off as the outputs: something else."""
 
 
-class Opinions:
+class Triage:
     """``device`` are the workers whose results are judged, ``host`` those on the CPU: the same ones on a target cpu.
 
     ``results`` are those of an unfinished run: what was tried for a test then, or in an earlier pass, is not tried
@@ -49,7 +49,7 @@ class Opinions:
                 if result.get(kind):
                     known[result["function"], result["test"]] = result[kind]
 
-    def add_to(self, facts: Facts, key: Key, request: Mapping[str, Any], share: float | None) -> None:
+    def annotate(self, facts: Facts, key: Key, request: Mapping[str, Any], share: float | None) -> None:
         """Adds them to the facts of a test that the device's worker has just run; ``share`` as of compare.Mismatch.
         Only a worker whose test passed, or was foretold, is left there."""
         facts.update(numbers=None, deviation=None, control=None, strict=None)

@@ -12,7 +12,7 @@ import numpy as np
 from runners.core.testing import references, resolve
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
-from runners.jax.double import double_precision
+from runners.jax.double import x64
 
 Data = Any
 """An argument as the manifest's schema describes it."""
@@ -76,11 +76,11 @@ def double(
     atol: float = 1e-12,
 ) -> None:
     """With 64-bit types switched on, arrays of 64 bits come back that are right to twelve digits."""
-    with double_precision():
+    with x64():
         given = _Given(trial, args, kwargs)
 
     def body(function: Callable[..., Any], tensors: Any) -> Any:
-        with double_precision():
+        with x64():
             return function(*given.with_tensors(tensors), **given.kwargs)
 
     output = trial.call_inside(body, given.tensors)

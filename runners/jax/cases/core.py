@@ -13,7 +13,7 @@ from jax import lax
 
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import double_precision
+from runners.jax.double import x64
 
 _PYTHON = {"bool": True, "int32": 7, "float32": 2.5, "complex64": 1 + 2j}
 
@@ -50,10 +50,10 @@ def aval_double(trial: Trial, dtype: str) -> None:
     """With 64-bit types switched on, those arrays keep their types."""
 
     def body(get_aval: Callable[..., Any], x: Any) -> Any:
-        with double_precision():
+        with x64():
             return get_aval(x)
 
-    with double_precision():
+    with x64():
         moved = trial.tensor(trial.random(4, dtype=dtype))
     _check_aval(trial, trial.call_inside(body, moved), (4,), dtype, False)
 

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from runners.core.testing.trial import Trial
-from runners.jax.double import double_precision
+from runners.jax.double import x64
 
 
 def cos_special_values(trial: Trial, dtype: str) -> None:
@@ -22,10 +22,10 @@ def cos_double(trial: Trial, shape: list[int]) -> None:
     host = trial.random(*shape, dtype="float64", low=-100.0, high=100.0)
 
     def body(cos: Callable[..., Any], angles: Any) -> Any:
-        with double_precision():
+        with x64():
             return cos(angles)
 
-    with double_precision():
+    with x64():
         angles = trial.tensor(host)
     output = trial.call_inside(body, angles)
     trial.close(output, np.cos(host), rtol=1e-12, atol=1e-12, dtype="float64")

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from runners.core.testing.trial import Trial
-from runners.jax.double import double_precision
+from runners.jax.double import x64
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
@@ -56,7 +56,7 @@ def key_double(trial: Trial) -> None:
     """With 64-bit types switched on, the key holds both halves of a 64-bit seed."""
 
     def body(make: Callable[..., Any], seed: int) -> Any:
-        with double_precision():
+        with x64():
             return make(seed)
 
     trial.close(trial.call_inside(body, 3 * 2**32 + 7), np.array([3, 7]), dtype="uint32")

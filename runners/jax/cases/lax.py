@@ -13,7 +13,7 @@ from jax import lax
 from runners.core.testing import properties, references, resolve
 from runners.core.testing.inputs import Builder, widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import double_precision
+from runners.jax.double import x64
 
 # For any function with a reference
 
@@ -34,10 +34,10 @@ def double(
     named = dict(kwargs or {})
 
     def body(function: Callable[..., Any], *tensors: Any) -> Any:
-        with double_precision():
+        with x64():
             return function(*tensors, **named)
 
-    with double_precision():
+    with x64():
         built = Builder(trial, resolve.framework(trial.framework)).all(args)
     output = trial.call_inside(body, *[item.device for item in built])
     expected = _reference(reference)(*[item.host for item in built], **(reference_kwargs or {}))
@@ -141,11 +141,11 @@ def and_patterns(trial: Trial, dtype: str, double: bool = False) -> None:
     def body(bitwise_and: Callable[..., Any], left: Any, right: Any) -> Any:
         if not double:
             return bitwise_and(left, right)
-        with double_precision():
+        with x64():
             return bitwise_and(left, right)
 
     if double:
-        with double_precision():
+        with x64():
             moved = trial.tensor(left), trial.tensor(right)
     else:
         moved = trial.tensor(left), trial.tensor(right)
@@ -232,10 +232,10 @@ def slice_double(trial: Trial, dtype: str) -> None:
     host[3, 5] = 2**52 + 1
 
     def body(slice_in_dim: Callable[..., Any], x: Any) -> Any:
-        with double_precision():
+        with x64():
             return slice_in_dim(x, 1, 8, 2, axis=1)
 
-    with double_precision():
+    with x64():
         moved = trial.tensor(host)
     trial.close(trial.call_inside(body, moved), host[:, 1:8:2], rtol=0, atol=0, dtype=dtype)
 
@@ -358,10 +358,10 @@ def eig_double(trial: Trial, dtype: str) -> None:
     matrix = trial.random(12, 12, dtype=dtype)
 
     def body(eig: Callable[..., Any], matrix: Any) -> Any:
-        with double_precision():
+        with x64():
             return eig(matrix)
 
-    with double_precision():
+    with x64():
         moved = trial.tensor(matrix)
     _check_eig(trial, trial.call_inside(body, moved), matrix, "complex128")
 

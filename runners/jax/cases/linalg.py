@@ -11,7 +11,7 @@ import numpy as np
 from runners.core.testing import properties
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import double_precision
+from runners.jax.double import x64
 
 _FLOATING = {"int32": "float32"}
 _REAL = {"complex64": "float32", "complex128": "float64"}
@@ -36,10 +36,10 @@ def svd_double(trial: Trial, dtype: str) -> None:
     matrix = trial.random(12, 8, dtype=dtype)
 
     def body(svd: Callable[..., Any], matrix: Any) -> Any:
-        with double_precision():
+        with x64():
             return svd(matrix, full_matrices=False)
 
-    with double_precision():
+    with x64():
         moved = trial.tensor(matrix)
     _check_svd(trial, trial.call_inside(body, moved), matrix, False)
 
@@ -74,10 +74,10 @@ def lu_double(trial: Trial, dtype: str) -> None:
     matrix = trial.random(12, 12, dtype=dtype)
 
     def body(lu: Callable[..., Any], matrix: Any) -> Any:
-        with double_precision():
+        with x64():
             return lu(matrix)
 
-    with double_precision():
+    with x64():
         moved = trial.tensor(matrix)
     _check_lu(trial, trial.call_inside(body, moved), matrix)
 

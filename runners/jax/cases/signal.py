@@ -12,7 +12,7 @@ from scipy import signal
 
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import double_precision
+from runners.jax.double import x64
 
 
 def convolved_unit(trial: Trial, dtype: str) -> None:
@@ -39,10 +39,10 @@ def convolved_double(trial: Trial, dtype: str) -> None:
     image, kernel = trial.random(20, 15, dtype=dtype), trial.random(4, 5, dtype=dtype, seed=1)
 
     def body(convolve2d: Callable[..., Any], image: Any, kernel: Any) -> Any:
-        with double_precision():
+        with x64():
             return convolve2d(image, kernel, mode="same")
 
-    with double_precision():
+    with x64():
         moved = trial.tensor(image), trial.tensor(kernel)
     output = trial.call_inside(body, *moved)
     trial.close(output, signal.convolve2d(image, kernel, mode="same"), rtol=1e-12, atol=1e-12, dtype=dtype)

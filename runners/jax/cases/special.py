@@ -12,7 +12,7 @@ from scipy import special
 
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import double_precision
+from runners.jax.double import x64
 
 _WITH_SLOPES: dict[str, tuple[Callable[..., Any], Sequence[Callable[..., Any]]]] = {
     "erf": (
@@ -68,11 +68,11 @@ def far_tail(trial: Trial, low: float, high: float, rtol: float, double: bool = 
     def body(under_test: Callable[..., Any], x: Any) -> Any:
         if not double:
             return under_test(x)
-        with double_precision():
+        with x64():
             return under_test(x)
 
     if double:
-        with double_precision():
+        with x64():
             moved = trial.tensor(host)
     else:
         moved = trial.tensor(host)
@@ -124,10 +124,10 @@ def cdf_double(trial: Trial) -> None:
     x, loc, scale = (trial.random(200, dtype="float64", seed=seed, low=0.5, high=3) for seed in range(3))
 
     def body(cdf: Callable[..., Any], *tensors: Any) -> Any:
-        with double_precision():
+        with x64():
             return cdf(*tensors)
 
-    with double_precision():
+    with x64():
         moved = [trial.tensor(host) for host in (x, loc, scale)]
     output = trial.call_inside(body, *moved)
     trial.close(output, special.ndtr((x - loc) / scale), rtol=1e-12, atol=0, dtype="float64")

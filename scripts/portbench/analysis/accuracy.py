@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from portbench.analysis.sides import Side, device_model, measured_sides, predicted_sides
-from portbench.study.summary import Row, rows_of
+from portbench.analysis.configurations import Configuration, device_model, measured_sides, predicted_sides
+from portbench.study.summary import Row, fetch_dicts
 from portbench.util.sql import load_sql
 
 SETTLED = ("hit", "miss", "false alarm", "both pass")
@@ -48,14 +48,14 @@ _MODELS = {
 
 
 @dataclass(frozen=True)
-class Held:
+class PredictionMatch:
     """A predicted side, and the measured one that it is held against, whose device is a ``model``.
 
     ``rows``: a row for each test that both sides have, with function, successor_of, test, outcome (of SETTLED or
     APART), placement (of SETTLED, or None) and both sides' category and message."""
 
-    predicted: Side
-    measured: Side
+    predicted: Configuration
+    measured: Configuration
     model: str
     rows: tuple[Row, ...]
 
@@ -82,7 +82,7 @@ class Held:
         return dict(missed.most_common())
 
 
-def held(connection: duckdb.DuckDBPyConnection) -> tuple[Held, ...]:
+def held(connection: duckdb.DuckDBPyConnection) -> tuple[PredictionMatch, ...]:
     """Every predicted side with the same framework on the same device measured, sorted."""
     found = []
     models = device_model(connection)
@@ -91,14 +91,14 @@ def held(connection: duckdb.DuckDBPyConnection) -> tuple[Held, ...]:
         for name, side in (("first", predicted), ("second", measured)):
             connection.execute(f"SET VARIABLE {name} = ?", [dict(zip(names, side.key, strict=True))])
         connection.execute(load_sql("analysis", "prediction_matches"))
-        rows = rows_of(connection, "FROM held_tests ORDER BY function, successor_of, test")
-        found.append(Held(predicted, measured, models[measured] or "", tuple(rows)))
+        rows = fetch_dicts(connection, "FROM held_tests ORDER BY function, successor_of, test")
+        found.append(PredictionMatch(predicted, measured, models[measured] or "", tuple(rows)))
     return tuple(found)
 
 
 def counterparts(
-    predicted: Iterable[Side], measured: Iterable[Side], models: Mapping[Side, str | None]
-) -> list[tuple[Side, Side]]:
+    predicted: Iterable[Configuration], measured: Iterable[Configuration], models: Mapping[Configuration, str | None]
+) -> list[tuple[Configuration, Configuration]]:
     """Which measured sides each predicted one is held against: those of its framework on a device of its model, of its
     own version where there is one, else of every other; on each machine by the complete wait, if that was taken."""
     every = list(measured)
@@ -114,11 +114,11 @@ def counterparts(
     return found
 
 
-def _device(predicted: Side) -> str:
+def _device(predicted: Configuration) -> str:
     return "tpu" if predicted.device.startswith("tpu") else "gpu"
 
 
-def _is_model(predicted: Side, model: str | None) -> bool:
+def _is_model(predicted: Configuration, model: str | None) -> bool:
     if model is None or re.search(_MODELS[predicted.device], model) is None:
         return False
     # One that tells less than its generation ("v2 or v3") is none for certain.

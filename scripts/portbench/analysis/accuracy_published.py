@@ -17,12 +17,12 @@ from typing import Any
 
 import duckdb
 
+from portbench.analysis.configurations import Configuration
 from portbench.analysis.foretold import Foretold
 from portbench.analysis.rates import FunctionRates
-from portbench.analysis.sides import Side
 from portbench.analysis.strata import strata
 from portbench.published import paper as published
-from portbench.study.summary import STATUSES, Row, rows_of
+from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.text import number, shortened
 
 OUTCOMES = ("hit", "miss", "false alarm", "both pass", "undecided", "not foretold")
@@ -55,7 +55,7 @@ class FunctionBeside:
 
 
 @dataclass(frozen=True)
-class Beside:
+class PublishedComparison:
     """A predicted side and the study's column of its framework on ``device`` ("gpu", "tpu"), a ``model``.
 
     ``rates`` are of the functions of the study's sample; ``because``: sentences on what explains the difference."""
@@ -89,7 +89,9 @@ class Beside:
         return Counter(function.outcome for function in self.functions)
 
 
-def beside_published(connection: duckdb.DuckDBPyConnection, found: Iterable[Foretold]) -> tuple[Beside, ...]:
+def beside_published(
+    connection: duckdb.DuckDBPyConnection, found: Iterable[Foretold]
+) -> tuple[PublishedComparison, ...]:
     """Those predicted sides of which the study has a column, if a function of its sample has a result on them."""
     listed = {key: stratum.listed_as for key, stratum in strata(connection).items()}
     told = []
@@ -109,7 +111,7 @@ def beside_published(connection: duckdb.DuckDBPyConnection, found: Iterable[Fore
             counts = Counter(function.status for function in functions)
             rates = FunctionRates({status: counts[status] for status in STATUSES})
             because = tuple(_because(one, device, model, functions, categories, len(off_device)))
-            told.append(Beside(one, device, model, rates, functions, because))
+            told.append(PublishedComparison(one, device, model, rates, functions, because))
     return tuple(told)
 
 
@@ -200,9 +202,9 @@ def _by_latency(functions: Sequence[FunctionBeside]) -> str:
     )
 
 
-def _of_side(connection: duckdb.DuckDBPyConnection, view: str, side: Side) -> list[Row]:
+def _of_side(connection: duckdb.DuckDBPyConnection, view: str, side: Configuration) -> list[Row]:
     """The rows of a view of the analysis that are of a side, without those of successors."""
-    rows = rows_of(connection, f"FROM {view} WHERE successor_of = '' ORDER BY ALL")
+    rows = fetch_dicts(connection, f"FROM {view} WHERE successor_of = '' ORDER BY ALL")
     return [row for row in rows if tuple(row[name] for name in _KEY) == side.key]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, order=True)
-class LeftOut:
+class Excluded:
     """Tests of a function that do not count, and why. ``reason`` is a sentence's end ("not timed on jax-0.4.8-tpu on
     box"): it may hold text out of run files, which printers escape."""
 
@@ -16,9 +16,9 @@ class LeftOut:
     tests: int
 
 
-def by_reason(left_out: Iterable[LeftOut]) -> dict[str, tuple[LeftOut, ...]]:
+def by_reason(left_out: Iterable[Excluded]) -> dict[str, tuple[Excluded, ...]]:
     """What was left out for each reason, the reason with the most functions first."""
-    found: dict[str, list[LeftOut]] = {}
+    found: dict[str, list[Excluded]] = {}
     for entry in sorted(left_out):
         found.setdefault(entry.reason, []).append(entry)
     return {

@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
-from portbench.analysis.sides import Side, predicted_sides
-from portbench.study.summary import Row, rows_of
+from portbench.analysis.configurations import Configuration, predicted_sides
+from portbench.study.summary import Row, fetch_dicts
 from portbench.util.sql import load_sql
 
 HOW_PREDICTED = (
@@ -35,7 +35,7 @@ class Foretold:
     being made, the most frequent first; ``functions`` has the figures of each, by name and what it is successor of
     ('': nothing)."""
 
-    side: Side
+    side: Configuration
     by: tuple[str, ...]
     tests: Mapping[str, int]
     reasons: Mapping[str, int]
@@ -45,15 +45,15 @@ class Foretold:
 def foretold(connection: duckdb.DuckDBPyConnection) -> tuple[Foretold, ...]:
     """What was foretold on each predicted side, the sides sorted."""
     connection.execute(load_sql("analysis", "predictions"))
-    ways: dict[Side, dict[str, None]] = {}
-    for row in rows_of(connection, "FROM foretold_runs ORDER BY ALL"):
+    ways: dict[Configuration, dict[str, None]] = {}
+    for row in fetch_dicts(connection, "FROM foretold_runs ORDER BY ALL"):
         ways.setdefault(_side(row), {})[by(row["prediction"])] = None
-    functions: dict[Side, dict[tuple[str, str], Row]] = {}
-    for row in rows_of(connection, "FROM foretold_functions ORDER BY ALL"):
+    functions: dict[Configuration, dict[tuple[str, str], Row]] = {}
+    for row in fetch_dicts(connection, "FROM foretold_functions ORDER BY ALL"):
         functions.setdefault(_side(row), {})[row["function"], row["successor_of"]] = row
-    reasons: dict[Side, dict[str, int]] = {}
+    reasons: dict[Configuration, dict[str, int]] = {}
     unknown = "SELECT * EXCLUDE (foretold), 1 AS tests FROM foretold_tests WHERE foretold = 'unknown'"
-    for row in rows_of(connection, unknown):
+    for row in fetch_dicts(connection, unknown):
         counts = reasons.setdefault(_side(row), {})
         kind = kind_of_reason(row["reason"] or "")
         counts[kind] = counts.get(kind, 0) + 1
@@ -86,5 +86,5 @@ def kind_of_reason(reason: str) -> str:
     return f"{sentence}: {error}" if error and " " not in error else sentence
 
 
-def _side(row: Row) -> Side:
-    return Side(*(row[name] for name in ("framework", "version", "device", "machine", "sync")))
+def _side(row: Row) -> Configuration:
+    return Configuration(*(row[name] for name in ("framework", "version", "device", "machine", "sync")))

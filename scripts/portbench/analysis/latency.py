@@ -13,12 +13,12 @@ from statistics import geometric_mean
 
 import duckdb
 
-from portbench.analysis.exclusions import LeftOut
+from portbench.analysis.configurations import Configuration
+from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import bootstrap_ratio
 from portbench.analysis.pairing import left_out_of_pair, pair
-from portbench.analysis.sides import Side
 from portbench.analysis.strata import Stratum, strata
-from portbench.study.summary import rows_of
+from portbench.study.summary import fetch_dicts
 
 AS_PUBLISHED, ROBUST = "as published", "robust"
 _NO_TIME = "took no time by the clock"
@@ -49,31 +49,31 @@ class FunctionLatency:
 class Latencies:
     """All functions that were timed on both sides, by name. ``method`` is the label: "as published" or "robust"."""
 
-    first: Side
-    second: Side
+    first: Configuration
+    second: Configuration
     method: str
     functions: tuple[FunctionLatency, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Excluded, ...]
 
 
-def as_published(connection: duckdb.DuckDBPyConnection, first: Side, second: Side) -> Latencies:
+def as_published(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Latencies:
     """The study's latencies: of a function the mean of all timed first calls (call and wait) of all runs, over the
     tests that were timed on both sides; the ratio is that of the means."""
     pair(connection, first, second, "cold")
     names = strata(connection)
     functions = []
     instant = []
-    for row in rows_of(connection, "FROM cold_pairs ORDER BY function"):
+    for row in fetch_dicts(connection, "FROM cold_pairs ORDER BY function"):
         if row["first_ns"] and row["second_ns"]:
             listed_as = _listed_as(names, first, row["function"])
             ratio = row["second_ns"] / row["first_ns"]
             functions.append(FunctionLatency(listed_as=listed_as, ratio=ratio, low=None, high=None, **row))
         else:
-            instant.append(LeftOut(row["function"], _NO_TIME, row["tests"]))
+            instant.append(Excluded(row["function"], _NO_TIME, row["tests"]))
     return _latencies(connection, first, second, AS_PUBLISHED, functions, instant)
 
 
-def robust(connection: duckdb.DuckDBPyConnection, first: Side, second: Side) -> Latencies:
+def robust(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Latencies:
     """Of each test the median time of a call after the warm-up, over all blocks and runs. A function's latency is the
     geometric mean over its tests, its ratio the geometric mean of the tests' ratios, with a bootstrap interval (see
     ``portbench.intervals.bootstrap_ratio``)."""
@@ -89,7 +89,7 @@ def robust(connection: duckdb.DuckDBPyConnection, first: Side, second: Side) -> 
     for function, pairs in times.items():
         timed = [both for both in pairs if all(both)]
         if len(timed) < len(pairs):
-            instant.append(LeftOut(function, _NO_TIME, len(pairs) - len(timed)))
+            instant.append(Excluded(function, _NO_TIME, len(pairs) - len(timed)))
         if timed:
             functions.append(_robust(function, _listed_as(names, first, function), timed))
     return _latencies(connection, first, second, ROBUST, functions, instant)
@@ -112,16 +112,16 @@ def _robust(function: str, listed_as: str, times: Sequence[tuple[float, float]])
 
 def _latencies(
     connection: duckdb.DuckDBPyConnection,
-    first: Side,
-    second: Side,
+    first: Configuration,
+    second: Configuration,
     method: str,
     functions: Sequence[FunctionLatency],
-    instant: Sequence[LeftOut],
+    instant: Sequence[Excluded],
 ) -> Latencies:
     others = left_out_of_pair(connection, "not_timed", first, second)
     return Latencies(first, second, method, tuple(functions), tuple(sorted((*instant, *others))))
 
 
-def _listed_as(names: Mapping[tuple[str, str], Stratum], side: Side, function: str) -> str:
+def _listed_as(names: Mapping[tuple[str, str], Stratum], side: Configuration, function: str) -> str:
     stratum = names.get((side.framework, function))
     return stratum.listed_as if stratum else function

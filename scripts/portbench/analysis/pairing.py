@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import duckdb
 
-from portbench.analysis.exclusions import LeftOut
-from portbench.analysis.sides import Side
-from portbench.study.summary import Row, rows_of
+from portbench.analysis.configurations import Configuration
+from portbench.analysis.exclusions import Excluded
+from portbench.study.summary import Row, fetch_dicts
 from portbench.util.sql import load_sql
 from portbench.util.text import shortened
 
@@ -21,7 +21,9 @@ _STATES = {
 }
 
 
-def pair(connection: duckdb.DuckDBPyConnection, first: Side, second: Side, protocol: str = "cold") -> None:
+def pair(
+    connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration, protocol: str = "cold"
+) -> None:
     """Makes the views of sql/pairs.sql those of these two sides; ``protocol`` is cold or steady."""
     names = ("framework", "version", "device", "machine", "sync")
     for name, side in (("first", first), ("second", second)):
@@ -32,17 +34,17 @@ def pair(connection: duckdb.DuckDBPyConnection, first: Side, second: Side, proto
 
 
 def left_out_of_pair(
-    connection: duckdb.DuckDBPyConnection, view: str, first: Side, second: Side
-) -> tuple[LeftOut, ...]:
+    connection: duckdb.DuckDBPyConnection, view: str, first: Configuration, second: Configuration
+) -> tuple[Excluded, ...]:
     """The rows of a view of what two sides do not share, the reasons as sentences; sorted."""
     found: dict[tuple[str, str], int] = {}
-    for row in rows_of(connection, f"FROM {view}"):
+    for row in fetch_dicts(connection, f"FROM {view}"):
         key = row["function"], _reason(row, first, second)
         found[key] = found.get(key, 0) + row["tests"]
-    return tuple(sorted(LeftOut(function, reason, tests) for (function, reason), tests in found.items()))
+    return tuple(sorted(Excluded(function, reason, tests) for (function, reason), tests in found.items()))
 
 
-def _reason(row: Row, first: Side, second: Side) -> str:
+def _reason(row: Row, first: Configuration, second: Configuration) -> str:
     told = [
         (_STATES[row[f"{place}_state"]], row[f"{place}_reason"], side)
         for place, side in (("first", first), ("second", second))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from portbench.analysis.accuracy import Held, held
-from portbench.analysis.accuracy_published import Beside, beside_published
+from portbench.analysis.accuracy import PredictionMatch, held
+from portbench.analysis.accuracy_published import PublishedComparison, beside_published
 from portbench.analysis.foretold import Foretold, foretold
 
 
@@ -16,8 +16,8 @@ class Predictions:
     """Of each predicted side what was ``foretold``; ``held`` against measured sides, and ``beside`` published ones."""
 
     foretold: tuple[Foretold, ...] = ()
-    held: tuple[Held, ...] = ()
-    beside: tuple[Beside, ...] = ()
+    held: tuple[PredictionMatch, ...] = ()
+    beside: tuple[PublishedComparison, ...] = ()
 
 
 def predictions_of(connection: duckdb.DuckDBPyConnection) -> Predictions:

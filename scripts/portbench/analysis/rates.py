@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import duckdb
 import numpy as np
 
-from portbench.analysis.exclusions import LeftOut
+from portbench.analysis.configurations import Configuration
+from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval, bootstrap_weighted_rate, wilson
 from portbench.analysis.pairing import left_out_of_pair, pair
-from portbench.analysis.sides import Side
 from portbench.analysis.strata import Stratum, strata
-from portbench.study.summary import STATUSES, Row, rows_of
+from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.sql import load_sql
 from portbench.util.text import shortened
 
@@ -106,11 +106,11 @@ class Rates:
     is such a function; ``strata_known`` counts the functions of which the study knows whether they are of the top 20.
     ``left_out``: tests that did not run."""
 
-    side: Side
+    side: Configuration
     by_stratum: Mapping[str, FunctionRates]
     robust: TestRates
     strata_known: int
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Excluded, ...]
 
     @property
     def as_published(self) -> FunctionRates:
@@ -124,31 +124,31 @@ class PairRates:
 
     first: Rates
     second: Rates
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Excluded, ...]
 
 
-def rates(connection: duckdb.DuckDBPyConnection) -> dict[Side, Rates]:
+def rates(connection: duckdb.DuckDBPyConnection) -> dict[Configuration, Rates]:
     """The rates of every side over all of its tests, the sides sorted."""
     known = strata(connection)
     connection.execute(load_sql("analysis", "test_facts"))
-    functions: dict[Side, list[Row]] = {}
-    for row in rows_of(connection, load_sql("analysis", "rates")):
+    functions: dict[Configuration, list[Row]] = {}
+    for row in fetch_dicts(connection, load_sql("analysis", "rates")):
         functions.setdefault(_side(row), []).append(row)
-    skipped: dict[Side, list[LeftOut]] = {}
-    for row in rows_of(connection, load_sql("analysis", "skipped_tests")):
+    skipped: dict[Configuration, list[Excluded]] = {}
+    for row in fetch_dicts(connection, load_sql("analysis", "skipped_tests")):
         reason = f"skipped ({shortened(row['reason'], _LONGEST_REASON)})" if row["reason"] else "skipped"
-        skipped.setdefault(_side(row), []).append(LeftOut(row["function"], reason, row["tests"]))
+        skipped.setdefault(_side(row), []).append(Excluded(row["function"], reason, row["tests"]))
     return {side: _rates(side, functions[side], known, skipped.get(side, ())) for side in sorted(functions)}
 
 
-def pair_rates(connection: duckdb.DuckDBPyConnection, first: Side, second: Side) -> PairRates:
+def pair_rates(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> PairRates:
     """The rates of two sides over the tests that both could have run: that ran on both, passed or not.
 
     Left out, with the reason: tests that one side does not have, skipped, or whose function its version lacks.
     """
     known = strata(connection)
     pair(connection, first, second)
-    shared = rows_of(connection, "FROM shared_functions ORDER BY function")
+    shared = fetch_dicts(connection, "FROM shared_functions ORDER BY function")
     of_first, of_second = (
         _rates(side, [row for row in shared if row["place"] == place], known, ())
         for place, side in ((1, first), (2, second))
@@ -156,12 +156,12 @@ def pair_rates(connection: duckdb.DuckDBPyConnection, first: Side, second: Side)
     return PairRates(of_first, of_second, left_out_of_pair(connection, "not_shared", first, second))
 
 
-def _side(row: Row) -> Side:
-    return Side(row["framework"], row["version"], row["device"], row["machine"], row["sync"])
+def _side(row: Row) -> Configuration:
+    return Configuration(row["framework"], row["version"], row["device"], row["machine"], row["sync"])
 
 
 def _rates(
-    side: Side, rows: Sequence[Row], known: Mapping[tuple[str, str], Stratum], left_out: Iterable[LeftOut]
+    side: Configuration, rows: Sequence[Row], known: Mapping[tuple[str, str], Stratum], left_out: Iterable[Excluded]
 ) -> Rates:
     placed = [(row, known.get((side.framework, row["function"]))) for row in rows]
     groups: dict[str, list[Row]] = {ALL: list(rows)}

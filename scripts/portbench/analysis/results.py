@@ -8,11 +8,17 @@ from dataclasses import dataclass, field
 import duckdb
 
 from portbench.analysis import latency
+from portbench.analysis.configurations import (
+    Configuration,
+    device_model,
+    measured_sides,
+    pairs_of_devices,
+    pairs_of_models,
+)
 from portbench.analysis.intervals import Interval
 from portbench.analysis.latency import Latencies
 from portbench.analysis.predictions import Predictions, predictions_of
 from portbench.analysis.rates import PairRates, Rates, WeightedRate, pair_rates, rates
-from portbench.analysis.sides import Side, device_model, measured_sides, pairs_of_devices, pairs_of_models
 from portbench.published.paper import PublishedSide, published_side
 
 
@@ -20,39 +26,39 @@ from portbench.published.paper import PublishedSide, published_side
 class Pair:
     """Two sides beside each other: ``rates`` over the tests that ran on both, ``latencies`` as published and robust."""
 
-    first: Side
-    second: Side
+    first: Configuration
+    second: Configuration
     rates: PairRates
     latencies: tuple[Latencies, Latencies]
 
 
 @dataclass(frozen=True)
-class Answers:
+class Results:
     """Of what was measured. ``by_device``: two devices of a framework and version, the baseline first; ``by_model``:
     two models of a device, the older one first. ``models`` names each side's device. ``rates`` are of predicted sides
     too, of which ``predictions`` says the rest: they are in nothing else."""
 
-    sides: tuple[Side, ...]
-    models: Mapping[Side, str | None]
-    rates: Mapping[Side, Rates]
+    sides: tuple[Configuration, ...]
+    models: Mapping[Configuration, str | None]
+    rates: Mapping[Configuration, Rates]
     by_device: tuple[Pair, ...]
     by_model: tuple[Pair, ...]
     predictions: Predictions = field(default_factory=Predictions)
 
-    def published(self, side: Side) -> PublishedSide | None:
+    def published(self, side: Configuration) -> PublishedSide | None:
         """The column of the published study that a side repeats."""
         return published_side(side, self.models.get(side))
 
-    def primary(self, side: Side) -> PublishedSide | None:
+    def primary(self, side: Configuration) -> PublishedSide | None:
         """The same where that column is of the devices that all of the study's tables but the third are of."""
         published = self.published(side)
         return published if published and published.is_primary else None
 
 
-def answers_of(connection: duckdb.DuckDBPyConnection) -> Answers:
+def answers_of(connection: duckdb.DuckDBPyConnection) -> Results:
     """What the study says that ``connection`` shows; ``portbench.analysis.analyse`` must have been called on it."""
     found = tuple(measured_sides(connection))
-    return Answers(
+    return Results(
         sides=found,
         models=device_model(connection),
         rates=rates(connection),
@@ -69,6 +75,6 @@ def spread_of(weighted: WeightedRate) -> Interval | None:
     return interval if interval and interval.low < interval.high else None
 
 
-def _pair(connection: duckdb.DuckDBPyConnection, first: Side, second: Side) -> Pair:
+def _pair(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Pair:
     both = (latency.as_published(connection, first, second), latency.robust(connection, first, second))
     return Pair(first, second, pair_rates(connection, first, second), both)

@@ -103,7 +103,7 @@ class Backend(Protocol):
     def name(self) -> str:
         """The word behind --backend."""
 
-    def obstacle(self, target: Target) -> TargetUnavailable | None:
+    def blocker(self, target: Target) -> TargetUnavailable | None:
         """Why this backend cannot run the target here, with the remedy, or None. Quick, changes nothing."""
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:

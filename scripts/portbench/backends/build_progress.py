@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 _STEP = re.compile(r"#(\d+) \[(?:.* )?(\d+/\d+)\] (.+)")
 _LINE = re.compile(r"#(\d+) (.+)")
@@ -65,4 +65,4 @@ def build_progress(target: str, console: Console) -> Iterator[Callable[[str], No
 
 
 def _safe(text: str) -> str:
-    return escape(printable(text))
+    return escape(escape_control(text))

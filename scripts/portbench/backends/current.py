@@ -27,7 +27,7 @@ class Current:
     checkout: Checkout
     name: str = "current"
 
-    def obstacle(self, target: Target) -> TargetUnavailable | None:
+    def blocker(self, target: Target) -> TargetUnavailable | None:
         """No Python to be found."""
         if _python(target) is None:
             return TargetUnavailable(

@@ -14,7 +14,7 @@ from portbench.errors import BadInput, EnvironmentFailed, TargetUnavailable
 from portbench.targets import compose
 from portbench.targets.catalog import Target
 from portbench.targets.lock import missing_lock
-from portbench.util.findings import Finding, Findings, error, obstacle, ok
+from portbench.util.findings import Finding, Findings, blocker, error, ok
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
 
@@ -47,13 +47,13 @@ class Docker:
             if target.device == "gpu":
                 yield engine.gpu_access(self.machine)
 
-    def obstacle(self, target: Target) -> TargetUnavailable | None:
+    def blocker(self, target: Target) -> TargetUnavailable | None:
         """The first of the findings that is one."""
-        return obstacle(self.findings(target))
+        return blocker(self.findings(target))
 
     def engine_obstacle(self) -> TargetUnavailable | None:
         """Why no container can be started here at all, or None."""
-        return obstacle(engine.engine_and_compose(self.machine))
+        return blocker(engine.engine_and_compose(self.machine))
 
     def image_name(self, target: Target) -> str | None:
         """The image of the target's service, or None if compose.yaml has no such service or Compose cannot read it."""

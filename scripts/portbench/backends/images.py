@@ -176,8 +176,8 @@ class Images:
         return answer.stdout
 
     def _demand_engine(self) -> None:
-        if obstacle := Docker(self.checkout, self.machine).engine_obstacle():
-            raise obstacle
+        if blocker := Docker(self.checkout, self.machine).engine_obstacle():
+            raise blocker
 
 
 def _kind(target: Target) -> str:

@@ -22,7 +22,7 @@ def choose_backend(
     """
     docker = Docker(checkout, machine or Machine())
     if name == "auto":
-        without_docker = docker.obstacle(target)
+        without_docker = docker.blocker(target)
         if without_docker is None:
             return docker, "an engine answers and the image is built"
         name, why = "venv", str(without_docker)
@@ -30,7 +30,7 @@ def choose_backend(
         why = f"as --backend {name} asks"
     backends: dict[str, Backend] = {each.name: each for each in (docker, Venv(checkout), Current(checkout))}
     backend = backends[name]
-    obstacle = backend.obstacle(target)
-    if obstacle:
-        raise obstacle
+    blocker = backend.blocker(target)
+    if blocker:
+        raise blocker
     return backend, why

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from portbench.backends import Arguments, Command
+from portbench.devices import PREDICTED_TPUS
 from portbench.errors import TargetUnavailable
 from portbench.targets import environments
-from portbench.targets.catalog import FORETOLD_TPUS, Target, needed_environments
+from portbench.targets.catalog import Target, needed_environments
 from portbench.targets.lock import missing_lock
-from portbench.util.findings import Findings, error, obstacle, ok
+from portbench.util.findings import Findings, blocker, error, ok
 from portbench.util.repository import Checkout
 
 
@@ -36,14 +37,14 @@ class Venv:
             return
         yield ok("lock", str(target.lock.relative_to(self.checkout.root)))
 
-    def obstacle(self, target: Target) -> TargetUnavailable | None:
+    def blocker(self, target: Target) -> TargetUnavailable | None:
         """The first of the findings that is one."""
-        return obstacle(self.findings(target))
+        return blocker(self.findings(target))
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
         """Makes the environment, or both, once."""
         for each in needed_environments(target, self.checkout):
-            environments.make_environment(each, say)
+            environments.create_environment(each, say)
 
     def command(self, target: Target, arguments: Arguments) -> Command:
         """The environment's Python, shielded from the user's other Pythons."""
@@ -52,7 +53,7 @@ class Venv:
         argv += ["--version", target.version, *arguments.words(str(arguments.manifest), str(arguments.out))]
         kept = {key: value for key, value in os.environ.items() if not _misleads_python(key)}
         path = f"{python.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
-        if target.device in FORETOLD_TPUS:
+        if target.device in PREDICTED_TPUS:
             kept["PORTBENCH_TPU_COMPILER"] = str(environments.python_of(needed_environments(target, self.checkout)[-1]))
         return Command(
             argv, self.checkout.root, {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}

@@ -6,11 +6,11 @@ import click
 
 from portbench.cli import cli
 from portbench.errors import Interrupted
-from portbench.run.process import stoppable
 from portbench.targets.add_version import Added, NewVersion, add_version
+from portbench.util.processes import stoppable
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 
 @cli.command("add-version")
@@ -48,7 +48,7 @@ def _print(framework: str, version: str, added: Added) -> None:
     for devices, python in added.pythons.items():
         click.echo(f"  {devices}: Python {python}")
     for devices, reason in added.left_out.items():
-        click.echo(f"  left out {devices}: {printable(reason)}")
+        click.echo(f"  left out {devices}: {escape_control(reason)}")
     if added.kernels:
         click.echo(
             f"\ngpu-predicted looks up the GPU kernels of this version; list them:\n  portbench kernels {added.kernels}"

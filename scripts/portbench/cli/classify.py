@@ -12,7 +12,7 @@ from portbench.study.classify import Classification, classify, frameworks_of, re
 from portbench.study.store import read_study
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import shown
-from portbench.util.text import number, printable, shortened
+from portbench.util.text import escape_control, number, shortened
 
 
 @cli.command("classify")
@@ -65,13 +65,13 @@ def _print(found: Classification) -> None:
     said = f"{number(found.failures, 'failure')}: {changed:,} of another category than recorded"
     click.echo(f"{said}, {found.overruled:,} overruled")
     for (before, after), results in sorted(found.changes.items(), key=lambda change: (-change[1], change[0])):
-        click.echo(f"  {printable(before)} -> {after}: {results:,}")
+        click.echo(f"  {escape_control(before)} -> {after}: {results:,}")
     if found.other:
         click.echo("other, which no rule speaks of:")
     for cause in found.other:
         more = f" and {len(cause.functions) - 1} more" if len(cause.functions) > 1 else ""
-        function = printable(shortened(cause.functions[0], 80))
+        function = escape_control(shortened(cause.functions[0], 80))
         count = f"{number(cause.tests, 'test')} of {function}{more}, {number(cause.results, 'result')}"
         click.echo(f"  {cause.fingerprint}  {count}")
-        click.echo(f"      {printable(shortened(cause.cause, 200))}")
-        click.echo(f"      e.g. {printable(shortened(cause.example, 200))}")
+        click.echo(f"      {escape_control(shortened(cause.cause, 200))}")
+        click.echo(f"      e.g. {escape_control(shortened(cause.example, 200))}")

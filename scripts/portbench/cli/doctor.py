@@ -19,7 +19,7 @@ from portbench.targets.shared_images import by_image, title
 from portbench.util.findings import Finding, error, ok
 from portbench.util.machine import Machine
 from portbench.util.repository import find_checkout
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 _WORDS = {"ok": "[green]ok[/]", "warning": "[yellow]warn[/]", "error": "[bold red]no[/]"}
 
@@ -76,14 +76,14 @@ def command(context: click.Context, targets: tuple[str, ...], backend: str, out:
         _print_each(diagnoses)
     else:
         _print_overview(about_machine, dict(zip(map(title, groups), diagnoses, strict=True)))
-    sick = [diagnosis for diagnosis in diagnoses if diagnosis.obstacle]
+    sick = [diagnosis for diagnosis in diagnoses if diagnosis.blocker]
     context.exit(int(bool(sick) if targets else len(sick) == len(diagnoses)))
 
 
 def _print_each(diagnoses: Sequence[Diagnosis]) -> None:
     console = Console(highlight=False)
     for number, diagnosis in enumerate(diagnoses):
-        verdict = "cannot run here" if diagnosis.obstacle else f"can run here, {_way(diagnosis)}"
+        verdict = "cannot run here" if diagnosis.blocker else f"can run here, {_way(diagnosis)}"
         console.print(f"{chr(10) * (number > 0)}[bold]{diagnosis.target.name}[/] {escape(verdict)}")
         _print_findings(diagnosis.findings, console)
 
@@ -95,8 +95,8 @@ def _print_overview(about_machine: Sequence[Finding], diagnoses: Mapping[str, Di
     console.print("\n[bold]targets[/]")
     lines = []
     for name, diagnosis in diagnoses.items():
-        obstacle = diagnosis.obstacle
-        lines.append(error(name, obstacle.message, "") if obstacle else ok(name, _way(diagnosis)))
+        blocker = diagnosis.blocker
+        lines.append(error(name, blocker.message, "") if blocker else ok(name, _way(diagnosis)))
     _print_findings(lines, console)
     console.print("\n'portbench doctor TARGET' says all about one.")
 
@@ -117,7 +117,7 @@ def _print_findings(findings: Iterable[Finding], console: Console) -> None:
 
 
 def _shown(text: str) -> str:
-    return escape(printable(text))
+    return escape(escape_control(text))
 
 
 def _as_data(about_machine: Sequence[Finding], diagnoses: Sequence[Diagnosis]) -> dict[str, object]:
@@ -126,7 +126,7 @@ def _as_data(about_machine: Sequence[Finding], diagnoses: Sequence[Diagnosis]) -
         "targets": [
             {
                 "target": diagnosis.target.name,
-                "can_run": diagnosis.obstacle is None,
+                "can_run": diagnosis.blocker is None,
                 "backend": diagnosis.backend,
                 "why": diagnosis.why,
                 "findings": [_row(finding) for finding in diagnosis.findings],

@@ -15,13 +15,13 @@ from portbench.backends.build_progress import build_progress
 from portbench.backends.images import DiskUse, Image, Images
 from portbench.cli import cli
 from portbench.errors import Interrupted, PortbenchError
-from portbench.run.process import stoppable
 from portbench.run.progress import duration
 from portbench.targets.shared_images import by_image, title
 from portbench.util.console import show_error
 from portbench.util.machine import Machine
+from portbench.util.processes import stoppable
 from portbench.util.repository import find_checkout
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 _TARGETS = click.argument("targets", metavar="[TARGET]...", nargs=-1)
 
@@ -93,7 +93,7 @@ def list_images(as_json: bool) -> None:
     for group, image in zip(groups, images.look_at([group[0] for group in groups]), strict=True):
         built = image.built_at[:16].replace("T", " ") if image.built_at else "-"
         # Labels are what the builder of the image wrote: not markup, and nothing for the terminal.
-        told = (escape(printable(text)) for text in (built, _size(image.size_bytes), _commit(image)))
+        told = (escape(escape_control(text)) for text in (built, _size(image.size_bytes), _commit(image)))
         table.add_row(title(group), *told, image.state)
     Console(highlight=False).print(table)
 
@@ -143,7 +143,7 @@ def clean(targets: tuple[str, ...], dry_run: bool) -> None:
             if not dry_run:
                 images.remove(image)
             click.echo(
-                f"{'would remove' if dry_run else 'removed'} {printable(image.title)}, {_size(image.size_bytes)}"
+                f"{'would remove' if dry_run else 'removed'} {escape_control(image.title)}, {_size(image.size_bytes)}"
             )
         except PortbenchError as error:
             failures.append(error)
@@ -176,7 +176,7 @@ def _freed(before: DiskUse, after: DiskUse) -> str:
 
 
 def _commit(image: Image) -> str:
-    commit = printable(image.runner_commit or "-")
+    commit = escape_control(image.runner_commit or "-")
     return commit[:7] + "+" * commit.endswith("+")
 
 

@@ -10,7 +10,7 @@ from portbench.cli import cli
 from portbench.study.merge import Merged, merge
 from portbench.study.summary import Target
 from portbench.util.strict_json import shown
-from portbench.util.text import number, printable
+from portbench.util.text import escape_control, number
 
 
 @cli.command("merge")
@@ -51,13 +51,15 @@ def _print(merged: Merged) -> None:
         functions = number(len(entry["functions"]), "function")
         missing = entry.get("missing")
         gaps = f", {number(missing['tests'], 'test')} of its manifest missing" if missing and missing["tests"] else ""
-        click.echo(f"  {Target(**entry['target'])} on {printable(entry['machine'])}{study_sync}: {functions}{gaps}")
+        click.echo(
+            f"  {Target(**entry['target'])} on {escape_control(entry['machine'])}{study_sync}: {functions}{gaps}"
+        )
     for drift in summary.get("drift", ()):
-        of = " on ".join(printable(part) for part in (drift["target"], drift["machine"]) if part)
-        click.echo(f"  drift of {of}: {number(len(drift['values']), 'value')} of {printable(drift['fact'])}")
+        of = " on ".join(escape_control(part) for part in (drift["target"], drift["machine"]) if part)
+        click.echo(f"  drift of {of}: {number(len(drift['values']), 'value')} of {escape_control(drift['fact'])}")
     if merged.unclassified:
         click.echo("  categories are again as the runs recorded them; 'portbench classify' derives them anew")
     for journal in merged.unfinished:
         click.echo(f"left out, unfinished: {shown(journal)} ('portbench run --resume' goes on from there)")
     for other in merged.others:
-        click.echo(f"left out, no run file: {printable(other)}")
+        click.echo(f"left out, no run file: {escape_control(other)}")

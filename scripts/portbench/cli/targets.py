@@ -12,14 +12,15 @@ from rich.table import Table
 
 from portbench.backends.docker import Docker
 from portbench.cli import cli
+from portbench.devices import PREDICTED_DEVICES
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import PortbenchError
 from portbench.targets import environments
-from portbench.targets.catalog import PREDICTED, Target, all_targets, needed_environments
+from portbench.targets.catalog import Target, all_targets, needed_environments
 from portbench.targets.shared_images import by_image, title
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout, find_checkout
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 
 @cli.command("targets")
@@ -49,8 +50,10 @@ def command(as_json: bool) -> None:
         row = _row(group[0], checkout, engine)
         image = _word(row.image_built, "built", "not built")
         venv = _word(row.environment_made, "made", "not made")
-        here = f"with {row.backend}{', predicted' if row.predicted else ''}" if row.backend else f"no: {row.obstacle}"
-        table.add_row(f"{title(group)}{' *' if row.default else ''}", row.python, image, venv, escape(printable(here)))
+        here = f"with {row.backend}{', predicted' if row.predicted else ''}" if row.backend else f"no: {row.blocker}"
+        table.add_row(
+            f"{title(group)}{' *' if row.default else ''}", row.python, image, venv, escape(escape_control(here))
+        )
     Console().print(table)
 
 
@@ -68,37 +71,39 @@ class _Row:
     environment_made: bool | None
     """None: no lock."""
     backend: str | None
-    obstacle: str | None
+    blocker: str | None
     """Why it cannot run here."""
 
 
 def _rows(group: list[Target], checkout: Checkout, docker: Docker | None) -> list[_Row]:
     """Of targets that share an image, which so are alike in all but the device."""
     first = _row(group[0], checkout, docker)
-    if first.obstacle is not None:  # it may name the target
+    if first.blocker is not None:  # it may name the target
         return [first, *(_row(target, checkout, docker) for target in group[1:])]
     return [replace(first, target=target.name, device=target.device) for target in group]
 
 
 def _row(target: Target, checkout: Checkout, docker: Docker | None) -> _Row:
-    backend, obstacle = None, None
+    backend, blocker = None, None
     try:
         chosen = "auto" if docker else "venv"
         backend = ready_backend(chosen, target, checkout, Machine(), checkout.root / "results")[0].name
     except PortbenchError as error:
-        obstacle = str(error)
+        blocker = str(error)
     return _Row(
         target=target.name,
         framework=target.framework,
         version=target.version,
         device=target.device,
         default=target.is_default,
-        predicted=target.device in PREDICTED,
+        predicted=target.device in PREDICTED_DEVICES,
         python=target.python,
         image_built=docker.image_digest(target) is not None if docker and target.dockerfile else None,
-        environment_made=all(map(environments.is_made, needed_environments(target, checkout))) if target.lock else None,
+        environment_made=all(map(environments.environment_exists, needed_environments(target, checkout)))
+        if target.lock
+        else None,
         backend=backend,
-        obstacle=obstacle,
+        blocker=blocker,
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from portbench.analysis.configurations import Configuration
 from portbench.analysis.intervals import Interval
-from portbench.analysis.sides import Side
 from portbench.compare.comparison import Comparison, DevicesComparison, PairComparison
 from portbench.compare.conditions import Condition, findings
 from portbench.compare.facts import Key
@@ -69,7 +69,7 @@ def _times(times: Times) -> Row:
         "geometric_mean_ratio": times.ratio,
         "interval": _interval(times.interval),
         "median_ratio": times.median_ratio,
-        "covers_noise_between_runs": times.covers_runs,
+        "covers_noise_between_runs": times.has_run_variance,
         "tests": [_latency(test) for test in times.tests],
         "not_compared": _not_compared(times.not_compared),
     }
@@ -114,7 +114,7 @@ def _devices(found: DevicesComparison) -> Row:
     }
 
 
-def _side(side: Side) -> Row:
+def _side(side: Configuration) -> Row:
     target = {"framework": side.framework, "version": side.version, "device": side.device}
     return {"target": target, "machine": side.machine, "sync": side.sync}
 

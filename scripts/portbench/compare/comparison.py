@@ -14,7 +14,7 @@ from itertools import combinations
 
 import duckdb
 
-from portbench.analysis.sides import Side, sides
+from portbench.analysis.configurations import Configuration, sides
 from portbench.compare.devices import DeviceDifference, difference
 from portbench.compare.environment import Drift, drift
 from portbench.compare.facts import read_side
@@ -23,17 +23,17 @@ from portbench.compare.selection import Unpaired, find_side, named, on_other_dev
 from portbench.compare.times import Limits, Times, times
 from portbench.errors import BadInput
 from portbench.report.model import study_of
-from portbench.study.store import connect, show_tables
+from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 
 @dataclass(frozen=True)
 class PairComparison:
     """Two sides. ``first_runs`` and ``second_runs``: how often the tests were run on each, in fresh processes."""
 
-    first: Side
-    second: Side
+    first: Configuration
+    second: Configuration
     first_runs: int
     second_runs: int
     drift: tuple[Drift, ...]
@@ -46,8 +46,8 @@ class PairComparison:
 class DevicesComparison:
     """The same change on two devices: the pairs of sides, and what happened on one and not on the other."""
 
-    here: tuple[Side, Side]
-    there: tuple[Side, Side]
+    here: tuple[Configuration, Configuration]
+    there: tuple[Configuration, Configuration]
     difference: DeviceDifference
 
 
@@ -102,7 +102,7 @@ def compare(first: str, second: str, study: str = "", sync: str = "", limits: Li
 @contextmanager
 def _opened(path: str) -> Iterator[duckdb.DuckDBPyConnection]:
     with study_of([path]) as study, connect() as connection:
-        show_tables(connection, study.tables)
+        create_views(connection, study.tables)
         analyse(connection)
         yield connection
 
@@ -113,7 +113,10 @@ def _same(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConn
 
 
 def _refuse_nothing(
-    is_one_study: bool, chosen: list[tuple[Side, Side]], firsts: Iterable[Side], seconds: Iterable[Side]
+    is_one_study: bool,
+    chosen: list[tuple[Configuration, Configuration]],
+    firsts: Iterable[Configuration],
+    seconds: Iterable[Configuration],
 ) -> None:
     if not chosen:
         have = [", ".join(dict.fromkeys(str(side.target) for side in found)) for found in (firsts, seconds)]
@@ -124,8 +127,8 @@ def _refuse_nothing(
     for first, second in chosen:
         if first.is_predicted != second.is_predicted:
             raise BadInput(
-                f"of {printable(str(first))} and {printable(str(second))} one was predicted and the other measured: "
-                "what differs is no change",
+                f"of {escape_control(str(first))} and {escape_control(str(second))} one was predicted and the other "
+                "measured: what differs is no change",
                 "'portbench report' holds predictions against what was measured: hits, misses and false alarms.",
             )
     if is_one_study and any(first == second for first, second in chosen):
@@ -133,7 +136,11 @@ def _refuse_nothing(
 
 
 def _pair(
-    before: duckdb.DuckDBPyConnection, after: duckdb.DuckDBPyConnection, first: Side, second: Side, limits: Limits
+    before: duckdb.DuckDBPyConnection,
+    after: duckdb.DuckDBPyConnection,
+    first: Configuration,
+    second: Configuration,
+    limits: Limits,
 ) -> PairComparison:
     one, other = read_side(before, first), read_side(after, second)
     return PairComparison(

@@ -63,7 +63,7 @@ def verdict(conditions: Iterable[Condition], comparison: Comparison) -> str:
         found = findings(condition, comparison)
         gone = sum(each.is_first for each in comparison.unpaired) if condition.name == "not-run" else 0
         told = [number(count, noun) for count, noun in ((len(found), "test"), (gone, "target")) if count]
-        if condition.name == "slower" and not all(finding.pair.steady.covers_runs for finding in found):
+        if condition.name == "slower" and not all(finding.pair.steady.has_run_variance for finding in found):
             told.append("one run on each side")
         if told:
             met.append(f"{condition} ({', '.join(told)})")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from portbench.analysis.intervals import Interval
 from portbench.compare.facts import Key
-from portbench.compare.noise import controlled
+from portbench.compare.noise import bh_adjusted
 from portbench.compare.outcomes import Outcomes
 from portbench.compare.times import Limits, Times
 
@@ -62,7 +62,7 @@ def difference(
         for one, two in shared
         if one.change and two.change
     ]
-    qs = controlled([change.p for *_, change in known])
+    qs = bh_adjusted([change.p for *_, change in known])
     found = [
         LatencyDifference(key, ratio, other_ratio, math.exp(change.log_ratio), Interval(*change.interval()), q)
         for (key, ratio, other_ratio, change), q in zip(known, qs, strict=True)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from portbench.analysis.sides import Side
-from portbench.study.summary import Row, rows_of
+from portbench.analysis.configurations import Configuration
+from portbench.study.summary import Row, fetch_dicts
 from portbench.util.sql import load_sql
 
 
@@ -60,7 +60,7 @@ class SideFacts:
     ``with_other_sync``: tests of the same target and machine whose timed regions ended elsewhere.
     """
 
-    side: Side
+    side: Configuration
     tests: Mapping[Key, TestFacts]
     run_files: tuple[Row, ...]
     with_other_sync: frozenset[Key]
@@ -71,7 +71,7 @@ class SideFacts:
         return sum(row["runs"] for row in self.run_files)
 
 
-def read_side(connection: duckdb.DuckDBPyConnection, side: Side) -> SideFacts:
+def read_side(connection: duckdb.DuckDBPyConnection, side: Configuration) -> SideFacts:
     """Reads a side from a study; ``portbench.analysis.analyse`` was called on the connection."""
     for name in ("framework", "version", "device", "machine", "sync"):
         connection.execute(f"SET VARIABLE {name} = ?", [getattr(side, name)])
@@ -91,7 +91,7 @@ def read_side(connection: duckdb.DuckDBPyConnection, side: Side) -> SideFacts:
             is_unproven=row["is_unproven"],
             samples=samples.get(key, {}),
         )
-        for row in rows_of(connection, load_sql("compare", "tests"))
+        for row in fetch_dicts(connection, load_sql("compare", "tests"))
     }
     return SideFacts(side, tests, tuple(_run_files(connection, side)), _with_other_sync(connection, side))
 
@@ -106,7 +106,7 @@ def _samples(connection: duckdb.DuckDBPyConnection) -> Mapping[Key, Mapping[str,
     return found
 
 
-def _run_files(connection: duckdb.DuckDBPyConnection, side: Side) -> list[Row]:
+def _run_files(connection: duckdb.DuckDBPyConnection, side: Configuration) -> list[Row]:
     query = (
         "SELECT * REPLACE (coalesce(sync, 'complete') AS sync) FROM runs"
         " WHERE (framework, version, device, machine, coalesce(sync, 'complete')) = (?, ?, ?, ?, ?)"
@@ -118,7 +118,7 @@ def _run_files(connection: duckdb.DuckDBPyConnection, side: Side) -> list[Row]:
     return [row | {"environment": json.loads(row["environment"])} for row in rows]
 
 
-def _with_other_sync(connection: duckdb.DuckDBPyConnection, side: Side) -> frozenset[Key]:
+def _with_other_sync(connection: duckdb.DuckDBPyConnection, side: Configuration) -> frozenset[Key]:
     query = (
         "SELECT DISTINCT function, successor_of, test FROM verdicts"
         " WHERE (framework, version, device, machine) = (?, ?, ?, ?) AND sync <> ?"

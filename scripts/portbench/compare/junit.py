@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from portbench.compare.comparison import Comparison, PairComparison
 from portbench.compare.conditions import Condition, Finding, findings
 from portbench.compare.facts import Key
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 
 def junit(comparison: Comparison, conditions: Iterable[Condition]) -> str:
@@ -30,21 +30,23 @@ def _suite(pair: PairComparison, findings: Iterable[Finding]) -> ElementTree.Ele
     keys = sorted(pair.outcomes.keys)
     suite = ElementTree.Element(
         "testsuite",
-        name=printable(f"{pair.first} to {pair.second}"),
+        name=escape_control(f"{pair.first} to {pair.second}"),
         tests=str(len(keys)),
         failures=str(len(found)),
         errors="0",
         skipped=str(len(skipped)),
     )
     for key in keys:
-        case = ElementTree.SubElement(suite, "testcase", classname=printable(key.function), name=printable(key.test))
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=escape_control(key.function), name=escape_control(key.test)
+        )
         if key in found:
             # One element a case, of the first condition: several readers take no more.
             first = found[key][0]
             failure = ElementTree.SubElement(
-                case, "failure", type=str(first.condition), message=printable(first.message)
+                case, "failure", type=str(first.condition), message=escape_control(first.message)
             )
-            failure.text = "\n".join(printable(f"{each.condition}: {each.message}") for each in found[key])
+            failure.text = "\n".join(escape_control(f"{each.condition}: {each.message}") for each in found[key])
         elif key in skipped:
-            ElementTree.SubElement(case, "skipped", message=printable(skipped[key]))
+            ElementTree.SubElement(case, "skipped", message=escape_control(skipped[key]))
     return suite

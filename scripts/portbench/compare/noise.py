@@ -106,7 +106,7 @@ def least_p(first: int, second: int) -> float:
     return 2 / math.comb(first + second, first)
 
 
-def controlled(ps: Sequence[float]) -> list[float]:
+def bh_adjusted(ps: Sequence[float]) -> list[float]:
     """p values adjusted for their number by Benjamini and Hochberg: of those up to q a share of q is expected false."""
     return stats.false_discovery_control(ps).tolist() if ps else []
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench.analysis.sides import Side
+from portbench.analysis.configurations import Configuration
 from portbench.errors import BadInput
 from portbench.util.strict_json import shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Named:
 class Unpaired:
     """A target that only one of two studies holds; ``is_first`` says which."""
 
-    side: Side
+    side: Configuration
     is_first: bool
     reason: str
 
@@ -41,12 +41,12 @@ def named(text: str, study: str) -> Named:
         if text[:end] and Path(text[:end]).exists():
             return Named(text[:end], text[end + 1 :])
     raise BadInput(
-        f"{printable(text)}: there is no such study",
+        f"{escape_control(text)}: there is no such study",
         "Give a folder that 'portbench merge' made, or STUDY:TARGET; or two targets of one study, and --study STUDY.",
     )
 
 
-def find_side(target: str, sides: Sequence[Side], where: str, sync: str = "") -> Side:
+def find_side(target: str, sides: Sequence[Configuration], where: str, sync: str = "") -> Configuration:
     """The one side that a user's name of a target stands for: framework-version-device or framework-device, with
     @machine where several machines have it. ``sync``: which synchronisation; '' is complete, or else what there is.
 
@@ -60,17 +60,21 @@ def find_side(target: str, sides: Sequence[Side], where: str, sync: str = "") ->
     if found:
         listed = ", ".join(_full(side) for side in found)
         raise BadInput(
-            f"{printable(where)} has several targets that {printable(target)} may mean",
-            f"Say which: {printable(listed)}",
+            f"{escape_control(where)} has several targets that {escape_control(target)} may mean",
+            f"Say which: {escape_control(listed)}",
         )
     known = dict.fromkeys(name for side in sides if sync in ("", side.sync) for name in _names(side))
     near = difflib.get_close_matches(target, known, n=3)
-    meant = f"; did you mean {printable(' or '.join(near))}?" if near else ""
+    meant = f"; did you mean {escape_control(' or '.join(near))}?" if near else ""
     every = ", ".join(_full(side) for side in sides)
-    raise BadInput(f"{printable(where)} has no target {printable(target)}{meant}", f"It has {printable(every)}.")
+    raise BadInput(
+        f"{escape_control(where)} has no target {escape_control(target)}{meant}", f"It has {escape_control(every)}."
+    )
 
 
-def pair_up(first: Sequence[Side], second: Sequence[Side]) -> tuple[list[tuple[Side, Side]], list[Unpaired]]:
+def pair_up(
+    first: Sequence[Configuration], second: Sequence[Configuration]
+) -> tuple[list[tuple[Configuration, Configuration]], list[Unpaired]]:
     """Pairs the sides of two studies by target and synchronisation, on the same machine where both have it.
 
     Where a target has one machine in each study these two are paired, whatever their names: machines that are made anew
@@ -92,8 +96,8 @@ def pair_up(first: Sequence[Side], second: Sequence[Side]) -> tuple[list[tuple[S
 
 
 def on_other_devices(
-    first: Side, second: Side, firsts: Iterable[Side], seconds: Iterable[Side]
-) -> list[tuple[Side, Side]]:
+    first: Configuration, second: Configuration, firsts: Iterable[Configuration], seconds: Iterable[Configuration]
+) -> list[tuple[Configuration, Configuration]]:
     """The same two versions on each other device that both have: on the machines of ``first`` and ``second``, or else
     on any one machine, or else on the only two. Empty where these two are of different devices.
     Of what is predicted only what is predicted too."""
@@ -112,31 +116,31 @@ def on_other_devices(
     return found
 
 
-def _is_elsewhere(side: Side, other: Side) -> bool:
+def _is_elsewhere(side: Configuration, other: Configuration) -> bool:
     alike = (_version(side), side.is_predicted) == (_version(other), other.is_predicted)
     return alike and side.device != other.device
 
 
-def _version(side: Side) -> tuple[str, str, str]:
+def _version(side: Configuration) -> tuple[str, str, str]:
     return side.framework, side.version, side.sync
 
 
-def _alike(one: Side, other: Side) -> bool:
+def _alike(one: Configuration, other: Configuration) -> bool:
     return (one.target, one.sync) == (other.target, other.sync)
 
 
-def _reason(side: Side, others: Iterable[Side]) -> str:
+def _reason(side: Configuration, others: Iterable[Configuration]) -> str:
     if any(_alike(side, other) for other in others):
         return "on several machines, none of them in both studies"
     return "not in the other study"
 
 
-def _names(side: Side) -> list[str]:
+def _names(side: Configuration) -> list[str]:
     names = [str(side.target), f"{side.framework}-{side.device}"]
     return [*names, *(f"{name}@{side.machine}" for name in names)]
 
 
-def _full(side: Side) -> str:
+def _full(side: Configuration) -> str:
     clock = "" if side.sync == "complete" else f" (--sync {side.sync})"
     return f"{side.target}@{side.machine}{clock}"
 

@@ -52,7 +52,7 @@ def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
         "The interval of the geometric mean is over tests: what moves all of them alike is not in it."
     )
     steady = both[0].tests
-    if steady and not both[0].covers_runs:
+    if steady and not both[0].has_run_variance:
         yield (
             "With one run on each side, noise between runs is NOT covered: processes differ, and 'slower' may say no "
             "more than that these two did. Run each side three times or more."

@@ -20,7 +20,7 @@ from statistics import median
 
 from portbench.analysis.intervals import Interval, bootstrap_ratio
 from portbench.compare.facts import Key, Run, Samples, SideFacts, TestFacts
-from portbench.compare.noise import Change, change, controlled, least_p, mann_whitney, mean_log, noise_of
+from portbench.compare.noise import Change, bh_adjusted, change, least_p, mann_whitney, mean_log, noise_of
 from portbench.compare.outcomes import NAMES, NotCompared, absence
 
 
@@ -71,7 +71,7 @@ class Times:
     not_compared: tuple[NotCompared, ...]
 
     @property
-    def covers_runs(self) -> bool:
+    def has_run_variance(self) -> bool:
         """Whether the noise between runs is accounted for in every test."""
         return all(test.change for test in self.tests)
 
@@ -142,7 +142,7 @@ def _latencies(shared: Mapping[Key, tuple[Samples, Samples]], protocol: str, lim
     # A first call happens once a run: of the cold times each run is one sample, however many calls it timed.
     samples = by_runs if protocol == "cold" else [_pooled(*sides) for sides in shared.values()]
     ps = _ps(samples, changes, limits)
-    qs = dict(zip(ps, controlled(list(ps.values())), strict=True))
+    qs = dict(zip(ps, bh_adjusted(list(ps.values())), strict=True))
     found = []
     for place, (key, (first, second)) in enumerate(zip(shared, by_runs, strict=True)):
         before, after = mean_log(first), mean_log(second)

@@ -12,9 +12,10 @@ from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import EnvironmentFailed, Interrupted, RunFailed
 from portbench.formats.documents import Document, read_document
 from portbench.run.events import Ended, Failed
-from portbench.run.process import Runner, running, stoppable
+from portbench.run.process import Runner, running
 from portbench.targets.catalog import Target, find_targets
 from portbench.util.machine import Machine
+from portbench.util.processes import stoppable
 from portbench.util.repository import Checkout
 
 

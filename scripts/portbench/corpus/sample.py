@@ -26,7 +26,7 @@ from portbench import __version__
 from portbench.errors import BadInput
 from portbench.formats.documents import Document, read_document
 from portbench.util.strict_json import shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*")
@@ -189,7 +189,9 @@ def _framework(document: Document, wanted: str | None) -> dict[str, Any]:
         raise BadInput(f"{shown(document.path)} counts {', '.join(entries)}", "Say which: --framework NAME.")
     name = wanted or next(iter(entries))
     if name not in entries or name not in FRAMEWORKS:
-        raise BadInput(f"{shown(document.path)} counts {', '.join(entries)}, not {printable(name)}", "Count it first.")
+        raise BadInput(
+            f"{shown(document.path)} counts {', '.join(entries)}, not {escape_control(name)}", "Count it first."
+        )
     if document.data["shard"]:
         raise BadInput(f"{shown(document.path)} is a share of a corpus", "Add all up: 'portbench count --merge'.")
     return dict(entries[name])

@@ -14,7 +14,7 @@ from rich.text import Text
 from portbench.corpus.diff import Changes, target_of
 from portbench.formats.documents import Document
 from portbench.published.paper import enumerated_functions
-from portbench.util.text import number, printable, shortened
+from portbench.util.text import escape_control, number, shortened
 
 MOST_NAMESPACES = 25
 MOST_LINES = 25
@@ -27,7 +27,7 @@ def print_listing(document: Document, console: Console) -> None:
     counts = data["counts"]
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts["by_kind"].items())
     console.print(
-        Text(f"{target_of(document)}: {number(counts['functions'], 'function')} ({printable(kinds)})", "bold")
+        Text(f"{target_of(document)}: {number(counts['functions'], 'function')} ({escape_control(kinds)})", "bold")
     )
     console.print(Text(f"in {number(counts['modules'], 'module')}; {_rule(data)}"))
     console.print(_by_namespace(counts["by_namespace"]))
@@ -40,7 +40,7 @@ def print_listing(document: Document, console: Console) -> None:
 
 def print_changes(found: Changes, console: Console) -> None:
     """Figures, then the first of each kind of change."""
-    console.print(Text(f"{printable(found.before)} -> {printable(found.after)}", "bold"))
+    console.print(Text(f"{escape_control(found.before)} -> {escape_control(found.after)}", "bold"))
     figures = (
         (len(found.added), "added"),
         (len(found.removed), "removed"),
@@ -73,7 +73,7 @@ def _by_namespace(counts: dict[str, int]) -> Table:
     table.add_column("functions", justify="right")
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     for name, count in ordered[:MOST_NAMESPACES]:
-        table.add_row(Text(printable(name)), f"{count:,}")
+        table.add_row(Text(escape_control(name)), f"{count:,}")
     rest = ordered[MOST_NAMESPACES:]
     if rest:
         table.add_row(f"{len(rest)} more", f"{sum(count for _, count in rest):,}")
@@ -89,6 +89,6 @@ def _print_lines(title: str, lines: Iterable[str], console: Console) -> None:
 
 
 def _first(lines: list[str]) -> Iterator[str]:
-    yield from (printable(shortened(line, WIDTH)) for line in lines[:MOST_LINES])
+    yield from (escape_control(shortened(line, WIDTH)) for line in lines[:MOST_LINES])
     if lines[MOST_LINES:]:
         yield f"and {len(lines) - MOST_LINES:,} more: --json or -o tells all"

@@ -39,7 +39,7 @@ class Diagnosis:
     findings: tuple[Finding, ...]
 
     @property
-    def obstacle(self) -> Finding | None:
+    def blocker(self) -> Finding | None:
         """What keeps the target from running, or None."""
         return first_error(self.findings)
 
@@ -103,9 +103,9 @@ def ready_backend(backend: str, target: Target, checkout: Checkout, machine: Mac
 
 
 def _refuse(findings: Iterable[Finding]) -> None:
-    obstacle = first_error(findings)
-    if obstacle:
-        raise obstacle.failure
+    blocker = first_error(findings)
+    if blocker:
+        raise blocker.failure
 
 
 def _device(target: Target, checkout: Checkout, machine: Machine, thorough: bool) -> Findings:

@@ -26,7 +26,7 @@ def environment(machine: Machine, targets: Sequence[Target], thorough: bool) -> 
 
     ``thorough`` starts Pythons and asks the index.
     """
-    missing = [target for target in targets if not environments.is_made(target)]
+    missing = [target for target in targets if not environments.environment_exists(target)]
     folder = environments.environment_folder(targets[0])
     for target, subject in zip(targets, ("environment", "compiler"), strict=False):
         which = "" if target is targets[0] else f"{target.environment}: "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from portbench.targets.catalog import FORETOLD_TPUS, PREDICTED, TPU_COMPILER, Target, needed_environments
+from portbench.devices import PREDICTED_DEVICES, PREDICTED_TPUS
+from portbench.targets.catalog import TPU_COMPILER, Target, needed_environments
 from portbench.util.findings import Finding, Findings, error, ok
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
@@ -12,9 +13,9 @@ from portbench.util.repository import Checkout
 
 def predicted(machine: Machine, target: Target, checkout: Checkout) -> Findings:
     """The compiler of a TPU; for a GPU the list of its kernels, where the framework's adapter looks them up."""
-    if target.device in FORETOLD_TPUS:
+    if target.device in PREDICTED_TPUS:
         yield _libtpu(machine, target, checkout)
-    elif target.device in PREDICTED:
+    elif target.device in PREDICTED_DEVICES:
         yield ok("GPU", "none is needed: what it would refuse is foretold")
         yield from _kernels(machine, target, checkout)
 

@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from portbench.analysis.foretold import by
+from portbench.devices import PREDICTED_MARK
 from portbench.errors import BadInput, StorageFailed
 from portbench.explain.reproducer import Reproducer
 from portbench.explain.terminal import environment, evidence
 from portbench.explain.traces import trimmed
 from portbench.formats.documents import read_document
-from portbench.targets.catalog import PREDICTED_MARK
 from portbench.util.files import write_text
 from portbench.util.strict_json import shown
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 Data = Mapping[str, Any]
 
@@ -82,7 +82,7 @@ def one_test(path: Path, function: str, test: str) -> dict[str, Any]:
                     described = {"description": f"{test} of {function}, from {manifest['name']}"}
                     return {**manifest, "name": name, **described, "functions": [{**entry, "tests": [single]}]}
     raise BadInput(
-        f"{shown(path)} has no test {printable(test)} of {printable(function)}: it has changed since the run",
+        f"{shown(path)} has no test {escape_control(test)} of {escape_control(function)}: it has changed since the run",
         "Give the manifest of the run with --manifest.",
     )
 
@@ -121,7 +121,7 @@ def _script(again: Reproducer, command: str) -> str:
         needs = "Docker, and the image: of the digest below, or of the same commit by 'portbench images build'"
     else:
         needs = f"portbench, from a clone of it at {env['runner_commit'] or 'the same commit'}"
-    head = f"#!/bin/sh\n# Needs {printable(needs)}.\n# The run file appears in results/.\nset -eu\n"
+    head = f"#!/bin/sh\n# Needs {escape_control(needs)}.\n# The run file appears in results/.\nset -eu\n"
     return f'{head}cd "$(dirname "$0")"\nmkdir -p results\n{command}\n'
 
 
@@ -168,11 +168,11 @@ def _block(text: str, language: str = "") -> Iterator[str]:
     longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield fence + language
-    yield from (printable(line) for line in text.expandtabs().rstrip().splitlines())
+    yield from (escape_control(line) for line in text.expandtabs().rstrip().splitlines())
     yield from (fence, "")
 
 
 def _plain(text: str) -> str:
     """Text without any meaning to Markdown or HTML."""
-    escaped = re.sub(r"[\\`*_{}\[\]|~$#]", r"\\\g<0>", printable(text))
+    escaped = re.sub(r"[\\`*_{}\[\]|~$#]", r"\\\g<0>", escape_control(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -14,10 +14,10 @@ from typing import Any
 import duckdb
 
 from portbench.errors import BadInput
-from portbench.study.store import Study, connect, show_tables
-from portbench.study.summary import Row, Target, analyse, rows_of
+from portbench.study.store import Study, connect, create_views
+from portbench.study.summary import Row, Target, analyse, fetch_dicts
 from portbench.util.sql import load_sql
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 _KEY = ("framework", "version", "device", "machine", "sync", "function", "successor_of")
 _WORST_FIRST = ("failed", "flaky", "passed", "skipped")
@@ -81,13 +81,13 @@ def explain(study: Study, function: str, test: str = "", target: str = "") -> Ex
     Raises BadInput, with near misses, where the study has no such function, test or target.
     """
     with connect() as connection:
-        show_tables(connection, study.tables)
+        create_views(connection, study.tables)
         analyse(connection)
         connection.execute("SET VARIABLE wanted = ?", [function])
         connection.execute(load_sql("explain", "explain"))
         targets = _targets(connection)
         if not targets:
-            names = {row["function"] for row in rows_of(connection, "SELECT DISTINCT function FROM results")}
+            names = {row["function"] for row in fetch_dicts(connection, "SELECT DISTINCT function FROM results")}
             raise _unknown("function", function, names, "The study")
     if target:
         known = {name: found for found in targets for name in _names(found.target)}
@@ -130,7 +130,7 @@ def _targets(connection: duckdb.DuckDBPyConnection) -> list[TargetEvidence]:
     runs = {row["run_id"]: row | {"environment": json.loads(row["environment"])} for row in _rows(connection, "runs")}
     times = {(*_key(row), row["test"]): _facts(row) for row in _rows(connection, "explained_times")}
     results: dict[tuple[str, ...], dict[str, list[Row]]] = {}
-    for row in rows_of(connection, "FROM explained_results ORDER BY test, run, run_id"):
+    for row in fetch_dicts(connection, "FROM explained_results ORDER BY test, run, run_id"):
         results.setdefault(_key(row), {}).setdefault(row["test"], []).append(row)
     found = []
     for row in _rows(connection, "explained_functions"):
@@ -156,7 +156,7 @@ def _targets(connection: duckdb.DuckDBPyConnection) -> list[TargetEvidence]:
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, view: str) -> list[Row]:
-    return rows_of(connection, f"FROM {view}")
+    return fetch_dicts(connection, f"FROM {view}")
 
 
 def _key(row: Row) -> tuple[str, ...]:
@@ -176,7 +176,8 @@ def _unknown(kind: str, given: str, known: Collection[str], where: str) -> BadIn
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
     remedy = f"Known: {', '.join(sorted(known))}" if len(known) <= 20 else f"It has {len(known)} {kind}s."
     return BadInput(
-        f"{printable(where)} has no {kind} {printable(json.dumps(given))}{printable(meant)}", printable(remedy)
+        f"{escape_control(where)} has no {kind} {escape_control(json.dumps(given))}{escape_control(meant)}",
+        escape_control(remedy),
     )
 
 

@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from portbench.analysis.foretold import by
+from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.explain.evidence import Explanation, TargetEvidence, TestEvidence
 from portbench.explain.reproducer import Reproducer
 from portbench.explain.traces import trimmed
 from portbench.run.progress import counts
 from portbench.study.summary import Row
-from portbench.targets.catalog import PREDICTED, PREDICTED_MARK
 from portbench.util.format import NOTHING, in_ms, in_us, significant
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 _COLOURS = {"passed": "green", "flaky": "yellow", "failed": "red", "skipped": "bright_black"}
 _MOST_TESTS = 5
@@ -37,11 +37,11 @@ def print_explanation(explanation: Explanation, again: Reproducer, in_full: bool
         _print_target(entry, in_full, console)
     console.print(Rule(style="bright_black"))
     where = f"{again.evidence.target} on {again.evidence.machine}"
-    console.print(Text(printable(f"To run {again.test.id} of {where} again, alone, in a clone of portbench:")))
+    console.print(Text(escape_control(f"To run {again.test.id} of {where} again, alone, in a clone of portbench:")))
     # Never wrapped by us: it is there to be copied.
-    console.print(Text(f"  {printable(again.command)}", "bold"), soft_wrap=True)
+    console.print(Text(f"  {escape_control(again.command)}", "bold"), soft_wrap=True)
     for note in again.notes:
-        console.print(Text(f"  {printable(note)}", "bright_black"), soft_wrap=True)
+        console.print(Text(f"  {escape_control(note)}", "bright_black"), soft_wrap=True)
 
 
 def evidence(row: Row) -> Iterator[tuple[str, str]]:
@@ -112,11 +112,11 @@ def _foretold(prediction: Row) -> Iterator[tuple[str, str]]:
 
 def _print_target(entry: TargetEvidence, in_full: bool, console: Console) -> None:
     study = ", the study's synchronisation" if entry.sync == "study" else ""
-    predicted = PREDICTED_MARK if entry.target.device in PREDICTED else ""
+    predicted = PREDICTED_MARK if entry.target.device in PREDICTED_DEVICES else ""
     instead = f" (in place of {entry.successor_of})" if entry.successor_of else ""
     title = Text.assemble(
-        (printable(entry.function + instead), "bold"),
-        printable(f" on {entry.target}{predicted}, {entry.machine}{study}: "),
+        (escape_control(entry.function + instead), "bold"),
+        escape_control(f" on {entry.target}{predicted}, {entry.machine}{study}: "),
         (entry.status, "bold"),
     )
     console.print(Rule(title, align="left", style="bright_black"))
@@ -142,7 +142,7 @@ def _tests(tests: Sequence[TestEvidence]) -> Table:
         times = test.times or {}
         row = test.telling
         table.add_row(
-            Text(printable(shortened(test.id, 200))),
+            Text(escape_control(shortened(test.id, 200))),
             Text(counts(Counter(result["outcome"] for result in test.results)), _COLOURS[test.verdict]),
             (row["category"] or NOTHING).replace("_", " "),
             row["placement"] if row["outcome"] != "skipped" else NOTHING,
@@ -156,7 +156,7 @@ def _tests(tests: Sequence[TestEvidence]) -> Table:
 def _print_test(test: TestEvidence, in_full: bool, console: Console) -> None:
     row = test.telling
     console.print(
-        Text.assemble((printable(test.id), "bold"), f"  {row['outcome'].replace('_', ' ')} in run {row['run']}")
+        Text.assemble((escape_control(test.id), "bold"), f"  {row['outcome'].replace('_', ' ')} in run {row['run']}")
     )
     _print_pairs(evidence(row), console, most_lines=1000 if in_full else _FIRST_LINES)
     if in_full:
@@ -166,13 +166,13 @@ def _print_test(test: TestEvidence, in_full: bool, console: Console) -> None:
             if lines:
                 console.print(Text(f"  {title}" + (", the last lines" if shown != lines else "")))
             for line in shown:
-                console.print(Text(f"    {printable(line.expandtabs())}", "bright_black"), soft_wrap=True)
+                console.print(Text(f"    {escape_control(line.expandtabs())}", "bright_black"), soft_wrap=True)
     console.print()
 
 
 def _print_pairs(pairs: Iterable[tuple[str, str]], console: Console, style: str = "", most_lines: int = 1000) -> None:
     for name, text in pairs:
-        lines = [printable(line) for line in text.expandtabs().strip().splitlines()] or [""]
+        lines = [escape_control(line) for line in text.expandtabs().strip().splitlines()] or [""]
         for position, line in enumerate(lines[:most_lines]):
             told = line if most_lines > _FIRST_LINES else shortened(line, _SHORT)
             console.print(Text(f"  {'' if position else name:<14}  {told}", style), soft_wrap=True)

@@ -8,9 +8,15 @@ from typing import Any
 
 import duckdb
 
+from portbench.analysis.configurations import (
+    Configuration,
+    device_model,
+    measured_sides,
+    pairs_of_devices,
+    pairs_of_models,
+)
 from portbench.analysis.latency import Latencies, as_published, robust
 from portbench.analysis.rates import DECILES, TOP20, FunctionRates, rates
-from portbench.analysis.sides import Side, device_model, measured_sides, pairs_of_devices, pairs_of_models
 from portbench.figures.failures import MOST_IN_PANEL, PLACEMENT, Panel, Rated
 from portbench.figures.labels import labels, places, release
 from portbench.figures.ratios import Pair
@@ -24,10 +30,10 @@ class Names:
     """The sides of a study in order, and what they are called in figures: alone (``labels``) and beside their
     framework and version (``places``)."""
 
-    sides: Sequence[Side]
-    models: Mapping[Side, str | None]
-    labels: Mapping[Side, str]
-    places: Mapping[Side, str]
+    sides: Sequence[Configuration]
+    models: Mapping[Configuration, str | None]
+    labels: Mapping[Configuration, str]
+    places: Mapping[Configuration, str]
 
 
 def names_of(connection: duckdb.DuckDBPyConnection) -> Names:
@@ -52,21 +58,21 @@ def function_latencies(connection: duckdb.DuckDBPyConnection, names: Names) -> l
         "SELECT framework, version, device, machine, sync, list(cold_mean_ns::DOUBLE ORDER BY function) FROM functions "
         "WHERE cold_mean_ns > 0 AND successor_of = '' GROUP BY ALL"
     )
-    found = {Side(*key): values for *key, values in connection.sql(query).fetchall()}
+    found = {Configuration(*key): values for *key, values in connection.sql(query).fetchall()}
     return [Latency(names.labels[side], side.device, found[side]) for side in names.sides if side in found]
 
 
 def spreads(connection: duckdb.DuckDBPyConnection, names: Names) -> list[tuple[str, dict[str, Spread]]]:
     """The spread of the tests' times by protocol, of each side that has times, with its label."""
-    found: dict[Side, dict[str, Spread]] = {}
+    found: dict[Configuration, dict[str, Spread]] = {}
     connection.execute(load_sql("analysis", "test_facts"))
     rows = connection.sql(load_sql("figures", "figure_times")).fetchall()
     for *key, protocol, tests, quantiles in sorted(rows):
-        found.setdefault(Side(*key), {})[protocol] = Spread(tests, tuple(quantiles))
+        found.setdefault(Configuration(*key), {})[protocol] = Spread(tests, tuple(quantiles))
     return [(names.labels[side], found[side]) for side in names.sides if side in found]
 
 
-def rated_sides(connection: duckdb.DuckDBPyConnection, names: Names) -> dict[Side, Rated]:
+def rated_sides(connection: duckdb.DuckDBPyConnection, names: Names) -> dict[Configuration, Rated]:
     """The rates of each side of which some function has a status, beside the study's."""
     found = rates(connection)
     return {
@@ -76,7 +82,7 @@ def rated_sides(connection: duckdb.DuckDBPyConnection, names: Names) -> dict[Sid
     }
 
 
-def decile_panels(sides: Mapping[Side, Rated], names: Names) -> list[Panel]:
+def decile_panels(sides: Mapping[Configuration, Rated], names: Names) -> list[Panel]:
     """The sides of which deciles are known, those of one framework and version together."""
     groups: dict[str, list[Rated]] = {}
     for side, rated in sides.items():
@@ -98,16 +104,19 @@ def with_top20(sides: Iterable[Rated]) -> list[Rated]:
 def failures(summary: Mapping[str, Any], names: Names) -> list[tuple[str, dict[str, int]]]:
     """How many tests fail by each category, of each side on which some do, with its label."""
     found = {
-        Side(**entry["target"], machine=entry["machine"], sync=entry["sync"]): _failing_tests(entry, summary)
+        Configuration(**entry["target"], machine=entry["machine"], sync=entry["sync"]): _failing_tests(entry, summary)
         for entry in summary["targets"]
     }
     return [(names.labels[side], found[side]) for side in names.sides if found.get(side)]
 
 
 def _pairs(
-    connection: duckdb.DuckDBPyConnection, names: Names, pairs: Sequence[tuple[Side, Side]]
+    connection: duckdb.DuckDBPyConnection, names: Names, pairs: Sequence[tuple[Configuration, Configuration]]
 ) -> dict[str, list[Pair]]:
-    methods: tuple[Callable[[duckdb.DuckDBPyConnection, Side, Side], Latencies], ...] = (as_published, robust)
+    methods: tuple[Callable[[duckdb.DuckDBPyConnection, Configuration, Configuration], Latencies], ...] = (
+        as_published,
+        robust,
+    )
     found: dict[str, list[Pair]] = {}
     for measure in methods:
         for first, second in pairs:
@@ -118,7 +127,7 @@ def _pairs(
     return found
 
 
-def _rated(side: Side, by_stratum: Mapping[str, FunctionRates], names: Names) -> Rated:
+def _rated(side: Configuration, by_stratum: Mapping[str, FunctionRates], names: Names) -> Rated:
     column = published.published_side(side, names.models.get(side))
     if column is None:
         return Rated(names.labels[side], side.device, by_stratum)

@@ -17,7 +17,7 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 # The palette of Okabe and Ito (2008), by the names they gave.
 BLACK, GREY = "#000000", "#999999"
@@ -104,7 +104,7 @@ def plain(text: str) -> str:
     font = _font()
     return "".join(
         character if font.get_char_index(ord(character)) else f"\\u{ord(character):04x}"
-        for character in printable(text)
+        for character in escape_control(text)
     )
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from portbench.errors import BadInput, PortbenchError
-from portbench.formats.consistency import contradictions
-from portbench.formats.schema_errors import Mistake
+from portbench.formats.consistency import check_consistency
+from portbench.formats.schema_errors import Violation
 from portbench.formats.schemas import kind_of, mistakes
 from portbench.util.strict_json import MEND, read_json, shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 JOURNAL = ".journal.jsonl"
 _NAMES = {
@@ -80,12 +80,12 @@ def read_document(path: Path, kind: str = "", name: str = "") -> Document:
             f"{shown(path)} is the journal of an unfinished run, not a run file",
             "Finish the run with 'portbench run --resume', then give the .json file that it writes.",
         )
-    place = printable(name or str(path))
+    place = escape_control(name or str(path))
     file = read_json(path, name)
     try:
         found = kind_of(file.data)
         _refuse(mistakes(found, file.data), f"schema/{found}.schema.json says what may stand there.")
-        _refuse(contradictions(found, file.data), _MEND[found])
+        _refuse(check_consistency(found, file.data), _MEND[found])
     except BadInput as error:
         raise BadInput(f"{place}: {error}", error.remedy) from None
     except RecursionError:
@@ -95,7 +95,7 @@ def read_document(path: Path, kind: str = "", name: str = "") -> Document:
     return Document(path, found, file.sha256, file.size_bytes, file.data)
 
 
-def _refuse(mistakes: Iterable[Mistake], remedy: str) -> None:
+def _refuse(mistakes: Iterable[Violation], remedy: str) -> None:
     problems = list(mistakes)
     if problems:
         more = f"; {len(problems) - 1} more in this file" if problems[1:] else ""

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from portbench.util.strict_json import json_path
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 # A jsonschema ValidationError. Its annotations allow every field to be unset, which none is after a validation.
 Error: TypeAlias = Any
@@ -31,14 +31,14 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class Mistake:
+class Violation:
     """One thing that is wrong: ``path`` is its JSON path, ``sentence`` says what stands there and what was expected."""
 
     path: str
     sentence: str
 
 
-def explain(errors: Iterable[Error], schema: Mapping[str, Any] | bool) -> list[Mistake]:
+def explain(errors: Iterable[Error], schema: Mapping[str, Any] | bool) -> list[Violation]:
     """One mistake for each error, the most telling first: those near the document's top, unknown keys before others."""
     ordered = sorted(errors, key=lambda error: (len(error.absolute_path), _rank(error)))
     return [_mistake(error, schema) for error in ordered]
@@ -49,10 +49,10 @@ def _rank(error: Error) -> int:
     return {"additionalProperties": 0, "required": 1}.get(str(error.validator), 2)
 
 
-def _mistake(error: Error, schema: Mapping[str, Any] | bool) -> Mistake:
+def _mistake(error: Error, schema: Mapping[str, Any] | bool) -> Violation:
     error = _furthest(error)
     sentence = _SENTENCES.get(str(error.validator), _any_other)(error)
-    return Mistake(json_path(list(error.absolute_path)), sentence + _condition(error, schema) + _meaning(error))
+    return Violation(json_path(list(error.absolute_path)), sentence + _condition(error, schema) + _meaning(error))
 
 
 def _furthest(error: Error) -> Error:
@@ -170,7 +170,7 @@ def _size(fewest: bool, noun: str) -> Callable[[Error], str]:
 
 
 def _any_other(error: Error) -> str:
-    return printable(shortened(error.message, 300))
+    return escape_control(shortened(error.message, 300))
 
 
 _SENTENCES: dict[str, Callable[[Error], str]] = {
@@ -233,11 +233,11 @@ def _value(value: Any) -> str:
         return f"a list of {len(value)}"
     if isinstance(value, dict) and value:
         return f"an object with {_listed(list(value)[:4])}{' and more' * (len(value) > 4)}"
-    return printable(shortened(json.dumps(value, ensure_ascii=False), 80))
+    return escape_control(shortened(json.dumps(value, ensure_ascii=False), 80))
 
 
 def _quoted(key: str) -> str:
-    return printable(json.dumps(shortened(key, 60), ensure_ascii=False))
+    return escape_control(json.dumps(shortened(key, 60), ensure_ascii=False))
 
 
 def _listed(keys: list[str]) -> str:

@@ -19,10 +19,10 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from portbench.errors import BadInput
-from portbench.formats.schema_errors import Mistake, explain
+from portbench.formats.schema_errors import Violation, explain
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import MEND
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 # The newest version of each format that this portbench reads. What a version changed stands in schema/README.md.
 VERSIONS = {
@@ -50,7 +50,7 @@ def kind_of(data: Any) -> str:
     kind = name.removeprefix("portbench/") if isinstance(name, str) else ""
     if name != f"portbench/{kind}" or kind not in VERSIONS:
         known = ", ".join(f'"portbench/{kind}"' for kind in VERSIONS)
-        found = "is missing" if name is None else f"found {printable(shortened(json.dumps(name), 60))}"
+        found = "is missing" if name is None else f"found {escape_control(shortened(json.dumps(name), 60))}"
         raise BadInput(
             f"this is not a portbench file: $.schema: {found}, expected one of {known}",
             "Give a manifest, a run file or a study.json.",
@@ -62,7 +62,7 @@ def kind_of(data: Any) -> str:
 def _check_version(kind: str, version: Any) -> None:
     newest = VERSIONS[kind]
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        found = printable(shortened(json.dumps(version), 60))
+        found = escape_control(shortened(json.dumps(version), 60))
         raise BadInput(f"$.schema_version: found {found}, expected a whole number up to {newest}", MEND)
     if version > newest:
         raise BadInput(
@@ -72,7 +72,7 @@ def _check_version(kind: str, version: Any) -> None:
         )
 
 
-def mistakes(kind: str, data: Any) -> list[Mistake]:
+def mistakes(kind: str, data: Any) -> list[Violation]:
     """What is wrong with a document by its schema, the most telling first; empty where nothing is.
 
     Raises BadInput where the document is nested too deeply to be checked.

@@ -19,14 +19,14 @@ from typing import Any
 
 import duckdb
 
-from portbench.analysis.sides import BASELINE_ORDER, Side, device_model, pairs_of_devices, sides
+from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, sides
+from portbench.devices import BASELINE_ORDER, PREDICTED_MARK
 from portbench.explain.evidence import TargetEvidence, TestEvidence
 from portbench.explain.reproducer import reproducer
 from portbench.explain.terminal import environment, evidence
 from portbench.explain.traces import trimmed
 from portbench.study.categories import CATEGORIES, Error, Rules, read_rules
-from portbench.study.summary import STATUSES, Row, rows_of
-from portbench.targets.catalog import PREDICTED_MARK
+from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.repository import Checkout, find_checkout
 from portbench.util.sql import load_sql
 
@@ -59,7 +59,7 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
     ``intolerable`` is the ratio of latencies from which on the second of two targets is too slow to be of use.
     """
     checkout = find_checkout()
-    runs = [row | {"environment": json.loads(row["environment"])} for row in rows_of(connection, "FROM runs")]
+    runs = [row | {"environment": json.loads(row["environment"])} for row in fetch_dicts(connection, "FROM runs")]
     for run in runs:
         run["sync"] = run["sync"] or "complete"
     runs.sort(key=lambda run: (_side(run), run["started_at"], run["run_id"]))
@@ -68,7 +68,7 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
     most_samples = _prepare(connection, targets)
     rules = read_rules(checkout.runners, [run["framework"] for run in runs])
     packed, firsts = _blocks(connection, {run["run_id"]: number for number, run in enumerate(runs)}, rules)
-    rows = rows_of(connection, "FROM page_rows ORDER BY row")
+    rows = fetch_dicts(connection, "FROM page_rows ORDER BY row")
     repeats, repeat_of = _repeats(runs, checkout)
     index = {
         "strict_placement": summary["strict_placement"],
@@ -91,7 +91,7 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
     return PageData(_packed(index), _packed(_times(connection, len(targets))), packed)
 
 
-def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Side]) -> int:
+def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Configuration]) -> int:
     """Makes the tables and views of page.sql; says how many samples of a test and protocol are carried at most."""
     (tests,) = connection.sql("SELECT count(*) FROM verdicts").fetchall()[0]
     most = min(_MOST_SAMPLES, _ALL_SAMPLES // (2 * max(int(tests), 1)))
@@ -107,11 +107,11 @@ def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Side]) -> 
     return most
 
 
-def _side(run: Row) -> Side:
-    return Side(*(run[name] for name in _TARGET))
+def _side(run: Row) -> Configuration:
+    return Configuration(*(run[name] for name in _TARGET))
 
 
-def _target_entry(side: Side, model: str | None, runs: Sequence[Row]) -> Row:
+def _target_entry(side: Configuration, model: str | None, runs: Sequence[Row]) -> Row:
     return dict(zip(_TARGET, side.key, strict=True)) | {
         "name": str(side.target) + (PREDICTED_MARK if side.is_predicted else ""),
         "evidence": "predicted" if side.is_predicted else "measured",
@@ -121,14 +121,14 @@ def _target_entry(side: Side, model: str | None, runs: Sequence[Row]) -> Row:
     }
 
 
-def _pairs(targets: Sequence[Side]) -> list[tuple[Side, Side]]:
+def _pairs(targets: Sequence[Configuration]) -> list[tuple[Configuration, Configuration]]:
     """Two devices of a version, those first that the study compares: gpu and tpu."""
     return sorted(
         pairs_of_devices(targets), key=lambda pair: [BASELINE_ORDER.index(side.device) for side in reversed(pair)]
     )
 
 
-def _place(side: Side, runs: Iterable[Row]) -> TargetEvidence:
+def _place(side: Configuration, runs: Iterable[Row]) -> TargetEvidence:
     """Where a side's tests ran, of no function."""
     by_id = {run["run_id"]: run for run in runs}
     return TargetEvidence(side.target, side.machine, side.sync, "", "", "", (), by_id)

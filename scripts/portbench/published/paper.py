@@ -15,9 +15,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from portbench.analysis.configurations import Configuration
 from portbench.analysis.latency import AS_PUBLISHED, Latencies
 from portbench.analysis.rates import OTHERS, TOP20
-from portbench.analysis.sides import Side
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")
 """In the order of the study's tables."""
@@ -97,7 +97,7 @@ def protocol() -> Mapping[str, Any]:
     return found
 
 
-def published_side(side: Side, model: str | None) -> PublishedSide | None:
+def published_side(side: Configuration, model: str | None) -> PublishedSide | None:
     """The study's column that a side repeats: the same framework, version and device, and the same model (see
     ``portbench.sides.device_model``). None where there is none."""
     if versions().get(side.framework) != side.version or model is None:

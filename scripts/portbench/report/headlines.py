@@ -10,12 +10,12 @@ from typing import Any
 
 import duckdb
 
-from portbench.analysis.exclusions import LeftOut
+from portbench.analysis.configurations import Configuration
+from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval, wilson
 from portbench.analysis.latency import AS_PUBLISHED, ROBUST, Latencies
 from portbench.analysis.rates import OTHERS, TOP20, FunctionRates, TestRates
-from portbench.analysis.results import Answers, Pair, answers_of, spread_of
-from portbench.analysis.sides import Side
+from portbench.analysis.results import Pair, Results, answers_of, spread_of
 from portbench.published import paper as published
 from portbench.tables.write import INTOLERABLE
 from portbench.util.text import number
@@ -37,7 +37,7 @@ def sentences(connection: duckdb.DuckDBPyConnection, intolerable: float = INTOLE
     return list(of_answers(answers_of(connection), intolerable))
 
 
-def of_answers(answers: Answers, intolerable: float = INTOLERABLE) -> Iterator[str]:
+def of_answers(answers: Results, intolerable: float = INTOLERABLE) -> Iterator[str]:
     """The same, of what was computed already."""
     for side in answers.sides:
         yield from _failures(answers, side)
@@ -51,7 +51,7 @@ def of_answers(answers: Answers, intolerable: float = INTOLERABLE) -> Iterator[s
             yield from _newer(answers, measured)
 
 
-def _failures(answers: Answers, side: Side) -> Iterator[str]:
+def _failures(answers: Results, side: Configuration) -> Iterator[str]:
     """How many functions of a side fail, of the top 20 and of the others; how many tests."""
     rates = answers.rates[side]
     told = answers.primary(side)
@@ -72,7 +72,7 @@ def _failures(answers: Answers, side: Side) -> Iterator[str]:
         yield f"Robust: {_failing_tests(rates.robust)} fail on {where}{_weighted(rates.robust)}{ended}."
 
 
-def _shared_failures(answers: Answers, pair: Pair) -> Iterator[str]:
+def _shared_failures(answers: Results, pair: Pair) -> Iterator[str]:
     """How many of the tests that ran on both sides fail on each."""
     first, second = pair.rates.first.robust, pair.rates.second.robust
     if first.tests:
@@ -82,7 +82,7 @@ def _shared_failures(answers: Answers, pair: Pair) -> Iterator[str]:
         )
 
 
-def _speed(answers: Answers, measured: Latencies, intolerable: float) -> Iterator[str]:
+def _speed(answers: Results, measured: Latencies, intolerable: float) -> Iterator[str]:
     """How many functions are slower on the second side, how many faster, and how many intolerably slower."""
     if not measured.functions:
         return
@@ -100,7 +100,7 @@ def _speed(answers: Answers, measured: Latencies, intolerable: float) -> Iterato
     yield f"{label}: {beyond} are more than {intolerable:g} times slower {than}, an intolerable latency{beside}."
 
 
-def _newer(answers: Answers, measured: Latencies) -> Iterator[str]:
+def _newer(answers: Results, measured: Latencies) -> Iterator[str]:
     """How many functions are faster on the newer of two models of a device, by the study's factor."""
     if measured.functions:
         first, second = answers.published(measured.first), answers.published(measured.second)
@@ -147,7 +147,7 @@ def _failing_tests(rates: TestRates) -> str:
     return _share(rates.failed, rates.tests, "tests", rates.interval)
 
 
-def _left_out(left_out: Iterable[LeftOut]) -> str:
+def _left_out(left_out: Iterable[Excluded]) -> str:
     rest = sum(entry.tests for entry in left_out)
     return f"; {number(rest, 'test')} left out" if rest else ""
 
@@ -172,14 +172,14 @@ def _from_to(interval: Interval) -> str:
     return f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %"
 
 
-def _named(answers: Answers, side: Side) -> str:
+def _named(answers: Results, side: Configuration) -> str:
     """``jax-0.4.8-gpu on box (Tesla T4)``; the clock is told where it is not the complete wait."""
     told = [answers.models.get(side), None if side.sync == "complete" else f"{side.sync} synchronisation"]
     details = ", ".join(detail for detail in told if detail)
     return f"{side.target} on {side.machine}" + (f" ({details})" if details else "")
 
 
-def _framework_of_study(answers: Answers, measured: Latencies) -> str | None:
+def _framework_of_study(answers: Results, measured: Latencies) -> str | None:
     """The framework where both sides are the study's GPU and TPU and the latencies are as published."""
     sides = (answers.primary(measured.first), answers.primary(measured.second))
     is_studys = [side and side.device for side in sides] == ["gpu", "tpu"] and measured.method == AS_PUBLISHED

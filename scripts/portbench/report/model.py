@@ -16,6 +16,7 @@ import duckdb
 
 from portbench.analysis.foretold import HOW_PREDICTED
 from portbench.analysis.predictions import Predictions, predictions_of
+from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.report import causes as report_causes
 from portbench.report import cold_start as report_cold
 from portbench.report import environment as report_drift
@@ -25,9 +26,8 @@ from portbench.report import predictions as report_foretold
 from portbench.report import synchronization as report_sync
 from portbench.report.failures import Failure
 from portbench.study.merge import merge
-from portbench.study.store import Study, connect, is_study, read_study, show_tables
-from portbench.study.summary import Row, Target, analyse, rows_of, runs_of, summarise
-from portbench.targets.catalog import PREDICTED, PREDICTED_MARK
+from portbench.study.store import Study, connect, create_views, is_study, read_study
+from portbench.study.summary import Row, Target, analyse, fetch_dicts, runs_of, summarise
 from portbench.util.format import NOTHING, in_ms, in_us
 from portbench.util.section import Section
 from portbench.util.sql import load_sql
@@ -134,7 +134,7 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
     With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
     """
     with connect() as connection:
-        show_tables(connection, study.tables)
+        create_views(connection, study.tables)
         analyse(connection, strict_placement)
         summary = summarise(
             connection,
@@ -151,9 +151,9 @@ def report_of(study: Analysed, headlines: Sequence[str] = (), predictions: Predi
     where that was computed already."""
     summary = study.summary
     found = predictions_of(study.connection) if predictions is None else predictions
-    evidence = rows_of(study.connection, load_sql("report", "evidence"))
-    times = rows_of(study.connection, load_sql("report", "synchronisation"))
-    contaminated = rows_of(study.connection, load_sql("report", "contaminated"))
+    evidence = fetch_dicts(study.connection, load_sql("report", "evidence"))
+    times = fetch_dicts(study.connection, load_sql("report", "synchronisation"))
+    contaminated = fetch_dicts(study.connection, load_sql("report", "contaminated"))
     causes: dict[tuple[str, ...], list[Row]] = {}
     for row in evidence:
         key = (*(row[part] for part in ("framework", "version", "device", "machine", "sync", "function")),)
@@ -221,7 +221,7 @@ def _target(
     failing = [found for found in functions if found[1]["status"] in ("partial", "complete")]
     failing.sort(key=lambda found: (found[1]["status"], found[0]))
     is_cpu = entry["target"]["device"] == "cpu"
-    is_predicted = entry["target"]["device"] in PREDICTED
+    is_predicted = entry["target"]["device"] in PREDICTED_DEVICES
     judged = any(function["tests_by_numbers"] for _, function in functions)
     own = [function for _, function in functions if function["successor_of"] is None]
     where = (*entry["target"].values(), entry["machine"], entry["sync"])

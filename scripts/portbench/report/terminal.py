@@ -15,7 +15,7 @@ from portbench.report.failures import Failure
 from portbench.report.model import STRICT, Report, TargetReport, figure_titles, figures
 from portbench.util.format import NOTHING
 from portbench.util.section import Section
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 _COLOURS = {"pass": "green", "partial": "yellow", "complete": "red", "none": "bright_black"}
 
@@ -28,7 +28,7 @@ def print_report(report: Report, console: Console) -> None:
     if report.headlines:
         console.print(_title("Headlines"))
         for sentence in report.headlines:
-            console.print(Padding(Text(printable(sentence)), (0, 0, 0, 2)))
+            console.print(Padding(Text(escape_control(sentence)), (0, 0, 0, 2)))
         console.print()
     print_sections(report.sections, console)
     for target in report.targets:
@@ -38,7 +38,7 @@ def print_report(report: Report, console: Console) -> None:
 
 
 def _target(target: TargetReport, width: int) -> Iterator[RenderableType]:
-    title = Text.assemble((printable(target.target), "bold"), f" on {printable(target.machine)}")
+    title = Text.assemble((escape_control(target.target), "bold"), f" on {escape_control(target.machine)}")
     yield Rule(title, align="left", style="bright_black")
     yield _functions(target)
     yield from (_section(section, width) for section in target.before)
@@ -115,7 +115,7 @@ def _table(texts: Sequence[str], numbers: Sequence[str], last: Sequence[str] = (
 
 
 def _title(text: str) -> Text:
-    return Text(printable(text), "bold")
+    return Text(escape_control(text), "bold")
 
 
 def _status(status: str) -> Text:
@@ -124,7 +124,7 @@ def _status(status: str) -> Text:
 
 def _text(text: str, limit: int = 200) -> Text:
     # Text, unlike a string, is never read as markup.
-    return Text(printable(shortened(text, limit)))
+    return Text(escape_control(shortened(text, limit)))
 
 
 def print_sections(sections: Sequence[Section], console: Console) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench.analysis.results import Answers
+from portbench.analysis.results import Results
 from portbench.figures import write as figures
 from portbench.page import write as page
 from portbench.report.markdown import markdown
@@ -24,7 +24,7 @@ class Written:
     figures: tuple[Path, ...]
 
 
-def write(study: Analysed, report: Report, answers: Answers, folder: Path, intolerable: float) -> Written:
+def write(study: Analysed, report: Report, answers: Results, folder: Path, intolerable: float) -> Written:
     """Writes report.md, index.html, tables/ and figures/ into ``folder``. Each file is whole or not written.
 
     More than ``intolerable`` times slower is a class of its own. Raises StorageFailed.

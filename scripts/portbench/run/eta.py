@@ -9,7 +9,7 @@ from __future__ import annotations
 from portbench.run.events import Result, Started
 
 
-class TimeLeft:
+class Eta:
     """Fed with a runner's events and the moments (in seconds, of any clock) at which they came."""
 
     def __init__(self, started: Started, now_s: float) -> None:

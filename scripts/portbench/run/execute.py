@@ -17,10 +17,11 @@ from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import Interrupted, PortbenchError, RunFailed, StorageFailed
 from portbench.run.events import Ended, Failed, Uncurated, Warned
 from portbench.run.manifest_files import find_manifest
-from portbench.run.process import Runner, running, stoppable
+from portbench.run.process import Runner, running
 from portbench.run.progress import Reporter
 from portbench.targets.catalog import Target, find_targets
 from portbench.util.machine import Machine
+from portbench.util.processes import stoppable
 from portbench.util.repository import Checkout
 
 

@@ -60,7 +60,7 @@ class NewFailure:
 
 
 @dataclass(frozen=True)
-class Passing:
+class UnexpectedPass:
     """A test that passed although it is known to fail."""
 
     function: str
@@ -81,7 +81,7 @@ class Check:
     """Whether the file says anything of this version."""
     as_known: int
     new: tuple[NewFailure, ...]
-    passing: tuple[Passing, ...]
+    passing: tuple[UnexpectedPass, ...]
     unmatched: tuple[Known, ...]
 
     @property
@@ -165,7 +165,7 @@ def check_run(run: Data, expected: Expectations) -> Check:
         elif failed:
             as_known += 1
         elif entries and any(result["outcome"] == "passed" for result in runs):
-            passing.append(Passing(function, test, entries[0]))
+            passing.append(UnexpectedPass(function, test, entries[0]))
     return Check(
         path=expected.path,
         version=version,

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from portbench.run.mutation import Audit, Survivor
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 HOW = (
     "Each figure: tests that noticed / tests for which the broken function gives something else. "
@@ -28,7 +28,7 @@ def print_audit(audit: Audit, console: Console) -> None:
     console.print(Text(HOW, "bright_black"))
     percent = "nothing could be broken" if audit.percent_noticed is None else f"{audit.percent_noticed:.1f} % noticed"
     total = audit.applicable.total()
-    name = printable(audit.manifest)
+    name = escape_control(audit.manifest)
     console.print(Text(f"\n{audit.target}, {name}: {audit.noticed.total()} of {total} mutants: {percent}"))
     for title, lines in (
         ("Survived, without a reason", map(_line, audit.unexplained)),
@@ -42,7 +42,7 @@ def print_audit(audit: Audit, console: Console) -> None:
         if shown:
             console.print(Text(f"\n{title}", "bold"))
         for line in shown:
-            console.print(Padding(Text(printable(line)), (0, 0, 0, 2)))
+            console.print(Padding(Text(escape_control(line)), (0, 0, 0, 2)))
 
 
 def as_data(audit: Audit, mutants: Iterable[str]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _by_function(audit: Audit) -> Table:
     table = _table("function", "tests", "noticed")
     noticed, applicable = _totals(audit.noticed, 0), _totals(audit.applicable, 0)
     for function, tests in audit.tests.items():
-        name = Text(printable(function), overflow="fold")
+        name = Text(escape_control(function), overflow="fold")
         table.add_row(name, str(tests), _cell(noticed[function], applicable[function]))
     return table
 

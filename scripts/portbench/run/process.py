@@ -13,7 +13,7 @@ import queue
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import IO
 
@@ -22,7 +22,6 @@ from portbench.errors import EnvironmentFailed
 from portbench.run.events import Event, parse_event
 from portbench.util import processes
 
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TICK_S = 0.5
 _STDERR_KEPT_BYTES = 16384
 
@@ -34,29 +33,12 @@ def running(command: Command) -> Iterator[Runner]:
     Raises EnvironmentFailed if it cannot be started. To be called from the main thread: it handles signals.
     """
     runner = Runner()
-    with _handled_by(runner.on_signal):
+    with processes.signals_handled_by(runner.on_signal):
         try:
             runner.start(command)
             yield runner
         finally:
             runner.finish()
-
-
-def stoppable() -> contextlib.AbstractContextManager[None]:
-    """Within it SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does: also while an environment is being made."""
-    return _handled_by(signal.default_int_handler)
-
-
-@contextlib.contextmanager
-def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    # What is ignored stays so: nohup and a shell's & mean it.
-    numbers = [number for number in _STOPPING if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, earlier in before.items():
-            signal.signal(number, earlier)
 
 
 class Runner:

@@ -16,10 +16,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
-from portbench.run.eta import TimeLeft
+from portbench.run.eta import Eta
 from portbench.run.events import Event, Result, Started
 from portbench.util.console import show_error
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 if TYPE_CHECKING:
     from portbench.run.execute import TargetResult
@@ -49,7 +49,7 @@ class Reporter:
 
     def say(self, text: str) -> None:
         """One line."""
-        self._console.print(escape(printable(text)), soft_wrap=True, highlight=False)
+        self._console.print(escape(escape_control(text)), soft_wrap=True, highlight=False)
 
     def say_once(self, text: str) -> None:
         """One line, left out where the same was said so before."""
@@ -84,7 +84,7 @@ class Tally:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._time_left: TimeLeft | None = None
+        self._time_left: Eta | None = None
         self.total = 0
         self.done = 0
         self.function = ""
@@ -94,7 +94,7 @@ class Tally:
         """Takes an event into account."""
         if isinstance(event, Started):
             self.total, self.done = event.total, event.done
-            self._time_left = TimeLeft(event, self._clock())
+            self._time_left = Eta(event, self._clock())
         elif isinstance(event, Result):
             self.done += 1
             self.function = event.function
@@ -141,12 +141,12 @@ class _Bar:
             total=tally.total or None,
             completed=tally.done,
             counts=_coloured(tally.outcomes),
-            function=escape(printable(tally.function)) if tally.function else "starting",
+            function=escape(escape_control(tally.function)) if tally.function else "starting",
             left=tally.left,
         )
 
     def note(self, text: str) -> None:
-        self._progress.console.print(escape(printable(text)), highlight=False)
+        self._progress.console.print(escape(escape_control(text)), highlight=False)
 
 
 class _Lines:
@@ -191,7 +191,7 @@ def duration(seconds: float) -> str:
 
 def _coloured(outcomes: Counter[str]) -> str:
     parts = [
-        f"[{_COLOURS.get(outcome, 'white')}]{number} {escape(printable(outcome.replace('_', ' ')))}[/]"
+        f"[{_COLOURS.get(outcome, 'white')}]{number} {escape(escape_control(outcome.replace('_', ' ')))}[/]"
         for outcome, number in _ordered(outcomes)
     ]
     return " ".join(parts)

@@ -17,7 +17,7 @@ from typing import Any
 
 from portbench.errors import BadInput
 from portbench.util.strict_json import MEND, read_json, shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 CATEGORIES = ("type", "not_implemented", "timeout", "memory", "precision", "crash", "other")
 """What a failure can be derived to be. ``unavailable`` is no derivation, but a fact: the name was not found."""
@@ -152,4 +152,4 @@ def _pattern(place: str, text: Any, flags: int) -> re.Pattern[str]:
             raise BadInput(f"{place}: expected a regular expression, as text", MEND)
         return re.compile(text, flags)
     except re.error as error:
-        raise BadInput(f"{place}: no regular expression: {printable(str(error))}", MEND) from None
+        raise BadInput(f"{place}: no regular expression: {escape_control(str(error))}", MEND) from None

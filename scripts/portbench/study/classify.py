@@ -90,7 +90,7 @@ def frameworks_of(study: Study) -> list[str]:
 def classify(study: Study, rules: Rules, annotations: Annotations) -> Classification:
     """The categories of all failures of a study; nothing is written. Raises BadInput where its tables are damaged."""
     with studies.connect() as connection:
-        studies.show_tables(connection, study.tables)
+        studies.create_views(connection, study.tables)
         # What stands there may be a classification already.
         connection.execute(
             "CREATE TEMP VIEW recorded AS "
@@ -147,13 +147,13 @@ def write(study: Study, found: Classification, rules: Rules, annotations: Annota
             tables = staged / name
             tables.mkdir()
             with studies.connect(spill=staged / "spill") as connection:
-                studies.show_tables(connection, study.tables)
+                studies.create_views(connection, study.tables)
                 put(connection, "classes", _CLASSES, found.rows)
                 put(connection, "named", {"fingerprint": "VARCHAR", "cause": "VARCHAR"}, found.rows)
                 connection.execute(load_sql("study", "classified_results"))
                 write_part(connection, tables, "classified", {**VIEWS, "results": "classified_results"})
             with studies.connect(spill=staged / "spill") as connection:
-                studies.show_tables(connection, tables)
+                studies.create_views(connection, tables)
                 analyse(connection)
                 summary = summarise(connection, runs, name, classification=classification)
             studies.publish(out, tables, summary)

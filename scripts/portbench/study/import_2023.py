@@ -27,7 +27,7 @@ from portbench.errors import BadInput
 from portbench.published import paper as published
 from portbench.util.files import write_text
 from portbench.util.strict_json import json_path, read_json, shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 Data = dict[str, Any]
 
@@ -121,14 +121,15 @@ def _read(path: Path, framework: str | None) -> RawRun:
     if name is None or (name[1], name[2]) not in _DEVICES:
         known = ", ".join(f"{device}_{model}" for device, model in _DEVICES)
         raise BadInput(
-            f"{shown(path)}: found the name {printable(path.name)}, expected a device of the study ({known}) and a run",
+            f"{shown(path)}: found the name {escape_control(path.name)}, expected a device of the study ({known}) "
+            "and a run",
             _REMEDY,
         )
     framework = framework or path.resolve().parent.name
     if not published.raw_test_files(framework):
         raise BadInput(
-            f"{shown(path)}: which test file is of which function is not known of framework {printable(framework)}, "
-            "only of jax",
+            f"{shown(path)}: which test file is of which function is not known of framework "
+            f"{escape_control(framework)}, only of jax",
             "Name the framework with --framework, or the folder after it.",
         )
     data = read_json(path).data

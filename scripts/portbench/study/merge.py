@@ -23,26 +23,26 @@ from portbench.study.parquet import (
     VIEWS,
     TargetKey,
     connect,
+    create_views,
     files_of,
     link_parts,
-    show_tables,
     tables_name,
     write_part,
 )
-from portbench.study.run_files import Given, Listing, Source, list_files, no_run_file, write_run_files
+from portbench.study.run_files import InputFile, Listing, Source, list_files, no_run_file, write_run_files
 from portbench.study.store import Study
 from portbench.study.summary import Row, RunFile, analyse, analyse_failures, key_of, runs_of, summarise, target_entries
-from portbench.util.parallel import in_processes, no_garbage
+from portbench.util.parallel import gc_paused, map_processes
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import shown
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 # So many bytes of run files are read into one part, by one process.
 _BATCH_BYTES = 32 * 1024 * 1024
 # Where the table results is larger, each target is analysed by itself, in several processes.
 _LARGE_BYTES = 4 * 1024 * 1024
 
-Taken = Mapping[str, Source | None]
+Accepted = Mapping[str, Source | None]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def merge(paths: Iterable[str], path: Path, allow_drift: bool = False) -> Merged
     ``allow_drift``, for drift that they bring (portbench.drift); StorageFailed where something cannot be read or the
     study cannot be written. After an error the study is as it was.
     """
-    with no_garbage(), tempfile.TemporaryDirectory(prefix="portbench-") as downloads:
+    with gc_paused(), tempfile.TemporaryDirectory(prefix="portbench-") as downloads:
         listings = list_files(paths, Path(downloads))
         with studies.lock(path):
             old = studies.read_study(path) if studies.is_study(path) else None
@@ -84,9 +84,9 @@ def merge(paths: Iterable[str], path: Path, allow_drift: bool = False) -> Merged
     )
 
 
-def _new_files(listings: Iterable[Listing], known: set[str]) -> list[Given]:
+def _new_files(listings: Iterable[Listing], known: set[str]) -> list[InputFile]:
     """The files whose content the study does not have, each content once: named by itself, if it is anywhere."""
-    found: dict[str, Given] = {}
+    found: dict[str, InputFile] = {}
     for file in chain.from_iterable(listing.files for listing in listings):
         if file.sha256 not in known and (file.is_named or file.sha256 not in found):
             found[file.sha256] = file
@@ -94,8 +94,8 @@ def _new_files(listings: Iterable[Listing], known: set[str]) -> list[Given]:
 
 
 def _add(
-    path: Path, old: Study | None, files: Sequence[Given], listings: Sequence[Listing], allow_drift: bool
-) -> tuple[Study, Taken]:
+    path: Path, old: Study | None, files: Sequence[InputFile], listings: Sequence[Listing], allow_drift: bool
+) -> tuple[Study, Accepted]:
     """Adds what is new to a study, or makes it. Returns it and what each file turned out to be."""
     if old and not files:
         return old, {}
@@ -132,17 +132,17 @@ def _names(sources: Iterable[Source]) -> dict[str, str]:
     return {source.run.sha256: source.name for source in sources}
 
 
-def _read(files: Sequence[Given], tables: Path) -> Taken:
+def _read(files: Sequence[InputFile], tables: Path) -> Accepted:
     """Reads new files into parts of ``tables``, batch by batch."""
     tables.mkdir()
     batches = list(_batches(files))
     threads = 1 if batches[1:] else 0
-    sources = in_processes(write_run_files, [(batch, tables, threads) for batch in batches])
+    sources = map_processes(write_run_files, [(batch, tables, threads) for batch in batches])
     return dict(zip((file.sha256 for file in files), chain.from_iterable(sources), strict=True))
 
 
-def _batches(files: Sequence[Given]) -> Iterator[list[Given]]:
-    batch: list[Given] = []
+def _batches(files: Sequence[InputFile]) -> Iterator[list[InputFile]]:
+    batch: list[InputFile] = []
     for file in files:
         if batch and sum(each.size_bytes for each in batch) + file.size_bytes > _BATCH_BYTES:
             yield batch
@@ -154,7 +154,7 @@ def _batches(files: Sequence[Given]) -> Iterator[list[Given]]:
 def _tell_again(old: Study, tables: Path, spill: Path) -> None:
     """Writes the tables of a study of an older version, or one that was classified, as a part of new tables."""
     with connect(spill) as connection:
-        show_tables(connection, old.tables)
+        create_views(connection, old.tables)
         connection.execute(load_sql("study", "recorded_results"))
         put_fingerprints(connection, "told_results")
         connection.execute(load_sql("study", "part_results"))
@@ -170,7 +170,7 @@ def _summary(
     Raises Contradiction for drift that the files ``new`` (digest → name) bring.
     """
     with connect(spill) as connection:
-        show_tables(connection, tables)
+        create_views(connection, tables)
         for drift in drifts(connection):
             _refuse_drift(drift, path, new)
         if sum(file.stat().st_size for file in files_of(tables, "results")) <= _LARGE_BYTES:
@@ -179,7 +179,7 @@ def _summary(
         analyse_failures(connection)
         keys = sorted({key_of(run) for run in runs} - {key_of(entry) for entry in kept})
         threads = 1 if keys[1:] else 0
-        entries = in_processes(_entries_as_json, [(tables, key, threads) for key in keys])
+        entries = map_processes(_entries_as_json, [(tables, key, threads) for key in keys])
         return summarise(connection, runs, tables.name, targets=chain(kept, *map(orjson.loads, entries)))
 
 
@@ -190,7 +190,10 @@ def _entries_as_json(tables: Path, key: TargetKey, threads: int) -> bytes:
 
 def _refuse_contradictions(known: Iterable[RunFile], study: Path, sources: Iterable[Source]) -> None:
     """Raises Contradiction for one run_id with two contents, and for one manifest name with two contents."""
-    all_runs = [*((run, f"in {shown(study)}") for run in known), *((s.run, f"of {printable(s.name)}") for s in sources)]
+    all_runs = [
+        *((run, f"in {shown(study)}") for run in known),
+        *((s.run, f"of {escape_control(s.name)}") for s in sources),
+    ]
     files: dict[str, tuple[str, str]] = {}
     manifests: dict[str, tuple[str, str]] = {}
     for run, place in all_runs:
@@ -203,7 +206,7 @@ def _refuse_contradictions(known: Iterable[RunFile], study: Path, sources: Itera
         manifest, where = manifests.setdefault(run.manifest, (run.manifest_sha256, place))
         if manifest != run.manifest_sha256:
             raise Contradiction(
-                f"manifest {printable(run.manifest)} stands for two contents: "
+                f"manifest {escape_control(run.manifest)} stands for two contents: "
                 f"sha256 {manifest} {where}, {run.manifest_sha256} {place}",
                 "Merge them into two studies, or give the changed manifest a name of its own and run it again.",
             )
@@ -215,15 +218,15 @@ def _refuse_drift(drift: Drift, study: Path, new: Mapping[str, str]) -> None:
     if brought:
         other = next(value for value in drift.values if value != brought[-1])
         places = [
-            f"{printable(shortened(value, 80))} {_place(drift.values[value], study, new)}"
+            f"{escape_control(shortened(value, 80))} {_place(drift.values[value], study, new)}"
             for value in (other, brought[-1])
         ]
         raise Contradiction(
-            f"{printable(str(drift))} is not the same in all run files: {', '.join(places)}",
+            f"{escape_control(str(drift))} is not the same in all run files: {', '.join(places)}",
             "Merge them into two studies, or allow it with --allow-drift; the report shows it then.",
         )
 
 
 def _place(digests: Sequence[str], study: Path, new: Mapping[str, str]) -> str:
     named = [new[digest] for digest in digests if digest in new]
-    return f"of {printable(named[0])}" if named else f"in {shown(study)}"
+    return f"of {escape_control(named[0])}" if named else f"in {shown(study)}"

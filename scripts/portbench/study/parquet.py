@@ -94,7 +94,7 @@ def require_tables(tables: Path) -> None:
             raise BadInput(f"{shown(tables / table)} is missing", AGAIN)
 
 
-def show_tables(connection: duckdb.DuckDBPyConnection, tables: Path, only: TargetKey | None = None) -> None:
+def create_views(connection: duckdb.DuckDBPyConnection, tables: Path, only: TargetKey | None = None) -> None:
     """Makes the tables the views runs, results, timed_calls, samples (a row for each raw sample) and listed_functions.
 
     With ``only`` they hold the rows of that one alone, and other parts are not looked into. What a table of an older

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from portbench.errors import BadInput, StorageFailed
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 _SCHEMES = ("s3://", "s3a://", "s3n://", "gs://", "gcs://", "r2://", "hf://", "https://", "http://")
 
@@ -33,7 +33,7 @@ def fetch(url: str, folder: Path) -> Iterator[tuple[Path, str]]:
         with _connect() as connection:
             names = [name for (name,) in connection.execute("SELECT file FROM glob(?)", [url]).fetchall()]
             if not names:
-                raise BadInput(f"{printable(url)}: no file there", "Check the URL.")
+                raise BadInput(f"{escape_control(url)}: no file there", "Check the URL.")
             for name in sorted(names):
                 (row,) = connection.execute("SELECT content FROM read_blob(?)", [name]).fetchall()
                 folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def fetch(url: str, folder: Path) -> Iterator[tuple[Path, str]]:
                 yield file, name
     except duckdb.Error as error:
         raise StorageFailed(
-            f"{printable(url)} cannot be read: {printable(str(error).splitlines()[0])}",
+            f"{escape_control(url)} cannot be read: {escape_control(str(error).splitlines()[0])}",
             "Check the URL, the network and the credentials; or copy the files here and give their folder.",
         ) from error
 

@@ -25,14 +25,14 @@ from portbench.study.parquet import connect, set_variable, write_part
 from portbench.study.summary import RunFile, Target
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import bytes_of, shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 _SMALLEST_BUFFER_BYTES = 16 * 1024 * 1024
 _PART = {"runs": "new_runs", "results": "part_results", "samples": "new_samples", "functions": "new_functions"}
 
 
 @dataclass(frozen=True)
-class Given:
+class InputFile:
     """A file that may be a run file. ``path``: where its bytes lie; ``name``: what messages call it, path or URL."""
 
     path: Path
@@ -56,7 +56,7 @@ class Listing:
     """What one given path holds: files that may be run files, and journals."""
 
     path: str
-    files: tuple[Given, ...]
+    files: tuple[InputFile, ...]
     journals: tuple[Path, ...]
 
     @property
@@ -95,11 +95,11 @@ def _local(given: str) -> list[Path]:
     return [file for match in matches for file in (files_below(match) if match.is_dir() else [match])]
 
 
-def _hashed(files: Iterable[tuple[Path, str]], is_named: bool, given: str = "") -> tuple[Given, ...]:
-    def hashed(file: tuple[Path, str]) -> Given:
+def _hashed(files: Iterable[tuple[Path, str]], is_named: bool, given: str = "") -> tuple[InputFile, ...]:
+    def hashed(file: tuple[Path, str]) -> InputFile:
         path, name = file
         content = bytes_of(path)
-        return Given(path, name, hashlib.sha256(content).hexdigest(), len(content), is_named or name == given)
+        return InputFile(path, name, hashlib.sha256(content).hexdigest(), len(content), is_named or name == given)
 
     with ThreadPoolExecutor() as threads:
         return tuple(threads.map(hashed, files))
@@ -113,15 +113,15 @@ def no_run_file(given: str, journals: Sequence[Path]) -> BadInput:
     """The error for a path that holds none."""
     if journals:
         return BadInput(
-            f"{printable(given)}: no run file, only what an unfinished run left: {shown(journals[0])}",
+            f"{escape_control(given)}: no run file, only what an unfinished run left: {shown(journals[0])}",
             "Finish the run with 'portbench run --resume', then merge again.",
         )
     return BadInput(
-        f"{printable(given)}: no run file there", "Give the files that 'portbench run' wrote, or their folder."
+        f"{escape_control(given)}: no run file there", "Give the files that 'portbench run' wrote, or their folder."
     )
 
 
-def write_run_files(files: Sequence[Given], tables: Path, threads: int = 0) -> list[Source | None]:
+def write_run_files(files: Sequence[InputFile], tables: Path, threads: int = 0) -> list[Source | None]:
     """Checks files and writes the run files among them as one part of ``tables``; None for each that is none.
 
     Raises BadInput for a file that is not valid, OSError or DuckDB's own errors where nothing can be written.
@@ -134,7 +134,7 @@ def write_run_files(files: Sequence[Given], tables: Path, threads: int = 0) -> l
             for number, file in enumerate(files):
                 document = read_document(file.path, "run" if file.is_named else "", file.name)
                 if document.sha256 != file.sha256:
-                    raise BadInput(f"{printable(file.name)} was changed while it was read", "Merge again.")
+                    raise BadInput(f"{escape_control(file.name)} was changed while it was read", "Merge again.")
                 is_run = document.kind == "run"
                 taken.append(_source(file.name, document) if is_run else None)
                 if is_run:
@@ -150,7 +150,7 @@ def _source(name: str, document: Document) -> Source:
     mutant = data["protocol"].get("mutant")
     if mutant:
         raise BadInput(
-            f"{printable(name)}: its functions were broken on purpose (mutant {mutant}), to audit the tests",
+            f"{escape_control(name)}: its functions were broken on purpose (mutant {mutant}), to audit the tests",
             "Such results say nothing about a framework: leave the file out.",
         )
     return Source(

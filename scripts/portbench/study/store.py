@@ -24,18 +24,18 @@ import orjson
 
 from portbench.errors import BadInput, StorageFailed
 from portbench.formats.documents import read_document
-from portbench.study.parquet import connect, require_tables, show_tables, sync
+from portbench.study.parquet import connect, create_views, require_tables, sync
 from portbench.util.strict_json import shown
 
 __all__ = [
     "SUMMARY",
     "Study",
     "connect",
+    "create_views",
     "is_study",
     "lock",
     "publish",
     "read_study",
-    "show_tables",
     "staging",
 ]
 

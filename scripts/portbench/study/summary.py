@@ -15,7 +15,7 @@ import duckdb
 
 from portbench.study.drift import Drift, drifts
 from portbench.study.failures import put_fingerprints
-from portbench.study.parquet import TargetKey, connect, set_variable, show_tables
+from portbench.study.parquet import TargetKey, connect, create_views, set_variable
 from portbench.util.sql import load_sql
 
 STATUSES = ("pass", "partial", "complete", "none")
@@ -107,7 +107,7 @@ def analyse_failures(connection: duckdb.DuckDBPyConnection, strict_placement: bo
 def target_entries(tables: Path, only: TargetKey | None = None, threads: int = 0) -> list[Row]:
     """The entries of a study's summary for the targets of ``tables``, or for one of them."""
     with connect(threads=threads) as connection:
-        show_tables(connection, tables, only)
+        create_views(connection, tables, only)
         analyse(connection)
         return _targets(connection)
 
@@ -137,8 +137,10 @@ def summarise(
         "run_files": [_run_file(run) for run in ordered],
         "drift": [_drift(drift) for drift in drifts(connection)],
         "targets": sorted(_targets(connection) if targets is None else targets, key=_order),
-        "failures": rows_of(connection, "FROM causes ORDER BY tests DESC, results DESC, framework, cause, predicted"),
-        "overruled": [_overruled(row) for row in rows_of(connection, "FROM overruled_tests ORDER BY ALL")],
+        "failures": fetch_dicts(
+            connection, "FROM causes ORDER BY tests DESC, results DESC, framework, cause, predicted"
+        ),
+        "overruled": [_overruled(row) for row in fetch_dicts(connection, "FROM overruled_tests ORDER BY ALL")],
     }
 
 
@@ -149,7 +151,7 @@ def key_of(entry: RunFile | Row) -> TargetKey:
     return TargetKey(**entry["target"], machine=entry["machine"], sync=entry["sync"])
 
 
-def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
+def fetch_dicts(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
     """The rows of a query as dictionaries."""
     relation = connection.sql(query)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
@@ -182,8 +184,8 @@ def _targets(connection: duckdb.DuckDBPyConnection) -> list[Row]:
     functions: dict[Key, list[Row]] = {}
     for row, function in zip(*_functions(connection), strict=True):
         functions.setdefault(_key(row, _TARGET), []).append(function)
-    proofs = {_key(row, _TARGET): row for row in rows_of(connection, "FROM proofs")}
-    missing = {_key(row, _TARGET): row for row in rows_of(connection, "FROM missing_functions")}
+    proofs = {_key(row, _TARGET): row for row in fetch_dicts(connection, "FROM proofs")}
+    missing = {_key(row, _TARGET): row for row in fetch_dicts(connection, "FROM missing_functions")}
     return [_target(key, rows, proofs.get(key), missing.get(key)) for key, rows in functions.items()]
 
 
@@ -201,7 +203,7 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[R
     splits = _cold_splits(connection)
     wrong = _tests(connection, "wrong_values")
     flaky = _tests(connection, "flaky_tests")
-    rows = rows_of(connection, f"FROM functions ORDER BY {', '.join(_KEY)}")
+    rows = fetch_dicts(connection, f"FROM functions ORDER BY {', '.join(_KEY)}")
     return rows, [
         {
             "name": row["function"],
@@ -250,7 +252,7 @@ def _target(key: Key, functions: Sequence[Row], proofs: Row | None, missing: Row
 def _tests(connection: duckdb.DuckDBPyConnection, view: str) -> dict[Key, list[Row]]:
     """The rows of a view that has one for each test, for each function of each target and machine."""
     found: dict[Key, list[Row]] = {}
-    for row in rows_of(connection, f"FROM {view} ORDER BY {', '.join(_KEY)}, test"):
+    for row in fetch_dicts(connection, f"FROM {view} ORDER BY {', '.join(_KEY)}, test"):
         found.setdefault(_key(row), []).append({name: row[name] for name in row if name not in _KEY})
     return found
 
@@ -271,7 +273,7 @@ def _cold_splits(connection: duckdb.DuckDBPyConnection) -> dict[Key, Row]:
             **{name: row[name] for name in ("calls", "overlapping_calls", "total_ns", "rest_ns")},
             "parts_ns": parts[_key(row)],
         }
-        for row in rows_of(connection, "FROM cold_splits")
+        for row in fetch_dicts(connection, "FROM cold_splits")
     }
 
 

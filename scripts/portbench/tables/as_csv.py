@@ -6,7 +6,7 @@ import csv
 import io
 
 from portbench.tables.model import Cell, Table
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 
 def as_csv(table: Table) -> str:
@@ -29,4 +29,4 @@ def _cell(cell: Cell) -> str:
     if not isinstance(cell, str):
         return repr(cell)
     # Spreadsheets run a text that begins so as a formula.
-    return f"'{printable(cell)}" if cell.startswith(("=", "+", "-", "@")) else printable(cell)
+    return f"'{escape_control(cell)}" if cell.startswith(("=", "+", "-", "@")) else escape_control(cell)

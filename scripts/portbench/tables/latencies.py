@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
-from portbench.analysis.results import Answers, Pair
+from portbench.analysis.results import Pair, Results
 from portbench.published import paper as published
 from portbench.published.paper import Difference
 from portbench.tables.model import (
@@ -57,7 +57,7 @@ def speed(ratio: float, intolerable: float) -> str:
     return "slower" if ratio > 1 else "faster" if ratio < 1 else "equal"
 
 
-def table_2(answers: Answers, intolerable: float) -> Iterator[Table]:
+def table_2(answers: Results, intolerable: float) -> Iterator[Table]:
     """The functions of the largest and of the least ratio: the slowest and the fastest on the second device."""
     for devices, pairs in _by(answers.by_device, lambda pair: (pair.first.device, pair.second.device)):
         title = (
@@ -66,7 +66,7 @@ def table_2(answers: Answers, intolerable: float) -> Iterator[Table]:
         yield from _latencies(answers, pairs, f"table-2-{'-'.join(devices)}", title, devices, intolerable, EXTREMES)
 
 
-def tables_5_to_7(answers: Answers, intolerable: float) -> Iterator[Table]:
+def tables_5_to_7(answers: Results, intolerable: float) -> Iterator[Table]:
     """All functions of a framework that were timed on two devices."""
     by = _by(answers.by_device, lambda pair: (pair.first.framework, pair.first.device, pair.second.device))
     for (framework, *devices), pairs in sorted(by, key=lambda found: _NUMBERS.get(found[0][0], "table-9")):
@@ -77,7 +77,7 @@ def tables_5_to_7(answers: Answers, intolerable: float) -> Iterator[Table]:
         yield from _latencies(answers, pairs, name, title, devices, intolerable)
 
 
-def newer_hardware(answers: Answers, intolerable: float) -> Iterator[Table]:
+def newer_hardware(answers: Results, intolerable: float) -> Iterator[Table]:
     """All functions of a framework that were timed on two models of a device."""
     for (framework, device), pairs in _by(answers.by_model, lambda pair: (pair.first.framework, pair.first.device)):
         name = f"newer-hardware-{framework}-{device}"
@@ -86,7 +86,7 @@ def newer_hardware(answers: Answers, intolerable: float) -> Iterator[Table]:
 
 
 def _latencies(
-    answers: Answers,
+    answers: Results,
     pairs: Sequence[Pair],
     name: str,
     title: str,
@@ -115,7 +115,7 @@ def _keys(called: Sequence[str]) -> Iterator[Column]:
     yield Column("synchronisation", "synchronisation")
 
 
-def _key(answers: Answers, pair: Pair) -> tuple[str, ...]:
+def _key(answers: Results, pair: Pair) -> tuple[str, ...]:
     machines = [text for side in (pair.first, pair.second) for text in (side.machine, answers.models.get(side) or "")]
     return pair.first.framework, pair.first.version, *machines, pair.first.sync
 
@@ -135,7 +135,7 @@ def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
 
 
 def _group(
-    answers: Answers,
+    answers: Results,
     pair: Pair,
     measured: Latencies,
     called: Sequence[str],
@@ -173,7 +173,7 @@ def _less(ours: float | None, theirs: float) -> float | None:
     return None if ours is None else round(ours - theirs, 6)
 
 
-def _published(answers: Answers, pair: Pair, measured: Latencies) -> dict[str, Difference]:
+def _published(answers: Results, pair: Pair, measured: Latencies) -> dict[str, Difference]:
     """Published latencies beside ours, by published name; only as published, and of the study's GPU and TPU."""
     sides = (answers.primary(pair.first), answers.primary(pair.second))
     if measured.method != AS_PUBLISHED or [side and side.device for side in sides] != ["gpu", "tpu"]:

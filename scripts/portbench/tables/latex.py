@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from portbench.tables.model import Column, Group, Table
 from portbench.util.format import NOTHING
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 _ROWS_OF_A_PAGE = 40
 
@@ -46,7 +46,7 @@ def as_latex(table: Table) -> str:
 
 def escaped(text: str) -> str:
     """Text without any meaning to LaTeX, in ASCII, for a place within a line."""
-    ascii_text = printable(text).encode("ascii", "backslashreplace").decode("ascii")
+    ascii_text = escape_control(text).encode("ascii", "backslashreplace").decode("ascii")
     # Two in a row would become a dash, quotation mark or another sign.
     return _LIGATURE.sub(r"\g<0>{}", ascii_text.translate(_ESCAPED))
 

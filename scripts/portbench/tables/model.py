@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from portbench.analysis.exclusions import LeftOut, by_reason
+from portbench.analysis.exclusions import Excluded, by_reason
 from portbench.util.text import number
 
 Cell = str | int | float | None
@@ -114,7 +114,7 @@ def told(table: Table) -> Table:
     return replace(table, columns=columns, groups=groups, on_published=table.on_published if has_published else "")
 
 
-def notes_of(left_out: Iterable[LeftOut]) -> tuple[str, ...]:
+def notes_of(left_out: Iterable[Excluded]) -> tuple[str, ...]:
     """A note for each reason, the one of most functions first: how many tests of which functions it kept out."""
     return tuple(
         f"Left out: {number(sum(entry.tests for entry in entries), 'test')} of {number(len(entries), 'function')}, "

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from portbench.analysis.accuracy import APART, HOW_HELD, HOW_PLACED, SETTLED, Held
-from portbench.analysis.accuracy_published import HOW_BESIDE, Beside
+from portbench.analysis.accuracy import APART, HOW_HELD, HOW_PLACED, SETTLED, PredictionMatch
+from portbench.analysis.accuracy_published import HOW_BESIDE, PublishedComparison
 from portbench.analysis.foretold import HOW_PREDICTED, LOWER_BOUND
-from portbench.analysis.results import Answers
+from portbench.analysis.results import Results
 from portbench.tables.model import Cell, Column, Group, Table, fixed, signed, told, whole
 from portbench.tables.rates import STATUS_NAMES, table_1, table_4, table_8
 
@@ -31,7 +31,7 @@ _PAIR = (
 _SIDE = (Column("target", "target", is_code=True), Column("machine", "machine", is_code=True))
 
 
-def tables_of_predictions(answers: Answers) -> Iterator[Table]:
+def tables_of_predictions(answers: Results) -> Iterator[Table]:
     """Every table of predictions; those without groups have nothing to say."""
     found = answers.predictions
     yield from _rates(answers)
@@ -42,7 +42,7 @@ def tables_of_predictions(answers: Answers) -> Iterator[Table]:
     yield _functions(found.beside)
 
 
-def _rates(answers: Answers) -> Iterator[Table]:
+def _rates(answers: Results) -> Iterator[Table]:
     """The study's tables of rates, of predicted sides alone."""
     sides = tuple(one.side for one in answers.predictions.foretold)
     own = replace(answers, sides=sides, by_device=(), by_model=())
@@ -59,7 +59,7 @@ def _rates(answers: Answers) -> Iterator[Table]:
             )
 
 
-def _figures(answers: Answers) -> Table:
+def _figures(answers: Results) -> Table:
     """What the compiler tells of each function."""
     columns = (
         *_SIDE,
@@ -83,7 +83,7 @@ def _figures(answers: Answers) -> Table:
     return _whole("functions", title, FORETOLD, columns, rows, (HOW_PREDICTED, LOWER_BOUND))
 
 
-def _held(found: Iterable[Held]) -> Table:
+def _held(found: Iterable[PredictionMatch]) -> Table:
     """Hits, misses and false alarms by failure and by placement."""
     foretold_percent = Column("foretold_percent", "of failures foretold %", _PERCENT)
     true_percent = Column("true_percent", "of foretold true %", _PERCENT)
@@ -122,7 +122,7 @@ def _settled(counts: Mapping[str, int]) -> tuple[Cell, ...]:
     return (hits + misses + alarms + both, hits, misses, alarms, both, percent(hits + misses), percent(hits + alarms))
 
 
-def _tests(found: Iterable[Held]) -> Table:
+def _tests(found: Iterable[PredictionMatch]) -> Table:
     """Every test but those that pass on the device on both sides."""
     columns = (
         *_PAIR,
@@ -146,7 +146,7 @@ def _tests(found: Iterable[Held]) -> Table:
     return _whole("tests", "What was foretold of each test, and what came", AGAINST_MEASURED, columns, rows, notes)
 
 
-def _beside(found: Iterable[Beside]) -> Table:
+def _beside(found: Iterable[PublishedComparison]) -> Table:
     """Predicted rates beside Tables 1 and 8, with what explains the difference."""
     columns = (
         *_SIDE,
@@ -173,7 +173,7 @@ def _beside(found: Iterable[Beside]) -> Table:
     return Table("rates", title, AGAINST_PUBLISHED, columns, tuple(groups), keys, (HOW_BESIDE,))
 
 
-def _functions(found: Iterable[Beside]) -> Table:
+def _functions(found: Iterable[PublishedComparison]) -> Table:
     columns = (
         *_SIDE,
         Column("published_of", "published of"),
@@ -198,7 +198,7 @@ def _functions(found: Iterable[Beside]) -> Table:
     return _whole("functions", title, AGAINST_PUBLISHED, columns, rows, (HOW_BESIDE,))
 
 
-def _pair(one: Held) -> tuple[Cell, ...]:
+def _pair(one: PredictionMatch) -> tuple[Cell, ...]:
     return str(one.predicted.target), str(one.measured.target), one.measured.machine, one.model
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from portbench.analysis.configurations import Configuration
 from portbench.analysis.latency import AS_PUBLISHED, ROBUST
 from portbench.analysis.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates, Rates
-from portbench.analysis.results import Answers, Pair, spread_of
-from portbench.analysis.sides import Side
+from portbench.analysis.results import Pair, Results, spread_of
 from portbench.published import paper as published
 from portbench.tables.model import (
     Cell,
@@ -54,13 +54,13 @@ _HOW = {
 _DIFFERENCE_OF_COUNTS = "published: the study's figures, as printed; difference: ours less the published."
 _DIFFERENCE = f"{_DIFFERENCE_OF_COUNTS[:-1]}, in points of percent."
 
-Published = Callable[[Side], Mapping[str, float] | None]
+Published = Callable[[Configuration], Mapping[str, float] | None]
 
 
-def table_1(answers: Answers) -> Iterator[Table]:
+def table_1(answers: Results) -> Iterator[Table]:
     """Success, partial and complete failure of each side, and of two devices over the tests that ran on both."""
 
-    def figures(side: Side) -> Mapping[str, int] | None:
+    def figures(side: Configuration) -> Mapping[str, int] | None:
         found = answers.primary(side)
         return published.table1(found.framework, found.device) if found else None
 
@@ -70,10 +70,10 @@ def table_1(answers: Answers) -> Iterator[Table]:
     yield _failing_tests(answers, "table-1", title, _own(answers, answers.sides), answers.by_device)
 
 
-def table_3(answers: Answers) -> Iterator[Table]:
+def table_3(answers: Results) -> Iterator[Table]:
     """The same for sides that differ in the model of the device: older and newer hardware."""
 
-    def figures(side: Side) -> Mapping[str, int] | None:
+    def figures(side: Configuration) -> Mapping[str, int] | None:
         found = answers.published(side)
         return published.table3(found.framework, found.model) if found else None
 
@@ -86,7 +86,7 @@ def table_3(answers: Answers) -> Iterator[Table]:
     )
 
 
-def table_4(answers: Answers) -> Iterator[Table]:
+def table_4(answers: Results) -> Iterator[Table]:
     """Failure rates of the functions of greatest use against the others, and in the robust way by each decile too."""
     strata = {TOP20: "top 20", OTHERS: "others", ALL: "all"}
     how = (
@@ -122,7 +122,7 @@ def table_4(answers: Answers) -> Iterator[Table]:
     yield _whole("table-4", title, ROBUST, (*columns, *interval_of(failing)), rows, (how, more, *unknown))
 
 
-def table_8(answers: Answers) -> Iterator[Table]:
+def table_8(answers: Results) -> Iterator[Table]:
     """How many functions of each side have which status."""
     counted = [Column(name, name, whole) for name in ("partial", "complete", "success", "total")]
     beside = (column for own in counted for column in published_beside(own, whole, signed(0)))
@@ -146,7 +146,7 @@ def table_8(answers: Answers) -> Iterator[Table]:
 
 
 def _statuses(
-    answers: Answers, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair], figures: Published
+    answers: Results, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair], figures: Published
 ) -> Table:
     """Percent of functions by status: of each side, with the published figures, and of each pair."""
     percents = [Column(f"{name}_percent", f"{name} %", _PERCENT) for name in STATUS_NAMES.values()]
@@ -165,7 +165,7 @@ def _statuses(
     return _grouped(name, title, AS_PUBLISHED, columns, groups, notes, _DIFFERENCE)
 
 
-def _failing_tests(answers: Answers, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair]) -> Table:
+def _failing_tests(answers: Results, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair]) -> Table:
     """Percent of tests that fail, with intervals and weighted by use: of each side, and of each pair."""
     failing = Column("failing_percent", "failing %", _PERCENT)
     weighted = Column("weighted_percent", "weighted %", _PERCENT, is_optional=True)
@@ -204,7 +204,7 @@ def _tests(rates: Rates) -> tuple[Cell, ...]:
     )
 
 
-def _own(answers: Answers, sides: Iterable[Side]) -> list[Rates]:
+def _own(answers: Results, sides: Iterable[Configuration]) -> list[Rates]:
     return [answers.rates[side] for side in sides]
 
 
@@ -228,8 +228,8 @@ def _groups(
 
 
 def _by_stratum(
-    answers: Answers, strata: Iterable[str]
-) -> Iterator[tuple[Side, str, FunctionRates, Mapping[str, float] | None]]:
+    answers: Results, strata: Iterable[str]
+) -> Iterator[tuple[Configuration, str, FunctionRates, Mapping[str, float] | None]]:
     """Each stratum of each side whose strata are known, and the published figures of the side."""
     for side in answers.sides:
         rates = answers.rates[side]
@@ -240,7 +240,7 @@ def _by_stratum(
                 yield side, stratum, rates.by_stratum[stratum], shown
 
 
-def _side(answers: Answers, side: Side) -> tuple[Cell, ...]:
+def _side(answers: Results, side: Configuration) -> tuple[Cell, ...]:
     """The cells of the columns _SIDE. The clock is told where not every side waited for all of its work."""
     is_mixed = any(other.sync != "complete" for other in answers.sides)
     return str(side.target), side.machine, answers.models.get(side), side.sync if is_mixed else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from portbench.analysis.results import Answers, answers_of
+from portbench.analysis.results import Results, answers_of
 from portbench.report.model import STRICT
 from portbench.tables.as_csv import as_csv
 from portbench.tables.as_markdown import as_markdown, index
@@ -37,7 +37,7 @@ _ABSENT = {
 }
 
 
-def tables_of(answers: Answers, intolerable: float = INTOLERABLE) -> list[Table]:
+def tables_of(answers: Results, intolerable: float = INTOLERABLE) -> list[Table]:
     """Every table of the study that has something to say, by number, then those of predictions. ``intolerable``: above
     which ratio."""
     return [table for table in _tables(answers, intolerable) if table.groups]
@@ -55,7 +55,7 @@ def write(
 
 
 def write_answers(
-    answers: Answers, folder: Path, intolerable: float = INTOLERABLE, is_strict: bool = False
+    answers: Results, folder: Path, intolerable: float = INTOLERABLE, is_strict: bool = False
 ) -> list[Path]:
     """The same, of what was computed already."""
     found = tables_of(answers, intolerable)
@@ -71,7 +71,7 @@ def write_answers(
     return [folder / "README.md", *written]
 
 
-def _tables(answers: Answers, intolerable: float) -> Iterator[Table]:
+def _tables(answers: Results, intolerable: float) -> Iterator[Table]:
     yield from table_1(answers)
     yield from table_2(answers, intolerable)
     yield from table_3(answers)

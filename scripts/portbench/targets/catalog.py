@@ -22,18 +22,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from portbench.devices import PREDICTED_TPUS
 from portbench.errors import BadInput, UnknownTarget
 from portbench.util.repository import Checkout
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
 _PYTHON = re.compile(r"3\.[0-9]+")
-FORETOLD_TPUS = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
-"""Devices that are compiled for and need not be there."""
-PREDICTED = (*FORETOLD_TPUS, "gpu-predicted", "rocm-predicted")
-"""Devices of which everything is foretold and nothing measured."""
-PREDICTED_MARK = " (predicted)"
-"""What stands behind the name of such a target wherever one is shown."""
-
 TPU_COMPILER = "jax-0.10.2-tpu"
 """The target in whose environment programs of every framework and version are compiled for a TPU that is not there."""
 
@@ -112,7 +106,7 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
 def needed_environments(target: Target, checkout: Checkout) -> list[Target]:
     """The targets whose environments this one runs in: itself and, where it compiles for a TPU that need not be there,
     TPU_COMPILER. Raises UnknownTarget where images/ does not hold that."""
-    return [target, *(find_targets([TPU_COMPILER], checkout) if target.device in FORETOLD_TPUS else ())]
+    return [target, *(find_targets([TPU_COMPILER], checkout) if target.device in PREDICTED_TPUS else ())]
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
@@ -135,7 +129,7 @@ def _targets_of(folder: Path) -> Iterable[Target]:
         raise BadInput(f"{folder}: {version!r} is not a version", "Name the folder like 2.9.0.")
     for kind in sorted({path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}):
         packages = _packages(folder, kind)
-        for device in FORETOLD_TPUS if kind == _AHEAD_OF_TIME else (kind,):
+        for device in PREDICTED_TPUS if kind == _AHEAD_OF_TIME else (kind,):
             yield Target(
                 framework=framework,
                 version=version,

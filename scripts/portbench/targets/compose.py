@@ -12,7 +12,7 @@ from portbench.targets.catalog import Target
 from portbench.targets.image_digest import source_sha256
 from portbench.util import processes
 from portbench.util.machine import Machine
-from portbench.util.process_lines import run_aloud
+from portbench.util.process_lines import run_streaming
 from portbench.util.repository import Checkout
 
 _LOG_LINES_SHOWN = 20
@@ -53,7 +53,7 @@ def build(
         "PORTBENCH_RUNNER_COMMIT": runner_commit(checkout, machine),
         "PORTBENCH_SOURCE_SHA256": source_sha256(target, checkout),
     }
-    done = run_aloud(["docker", "compose", "build", target.service], checkout.root, surroundings, heard)
+    done = run_streaming(["docker", "compose", "build", target.service], checkout.root, surroundings, heard)
     if done.returncode == 0:
         return
     said = processes.tail(done.stdout, _LOG_LINES_SHOWN)

@@ -41,7 +41,7 @@ def environment_folder(target: Target) -> Path:
     return environments_folder() / f"{target.environment}-{digest[:12]}"
 
 
-def is_made(target: Target) -> bool:
+def environment_exists(target: Target) -> bool:
     """Whether the target's environment is there and complete."""
     return target.lock is not None and (environment_folder(target) / _MARKER).is_file()
 
@@ -51,18 +51,18 @@ def python_of(target: Target) -> Path:
     return environment_folder(target) / "bin" / "python"
 
 
-def make_environment(target: Target, say: Callable[[str], None]) -> Path:
+def create_environment(target: Target, say: Callable[[str], None]) -> Path:
     """Makes the target's environment unless it is there; returns its Python. ``say`` gets a line on what takes time.
 
     Raises TargetUnavailable (no fitting Python), EnvironmentFailed (the install failed), StorageFailed (no space).
     """
-    if is_made(target):
+    if environment_exists(target):
         return python_of(target)
     folder = environment_folder(target)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _locked(folder.with_name(f"{folder.name}.lock"), say):
-            if not is_made(target):
+            if not environment_exists(target):
                 _make(target, folder, say)
     except OSError as error:
         raise StorageFailed(f"cannot make the environment of {target.name}: {error}", _space_left(folder)) from error
@@ -85,7 +85,7 @@ def _make(target: Target, folder: Path, say: Callable[[str], None]) -> None:
 
 def _uv(target: Target, folder: Path, *arguments: str) -> None:
     surroundings = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
-    done = processes.run_to_end([find_uv_bin(), *arguments], env=surroundings)
+    done = processes.run_captured([find_uv_bin(), *arguments], env=surroundings)
     if done.returncode == 0:
         return
     said = processes.tail(done.stderr)

@@ -19,11 +19,11 @@ from uv import find_uv_bin
 
 from portbench.errors import BadInput, EnvironmentFailed, Interrupted, StorageFailed
 from portbench.formats.documents import read_document
-from portbench.run.process import stoppable
 from portbench.targets import environments
 from portbench.targets.catalog import Target, all_targets, find_targets
 from portbench.util import processes
 from portbench.util.files import write_text
+from portbench.util.processes import stoppable
 from portbench.util.repository import Checkout
 
 _PACKAGES = {"tensorflow": r"tensorflow", "torch": r"torch|nvidia-[\w-]+"}
@@ -44,7 +44,7 @@ def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], outp
     beside = _beside(target, checkout)
     try:
         with tempfile.TemporaryDirectory(prefix="portbench-kernels-") as folder, stoppable():
-            python = environments.make_environment(beside, say)
+            python = environments.create_environment(beside, say)
             say(f"downloading the wheel of {target.name}, and what it needs to be loaded")
             wheels = _download(target, Path(folder, "wheels"))
             text = _asked(target, wheels, python, checkout, say)
@@ -87,7 +87,7 @@ def _download(target: Target, folder: Path) -> list[Path]:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--no-cache-dir"]
     command += ["--only-binary", ":all:", "--python-version", target.python, "--dest", str(folder)]
     command += [word for platform in _PLATFORMS for word in ("--platform", platform)]
-    done = processes.run_to_end([*command, "--requirement", str(requirement)])
+    done = processes.run_captured([*command, "--requirement", str(requirement)])
     wheels = sorted(folder.glob("*.whl"), key=lambda wheel: not wheel.name.startswith(f"{target.framework}-"))
     if done.returncode or len(wheels) != len(pins):
         raise EnvironmentFailed(
@@ -110,7 +110,7 @@ def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout,
     command: list[str | Path] = [python, "-m", module, out, wheel.name, sha256]
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     env = {**kept, "PYTHONPATH": str(unpacked), "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "-1"}
-    done = processes.run_to_end(command, cwd=checkout.root, env=env, limit_s=_IMPORT_SECONDS)
+    done = processes.run_captured(command, cwd=checkout.root, env=env, limit_s=_IMPORT_SECONDS)
     if done.returncode or not out.is_file():
         raise EnvironmentFailed(
             f"{wheel.name} could not be asked for its kernels: Python ended with {done.returncode}\n"
@@ -124,7 +124,7 @@ def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout,
 def _unpack(wheels: list[Path], folder: Path) -> None:
     install = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-index"]
     for wheel in wheels:
-        done = processes.run_to_end([*install, "--target", str(folder), str(wheel)])
+        done = processes.run_captured([*install, "--target", str(folder), str(wheel)])
         if done.returncode:
             raise EnvironmentFailed(f"{wheel.name} could not be unpacked\n{processes.tail(done.stderr)}")
         # It is as large again as what is in it.

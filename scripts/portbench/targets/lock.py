@@ -124,7 +124,7 @@ def _compile(lock: Lock, checkout: Checkout, fresh: Path, upgrade: bool) -> None
     command = [find_uv_bin(), "pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url"]
     command += ["--custom-compile-command", "make lock", *lock.arguments]
     command += [*(["--upgrade"] if upgrade else []), str(lock.source), "--output-file", str(fresh)]
-    done = processes.run_to_end(command, cwd=checkout.root)
+    done = processes.run_captured(command, cwd=checkout.root)
     if done.returncode:
         before = "the old one stays" if (checkout.root / lock.path).is_file() else "there is none yet"
         raise EnvironmentFailed(f"{lock.path} could not be made ({before}): {_reason(done.stderr, lock)}")

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from portbench.errors import PortbenchError
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 
 def show_error(error: PortbenchError, console: Console) -> None:
@@ -17,4 +17,4 @@ def show_error(error: PortbenchError, console: Console) -> None:
 
 
 def _shown(text: str) -> str:
-    return escape("\n".join(printable(line) for line in text.splitlines()))
+    return escape("\n".join(escape_control(line) for line in text.splitlines()))

@@ -54,7 +54,7 @@ def first_error(findings: Iterable[Finding]) -> Finding | None:
     return next((finding for finding in findings if finding.verdict == "error"), None)
 
 
-def obstacle(findings: Iterable[Finding]) -> TargetUnavailable | None:
+def blocker(findings: Iterable[Finding]) -> TargetUnavailable | None:
     """The first obstacle as the error to raise, or None."""
     found = first_error(findings)
     return TargetUnavailable(found.message, found.remedy) if found else None

@@ -50,7 +50,7 @@ class Machine:
     ) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end, or to the end of its time; ``told`` is what it reads from stdin."""
         try:
-            return processes.run_to_end(command, cwd=folder, env=env, told=told, limit_s=limit_s)
+            return processes.run_captured(command, cwd=folder, env=env, told=told, limit_s=limit_s)
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(command, 124, "", f"no answer within {limit_s:g} s")
         except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 
 def code(text: str) -> str:
@@ -17,7 +17,7 @@ def plain(text: str, limit: int | None = 300) -> str:
     """Text without any meaning to Markdown, HTML in it and links included, for a place within a line. Cut to ``limit``
     characters; None for no limit."""
     cut = text if limit is None else shortened(text, limit)
-    escaped = re.sub(r"[\\`*_{}\[\]|~$]|(?<=www)\.|:(?=//)", r"\\\g<0>", printable(cut))
+    escaped = re.sub(r"[\\`*_{}\[\]|~$]|(?<=www)\.|:(?=//)", r"\\\g<0>", escape_control(cut))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

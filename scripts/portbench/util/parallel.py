@@ -22,7 +22,7 @@ def cores() -> int:
 
 
 @contextmanager
-def no_garbage() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """For work on large documents: they hold no cycles, and to look for some in millions of values takes longer than to
     parse them."""
     was_enabled = gc.isenabled()
@@ -34,7 +34,7 @@ def no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def in_processes(function: Callable[..., Result], calls: Sequence[tuple[Any, ...]]) -> list[Result]:
+def map_processes(function: Callable[..., Result], calls: Sequence[tuple[Any, ...]]) -> list[Result]:
     """The results in the order of ``calls``, which each are the arguments of one. One call is made in this process.
 
     Raises what the first call that fails raises; StorageFailed where the system ended a process, as it does for memory.

@@ -12,7 +12,7 @@ from portbench.util import processes
 _LINES_KEPT = 200
 
 
-def run_aloud(
+def run_streaming(
     command: Sequence[str | Path], cwd: Path, env: Mapping[str, str], heard: Callable[[str], None]
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end; ``heard`` gets each line of its output, stdout and stderr as one, as it comes.

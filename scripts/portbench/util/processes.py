@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run_to_end(
+def run_captured(
     command: Sequence[str | Path],
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
@@ -79,3 +82,21 @@ def tail(text: str, lines: int = 12) -> str:
     """The last lines of a process's output, indented, to stand under a message."""
     kept = text.strip().splitlines()[-lines:]
     return "\n".join(f"  {line.rstrip()}" for line in kept)
+
+
+def stoppable() -> contextlib.AbstractContextManager[None]:
+    """Within it SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does: also while an environment is being made."""
+    return signals_handled_by(signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def signals_handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Within it the handler gets SIGINT, SIGTERM and SIGHUP. To be called from the main thread."""
+    # What is ignored stays so: nohup and a shell's & mean it.
+    numbers = [number for number in _STOPPING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from portbench.errors import BadInput, StorageFailed
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 MEND = "Mend the file, or make it anew."
 _LARGEST = 2**63 - 1
@@ -48,13 +48,13 @@ def read_json(path: Path, name: str = "") -> JsonFile:
     content = bytes_of(path)
     data = _plain(content)
     if data is None:
-        data = _strict(printable(name or str(path)), content)
+        data = _strict(escape_control(name or str(path)), content)
     return JsonFile(path, hashlib.sha256(content).hexdigest(), len(content), data)
 
 
 def shown(path: Path) -> str:
     """The path as a message shows it."""
-    return printable(str(path))
+    return escape_control(str(path))
 
 
 def json_path(parts: Sequence[str | int]) -> str:
@@ -67,7 +67,7 @@ def _step(part: str | int) -> str:
         return f"[{part}]"
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", part):
         return f".{part}"
-    return f"[{printable(json.dumps(shortened(part, 60), ensure_ascii=False))}]"
+    return f"[{escape_control(json.dumps(shortened(part, 60), ensure_ascii=False))}]"
 
 
 def bytes_of(path: Path) -> bytes:
@@ -141,7 +141,7 @@ def _strict(place: str, content: bytes) -> Any:
         if len(made) == len(pairs):
             return made
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        return defect(f"the key {printable(json.dumps(twice, ensure_ascii=False))} stands twice in one object")
+        return defect(f"the key {escape_control(json.dumps(twice, ensure_ascii=False))} stands twice in one object")
 
     def constant(name: str) -> _Defect:
         return defect(f"found {name}, which JSON does not have, expected a finite number or null")
@@ -174,14 +174,14 @@ def _defects(value: Any, parts: tuple[str | int, ...]) -> Iterator[str]:
         yield f"{json_path(parts)}: {value}"
     elif isinstance(value, str):
         if not _encodable(value):
-            yield f"{json_path(parts)}: found half of a surrogate pair ({printable(shortened(value, 24))})"
+            yield f"{json_path(parts)}: found half of a surrogate pair ({escape_control(shortened(value, 24))})"
     elif isinstance(value, list):
         for position, item in enumerate(value):
             yield from _defects(item, (*parts, position))
     elif isinstance(value, dict):
         for key, item in value.items():
             if not _encodable(key):
-                yield f"{json_path(parts)}: the key {printable(key)} holds half of a surrogate pair"
+                yield f"{json_path(parts)}: the key {escape_control(key)} holds half of a surrogate pair"
             yield from _defects(item, (*parts, key))
 
 

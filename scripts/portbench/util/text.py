@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def printable(text: str) -> str:
+def escape_control(text: str) -> str:
     """``text`` on one line, with everything that could steer a terminal written as an escape.
 
     Control characters, direction marks, line separators, lone surrogates and what has no shape become ``\\x1b``,

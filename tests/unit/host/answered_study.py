@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from portbench.analysis.exclusions import LeftOut
+from portbench.analysis.configurations import Configuration
+from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval
 from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
 from portbench.analysis.rates import (
@@ -16,12 +17,11 @@ from portbench.analysis.rates import (
     TestRates,
     WeightedRate,
 )
-from portbench.analysis.results import Answers, Pair
-from portbench.analysis.sides import Side
+from portbench.analysis.results import Pair, Results
 
-GPU = Side("torch", "1.12.0", "gpu", "t4-box")
-NEWER = Side("torch", "1.12.0", "gpu", "a100-box")
-TPU = Side("torch", "1.12.0", "tpu", "tpu-box")
+GPU = Configuration("torch", "1.12.0", "gpu", "t4-box")
+NEWER = Configuration("torch", "1.12.0", "gpu", "a100-box")
+TPU = Configuration("torch", "1.12.0", "tpu", "tpu-box")
 MODELS = {GPU: "Tesla T4", NEWER: "NVIDIA A100-SXM4-40GB", TPU: "TPU v3-8"}
 
 
@@ -30,7 +30,7 @@ def statuses(good: int, partial: int, complete: int, none: int = 0) -> FunctionR
     return FunctionRates({"pass": good, "partial": partial, "complete": complete, "none": none})
 
 
-def rates_of(side: Side, whole: FunctionRates, failed: int, tests: int, *left_out: LeftOut) -> Rates:
+def rates_of(side: Configuration, whole: FunctionRates, failed: int, tests: int, *left_out: Excluded) -> Rates:
     """A side whose strata are known where it has functions: 13 of the top 20, of which 3 fail, and a decile."""
     weighted = WeightedRate(0.25, Interval(0.125, 0.5), whole.rated, 1000)
     strata = {ALL: whole}
@@ -57,17 +57,17 @@ def latency_of(
     return FunctionLatency(function, function, first_ns, second_ns, ratio, low, high, 2, *(by_test_ns or (None, None)))
 
 
-def answers(*, empty: bool = False, functions: int = 0) -> Answers:
+def answers(*, empty: bool = False, functions: int = 0) -> Results:
     """The study, or one of the same sides in which no test ran.
 
     With ``functions`` so many were timed as published, torch.f0, torch.f1 and so on, each with a greater ratio."""
     if empty:
         nothing = {
-            side: rates_of(side, statuses(0, 0, 0, 2), 0, 0, LeftOut("torch.cat", "skipped", 2)) for side in MODELS
+            side: rates_of(side, statuses(0, 0, 0, 2), 0, 0, Excluded("torch.cat", "skipped", 2)) for side in MODELS
         }
-        return Answers(tuple(MODELS), MODELS, nothing, (_pair(GPU, TPU, nothing),), (_pair(GPU, NEWER, nothing),))
+        return Results(tuple(MODELS), MODELS, nothing, (_pair(GPU, TPU, nothing),), (_pair(GPU, NEWER, nothing),))
     rates = {
-        GPU: rates_of(GPU, statuses(58, 2, 3, 1), 20, 400, LeftOut("torch.new", "not in this version", 2)),
+        GPU: rates_of(GPU, statuses(58, 2, 3, 1), 20, 400, Excluded("torch.new", "not in this version", 2)),
         NEWER: rates_of(NEWER, statuses(58, 2, 3), 20, 400),
         TPU: rates_of(TPU, statuses(35, 17, 11), 100, 400),
     }
@@ -83,7 +83,7 @@ def answers(*, empty: bool = False, functions: int = 0) -> Answers:
         latency_of("torch.argsort", 10_000, 500_000, (40, 60)),
         latency_of("torch.cat", 20_000, 30_000, (0.9, 2)),
     )
-    return Answers(
+    return Results(
         (GPU, NEWER, TPU),
         MODELS,
         rates,
@@ -93,13 +93,13 @@ def answers(*, empty: bool = False, functions: int = 0) -> Answers:
 
 
 def _pair(
-    first: Side,
-    second: Side,
-    rates: dict[Side, Rates],
+    first: Configuration,
+    second: Configuration,
+    rates: dict[Configuration, Rates],
     published: tuple[FunctionLatency, ...] = (),
     robust: tuple[FunctionLatency, ...] = (),
 ) -> Pair:
-    missing = (LeftOut("torch.dot", f"failed on {second}", 3),)
+    missing = (Excluded("torch.dot", f"failed on {second}", 3),)
     return Pair(
         first,
         second,

@@ -10,7 +10,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-from portbench.targets.catalog import FORETOLD_TPUS
+from portbench.devices import PREDICTED_TPUS
 from portbench.util.machine import ANSWER_LIMIT_S, Machine, Process
 
 GB = 10**9
@@ -130,6 +130,6 @@ class Described(Machine):
             version = env.get(f"{framework.upper()}_VERSION") or path.read_text().strip()
             for device in ("cpu", "gpu", "tpu"):
                 services[f"{framework}-{device}"] = {"image": f"portbench/{framework}:{version}-{device}"}
-            for device in FORETOLD_TPUS:
+            for device in PREDICTED_TPUS:
                 services[f"{framework}-{device}"] = {"image": f"portbench/{framework}:{version}-tpu-aot"}
         return services

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from portbench.study.merge import merge
-from portbench.study.store import connect, read_study, show_tables
+from portbench.study.store import connect, create_views, read_study
 from portbench.study.summary import analyse
 
 Document = dict[str, Any]
@@ -29,7 +29,7 @@ def opened(documents: Sequence[Document], folder: Path) -> duckdb.DuckDBPyConnec
 def opened_study(path: Path, strict_placement: bool = False) -> duckdb.DuckDBPyConnection:
     """Opens a study with the views of the analysis."""
     connection = connect()
-    show_tables(connection, read_study(path).tables)
+    create_views(connection, read_study(path).tables)
     analyse(connection, strict_placement)
     return connection
 

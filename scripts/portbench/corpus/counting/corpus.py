@@ -24,7 +24,7 @@ import duckdb
 
 from portbench.errors import BadInput, StorageFailed
 from portbench.util.strict_json import shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".json.gz", ".ndjson")
 TARS = (".tar", ".tar.gz", ".tgz", ".tar.zst")
@@ -115,7 +115,7 @@ def _in_zip(path: Path, key: str) -> Iterator[Part]:
         with zipfile.ZipFile(path) as archive:
             members = [(info.filename, info.file_size) for info in archive.infolist() if info.filename.endswith(".py")]
     except zipfile.BadZipFile as error:
-        raise BadInput(f"{shown(path)}: not a zip file: {printable(str(error))}", "Get the file again.") from None
+        raise BadInput(f"{shown(path)}: not a zip file: {escape_control(str(error))}", "Get the file again.") from None
     for items, size in _grouped(sorted(members)):
         yield Part(f"{key}:{items[0]}", str(path), size, items)
 
@@ -141,7 +141,7 @@ def _remote(address: str, key: str) -> Iterator[Part]:
         raise unreachable(address, error) from None
     names = [file for (file,) in files] if glob.has_magic(address) else [address]
     if any(not name.endswith((*TABLES, *LINES)) for name in names) or not names:
-        raise BadInput(f"{printable(address)}: no Parquet file and no JSON lines", "Give the address of files.")
+        raise BadInput(f"{escape_control(address)}: no Parquet file and no JSON lines", "Give the address of files.")
     for name in names:
         yield Part(key + name, name, 1)
 
@@ -160,6 +160,6 @@ def unreachable(address: str, error: duckdb.Error) -> StorageFailed:
     """The error that a remote data set was not reached."""
     said = str(error).strip().splitlines()[0]
     return StorageFailed(
-        f"{printable(address)} is not reached: {printable(said)}",
+        f"{escape_control(address)} is not reached: {escape_control(said)}",
         "Download the data set where the network allows it, and give its folder.",
     )

@@ -16,7 +16,7 @@ from portbench.errors import Contradiction
 from portbench.formats.documents import Document, read_document
 from portbench.util.files import write_text
 from portbench.util.strict_json import shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 PARSER = ("tree-sitter", "tree-sitter-python")
 _SUMS = ("documents", "source_bytes", "too_large", "killed")
@@ -128,7 +128,7 @@ def _check_same(first: Document, other: Document) -> None:
         if mine != others:
             raise Contradiction(
                 f"{shown(first.path)} and {shown(other.path)} are not shards of one count: "
-                f"{name}: {printable(json.dumps(mine))} and {printable(json.dumps(others))}",
+                f"{name}: {escape_control(json.dumps(mine))} and {escape_control(json.dumps(others))}",
                 "Count all shards of one corpus with the same lists and the same portbench.",
             )
 

@@ -19,7 +19,7 @@ import zstandard
 from portbench.corpus.counting.corpus import LINES, REMOTE, TARS, ZIPS, Part, connect, unreachable
 from portbench.errors import BadInput, StorageFailed
 from portbench.util.strict_json import shown
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 LARGEST_BYTES = 10_000_000
 """A larger document is counted as such and not looked at: no person wrote it. CodeParrot-clean stops at 1 MB."""
@@ -46,7 +46,7 @@ def documents(part: Part, column: str) -> Iterator[bytes | None]:
         else:
             yield from map(_of_file, part.items)
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, zstandard.ZstdError, EOFError, gzip.BadGzipFile) as error:
-        message = f"{shown(path)}: damaged: {printable(str(error))}"
+        message = f"{shown(path)}: damaged: {escape_control(str(error))}"
         raise BadInput(message, "Get the file again, or leave it out.") from None
     except OSError as error:
         raise StorageFailed(
@@ -71,7 +71,7 @@ def _of_zip(path: Path, members: tuple[str, ...]) -> Iterator[bytes | None]:
                 with archive.open(info) as file:
                     yield _limited(file, info.file_size)
             except (RuntimeError, NotImplementedError) as error:
-                message = f"{shown(path)}: {printable(name)}: {printable(str(error))}"
+                message = f"{shown(path)}: {escape_control(name)}: {escape_control(str(error))}"
                 raise BadInput(message, "Give a zip file without a password, packed by deflate.") from None
 
 
@@ -122,7 +122,7 @@ def _of_line(line: bytes, path: str, place: int, column: str) -> bytes | None:
     except (KeyError, TypeError, IndexError):
         text = None
     if not isinstance(text, str):
-        message = f"{shown(Path(path))}: the line at byte {place} has no text under {printable(column)!r}"
+        message = f"{shown(Path(path))}: the line at byte {place} has no text under {escape_control(column)!r}"
         raise BadInput(message, "Name the column that holds the source: --column NAME.")
     return _encoded(text)
 
@@ -142,10 +142,10 @@ def _of_table(path: str, column: str) -> Iterator[bytes | None]:
             while batch := rows.fetchmany(256):
                 yield from (_encoded(text) for (text,) in batch if text is not None)
     except duckdb.BinderException:
-        message = f"{printable(path)}: no column {printable(column)!r}"
+        message = f"{escape_control(path)}: no column {escape_control(column)!r}"
         raise BadInput(message, "Name the column that holds the source: --column NAME.") from None
     except duckdb.Error as error:
         if remote:
             raise unreachable(path, error) from None
-        said = printable(str(error).strip().splitlines()[0])
-        raise BadInput(f"{printable(path)}: {said}", "Get the file again, or leave it out.") from None
+        said = escape_control(str(error).strip().splitlines()[0])
+        raise BadInput(f"{escape_control(path)}: {said}", "Get the file again, or leave it out.") from None

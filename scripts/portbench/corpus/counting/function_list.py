@@ -22,7 +22,7 @@ from typing import Any
 
 from portbench.errors import BadInput, StorageFailed
 from portbench.util.strict_json import read_json, shown
-from portbench.util.text import printable, shortened
+from portbench.util.text import escape_control, shortened
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 _MEND = "Give a list that 'portbench enumerate' wrote, a manifest, a JSON list of names, or CSV with a column 'name'."
@@ -140,7 +140,7 @@ def _texts(name: Any, aliases: Any) -> Iterator[Any]:
 
 
 def _found(value: Any) -> str:
-    return "found " + printable(shortened(json.dumps(value), 60))
+    return "found " + escape_control(shortened(json.dumps(value), 60))
 
 
 def _csv(path: Path) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from portbench.util.text import number, printable
+from portbench.util.text import escape_control, number
 
 _TOP = 20
 
@@ -17,7 +17,10 @@ def print_counts(counts: dict[str, Any], console: Console) -> None:
     """Totals of the corpus, and for each framework its most called functions by both counts, side by side."""
     corpus = counts["corpus"]
     size = f"{corpus['source_bytes'] / 1e6:,.1f} MB"
-    _line(console, f"{printable(corpus['name'])}: {number(corpus['documents'], 'document')}, {size}{_left_out(corpus)}")
+    _line(
+        console,
+        f"{escape_control(corpus['name'])}: {number(corpus['documents'], 'document')}, {size}{_left_out(corpus)}",
+    )
     for entry in counts["frameworks"]:
         files, calls = entry["files"], entry["calls"]
         _line(

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from portbench.analysis.accuracy import counterparts, held
-from portbench.analysis.sides import Side
-from portbench.targets.catalog import PREDICTED
+from portbench.analysis.configurations import Configuration
+from portbench.devices import PREDICTED_DEVICES
 from tests.unit.host.conftest import result_document, run_document
 from tests.unit.host.opened_study import opened
 from tests.unit.host.predicted_study import foretold_result, on_tpu, predicted_run, told
@@ -112,26 +112,26 @@ def test_a_failure_on_the_cpu_of_another_version_excuses_nothing(tmp_path: Path)
     ],
 )
 def test_a_tpu_is_held_against_its_own_generation(model: str | None, device: str | None) -> None:
-    measured = Side("jax", "0.10.2", "tpu", "box")
-    predicted = [Side("jax", "0.10.2", name, "laptop") for name in PREDICTED]
+    measured = Configuration("jax", "0.10.2", "tpu", "box")
+    predicted = [Configuration("jax", "0.10.2", name, "laptop") for name in PREDICTED_DEVICES]
     found = counterparts(predicted, [measured], {measured: model})
     assert [side.device for side, _ in found] == ([device] if device else [])
 
 
 def test_a_predicted_gpu_is_one_of_cuda() -> None:
     t4, mi300, tpu = (
-        Side("jax", "0.10.2", device, name) for device, name in (("gpu", "a"), ("gpu", "b"), ("tpu", "c"))
+        Configuration("jax", "0.10.2", device, name) for device, name in (("gpu", "a"), ("gpu", "b"), ("tpu", "c"))
     )
-    predicted = Side("jax", "0.10.2", "gpu-predicted", "laptop")
+    predicted = Configuration("jax", "0.10.2", "gpu-predicted", "laptop")
     models = {t4: "Tesla T4", mi300: "AMD Instinct MI300X", tpu: "TPU v3"}
     assert counterparts([predicted], models, models) == [(predicted, t4)]
 
 
 def test_the_same_version_comes_before_others_and_the_complete_wait_before_the_studys() -> None:
-    predicted = Side("torch", "2.9.0", "tpu-v3", "laptop")
-    own, older, newer = (Side("torch", version, "tpu", "vm") for version in ("2.9.0", "1.12.0", "2.10.0"))
-    by_study = Side("torch", "2.9.0", "tpu", "vm", "study")
-    other = Side("jax", "2.9.0", "tpu", "vm")
+    predicted = Configuration("torch", "2.9.0", "tpu-v3", "laptop")
+    own, older, newer = (Configuration("torch", version, "tpu", "vm") for version in ("2.9.0", "1.12.0", "2.10.0"))
+    by_study = Configuration("torch", "2.9.0", "tpu", "vm", "study")
+    other = Configuration("jax", "2.9.0", "tpu", "vm")
     models = dict.fromkeys((own, older, newer, by_study, other), "TPU v3-8")
     assert counterparts([predicted], models, models) == [(predicted, own)]
     assert counterparts([predicted], [by_study, older], models) == [(predicted, by_study)]

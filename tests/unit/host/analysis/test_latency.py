@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from portbench.analysis.exclusions import LeftOut
+from portbench.analysis.configurations import Configuration
+from portbench.analysis.exclusions import Excluded
 from portbench.analysis.latency import AS_PUBLISHED, ROBUST, as_published, robust
-from portbench.analysis.sides import Side
 from tests.unit.host.opened_study import listed, opened
 
 Document = dict[str, Any]
 Make = Callable[..., Document]
-GPU, TPU = Side("torch", "1.12.0", "gpu", "a"), Side("torch", "1.12.0", "tpu", "b")
+GPU, TPU = Configuration("torch", "1.12.0", "gpu", "a"), Configuration("torch", "1.12.0", "tpu", "b")
 Opened = Callable[[list[Document], list[Document]], Any]
 
 
@@ -123,7 +123,7 @@ def test_what_is_not_timed_on_both_is_named_with_the_reason(
     ]
     for found in (as_published(study, GPU, TPU), robust(study, GPU, TPU)):
         assert [function.tests for function in found.functions] == [1]
-        assert found.left_out == tuple(LeftOut("torch.cat", reason, 1) for reason in expected)
+        assert found.left_out == tuple(Excluded("torch.cat", reason, 1) for reason in expected)
 
 
 def test_each_protocol_needs_its_own_samples(make_result: Make, make_call: Make, compared: Opened) -> None:
@@ -132,7 +132,7 @@ def test_each_protocol_needs_its_own_samples(make_result: Make, make_call: Make,
     assert len(as_published(study, GPU, TPU).functions) == 1
     found = robust(study, GPU, TPU)
     assert found.functions == ()
-    assert found.left_out == (LeftOut("torch.cat", "not timed on torch-1.12.0-gpu on a", 1),)
+    assert found.left_out == (Excluded("torch.cat", "not timed on torch-1.12.0-gpu on a", 1),)
     # The other way round: what each side lacks is told of that side.
     assert robust(study, TPU, GPU).left_out == found.left_out
 
@@ -142,7 +142,7 @@ def test_what_took_no_time_has_no_ratio(make_result: Make, make_call: Make, comp
     study = compared([instant], [make_result()])
     for found in (as_published(study, GPU, TPU), robust(study, GPU, TPU)):
         assert found.functions == ()
-        assert found.left_out == (LeftOut("torch.cat", "took no time by the clock", 1),)
+        assert found.left_out == (Excluded("torch.cat", "took no time by the clock", 1),)
 
 
 def test_another_clock_of_the_same_target_is_another_side(make_result: Make, make_run: Make, tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_another_clock_of_the_same_target_is_another_side(make_result: Make, mak
         return make_run([make_result(calls=[call])], sync=sync)
 
     study = opened([timed("complete", 300), timed("study", 100)], tmp_path)
-    complete = Side("torch", "2.9.0", "cpu", "box")
-    as_study = Side("torch", "2.9.0", "cpu", "box", "study")
+    complete = Configuration("torch", "2.9.0", "cpu", "box")
+    as_study = Configuration("torch", "2.9.0", "cpu", "box", "study")
     (function,) = as_published(study, complete, as_study).functions
     assert (function.first_ns, function.second_ns) == (300, 100)
 
@@ -160,7 +160,7 @@ def test_another_clock_of_the_same_target_is_another_side(make_result: Make, mak
 def test_successors_have_no_latency_and_are_not_pooled(
     make_result: Make, make_call: Make, make_run: Make, tmp_path: Path
 ) -> None:
-    def timed(side: Side, call_ns: int, **facts: str) -> Document:
+    def timed(side: Configuration, call_ns: int, **facts: str) -> Document:
         calls = [make_call(call_ns, 0, (call_ns,), 1)]
         result = make_result("torch.linalg.eig", calls=calls, **facts)
         return make_run([result], target=str(side.target), machine=side.machine)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from portbench.analysis.configurations import Configuration
 from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
 from portbench.analysis.rates import OTHERS, TOP20, FunctionRates
-from portbench.analysis.sides import Side
 from portbench.published import paper as published
 from portbench.published.paper import Difference, PublishedLatency, PublishedSide
 
 COLUMNS = [(framework, device) for framework in published.FRAMEWORKS for device in ("gpu", "tpu")]
 
 
-def side(framework: str, version: str, device: str, sync: str = "complete") -> Side:
-    return Side(framework, version, device, "box", sync)
+def side(framework: str, version: str, device: str, sync: str = "complete") -> Configuration:
+    return Configuration(framework, version, device, "box", sync)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def side(framework: str, version: str, device: str, sync: str = "complete") -> S
     ],
 )
 def test_a_side_repeats_a_column_by_version_device_and_model(
-    measured: Side, model: str | None, expected: PublishedSide | None
+    measured: Configuration, model: str | None, expected: PublishedSide | None
 ) -> None:
     assert published.published_side(measured, model) == expected
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from portbench.analysis.exclusions import LeftOut, by_reason
+from portbench.analysis.configurations import Configuration
+from portbench.analysis.exclusions import Excluded, by_reason
 from portbench.analysis.intervals import wilson
 from portbench.analysis.rates import ALL, OTHERS, TOP20, pair_rates, rates
-from portbench.analysis.sides import Side
 from tests.unit.host.opened_study import listed, opened
 
 Document = dict[str, Any]
 Make = Callable[..., Document]
-GPU, TPU = Side("torch", "1.12.0", "gpu", "a"), Side("torch", "1.12.0", "tpu", "b")
+GPU, TPU = Configuration("torch", "1.12.0", "gpu", "a"), Configuration("torch", "1.12.0", "tpu", "b")
 OUTCOMES = {"p": "passed", "f": "failed", "s": "skipped", "t": "timed_out"}
 
 # Functions with the outcomes of their tests; a slash parts the runs of one test. On the gpu: add passes, cat fails in
@@ -104,21 +104,21 @@ def test_a_pair_is_compared_over_the_tests_that_both_could_have_run(study: Any) 
 
 def test_what_a_pair_does_not_share_is_named_with_the_reason(study: Any) -> None:
     assert pair_rates(study, GPU, TPU).left_out == (
-        LeftOut("torch.cat", "skipped on torch-1.12.0-tpu on b (torch.cat is not in this version)", 1),
-        LeftOut("torch.fft", "skipped on torch-1.12.0-gpu on a (torch.fft is not in this version)", 1),
-        LeftOut("torch.gone", "not recorded on torch-1.12.0-tpu on b", 1),
+        Excluded("torch.cat", "skipped on torch-1.12.0-tpu on b (torch.cat is not in this version)", 1),
+        Excluded("torch.fft", "skipped on torch-1.12.0-gpu on a (torch.fft is not in this version)", 1),
+        Excluded("torch.gone", "not recorded on torch-1.12.0-tpu on b", 1),
     )
 
 
 def test_what_did_not_run_on_a_side_is_named_too(study: Any) -> None:
-    assert rates(study)[TPU].left_out == (LeftOut("torch.cat", "skipped (torch.cat is not in this version)", 1),)
+    assert rates(study)[TPU].left_out == (Excluded("torch.cat", "skipped (torch.cat is not in this version)", 1),)
 
 
 def test_both_sides_skip_for_one_reason(make_result: Make, make_run: Make, tmp_path: Path) -> None:
     skipped = [make_result(test=name, outcome="skipped", reason="needs two devices") for name in ("a", "b")]
     documents = [make_run(skipped, target=str(side.target), machine=side.machine) for side in (GPU, TPU)]
     found = pair_rates(opened(documents, tmp_path), GPU, TPU)
-    assert found.left_out == (LeftOut("torch.cat", f"skipped on {GPU} and on {TPU} (needs two devices)", 2),)
+    assert found.left_out == (Excluded("torch.cat", f"skipped on {GPU} and on {TPU} (needs two devices)", 2),)
     assert found.first.as_published.percent is None
     assert found.first.as_published.failing_percent is None
     assert found.first.robust.rate is None
@@ -142,5 +142,5 @@ def test_without_strata_only_all_functions_are_told(make_result: Make, make_run:
 
 
 def test_what_was_left_out_is_grouped_by_reason_the_most_frequent_first() -> None:
-    entries = [LeftOut("b", "skipped", 1), LeftOut("c", "failed", 9), LeftOut("a", "skipped", 2)]
+    entries = [Excluded("b", "skipped", 1), Excluded("c", "failed", 9), Excluded("a", "skipped", 2)]
     assert by_reason(entries) == {"skipped": (entries[2], entries[0]), "failed": (entries[1],)}

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from portbench.targets.catalog import FORETOLD_TPUS, TPU_COMPILER, Target, all_targets
+from portbench.devices import PREDICTED_TPUS
+from portbench.targets.catalog import TPU_COMPILER, Target, all_targets
 from portbench.targets.shared_images import by_image
 from portbench.util.repository import Checkout
 from tests.unit.host.clones import REPOSITORY
@@ -35,16 +36,16 @@ DEFAULTS = {
     "jax-xla": "0.4.13",
     "fake-cpu": "1.0.0",
     "fake-xla": "1.0.0",
-    **{f"torch-{device}": "2.9.0" for device in FORETOLD_TPUS},
-    **{f"tensorflow-{device}": "2.11.0" for device in FORETOLD_TPUS},
-    **{f"jax-{device}": "0.10.2" for device in FORETOLD_TPUS},
+    **{f"torch-{device}": "2.9.0" for device in PREDICTED_TPUS},
+    **{f"tensorflow-{device}": "2.11.0" for device in PREDICTED_TPUS},
+    **{f"jax-{device}": "0.10.2" for device in PREDICTED_TPUS},
 }
 OTHERS = {
     *(f"torch-2.9.0-{device}" for device in ("cpu", "gpu", "tpu")),
     *(f"jax-0.10.2-{device}" for device in ("cpu", "gpu", "tpu")),
     *("tensorflow-2.21.0-cpu", "tensorflow-2.21.0-gpu", "tensorflow-2.20.0-tpu", "jax-0.4.8-cpu"),
     *("tensorflow-2.21.0-xla", "jax-0.10.2-xla", "tensorflow-2.21.0-gpu-predicted"),
-    *(f"{name}-{device}" for name in ("jax-0.4.13", "tensorflow-2.21.0") for device in FORETOLD_TPUS),
+    *(f"{name}-{device}" for name in ("jax-0.4.13", "tensorflow-2.21.0") for device in PREDICTED_TPUS),
     *("torch-2.9.0-gpu-predicted", "jax-0.10.2-gpu-predicted", "jax-0.10.2-rocm-predicted"),
 }
 # Their wheels lie in a vendor's bucket; whoever reaches it adds the locks.
@@ -98,7 +99,7 @@ def test_compose_has_a_service_whose_default_version_is_the_catalogues(target: T
     assert len(variables) == 2  # image and Dockerfile
     assert target.dockerfile is not None
     assert f"/{target.dockerfile.name}" in service
-    if target.device in FORETOLD_TPUS:
+    if target.device in PREDICTED_TPUS:
         assert f"runners --framework {target.framework} --device {target.device}}}" in own[0]
 
 
@@ -141,7 +142,7 @@ def test_a_dockerfile_pins_by_hash_checks_the_import_and_copies_the_runner_last(
 
 def test_whatever_compiles_for_tpus_does_so_with_the_same_packages() -> None:
     (compiler,) = (target for target in CATALOGUE if target.name == TPU_COMPILER)
-    aot = [target.dockerfile for target in IMAGES if target.device in FORETOLD_TPUS]
+    aot = [target.dockerfile for target in IMAGES if target.device in PREDICTED_TPUS]
     (parts,) = {tuple(re.findall(COMPILER, path.read_text(), re.MULTILINE)) for path in aot if path}
     assert set(re.findall(r"\S*/tpu.lock", parts[0])) == {f"images/jax/{compiler.version}/tpu.lock", "/locks/tpu.lock"}
     assert set(re.findall(r"python:?(3[.][0-9]+)", "".join(parts))) == {compiler.python}

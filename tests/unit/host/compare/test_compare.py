@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from portbench.errors import BadInput, NothingRan, StorageFailed
 from portbench.formats.documents import read_document
 from portbench.study.merge import merge
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
@@ -573,9 +573,9 @@ def test_hostile_text_reaches_no_output(
     page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
     allowed = {"h1", "h2", "h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "code"}
     assert set(re.findall(r"<(\w+)", page)) <= allowed
-    assert printable(HOSTILE) in [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", page)]
+    assert escape_control(HOSTILE) in [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", page)]
     names = {case.get("name") for case in ElementTree.parse(junit).getroot().iter("testcase")}
-    assert printable(HOSTILE) in names
+    assert escape_control(HOSTILE) in names
     # JSON carries the text as it is: escaped by JSON itself.
     (pair,) = compared(OLD, NEW, "--study", folder)["pairs"]
     assert pair["new_failures"][0]["function"] == HOSTILE

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from portbench.analysis.sides import Side
+from portbench.analysis.configurations import Configuration
 from portbench.compare.facts import Key, SideFacts, TestFacts
-from portbench.compare.noise import Change, Noise, change, controlled, least_p, mann_whitney, noise_of
+from portbench.compare.noise import Change, Noise, bh_adjusted, change, least_p, mann_whitney, noise_of
 from portbench.compare.times import Limits, Times, times
 
-SIDE = Side("torch", "2.9.0", "cpu", "box")
+SIDE = Configuration("torch", "2.9.0", "cpu", "box")
 
 
 def side_of(tests: dict[str, list[list[float]]], sync: str = "complete") -> SideFacts:
@@ -36,7 +36,7 @@ def side_of(tests: dict[str, list[list[float]]], sync: str = "complete") -> Side
         )
         for name, runs in tests.items()
     }
-    return SideFacts(Side("torch", "2.9.0", "cpu", "box", sync), facts, (), frozenset())
+    return SideFacts(Configuration("torch", "2.9.0", "cpu", "box", sync), facts, (), frozenset())
 
 
 def processes(random: np.random.Generator, slow: float, runs: int) -> list[list[float]]:
@@ -87,7 +87,7 @@ def test_samples_alone_would_raise_an_alarm_in_every_comparison() -> None:
     for seed in range(50):
         random = np.random.default_rng(seed)
         pairs = {number: (pooled(random), pooled(random)) for number in range(15)}
-        alarmed += min(controlled(list(mann_whitney(pairs).values()))) <= 0.05
+        alarmed += min(bh_adjusted(list(mann_whitney(pairs).values()))) <= 0.05
     assert alarmed == 50
 
 
@@ -125,9 +125,9 @@ def test_medians_that_agree_are_not_enough_where_the_samples_do_not_tell_the_sid
 def test_one_run_a_side_has_no_noise_between_runs() -> None:
     found = simulated(1, 1, 1.0, 1.5)
     assert is_detected(found)
-    assert not found.covers_runs
+    assert not found.has_run_variance
     assert found.tests[0].interval is None
-    assert simulated(1, 2, 1.0).covers_runs
+    assert simulated(1, 2, 1.0).has_run_variance
 
 
 def test_the_change_by_hand() -> None:
@@ -192,8 +192,8 @@ def test_mann_whitney_is_scipys_and_nothing_tells_equal_samples_apart() -> None:
 
 def test_p_is_adjusted_by_the_number_of_tests() -> None:
     # Benjamini and Hochberg by hand: 0.01 * 4 / 1, 0.02 * 4 / 2, 0.03 * 4 / 3, 0.5 * 4 / 4, each at most the next.
-    assert controlled([0.5, 0.01, 0.02, 0.03]) == pytest.approx([0.5, 0.04, 0.04, 0.04])
-    assert controlled([]) == []
+    assert bh_adjusted([0.5, 0.01, 0.02, 0.03]) == pytest.approx([0.5, 0.04, 0.04, 0.04])
+    assert bh_adjusted([]) == []
 
 
 def test_the_time_of_a_test_with_several_calls_is_their_sum() -> None:

@@ -53,7 +53,7 @@ def ask(clone: Clone) -> Ask:
     return run
 
 
-def make_environment(clone: Clone, name: str) -> None:
+def create_environment(clone: Clone, name: str) -> None:
     """As if the target's environment had been made."""
     (target,) = find_targets([name], Checkout(clone.root))
     folder = environments.environment_folder(target)
@@ -73,7 +73,7 @@ def lines(result: Result) -> dict[str, tuple[str, str]]:
 
 
 def test_a_target_whose_environment_is_made_is_ready(ask: Ask, clone: Clone) -> None:
-    make_environment(clone, "fake-cpu")
+    create_environment(clone, "fake-cpu")
     machine = Described()
     done = ask(machine, "doctor", "fake-cpu")
     assert done.exit_code == 0
@@ -83,7 +83,7 @@ def test_a_target_whose_environment_is_made_is_ready(ask: Ask, clone: Clone) -> 
 
 
 def test_xla_needs_no_device_and_cpus_environment_is_its_own(ask: Ask, clone: Clone) -> None:
-    make_environment(clone, "fake-cpu")
+    create_environment(clone, "fake-cpu")
     (clone.root / "images" / "fake" / "1.0.0" / "xla.Dockerfile").touch()
     done = ask(Described(), "doctor", "fake-xla")
     assert done.exit_code == 0, done.stdout
@@ -396,11 +396,11 @@ def test_a_tpu_that_is_foretold_needs_no_tpu_but_a_second_environment(ask: Ask, 
     assert found["environment"][1].startswith("not made yet")
     assert found["compiler"] == ("ok", "jax-0.10.2-tpu: not made yet: the first run makes it")
     assert found["disk"][1].endswith("(needs 3.1)")
-    make_environment(foretelling, "torch-cpu")
+    create_environment(foretelling, "torch-cpu")
     found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
     assert found["environment"][1].startswith("made, in ")
     assert found["disk"][1].endswith("(needs 1.3)")
-    make_environment(foretelling, "jax-0.10.2-tpu")
+    create_environment(foretelling, "jax-0.10.2-tpu")
     found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
     assert found["compiler"][1].startswith("jax-0.10.2-tpu: made, in ")
     assert "disk" not in found
@@ -465,7 +465,7 @@ def test_a_disk_too_full_for_the_environment_stops_a_run_before_anything_is_made
     assert ran.exit_code == 5
     assert "1.0 GB are free" in ran.stderr
     assert not (clone.root / "cache").exists()
-    make_environment(clone, "torch-cpu")
+    create_environment(clone, "torch-cpu")
     assert ask(machine, "doctor", "torch-cpu").exit_code == 0
 
 

@@ -17,7 +17,7 @@ from matplotlib.image import imread
 from portbench.errors import StorageFailed
 from portbench.figures import write as figures
 from portbench.study.merge import merge
-from portbench.study.store import connect, show_tables
+from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse, runs_of, summarise
 
 Document = dict[str, Any]
@@ -36,7 +36,7 @@ def draw(documents: Iterable[Document], folder: Path, **changes: Any) -> list[st
         (runs / f"{number}.json").write_text(json.dumps(document), "utf-8")
     study = merge([str(runs)], folder / "study").study
     with connect() as connection:
-        show_tables(connection, study.tables)
+        create_views(connection, study.tables)
         analyse(connection)
         summary = summarise(connection, runs_of(study.summary), "tables")
         written = figures.write(connection, summary, folder / "figures", **changes)

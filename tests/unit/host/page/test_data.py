@@ -21,7 +21,7 @@ from portbench.explain.reproducer import reproducer
 from portbench.page import vendored
 from portbench.page import write as page
 from portbench.study.merge import merge
-from portbench.study.store import Study, connect, show_tables
+from portbench.study.store import Study, connect, create_views
 from portbench.study.summary import analyse, runs_of, summarise
 from portbench.util.repository import find_checkout
 
@@ -80,7 +80,7 @@ def study(write: Write, make_run: Make, make_result: Make, make_call: Make, tmp_
 
 def page_of(study: Study, path: Path, strict: bool = False) -> Parts:
     with connect() as connection:
-        show_tables(connection, study.tables)
+        create_views(connection, study.tables)
         analyse(connection, strict)
         summary = summarise(connection, runs_of(study.summary), study.tables.name, strict)
         page.write(connection, summary, path, intolerable=4)

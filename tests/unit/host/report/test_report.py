@@ -23,7 +23,7 @@ from portbench.report.markdown import markdown
 from portbench.report.model import analysed, report_of, study_of
 from portbench.study.merge import merge
 from portbench.util.format import significant
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
@@ -188,7 +188,7 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
     allowed = {"h1", "h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "code"}
     assert set(re.findall(r"<(\w+)", page)) == allowed
     cells = [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", page)]
-    assert printable(HOSTILE) in cells
+    assert escape_control(HOSTILE) in cells
 
 
 def test_where_nothing_ran_the_report_says_why_and_fails(

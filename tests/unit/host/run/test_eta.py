@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from portbench.run.eta import TimeLeft
+from portbench.run.eta import Eta
 from portbench.run.events import Result, Started
 from portbench.run.progress import Reporter, duration
 
@@ -28,7 +28,7 @@ def passes(durations: list[float], runs: int, jitter: float = 1.0) -> Iterator[t
 @pytest.mark.parametrize("shape", SHAPES)
 def test_from_the_second_pass_on_the_time_left_is_right_whatever_the_tests_take(shape: str) -> None:
     durations = SHAPES[shape]
-    left = TimeLeft(Started("t", len(durations), 3, 3 * len(durations), 0), 0.0)
+    left = Eta(Started("t", len(durations), 3, 3 * len(durations), 0), 0.0)
     for event, now, true in passes(durations, 3):
         left.test_done(event, now)
         estimate = left.seconds(now)
@@ -39,7 +39,7 @@ def test_from_the_second_pass_on_the_time_left_is_right_whatever_the_tests_take(
 
 def test_in_the_first_pass_it_is_right_within_a_factor_of_two_once_a_third_is_done() -> None:
     durations = [0.5, 1.5, 1.0, 2.0, 0.5, 1.0, 1.5, 0.5, 2.0, 1.0, 0.5, 1.5]
-    left = TimeLeft(Started("t", 12, 3, 36, 0), 0.0)
+    left = Eta(Started("t", 12, 3, 36, 0), 0.0)
     for event, now, true in passes(durations, 3):
         left.test_done(event, now)
         estimate = left.seconds(now)
@@ -49,7 +49,7 @@ def test_in_the_first_pass_it_is_right_within_a_factor_of_two_once_a_third_is_do
 
 
 def test_a_run_resumed_in_the_middle_counts_only_what_is_still_to_do() -> None:
-    left = TimeLeft(Started("t", 10, 3, 30, 16), 0.0)  # the first pass and 6 tests of the second are done
+    left = Eta(Started("t", 10, 3, 30, 16), 0.0)  # the first pass and 6 tests of the second are done
     for number in range(6, 10):
         left.test_done(Result("f", str(number), 2, "passed", 1), 3.0 * (number - 5))
     assert left.seconds(12.0) == pytest.approx(30.0)
@@ -58,7 +58,7 @@ def test_a_run_resumed_in_the_middle_counts_only_what_is_still_to_do() -> None:
 
 
 def test_nothing_is_said_before_something_is_known_and_nothing_is_left_at_the_end() -> None:
-    left = TimeLeft(Started("t", 1, 1, 1, 0), 0.0)
+    left = Eta(Started("t", 1, 1, 1, 0), 0.0)
     assert left.seconds(5.0) is None
     left.test_done(Result("f", "0", 1, "passed", 1), 6.0)
     assert left.seconds(6.0) == 0.0

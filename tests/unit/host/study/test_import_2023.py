@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, pairs_of_models, sides
 from portbench.analysis.latency import Latencies, as_published
 from portbench.analysis.rates import rates
-from portbench.analysis.sides import Side, device_model, pairs_of_devices, pairs_of_models, sides
 from portbench.errors import BadInput
 from portbench.published import paper as published
 from portbench.study.import_2023 import import_raw_timings
@@ -22,8 +22,8 @@ from tests.paths import DATA
 from tests.unit.host.opened_study import opened_study
 
 RAW = DATA / "study_2023" / "jax"
-GPU = Side("jax", "0.4.8", "gpu", "study-2023-t4", "study")
-TPU = Side("jax", "0.4.8", "tpu", "study-2023-v3-8", "study")
+GPU = Configuration("jax", "0.4.8", "gpu", "study-2023-t4", "study")
+TPU = Configuration("jax", "0.4.8", "tpu", "study-2023-v3-8", "study")
 ADD = {"add_test.py:testOp0": {"operations": [0.002, 0.001], "test_time": 0.5}}
 Portbench = Callable[..., Result]
 

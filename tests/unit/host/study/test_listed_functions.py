@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from portbench.study.merge import merge
-from portbench.study.store import connect, read_study, show_tables
+from portbench.study.store import connect, create_views, read_study
 from tests.paths import EXAMPLES
 
 Document = dict[str, Any]
@@ -37,7 +37,7 @@ def listing(run: Document, *functions: Document) -> Document:
 
 def table(study: Path) -> list[tuple[Any, ...]]:
     with connect() as connection:
-        show_tables(connection, read_study(study).tables)
+        create_views(connection, read_study(study).tables)
         return connection.sql("FROM listed_functions ORDER BY ALL").fetchall()
 
 

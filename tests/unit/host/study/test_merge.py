@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from portbench.errors import BadInput, Contradiction, StorageFailed
 from portbench.formats.documents import read_document
 from portbench.study.merge import merge
-from portbench.study.store import connect, read_study, show_tables
+from portbench.study.store import connect, create_views, read_study
 from tests.paths import EXAMPLES
 
 Document = dict[str, Any]
@@ -37,7 +37,7 @@ def study(tmp_path: Path) -> Path:
 def rows(study: Path, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
     """The rows of a table in a fixed order."""
     with connect() as connection:
-        show_tables(connection, read_study(study).tables)
+        create_views(connection, read_study(study).tables)
         return connection.sql(f"SELECT {columns} FROM {table} ORDER BY ALL").fetchall()
 
 

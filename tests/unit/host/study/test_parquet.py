@@ -15,7 +15,7 @@ from portbench.errors import BadInput
 from portbench.study import merge as merging
 from portbench.study import parquet as study_tables
 from portbench.study.merge import merge
-from portbench.study.store import connect, read_study, show_tables
+from portbench.study.store import connect, create_views, read_study
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
@@ -43,7 +43,7 @@ def runs(write: Write, make_run: Make, make_result: Make, tmp_path: Path) -> Pat
 def content(study: Path) -> tuple[bytes, list[Any]]:
     """Everything that a study says."""
     with connect() as connection:
-        show_tables(connection, read_study(study).tables)
+        create_views(connection, read_study(study).tables)
         rows = [connection.sql(f"FROM {table} ORDER BY ALL").fetchall() for table in TABLES]
     return (study / "study.json").read_bytes(), rows
 

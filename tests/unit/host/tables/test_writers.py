@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from portbench.analysis.exclusions import LeftOut
+from portbench.analysis.exclusions import Excluded
 from portbench.tables.as_csv import as_csv
 from portbench.tables.as_markdown import as_markdown
 from portbench.tables.latex import as_latex, escaped
@@ -29,7 +29,7 @@ from portbench.tables.model import (
     signed,
     told,
 )
-from portbench.util.text import printable
+from portbench.util.text import escape_control
 
 COLUMNS = (
     Column("function", "function", is_code=True),
@@ -160,12 +160,12 @@ def test_hostile_text_means_nothing_to_markdown() -> None:
     assert all(line.isprintable() for line in text.splitlines())
     page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
     assert set(re.findall(r"<(\w+)", page)) == {"h1", "h2", "p", "table", "thead", "tbody", "tr", "th", "td", "code"}
-    assert printable(HOSTILE) in [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", page)]
+    assert escape_control(HOSTILE) in [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", page)]
 
 
 def test_a_note_is_never_cut() -> None:
     names = [f"fake.function_{place}" for place in range(200)]
-    text = as_markdown(table(Group(ROWS, (), notes_of(LeftOut(name, "why", 1) for name in names))))
+    text = as_markdown(table(Group(ROWS, (), notes_of(Excluded(name, "why", 1) for name in names))))
     assert "Left out: 200 tests of 200 functions, why: fake.function\\_0 (1), " in text
     assert "fake.function\\_99 (1)." in text
 
@@ -173,7 +173,7 @@ def test_a_note_is_never_cut() -> None:
 def test_no_cell_of_csv_is_a_formula_or_steers_a_terminal() -> None:
     rows = [(start + "1+1", "", 1, 2) for start in "=+-@"] + [(HOSTILE, HOSTILE, -1.5, 2)]
     cells = [row[1] for row in rows_of_csv(as_csv(table(Group(tuple(rows)))))[1:]]
-    assert cells == [*(f"'{start}1+1" for start in "=+-@"), f"'{printable(HOSTILE)}"]
+    assert cells == [*(f"'{start}1+1" for start in "=+-@"), f"'{escape_control(HOSTILE)}"]
     assert as_csv(table(Group(tuple(rows)))).endswith(",-1.5,2\n")  # a number stays one
 
 
@@ -220,7 +220,7 @@ def test_columns_that_say_nothing_can_be_left_away() -> None:
 
 
 def test_what_was_left_out_is_named_by_reason_and_counted() -> None:
-    found = [LeftOut("a", "not timed", 1), LeftOut("c", "it failed", 2), LeftOut("b", "it failed", 1)]
+    found = [Excluded("a", "not timed", 1), Excluded("c", "it failed", 2), Excluded("b", "it failed", 1)]
     assert notes_of(found) == (
         "Left out: 3 tests of 2 functions, it failed: b (1), c (2).",
         "Left out: 1 test of 1 function, not timed: a (1).",

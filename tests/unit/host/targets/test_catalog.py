@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from portbench.devices import PREDICTED_TPUS
 from portbench.errors import BadInput, PortbenchError, UnknownTarget
-from portbench.targets.catalog import FORETOLD_TPUS, all_targets, find_targets
+from portbench.targets.catalog import all_targets, find_targets
 from portbench.util.repository import Checkout, find_checkout
 from tests.unit.host.clones import Clone, make_clone
 
@@ -134,9 +135,9 @@ def test_the_command_tells_how_each_would_run_here(clone: Clone) -> None:
     rows = {row["target"]: row for row in json.loads(done.stdout)["targets"]}
     cpu, gpu = rows["torch-1.12.0-cpu"], rows["torch-1.12.0-gpu"]
     assert (cpu["python"], cpu["default"], cpu["environment_made"], cpu["image_built"]) == ("3.10", True, False, None)
-    assert (cpu["backend"], cpu["obstacle"]) == ("venv", None)
+    assert (cpu["backend"], cpu["blocker"]) == ("venv", None)
     assert gpu["backend"] is None
-    assert "GPU" in gpu["obstacle"] or "gpu.lock" in gpu["obstacle"]
+    assert "GPU" in gpu["blocker"] or "gpu.lock" in gpu["obstacle"]
     table = clone.portbench("targets", variables={"PATH": "/nowhere"})
     assert table.returncode == 0
     assert "torch-1.12.0-cpu" in table.stdout
@@ -149,7 +150,7 @@ def test_tpus_that_need_not_be_there_are_seven_targets_and_one_line(clone: Clone
     (folder / "tpu.lock").write_text("libtpu==0.0.42.1\n")
     done = clone.portbench("targets", "--json", variables={"PATH": "/nowhere"})
     rows = {row["device"]: row for row in json.loads(done.stdout)["targets"] if row["framework"] == "jax"}
-    for device in FORETOLD_TPUS:
+    for device in PREDICTED_TPUS:
         row = rows[device]
         assert (row["target"], row["predicted"], row["backend"]) == (f"jax-0.10.2-{device}", True, "venv")
         assert row["environment_made"] is False
@@ -170,7 +171,7 @@ def test_a_target_that_is_not_locked_says_so_and_how_to_mend_it(clone: Clone) ->
     done = clone.portbench("targets", "--json")
     (row,) = [row for row in json.loads(done.stdout)["targets"] if row["target"] == "torch-1.12.0-cpu"]
     assert (row["backend"], row["environment_made"]) == (None, None)
-    assert told in row["obstacle"]
+    assert told in row["blocker"]
     for backend in ("auto", "docker", "venv"):
         run = clone.portbench("run", "torch-cpu", "--backend", backend)
         assert run.returncode == 3

@@ -48,7 +48,7 @@ class Machine:
         return target
 
     def make(self) -> Path:
-        return environments.make_environment(self.target, self.said.append)
+        return environments.create_environment(self.target, self.said.append)
 
     def called(self, word: str) -> int:
         """How often uv was asked for that."""
@@ -65,7 +65,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def test_it_is_made_once_from_the_lock_with_hashes_required(machine: Machine, tmp_path: Path) -> None:
-    assert not environments.is_made(machine.target)
+    assert not environments.environment_exists(machine.target)
     python = machine.make()
     assert python.is_file()
     assert python.is_relative_to(tmp_path / "cache" / "portbench" / "environments")
@@ -75,7 +75,7 @@ def test_it_is_made_once_from_the_lock_with_hashes_required(machine: Machine, tm
     assert sync.startswith("pip sync")
     assert "--require-hashes" in sync
     assert sync.endswith(str(machine.target.lock))
-    assert environments.is_made(machine.target)
+    assert environments.environment_exists(machine.target)
     assert any("making the environment of fake-1.0.0-cpu" in line for line in machine.said)
 
 
@@ -93,11 +93,11 @@ def test_another_lock_or_another_python_is_another_environment(machine: Machine)
 def test_targets_with_the_same_lock_share_one(machine: Machine) -> None:
     (machine.clone.root / "images" / "fake" / "1.0.0" / "xla.Dockerfile").touch()
     cpu, xla = find_targets(["fake-cpu", "fake-xla"], Checkout(machine.clone.root))
-    assert environments.make_environment(cpu, print) == environments.make_environment(xla, print)
+    assert environments.create_environment(cpu, print) == environments.create_environment(xla, print)
     assert machine.called("pip sync") == 1
     (machine.clone.root / "images" / "fake" / "1.0.0" / "xla.lock").touch()
     (xla,) = find_targets(["fake-xla"], Checkout(machine.clone.root))
-    assert not environments.is_made(xla)
+    assert not environments.environment_exists(xla)
 
 
 def test_an_unfinished_one_is_made_anew(machine: Machine) -> None:
@@ -106,11 +106,11 @@ def test_an_unfinished_one_is_made_anew(machine: Machine) -> None:
         machine.make()
     folder = environments.environment_folder(machine.target)
     (folder / "left-behind").touch()
-    assert not environments.is_made(machine.target)
+    assert not environments.environment_exists(machine.target)
     machine.install("exit 0")
     machine.make()
     assert not (folder / "left-behind").exists()
-    assert environments.is_made(machine.target)
+    assert environments.environment_exists(machine.target)
 
 
 def test_an_install_that_fails_is_told_with_the_end_of_what_uv_said(machine: Machine) -> None:
@@ -159,7 +159,7 @@ def test_two_at_once_make_it_once(machine: Machine, tmp_path: Path) -> None:
             waiting.set()
 
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(environments.make_environment, machine.target, say) for _ in range(2)]
+        both = [pool.submit(environments.create_environment, machine.target, say) for _ in range(2)]
         assert waiting.wait(timeout=60)
         with gate.open("w"):
             pass
@@ -184,7 +184,7 @@ def test_ctrl_c_meanwhile_leaves_no_process_and_says_how_to_go_on(
     assert reader == [""]
     assert result.exit_code == 130
     assert "portbench run fake-cpu --backend venv --resume" in result.output
-    assert not environments.is_made(machine.target)
+    assert not environments.environment_exists(machine.target)
 
 
 def test_the_runner_gets_an_environment_without_the_users_other_pythons(

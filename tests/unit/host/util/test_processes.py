@@ -23,12 +23,12 @@ def test_an_interrupt_while_the_child_starts_leaves_no_child(monkeypatch: pytest
 
     monkeypatch.setattr(subprocess, "Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        processes.run_to_end(["sleep", "1000"])
+        processes.run_captured(["sleep", "1000"])
     with pytest.raises(ProcessLookupError):
         os.kill(started[0], 0)
 
 
 def test_the_handler_of_interrupts_is_as_it_was() -> None:
     earlier = signal.getsignal(signal.SIGINT)
-    assert processes.run_to_end(["true"]).returncode == 0
+    assert processes.run_captured(["true"]).returncode == 0
     assert signal.getsignal(signal.SIGINT) is earlier

@@ -169,7 +169,7 @@ class OnStandIn:
 )
 def test_what_the_device_refuses_between_the_calls_fails_too(raised, outcome, phase, verdict):
     phases = bytearray(1)
-    forecast = prediction.Forecast(OnStandIn, None, None, phases)
+    forecast = prediction.PredictionObserver(OnStandIn, None, None, phases)
 
     def case():
         assert forecast(partial(abs, -1)) == 1

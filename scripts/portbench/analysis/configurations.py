@@ -15,16 +15,13 @@ from typing import Any
 
 import duckdb
 
+from portbench.devices import BASELINE_ORDER, PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.study.summary import Target
-from portbench.targets.catalog import PREDICTED, PREDICTED_MARK
-
-# The baseline of a comparison is the device that stands first.
-BASELINE_ORDER = ("gpu", "tpu", "xla", "cpu")
 
 
 @total_ordering
 @dataclass(frozen=True)
-class Side:
+class Configuration:
     """A target on one machine, by one clock. ``sync`` is "complete", or "study": timed regions ended where the study's
     did. Sides sort by clock ("complete" first), framework, version (oldest first), device and machine.
 
@@ -42,7 +39,7 @@ class Side:
         mark = PREDICTED_MARK if self.is_predicted else ""
         return f"{self.target}{mark} on {self.machine}{clock}"
 
-    def __lt__(self, other: Side) -> bool:
+    def __lt__(self, other: Configuration) -> bool:
         return self._order < other._order
 
     @property
@@ -53,7 +50,7 @@ class Side:
     @property
     def is_predicted(self) -> bool:
         """Whether its device was not there, and all of its results are foretold."""
-        return self.device in PREDICTED
+        return self.device in PREDICTED_DEVICES
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
@@ -65,34 +62,34 @@ class Side:
         return self.sync != "complete", self.target.order, self.machine, self.sync
 
 
-def sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+def sides(connection: duckdb.DuckDBPyConnection) -> list[Configuration]:
     """The sides of a study that have a result, sorted: those with the complete wait first."""
     rows = connection.sql("SELECT DISTINCT framework, version, device, machine, sync FROM verdicts").fetchall()
-    return sorted(Side(*row) for row in rows)
+    return sorted(Configuration(*row) for row in rows)
 
 
-def measured_sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+def measured_sides(connection: duckdb.DuckDBPyConnection) -> list[Configuration]:
     """The same without those whose device was not there: what is foretold stands in no rate beside what was seen."""
     return [side for side in sides(connection) if not side.is_predicted]
 
 
-def predicted_sides(connection: duckdb.DuckDBPyConnection) -> list[Side]:
+def predicted_sides(connection: duckdb.DuckDBPyConnection) -> list[Configuration]:
     """The sides of which everything is foretold, sorted."""
     return [side for side in sides(connection) if side.is_predicted]
 
 
-def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Side, str | None]:
+def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Configuration, str | None]:
     """What each side's device is, as its environment tells: "Tesla T4", "TPU v3-8", for cpu and xla the processor.
 
     None where it is not told, or where the run files of a side differ in it.
     """
-    found: dict[Side, set[str | None]] = {}
+    found: dict[Configuration, set[str | None]] = {}
     for side, environment in _environments(connection):
         found.setdefault(side, set()).add(_model(side.device, environment))
     return {side: models.pop() if len(models) == 1 else None for side, models in found.items()}
 
 
-def pairs_of_devices(sides: Iterable[Side]) -> list[tuple[Side, Side]]:
+def pairs_of_devices(sides: Iterable[Configuration]) -> list[tuple[Configuration, Configuration]]:
     """Two devices of the same framework, version and clock; the baseline is the first: gpu before tpu, xla and cpu.
 
     None of a device that is only predicted.
@@ -101,8 +98,8 @@ def pairs_of_devices(sides: Iterable[Side]) -> list[tuple[Side, Side]]:
     every = sorted(side for side in sides if not side.is_predicted)
     known = set(every)
 
-    def has_partner(side: Side, device: str) -> bool:
-        return Side(side.framework, side.version, device, side.machine, side.sync) in known
+    def has_partner(side: Configuration, device: str) -> bool:
+        return Configuration(side.framework, side.version, device, side.machine, side.sync) in known
 
     return [
         (first, second)
@@ -116,12 +113,12 @@ def pairs_of_devices(sides: Iterable[Side]) -> list[tuple[Side, Side]]:
     ]
 
 
-def pairs_of_models(connection: duckdb.DuckDBPyConnection) -> list[tuple[Side, Side]]:
+def pairs_of_models(connection: duckdb.DuckDBPyConnection) -> list[tuple[Configuration, Configuration]]:
     """Two models of one device, of the same framework, version and clock: the older one first, the newer second.
 
     Only where the environments tell which is newer: GPUs by CUDA's compute capability, TPUs by their generation.
     """
-    generations: dict[Side, set[tuple[int, ...] | None]] = {}
+    generations: dict[Configuration, set[tuple[int, ...] | None]] = {}
     for side, environment in _environments(connection):
         generations.setdefault(side, set()).add(_generation(side.device, environment))
     told = {side: found.pop() for side, found in generations.items() if len(found) == 1}
@@ -136,13 +133,13 @@ def pairs_of_models(connection: duckdb.DuckDBPyConnection) -> list[tuple[Side, S
     ]
 
 
-def _place(side: Side) -> int:
+def _place(side: Configuration) -> int:
     return BASELINE_ORDER.index(side.device)
 
 
-def _environments(connection: duckdb.DuckDBPyConnection) -> list[tuple[Side, dict[str, Any]]]:
+def _environments(connection: duckdb.DuckDBPyConnection) -> list[tuple[Configuration, dict[str, Any]]]:
     query = "SELECT framework, version, device, machine, coalesce(sync, 'complete'), environment FROM runs"
-    return [(Side(*key), json.loads(environment)) for *key, environment in connection.sql(query).fetchall()]
+    return [(Configuration(*key), json.loads(environment)) for *key, environment in connection.sql(query).fetchall()]
 
 
 def _model(device: str, environment: dict[str, Any]) -> str | None:

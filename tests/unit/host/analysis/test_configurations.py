@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from portbench.analysis.sides import Side, device_model, pairs_of_devices, pairs_of_models, sides
+from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, pairs_of_models, sides
 from tests.unit.host.opened_study import opened
 
 Document = dict[str, Any]
@@ -71,8 +71,8 @@ def test_a_device_that_was_exchanged_has_no_name() -> None:
     assert found == {"both": None, "one": "Tesla T4"}
 
 
-def side(device: str, machine: str, version: str = "0.4.8", sync: str = "complete") -> Side:
-    return Side("jax", version, device, machine, sync)
+def side(device: str, machine: str, version: str = "0.4.8", sync: str = "complete") -> Configuration:
+    return Configuration("jax", version, device, machine, sync)
 
 
 def test_the_baseline_is_the_gpu_then_the_tpu_xla_and_cpu() -> None:
