@@ -19,6 +19,11 @@ Run = Callable[..., dict[str, Any]]
 
 STUDY, CURRENT = VERSIONS["jax"]
 
+ON_XLA = [
+    pytest.param(version, marks=[pytest.mark.slow, pytest.mark.xdist_group(f"study of jax {version} on xla")])
+    for version in VERSIONS["jax"]
+]
+
 READS_BACK = {
     # NumPy finds the places that a mask or a list of indices leaves.
     "jax.numpy.compress",
@@ -35,7 +40,7 @@ COMPUTES_NOTHING = {
 }
 
 
-@pytest.mark.parametrize("version", VERSIONS["jax"])
+@pytest.mark.parametrize("version", ON_XLA)
 def test_xla_runs_the_whole_study_and_only_what_the_cpu_refuses_fails(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     assert findings(document) == (CHANGED if version == CURRENT else {})
@@ -44,7 +49,7 @@ def test_xla_runs_the_whole_study_and_only_what_the_cpu_refuses_fails(run_manife
     assert document["environment"]["device"]["kind"] == "xla"
 
 
-@pytest.mark.parametrize("version", VERSIONS["jax"])
+@pytest.mark.parametrize("version", ON_XLA)
 def test_functions_that_read_arrays_back_are_told(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     partly = {r["function"] for r in document["results"] if r["placement"]["verdict"] in ("mixed", "host")}
@@ -54,7 +59,7 @@ def test_functions_that_read_arrays_back_are_told(run_manifest: Run, version: st
     assert host == {"read to host"}
 
 
-@pytest.mark.parametrize("version", VERSIONS["jax"])
+@pytest.mark.parametrize("version", ON_XLA)
 def test_what_computes_on_arrays_is_seen_on_the_device(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     verdicts: dict[str, set[str]] = {}
@@ -112,13 +117,13 @@ def test_what_the_user_has_set_for_xla_is_kept(monkeypatch: pytest.MonkeyPatch) 
     assert "XLA_FLAGS" not in runners.jax.variables("xla")
 
 
-def test_no_compiled_program_is_kept_for_another_process(
-    run_manifest: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-    run_manifest("jax", CURRENT, "placement", device="xla", runs=1, protocol="cold", timeout=100)
+def test_no_compiled_program_is_kept_for_another_process(run_manifest: Run, tmp_path: Path) -> None:
+    env = {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+    run_manifest("jax", CURRENT, "placement", device="xla", runs=1, protocol="cold", env=env)
     assert not list(tmp_path.rglob("*"))
 
 

@@ -20,6 +20,8 @@ VERSIONS = [
     target.version for target in all_targets(find_checkout()) if (target.framework, target.device) == ("jax", "tpu-v3")
 ]
 
+CURRENT, SLOW = VERSIONS[-1], pytest.mark.slow
+
 SEVENTEEN_GIGABYTES = [65536, 65536]
 
 
@@ -51,7 +53,7 @@ def foretold(run_manifest: Callable[..., dict[str, Any]], tmp_path: Path) -> Cal
     return of
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [pytest.param(each, marks=[] if each == CURRENT else SLOW) for each in VERSIONS])
 def test_a_tpu_v3_takes_and_refuses_what_is_known_of_it(foretold: Callable[..., Results], version: str) -> None:
     found = foretold(
         version,
@@ -84,12 +86,14 @@ def test_a_tpu_v3_takes_and_refuses_what_is_known_of_it(foretold: Callable[..., 
     assert (found["unique"]["outcome"], found["unique"]["prediction"]["verdict"]) == ("passed", "accepted")
 
 
+@SLOW
 def test_what_needs_more_memory_than_one_tpu_has_fits_on_another(foretold: Callable[..., Results]) -> None:
     found = foretold("0.10.2", "tpu-v5p", entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}))
     assert found["ones"]["outcome"] == "passed"
     assert found["ones"]["prediction"]["memory_bytes"] >= 4 * 65536**2
 
 
+@SLOW
 def test_what_takes_the_compiler_too_long_is_refused(foretold: Callable[..., Results]) -> None:
     found = foretold(
         "0.10.2",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.contracts import VERSIONS
+from tests.contract.contracts import VERSIONS, versions
 
 pytestmark = pytest.mark.frameworks
 
@@ -24,7 +24,7 @@ def results(run_manifest: Run, version: str, function: str) -> list[dict[str, An
     return found
 
 
-@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+@pytest.mark.parametrize("version", versions("tensorflow"))
 def test_a_dtype_without_kernel_is_refused_and_the_kernels_dtypes_are_named(run_manifest: Run, version: str) -> None:
     found = results(run_manifest, version, "tf.linalg.svd")
     refused = {result["test"]: result for result in found if result["outcome"] == "failed"}
@@ -37,6 +37,7 @@ def test_a_dtype_without_kernel_is_refused_and_the_kernels_dtypes_are_named(run_
     assert {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"} == {"device"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS["tensorflow"])
 def test_an_operation_without_any_kernel_is_not_implemented(run_manifest: Run, version: str) -> None:
     found = results(run_manifest, version, "tf.random.gamma")
@@ -46,6 +47,7 @@ def test_an_operation_without_any_kernel_is_not_implemented(run_manifest: Run, v
     assert all("the operation RandomGamma " in result["error"]["message"] for result in refused)
 
 
+@pytest.mark.slow
 def test_a_session_is_placed_as_a_whole(run_manifest: Run) -> None:
     found = results(run_manifest, VERSIONS["tensorflow"][0], "tf.compat.v1.Session.run")
     outcomes = {result["test"]: result["outcome"] for result in found}
@@ -53,6 +55,7 @@ def test_a_session_is_placed_as_a_whole(run_manifest: Run) -> None:
     assert set(outcomes.values()) == {"passed", "failed"}
 
 
+@pytest.mark.slow
 def test_what_is_done_to_a_variable_is_done_where_that_lies(run_manifest: Run) -> None:
     found = results(run_manifest, VERSIONS["tensorflow"][0], "tf.train.ExponentialMovingAverage")
     seen = {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"}

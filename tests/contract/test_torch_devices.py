@@ -67,6 +67,8 @@ def study(run_manifest: Run) -> dict[str, Any]:
     return run_manifest("torch", CURRENT, "study", device="xla", runs=1, protocol="cold", timeout=20)
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of torch on xla")
 def test_xla_runs_the_whole_study_and_fails_where_torch_xla_does(study: dict[str, Any]) -> None:
     found = findings(study)
     assert unavailable(study) == set()
@@ -78,6 +80,8 @@ def test_xla_runs_the_whole_study_and_fails_where_torch_xla_does(study: dict[str
     assert study["environment"]["device"]["kind"] == "xla"
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of torch on xla")
 def test_wrong_values_are_told_from_lacking_ones(study: dict[str, Any]) -> None:
     numbers = {(r["function"], r["test"]): r["numbers"] for r in study["results"]}
     assert {test: numbers[test] for test in WRONG} == dict.fromkeys(WRONG, "wrong")
@@ -85,6 +89,8 @@ def test_wrong_values_are_told_from_lacking_ones(study: dict[str, Any]) -> None:
     assert not passed & {"wrong", "imprecise"}
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of torch on xla")
 def test_the_cpu_of_the_same_version_is_the_control(study: dict[str, Any]) -> None:
     controls = {
         r["control"]["outcome"]
@@ -94,6 +100,8 @@ def test_the_cpu_of_the_same_version_is_the_control(study: dict[str, Any]) -> No
     assert controls == {"passed"}
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of torch on xla")
 def test_functions_that_torch_xla_leaves_to_the_host_are_told(study: dict[str, Any]) -> None:
     operations: dict[str, set[str]] = {}
     for result in study["results"]:
@@ -125,6 +133,7 @@ def test_the_study_did_not_wait(run_manifest: Run) -> None:
     assert proofs and not any(proof["passed"] for proof in proofs)
 
 
+@pytest.mark.slow
 def test_what_is_known_to_be_wrong_is_found_wrong(run_manifest: Run) -> None:
     host = run_manifest("torch", CURRENT, "known_wrong", runs=1, protocol="cold")
     assert findings(host) == {}

@@ -16,6 +16,8 @@ from runners.core.prediction.compiling import PYTHON
 from tests.contract.contracts import ROOT
 
 pytestmark = pytest.mark.frameworks
+on_one_v3 = pytest.mark.xdist_group("torch for tpu-v3")
+on_one_v5e = pytest.mark.xdist_group("torch for tpu-v5e")
 
 Results = dict[str, dict[str, Any]]
 
@@ -84,6 +86,7 @@ def on_v3(foretold: Callable[..., Results]) -> Results:
     )
 
 
+@on_one_v3
 def test_what_the_compiler_refuses_is_refused_in_its_own_words(on_v3: Results) -> None:
     refused = on_v3["torch.matmul"]
     assert (refused["outcome"], refused["category"], refused["phase"]) == ("failed", "type", "call")
@@ -91,6 +94,7 @@ def test_what_the_compiler_refuses_is_refused_in_its_own_words(on_v3: Results) -
     assert refused["control"]["outcome"] == "passed"
 
 
+@on_one_v3
 def test_the_death_of_the_compiler_is_a_refusal_and_the_rest_goes_on(on_v3: Results) -> None:
     assert on_v3["torch.abs"]["category"] == "crash"
     assert "the compiler was ended by SIGABRT" in on_v3["torch.abs"]["error"]["message"]
@@ -100,6 +104,7 @@ def test_the_death_of_the_compiler_is_a_refusal_and_the_rest_goes_on(on_v3: Resu
     assert passed["prediction"]["roofline_ns"] > 0
 
 
+@on_one_v3
 @pytest.mark.parametrize(
     ("function", "operation"),
     [
@@ -116,6 +121,7 @@ def test_what_torch_xla_leaves_to_the_host_is_named(on_v3: Results, function: st
     assert on_v3[function]["placement"]["host_operations"] == [operation]
 
 
+@on_one_v3
 def test_what_torch_xla_cannot_lower_is_refused_and_the_next_test_of_the_worker_is_not(on_v3: Results) -> None:
     refused, following = on_v3["torch.linalg.matrix_rank"], on_v3["torch.argwhere"]
     assert (refused["category"], refused["control"]["outcome"]) == ("type", "passed")
@@ -123,12 +129,15 @@ def test_what_torch_xla_cannot_lower_is_refused_and_the_next_test_of_the_worker_
     assert (following["worker"], following["outcome"]) == (refused["worker"], "passed")
 
 
+@on_one_v3
 def test_what_torch_xla_has_for_tpus_alone_is_compiled_though_the_host_cannot_make_it(on_v3: Results) -> None:
     found = on_v3["torch.nn.functional.interpolate"]
     assert (found["outcome"], found["placement"]["verdict"]) == ("passed", "device")
     assert found["prediction"]["bytes"] > 0
 
 
+@pytest.mark.slow
+@on_one_v3
 def test_seventeen_gigabytes_are_refused_by_a_v3_and_fit_into_a_v5p(
     on_v3: Results, foretold: Callable[..., Results]
 ) -> None:
@@ -154,6 +163,8 @@ def on_v5e(foretold: Callable[..., Results]) -> Results:
     )
 
 
+@pytest.mark.slow
+@on_one_v5e
 def test_a_value_that_is_read_ends_a_program_and_what_comes_after_does_not_hold_it_again(on_v5e: Results) -> None:
     one, four = on_v5e["steps-1"], on_v5e["steps-4"]
     assert one["outcome"] == four["outcome"] == "passed"
@@ -163,12 +174,16 @@ def test_a_value_that_is_read_ends_a_program_and_what_comes_after_does_not_hold_
     assert four["prediction"]["flops"] < 8 * one["prediction"]["flops"]
 
 
+@pytest.mark.slow
+@on_one_v5e
 def test_what_torch_xla_cannot_even_make_the_inputs_of_is_refused(on_v5e: Results) -> None:
     found = on_v5e["sparse"]
     assert (found["outcome"], found["category"]) == ("failed", "not_implemented")
     assert "'SparseXLA' backend" in found["error"]["message"]
 
 
+@pytest.mark.slow
+@on_one_v5e
 @pytest.mark.parametrize("test", ["shuffle", "long"])
 def test_a_slice_whose_start_is_an_array_comes_to_the_compiler(on_v5e: Results, test: str) -> None:
     message = on_v5e[test]["error"]["message"]
