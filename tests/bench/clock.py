@@ -1,7 +1,7 @@
 """Whether the clock is right: our steady median over that of PyTorch's own benchmark timer, in one run.
 
-Run by ``make bench``, which creates the environment of torch-cpu and starts this file again in it. ``--quick`` shows that
-it runs; its figures say nothing.
+Run by ``make bench``, which creates the environment of torch-cpu and starts this file again in it. ``--quick`` shows
+that it runs; its figures say nothing.
 """
 
 from __future__ import annotations
