@@ -10,7 +10,7 @@ WORKERS ?= auto
 PYTEST = -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --junit-xml build/reports/$@.xml
 RAY_TEST := tests/unit/host/corpus/test_count_on_ray.py
 SUITES := tests/containers tests/contract tests/browser tests/unit --ignore $(RAY_TEST)
-BENCHMARKS := harness clock merge
+BENCHMARKS := harness startup clock merge
 
 .DEFAULT_GOAL := help
 .PHONY: help study test test-rest test-all test-unit test-python38 test-browser test-frameworks test-ray environments \
@@ -60,7 +60,7 @@ environments: .venv/ready ## the environments of all frameworks that the tests n
 fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files that find something stay in build/fuzz
 	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(SEED)
 
-bench: .venv/ready ## overhead of the harness, correctness of the clock, a large merge, counting of calls (CORPUS=folder): ratios of one run
+bench: .venv/ready ## overhead of the harness, start-up, correctness of the clock, a large merge, counting of calls (CORPUS=folder): ratios of one run
 	set -e; for part in $(BENCHMARKS); do $(BIN)/python -m tests.bench.$$part; done
 	$(BIN)/python -m tests.bench.count $(CORPUS)
 

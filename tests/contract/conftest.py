@@ -72,6 +72,22 @@ def run_manifest(shared_folder: Path) -> Callable[..., dict[str, Any]]:
     return run
 
 
+@pytest.fixture(scope="session")
+def check_device(environment_python: Callable[[str], Path]) -> Callable[..., None]:
+    """Runs the checks of a module in a target's environment, all of a target at once, and asserts that one passed."""
+    failures: dict[tuple[str, str], dict[str, str]] = {}
+
+    def check(module: str, target: str, arguments: list[str], name: str) -> None:
+        if (module, target) not in failures:
+            command = [str(environment_python(target)), "-m", f"tests.contract.{module}", *arguments]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr[-3000:]
+            failures[module, target] = json.loads(done.stdout.splitlines()[-1])
+        assert failures[module, target][name] == ""
+
+    return check
+
+
 def _run(target: str, manifest: Path | str, options: dict[str, Any], env: dict[str, str], out: Path) -> None:
     """Leaves the run file in ``out``, or a file ``failure`` with the end of what was said."""
     command = [sys.executable, "-m", "portbench", "run", target, "--backend", "venv", "--manifest", str(manifest)]

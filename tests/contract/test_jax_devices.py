@@ -85,21 +85,28 @@ def test_where_sums_run_is_told_rightly(run_manifest: Run, version: str) -> None
     }
 
 
+CHECKS = {
+    # In 0.4.13 a call on the host returns when its work is done: there is nothing to wait for.
+    version: [
+        *(["wait_waits", "proof_refuses_no_wait"] if version == CURRENT else []),
+        "watch_sees",
+        "watch_without_its_names_says_so",
+        "taken_devices_are_told_with_their_holders",
+    ]
+    for version in VERSIONS["jax"]
+}
+
+
 @pytest.mark.parametrize(
     ("version", "check"),
     [
-        # In 0.4.13 a call on the host returns when its work is done: there is nothing to wait for.
-        (CURRENT, "wait_waits"),
-        (CURRENT, "proof_refuses_no_wait"),
-        *((version, "watch_sees") for version in VERSIONS["jax"]),
-        *((version, "watch_without_its_names_says_so") for version in VERSIONS["jax"]),
-        *((version, "taken_devices_are_told_with_their_holders") for version in VERSIONS["jax"]),
+        pytest.param(version, check, marks=pytest.mark.xdist_group(f"checks of jax {version}"))
+        for version, checks in CHECKS.items()
+        for check in checks
     ],
 )
-def test_of_a_device(environment_python: Callable[[str], Path], version: str, check: str) -> None:
-    command = [str(environment_python(f"jax-{version}-xla")), "-m", "tests.contract.jax_device_checks", check]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+def test_of_a_device(check_device: Callable[..., None], version: str, check: str) -> None:
+    check_device("jax_device_checks", f"jax-{version}-xla", CHECKS[version], check)
 
 
 def test_the_studys_synchronisation_leaves_containers_out(run_manifest: Run) -> None:

@@ -146,40 +146,40 @@ def test_what_is_known_to_be_wrong_is_found_wrong(run_manifest: Run) -> None:
     assert len(numbers) >= 10 and set(numbers.values()) == {"wrong"}
 
 
+ON_CUDA = [
+    "watch_sees_where_operations_run",
+    "only_kernels_have_kernel_time",
+    "a_profile_and_a_watch_go_together",
+    "strict_switches_are_set_back",
+    "a_cuda_device_that_cannot_be_used_is_told_why",
+]
+
+CHECKS = {
+    f"torch-{CURRENT}-xla": [
+        "only_both_steps_wait",
+        "watch_sees_what_falls_back",
+        "counters_tell_what_a_call_cost",
+        "complex_numbers_come_back_whole",
+        "a_seed_fixes_what_is_drawn",
+        "strict_multiplies_in_full_precision",
+        "a_held_tpu_is_told_with_its_holder",
+        "another_device_is_no_tpu",
+    ],
+    f"torch-{STUDY}-cpu": ["the_xla_of_the_study_is_driven_in_its_own_way", *ON_CUDA],
+    f"torch-{CURRENT}-cpu": ON_CUDA,
+}
+
+
 @pytest.mark.parametrize(
     ("target", "check"),
     [
-        *(
-            (f"torch-{CURRENT}-xla", check)
-            for check in (
-                "only_both_steps_wait",
-                "watch_sees_what_falls_back",
-                "counters_tell_what_a_call_cost",
-                "complex_numbers_come_back_whole",
-                "a_seed_fixes_what_is_drawn",
-                "strict_multiplies_in_full_precision",
-                "a_held_tpu_is_told_with_its_holder",
-                "another_device_is_no_tpu",
-            )
-        ),
-        (f"torch-{STUDY}-cpu", "the_xla_of_the_study_is_driven_in_its_own_way"),
-        *(
-            (f"torch-{version}-cpu", check)
-            for version in VERSIONS["torch"]
-            for check in (
-                "watch_sees_where_operations_run",
-                "only_kernels_have_kernel_time",
-                "a_profile_and_a_watch_go_together",
-                "strict_switches_are_set_back",
-                "a_cuda_device_that_cannot_be_used_is_told_why",
-            )
-        ),
+        pytest.param(target, check, marks=pytest.mark.xdist_group(f"checks of {target}"))
+        for target, checks in CHECKS.items()
+        for check in checks
     ],
 )
-def test_of_a_device(environment_python: Callable[[str], Path], target: str, check: str) -> None:
-    command = [str(environment_python(target)), "-m", "tests.contract.torch_device_checks", check]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+def test_of_a_device(check_device: Callable[..., None], target: str, check: str) -> None:
+    check_device("torch_device_checks", target, [target.rpartition("-")[2], *CHECKS[target]], check)
 
 
 def test_xla_without_torch_xla_is_one_sentence(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
