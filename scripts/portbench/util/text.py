@@ -22,6 +22,6 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def number(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """``1 test``, ``1,234 tests``."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
