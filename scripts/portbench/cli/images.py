@@ -15,13 +15,12 @@ from portbench.backends.build_progress import build_progress
 from portbench.backends.images import DiskUse, Image, Images
 from portbench.cli import cli
 from portbench.errors import Interrupted, PortbenchError
-from portbench.run.progress import duration
 from portbench.targets.shared_images import by_image, title
 from portbench.util.console import show_error
 from portbench.util.machine import Machine
 from portbench.util.processes import stoppable
 from portbench.util.repository import find_checkout
-from portbench.util.text import escape_control
+from portbench.util.text import duration, escape_control
 
 _TARGETS = click.argument("targets", metavar="[TARGET]...", nargs=-1)
 

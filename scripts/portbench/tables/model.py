@@ -117,7 +117,8 @@ def told(table: Table) -> Table:
 def notes_of(left_out: Iterable[Excluded]) -> tuple[str, ...]:
     """A note for each reason, the one of most functions first: how many tests of which functions it kept out."""
     return tuple(
-        f"Left out: {pluralize(sum(entry.tests for entry in entries), 'test')} of {pluralize(len(entries), 'function')}, {reason}: "
+        f"Left out: {pluralize(sum(entry.tests for entry in entries), 'test')} of "
+        f"{pluralize(len(entries), 'function')}, {reason}: "
         f"{', '.join(f'{entry.function} ({entry.tests})' for entry in entries)}."
         for reason, entries in by_reason(left_out).items()
     )
