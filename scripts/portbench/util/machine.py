@@ -109,6 +109,27 @@ class Machine:
                 yield Process(int(folder.name), command, _open_files(folder / "fd"))
 
 
+class CachedMachine(Machine):
+    """Runs each command once and repeats its result. For a single look at many targets."""
+
+    def __init__(self) -> None:
+        self._results: dict[object, subprocess.CompletedProcess[str]] = {}
+
+    def run(
+        self,
+        command: Sequence[str],
+        folder: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        input: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> subprocess.CompletedProcess[str]:
+        """The result of the first run of this command with this folder, environment and input."""
+        key = (tuple(command), folder, frozenset(env.items()) if env is not None else None, input)
+        if key not in self._results:
+            self._results[key] = super().run(command, folder, env, input, timeout_s)
+        return self._results[key]
+
+
 def _nearest(path: Path) -> Path:
     path = path.absolute()
     for each in (path, *path.parents):
