@@ -94,7 +94,7 @@ def test_a_test_that_fails_unbroken_is_not_audited_but_named(tmp_path: Path, bad
     ("survivors", "message"),
     [
         ([{"function": "f"}], "$.survivors[0]"),
-        ([survivor("a", "scaled"), survivor("a", "scaled")], "stands there already"),
+        ([survivor("a", "scaled"), survivor("a", "scaled")], "is a duplicate"),
     ],
 )
 def test_a_wrong_file_of_survivors_is_one_error_before_anything_runs(
