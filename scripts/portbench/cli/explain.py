@@ -13,7 +13,7 @@ from portbench.explain.bundle import write_bundle
 from portbench.explain.evidence import as_data, explain
 from portbench.explain.reproducer import reproducer
 from portbench.explain.terminal import print_explanation
-from portbench.report.model import study_of
+from portbench.study.open import study_of
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import shown
 
