@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from portbench.compare.comparison import Comparison
 from portbench.compare.sections import parts
-from portbench.report.markdown import sections_as_markdown
-from portbench.util.markdown import plain
+from portbench.util.markdown import plain, sections_as_markdown
 
 _MOST_CHARACTERS = 60_000
 """GitHub takes 65,536 in a comment."""

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from portbench.compare.comparison import Comparison
 from portbench.compare.sections import parts
-from portbench.report.terminal import print_sections
+from portbench.util.console import print_sections
 from portbench.util.text import escape_control
 
 _MOST_ROWS = 50
