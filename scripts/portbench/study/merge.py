@@ -156,7 +156,7 @@ def _tell_again(old: Study, tables: Path, spill: Path) -> None:
     with connect(spill) as connection:
         create_views(connection, old.tables)
         connection.execute(load_sql("study", "recorded_results"))
-        put_fingerprints(connection, "told_results")
+        put_fingerprints(connection, "recorded_results")
         connection.execute(load_sql("study", "part_results"))
         part = hashlib.sha256(old.tables.name.encode()).hexdigest()[:16]
         write_part(connection, tables, part, {**VIEWS, "results": "part_results"})

@@ -187,8 +187,8 @@ def _write_part(connection: duckdb.DuckDBPyConnection, heads: Path, lines: Path,
     set_variable(connection, "longest", max(_SMALLEST_BUFFER_BYTES, longest))
     for name in ("read_run_files", "new_tables"):
         connection.execute(load_sql("study", name))
-    connection.execute("CREATE TEMP VIEW told_results AS FROM new_results")
-    put_fingerprints(connection, "told_results")
+    connection.execute("CREATE TEMP VIEW recorded_results AS FROM new_results")
+    put_fingerprints(connection, "recorded_results")
     connection.execute(load_sql("study", "part_results"))
     digests = connection.sql("SELECT sha256 FROM new_runs ORDER BY ALL").fetchall()
     part = hashlib.sha256("\n".join(digest for (digest,) in digests).encode()).hexdigest()[:16]
