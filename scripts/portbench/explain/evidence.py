@@ -14,8 +14,9 @@ from typing import Any
 import duckdb
 
 from portbench.errors import BadInput
+from portbench.study.model import Target
 from portbench.study.store import Study, connect, create_views
-from portbench.study.summary import Row, Target, analyse, fetch_dicts
+from portbench.study.summary import Row, analyse, fetch_dicts
 from portbench.util.sql import load_sql
 from portbench.util.text import escape_control
 

@@ -20,8 +20,9 @@ from portbench.report import placement as report_placement
 from portbench.report import predictions as report_foretold
 from portbench.report import synchronization as report_sync
 from portbench.report.failures import Failure
+from portbench.study.model import Target
 from portbench.study.open import Analysed
-from portbench.study.summary import Row, Target, fetch_dicts
+from portbench.study.summary import Row, fetch_dicts
 from portbench.util.format import NOTHING, in_ms, in_us
 from portbench.util.section import Section
 from portbench.util.sql import load_sql

@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
 
 import duckdb
 
 from portbench.errors import BadInput
+from portbench.study.model import TargetKey
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import shown
 
@@ -31,21 +31,11 @@ _SINCE_VERSION_4 = ("functions",)
 VIEWS = {"runs": "runs", "results": "results", "samples": "timed_calls", "functions": "listed_functions"}
 
 # What the tables hold beyond the facts of run files, and a summary beyond the tables, follows from these.
-_DERIVATION = ("summary.py", "drift.py", "failures.py", "fingerprints.py", "sql")
+_DERIVATION = ("model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py", "sql")
 
 # Parts with fewer rows of results are put together once there are many of them.
 _SMALL_ROWS = 20_000
 _MOST_SMALL = 16
-
-
-class TargetKey(NamedTuple):
-    """What is never pooled with another: a target on a machine with a synchronisation."""
-
-    framework: str
-    version: str
-    device: str
-    machine: str
-    sync: str
 
 
 def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConnection:
