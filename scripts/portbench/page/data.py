@@ -23,8 +23,7 @@ from portbench.analysis.configurations import Configuration, device_model, pairs
 from portbench.devices import BASELINE_ORDER, PREDICTED_MARK
 from portbench.explain.evidence import TargetEvidence, TestEvidence
 from portbench.explain.reproducer import reproducer
-from portbench.explain.terminal import environment, evidence
-from portbench.explain.traces import trimmed
+from portbench.explain.texts import environment, evidence, trimmed
 from portbench.study.categories import CATEGORIES, Error, Rules, read_rules
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.repository import Checkout, find_checkout

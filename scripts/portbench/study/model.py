@@ -13,6 +13,10 @@ COMPLETE = "complete"
 """The usual synchronization, and that of run files which do not name one."""
 
 
+STATUS_TEXTS = {"pass": "all tests pass", "partial": "some fail", "complete": "all tests fail", "none": "not testable"}
+"""How the status of a function is shown to people."""
+
+
 class TargetKey(NamedTuple):
     """A target on one machine with one synchronization. Results of two keys are never pooled.
 
