@@ -56,7 +56,7 @@ def command(
     checkout = find_checkout()
     with study_of([study]) as found:
         explanation = explain(found, function, test, target)
-    again = reproducer(*explanation.most_telling, checkout, manifest.absolute() if manifest else None)
+    again = reproducer(*explanation.worst, checkout, manifest.absolute() if manifest else None)
     written = write_bundle(bundle, again, checkout.root) if bundle else []
     if as_json:
         repeat = {"command": again.command, "notes": again.notes, "bundle": [str(path) for path in written]}

@@ -40,28 +40,28 @@ _DEVICE = {
 }
 
 
-def write_bundle(folder: Path, again: Reproducer, checkout_root: Path) -> list[Path]:
+def write_bundle(folder: Path, repro: Reproducer, checkout_root: Path) -> list[Path]:
     """Writes the files into ``folder``, which is new or empty, and returns their paths.
 
     Raises BadInput where the folder is not empty or the manifest with the test is missing, StorageFailed where it
     cannot be written.
     """
-    if again.manifest is None:
-        raise BadInput("the manifest of this test is missing", again.notes[0])
-    manifest = one_test(checkout_root / again.manifest, again.function, again.test.id)
+    if repro.manifest is None:
+        raise BadInput("the manifest of this test is missing", repro.notes[0])
+    manifest = one_test(checkout_root / repro.manifest, repro.function, repro.test.id)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise BadInput(f"{shown(folder)} exists and is not empty", "Give a folder that is new or empty.")
     except OSError as error:
         raise StorageFailed(f"{shown(folder)} cannot be read: {error.strerror}", "Give another folder.") from error
-    row = again.test.telling
-    command = _command(again)
+    row = repro.test.representative
+    command = _command(repro)
     texts = {
         "manifest.json": json.dumps(manifest, indent=1, ensure_ascii=False) + "\n",
-        "reproduce.sh": _script(again, command),
-        "environment.json": json.dumps(again.run["environment"], indent=1, ensure_ascii=False) + "\n",
+        "reproduce.sh": _script(repro, command),
+        "environment.json": json.dumps(repro.run["environment"], indent=1, ensure_ascii=False) + "\n",
         "traceback.txt": trimmed(row["error_traceback"] or "") or row["output_text"] or "no traceback, no output\n",
-        "report.md": "\n".join(_report(again, manifest, command)) + "\n",
+        "report.md": "\n".join(_report(repro, manifest, command)) + "\n",
     }
     for name, text in texts.items():
         write_text(folder / name, text)
@@ -95,27 +95,27 @@ def _label(grid: Data) -> str:
     return f"[{','.join(values)}]" if grid else ""
 
 
-def _command(again: Reproducer) -> str:
-    digest = again.run["environment"]["image_digest"]
+def _command(repro: Reproducer) -> str:
+    digest = repro.run["environment"]["image_digest"]
     if not digest:
-        return again.command_with("manifest.json", "--out", "results")
+        return repro.command_with("manifest.json", "--out", "results")
     container = shlex.join(
         [
             *_CONTAINER,
-            *_DEVICE.get(again.evidence.target.device, ["--network", "none"]),
+            *_DEVICE.get(repro.evidence.target.device, ["--network", "none"]),
             "--env",
             f"PORTBENCH_IMAGE_DIGEST={digest}",
         ]
     )
     # One image predicts every TPU, and its default command names another one.
-    device = ["--device", again.evidence.target.device] if again.run["prediction"] else []
-    runner = shlex.join([digest, *device, "--manifest", "/manifest.json", "--out", "/results", *again.protocol])
+    device = ["--device", repro.evidence.target.device] if repro.run["prediction"] else []
+    runner = shlex.join([digest, *device, "--manifest", "/manifest.json", "--out", "/results", *repro.protocol])
     volumes = '--volume "$PWD/manifest.json:/manifest.json:ro" --volume "$PWD/results:/results"'
     return f'{container} --user "$(id -u):$(id -g)" {volumes} {runner}'
 
 
-def _script(again: Reproducer, command: str) -> str:
-    env = again.run["environment"]
+def _script(repro: Reproducer, command: str) -> str:
+    env = repro.run["environment"]
     if env["image_digest"]:
         needs = "Docker, and the image: of the digest below, or of the same commit by 'portbench images build'"
     else:
@@ -124,19 +124,19 @@ def _script(again: Reproducer, command: str) -> str:
     return f'{head}cd "$(dirname "$0")"\nmkdir -p results\n{command}\n'
 
 
-def _report(again: Reproducer, manifest: Data, command: str) -> Iterator[str]:
-    entry, row = again.evidence, again.test.telling
+def _report(repro: Reproducer, manifest: Data, command: str) -> Iterator[str]:
+    entry, row = repro.evidence, repro.test.representative
     single = manifest["functions"][0]["tests"][0]
     message = (row["error_message"] or row["reason"] or "").strip().splitlines() or [row["outcome"]]
-    prediction = again.run["prediction"]
+    prediction = repro.run["prediction"]
     device = entry.target.device + (PREDICTED_MARK if prediction else "")
     yield f"# {_plain(f'{entry.function} on {device}: {shortened(message[0], 100)}')}"
     yield ""
     if prediction:
         yield _plain(f"No such device was available: this was {by(prediction)}.")
         yield ""
-    runs = len(again.test.results)
-    failed = sum(result["outcome"] not in ("passed", "skipped") for result in again.test.results)
+    runs = len(repro.test.results)
+    failed = sum(result["outcome"] not in ("passed", "skipped") for result in repro.test.results)
     yield _plain(
         f"{entry.function} of {entry.target.framework} {entry.target.version} on {device}: "
         f"{row['outcome'].replace('_', ' ')}" + (f" in {failed} of {runs} runs." if failed else ".")
@@ -148,7 +148,7 @@ def _report(again: Reproducer, manifest: Data, command: str) -> Iterator[str]:
     if single["case"] != "call":
         module, name = single["case"].split(":")
         framework, topic = module.split(".")
-        commit = again.run["environment"]["runner_commit"] or "the same commit"
+        commit = repro.run["environment"]["runner_commit"] or "the same commit"
         yield f"The case is `{name}` of `runners/{framework}/cases/{topic}.py` in portbench at {_plain(commit)}."
         yield ""
     if row["error_traceback"]:

@@ -27,7 +27,7 @@ _FIRST_LINES = 3
 _SHORT = 500
 
 
-def print_explanation(explanation: Explanation, again: Reproducer, in_full: bool, console: Console) -> None:
+def print_explanation(explanation: Explanation, repro: Reproducer, in_full: bool, console: Console) -> None:
     """Prints each target: status, tests, evidence of failures, environment; then the command that repeats a test.
 
     ``in_full`` adds tracebacks and output; it is meant for a single test.
@@ -35,11 +35,11 @@ def print_explanation(explanation: Explanation, again: Reproducer, in_full: bool
     for entry in explanation.targets:
         _print_target(entry, in_full, console)
     console.print(Rule(style="bright_black"))
-    where = f"{again.evidence.target} on {again.evidence.machine}"
-    console.print(Text(escape_control(f"To run {again.test.id} of {where} again, alone, in a clone of portbench:")))
+    where = f"{repro.evidence.target} on {repro.evidence.machine}"
+    console.print(Text(escape_control(f"To run {repro.test.id} of {where} again, alone, in a clone of portbench:")))
     # Not wrapped, so that it can be copied.
-    console.print(Text(f"  {escape_control(again.command)}", "bold"), soft_wrap=True)
-    for note in again.notes:
+    console.print(Text(f"  {escape_control(repro.command)}", "bold"), soft_wrap=True)
+    for note in repro.notes:
         console.print(Text(f"  {escape_control(note)}", "bright_black"), soft_wrap=True)
 
 
@@ -73,7 +73,7 @@ def _tests(tests: Sequence[TestEvidence]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for test in tests:
         times = test.times or {}
-        row = test.telling
+        row = test.representative
         table.add_row(
             Text(escape_control(shortened(test.id, 200))),
             Text(counts(Counter(result["outcome"] for result in test.results)), _COLOURS[test.verdict]),
@@ -87,7 +87,7 @@ def _tests(tests: Sequence[TestEvidence]) -> Table:
 
 
 def _print_test(test: TestEvidence, in_full: bool, console: Console) -> None:
-    row = test.telling
+    row = test.representative
     console.print(
         Text.assemble((escape_control(test.id), "bold"), f"  {row['outcome'].replace('_', ' ')} in run {row['run']}")
     )

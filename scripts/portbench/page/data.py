@@ -158,9 +158,9 @@ def _repeat(run: Row, checkout: Checkout) -> Row:
         reproducer(place, TestEvidence("", verdict, (result,), None), checkout) for verdict in ("passed", "failed")
     )
     return {
-        "before": shlex.join(passed.words_before(passed.manifest_or_blank)),
-        "after_passed": shlex.join(passed.words_after),
-        "after_failed": shlex.join(failed.words_after),
+        "before": shlex.join(passed.argv_before(passed.manifest_or_blank)),
+        "after_passed": shlex.join(passed.argv_after),
+        "after_failed": shlex.join(failed.argv_after),
         "notes": passed.notes,
     }
 
