@@ -2,8 +2,8 @@
 
 The cause is the exception's type and the first sentence of its message, without the parts that differ between
 occurrences (addresses, numbers, shapes, quoted values, paths). Without an exception it is how the worker ended and
-where, as far as the worker's output says. Where that says little (wrong values, a hang at an unknown place), the function
-is part of the cause. The fingerprint is a digest of framework and cause.
+where, as far as the worker's output says. Where that says little (wrong values, a hang at an unknown place), the cause
+has the function too. The fingerprint is a digest of framework and cause.
 """
 
 from __future__ import annotations
