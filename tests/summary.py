@@ -7,6 +7,7 @@ Prints how many tests passed, failed and were skipped, the reasons of what was s
 
 from __future__ import annotations
 
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -26,7 +27,9 @@ def main() -> None:
         print(f"  {count} skipped: {reason}")
     print(f"the {SLOWEST} slowest, with the set-up that each was the first to need:")
     for case in sorted(cases, key=seconds_of, reverse=True)[:SLOWEST]:
-        print(f"  {seconds_of(case):7.1f} s  {case.get('classname')}.{case.get('name')}")
+        # Without the group of pytest-xdist, which stands behind an @.
+        name = re.sub(r"@[^@\]]*$", "", case.get("name", ""))
+        print(f"  {seconds_of(case):7.1f} s  {case.get('classname')}.{name}")
 
 
 def end_of(case: ElementTree.Element) -> str:
