@@ -75,7 +75,7 @@ lint: .venv/ready ## ruff and mypy --strict
 lock: .venv/ready ## remake every lock from its .in file
 	$(BIN)/portbench lock
 
-vendor: .venv/ready ## fetch the page's libraries anew, by exact version, and check their digests (npm)
+vendor: .venv/ready ## fetch the page's libraries again, by exact version, and check their digests (npm)
 	$(BIN)/python -m portbench.page.vendored --fetch
 
 clean: ## remove what was built here; the frameworks' environments stay in the cache

@@ -5,7 +5,7 @@
 FOLDER holds .py files and wheels, such as tests.bench.corpus makes; without one, the sources of this machine's Python
 stand in, each with an import in front. With --quick few of them, once: it shows that it runs, and its figures say
 nothing. The study used code_tokenize: tree-sitter parses, a visitor goes through every
-node, each leaf becomes a token with its text, and Python looks at each token. That is written anew here, since
+node, each leaf becomes a token with its text, and Python looks at each token. That is written again here, since
 code_tokenize downloads its grammar. All in one run and in turn, so that the ratios hold on a machine whose speed
 drifts.
 """

@@ -1,6 +1,6 @@
 """How long a merge of 2,000 run files with 1,000,000 results takes, checks included, and another one of one more file.
 
-Run by ``make bench``. Beside it a plain loop over the same files: json, a list of results, a data frame, unchecked.
+Run by ``make bench``. For comparison, a plain loop over the same files: json, a list of results, a frame, unchecked.
 Each in a process of its own, one after the other, all in one run; memory is the most that a process and those that it
 started held together, looked at every twentieth of a second.
 """
