@@ -25,7 +25,7 @@ def entry(function: str, *args: Any, **test: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def foretold(run_manifest: Run, tmp_path: Path) -> Callable[..., Results]:
+def predict(run_manifest: Run, tmp_path: Path) -> Callable[..., Results]:
     """The results of calls, by function."""
 
     def of(framework: str, version: str, device: str, *functions: dict[str, Any]) -> Results:
@@ -41,8 +41,8 @@ def foretold(run_manifest: Run, tmp_path: Path) -> Callable[..., Results]:
 
 
 @pytest.mark.parametrize("version", VERSIONS["torch"])
-def test_pytorch_refuses_what_has_no_kernel_for_its_dtypes(foretold: Callable[..., Results], version: str) -> None:
-    found = foretold(
+def test_pytorch_refuses_what_has_no_kernel_for_its_dtypes(predict: Callable[..., Results], version: str) -> None:
+    found = predict(
         "torch",
         version,
         "gpu-predicted",
@@ -66,8 +66,8 @@ def test_pytorch_refuses_what_has_no_kernel_for_its_dtypes(foretold: Callable[..
 @pytest.mark.parametrize(
     ("version", "device"), [("0.4.13", "gpu-predicted"), ("0.10.2", "gpu-predicted"), ("0.10.2", "rocm-predicted")]
 )
-def test_jax_refuses_what_it_cannot_lower(foretold: Callable[..., Results], version: str, device: str) -> None:
-    found = foretold(
+def test_jax_refuses_what_it_cannot_lower(predict: Callable[..., Results], version: str, device: str) -> None:
+    found = predict(
         "jax",
         version,
         device,

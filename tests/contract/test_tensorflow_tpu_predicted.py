@@ -31,7 +31,7 @@ ZEROS = entry("tf.zeros", SIXTEEN_GIB, numpy="zeros")
 
 
 @pytest.fixture
-def foretold(run_manifest: Run, tmp_path: Path) -> Callable[..., dict[str, dict[str, Any]]]:
+def predict(run_manifest: Run, tmp_path: Path) -> Callable[..., dict[str, dict[str, Any]]]:
     def of(version: str, device: str, *functions: dict[str, Any]) -> dict[str, dict[str, Any]]:
         path = tmp_path / "manifest.json"
         head = {"schema": "portbench/manifest", "schema_version": 1, "name": "truths", "framework": "tensorflow"}
@@ -45,8 +45,8 @@ def foretold(run_manifest: Run, tmp_path: Path) -> Callable[..., dict[str, dict[
 
 
 @pytest.mark.parametrize("version", VERSIONS["tensorflow"])
-def test_what_a_tpu_refuses_is_refused(foretold: Callable[..., dict[str, dict[str, Any]]], version: str) -> None:
-    found = foretold(
+def test_what_a_tpu_refuses_is_refused(predict: Callable[..., dict[str, dict[str, Any]]], version: str) -> None:
+    found = predict(
         version,
         "tpu-v3",
         entry("tf.linalg.eigvals", tensor("float32", 8, 8), numpy="linalg.eigvals"),
@@ -71,9 +71,9 @@ def test_what_a_tpu_refuses_is_refused(foretold: Callable[..., dict[str, dict[st
 
 
 def test_what_needs_more_memory_than_one_tpu_has_fits_on_another(
-    foretold: Callable[..., dict[str, dict[str, Any]]],
+    predict: Callable[..., dict[str, dict[str, Any]]],
 ) -> None:
-    (found,) = foretold(VERSIONS["tensorflow"][0], "tpu-v5p", ZEROS).values()
+    (found,) = predict(VERSIONS["tensorflow"][0], "tpu-v5p", ZEROS).values()
     assert found["outcome"] == "passed"
     assert found["prediction"]["memory_bytes"] >= 4 * 65536**2
 

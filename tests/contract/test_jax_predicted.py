@@ -1,4 +1,4 @@
-"""What is foretold of JAX's calls on TPUs that are not there: truths that are known of real ones."""
+"""What TPUs that are not there accept and refuse of JAX's calls: facts that are known of real TPUs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def double(function: str, dtype: str, *shape: int, numpy: str, result: str) -> d
 
 
 @pytest.fixture
-def foretold(run_manifest: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Results]:
+def predict(run_manifest: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Results]:
     def of(version: str, device: str, *functions: dict[str, Any], **options: Any) -> Results:
         path = tmp_path / "manifest.json"
         head = {"schema": "portbench/manifest", "schema_version": 1, "name": "truths", "framework": "jax"}
@@ -52,8 +52,8 @@ def foretold(run_manifest: Callable[..., dict[str, Any]], tmp_path: Path) -> Cal
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_tpu_v3_takes_and_refuses_what_is_known_of_it(foretold: Callable[..., Results], version: str) -> None:
-    found = foretold(
+def test_a_tpu_v3_takes_and_refuses_what_is_known_of_it(predict: Callable[..., Results], version: str) -> None:
+    found = predict(
         version,
         "tpu-v3",
         entry("jax.numpy.linalg.eigvals", tensor("float32", 8, 8), expect={"numpy": "linalg.eigvals"}),
@@ -84,14 +84,14 @@ def test_a_tpu_v3_takes_and_refuses_what_is_known_of_it(foretold: Callable[..., 
     assert (found["unique"]["outcome"], found["unique"]["prediction"]["verdict"]) == ("passed", "accepted")
 
 
-def test_what_needs_more_memory_than_one_tpu_has_fits_on_another(foretold: Callable[..., Results]) -> None:
-    found = foretold("0.10.2", "tpu-v5p", entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}))
+def test_what_needs_more_memory_than_one_tpu_has_fits_on_another(predict: Callable[..., Results]) -> None:
+    found = predict("0.10.2", "tpu-v5p", entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}))
     assert found["ones"]["outcome"] == "passed"
     assert found["ones"]["prediction"]["memory_bytes"] >= 4 * 65536**2
 
 
-def test_what_takes_the_compiler_too_long_is_refused(foretold: Callable[..., Results]) -> None:
-    found = foretold(
+def test_what_takes_the_compiler_too_long_is_refused(predict: Callable[..., Results]) -> None:
+    found = predict(
         "0.10.2",
         "tpu-v5e",
         double("jax.numpy.cumsum", "float64", 1000, numpy="cumsum", result="float64"),

@@ -40,13 +40,13 @@ ONES = {"numpy": "ones", "args": [[1, 1, 8, 8]]}
 
 
 @pytest.fixture(scope="module")
-def foretold(
+def predict(
     environment_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Results]:
     """The results on a device of the tests of functions, by their ids."""
 
     def of(device: str, *functions: dict[str, Any]) -> Results:
-        folder = tmp_path_factory.mktemp("foretold")
+        folder = tmp_path_factory.mktemp("predicted")
         head = {"schema": "portbench/manifest", "schema_version": 1, "name": "truths", "framework": "torch"}
         (folder / "manifest.json").write_text(json.dumps({**head, "functions": functions}), "utf-8")
         command = [str(environment_python("torch-2.9.0-xla")), "-m", "runners", "--framework", "torch", "--runs", "1"]
@@ -64,8 +64,8 @@ def foretold(
 
 
 @pytest.fixture(scope="module")
-def on_v3(foretold: Callable[..., Results]) -> Results:
-    return foretold(
+def on_v3(predict: Callable[..., Results]) -> Results:
+    return predict(
         "tpu-v3",
         entry("torch.abs", tensor("complex128", 8), expect={"numpy": "abs"}),
         entry("torch.matmul", tensor("int64", 8, 8), tensor("int64", 8, 8), expect={"numpy": "matmul"}),
@@ -130,21 +130,21 @@ def test_what_torch_xla_has_for_tpus_alone_is_compiled_though_the_host_cannot_ma
 
 
 def test_seventeen_gigabytes_are_refused_by_a_v3_and_fit_into_a_v5p(
-    on_v3: Results, foretold: Callable[..., Results]
+    on_v3: Results, predict: Callable[..., Results]
 ) -> None:
     refused = on_v3["torch.zeros"]
     assert (refused["category"], refused["control"]) == ("memory", None)
     assert "exceeds available HBM" in refused["error"]["message"]
-    accepted = foretold("tpu-v5p", SEVENTEEN_GIB)["torch.zeros"]
+    accepted = predict("tpu-v5p", SEVENTEEN_GIB)["torch.zeros"]
     assert accepted["outcome"] == "passed"
     assert accepted["prediction"]["memory_bytes"] >= 17 << 30
 
 
 @pytest.fixture(scope="module")
-def on_v5e(foretold: Callable[..., Results]) -> Results:
+def on_v5e(predict: Callable[..., Results]) -> Results:
     common = {"dtype": "float32", "lr": 0.3}
     steps = {"steps-1": {"iterations": 1, **common}, "steps-4": {"iterations": 4, **common}}
-    return foretold(
+    return predict(
         "tpu-v5e",
         case_entry("torch.optim.LBFGS", "torch.lbfgs:lbfgs_iterations", **steps),
         case_entry("torch.saddmm", "torch.solve:saddmm", sparse={"sizes": [5, 4, 6], "dtype": "float32"}),
