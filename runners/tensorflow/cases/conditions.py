@@ -190,7 +190,7 @@ def gradient(trial: Trial, dtype: str) -> None:
         def slope(pred: Any, x: Any) -> Any:
             branches = _Branches(x)
             with tf.GradientTape() as tape:
-                tape.trace_ops(x)
+                tape.watch(x)
                 output = smart_cond(pred, branches.double, branches.square)
             return output, tape.gradient(output, x)
 

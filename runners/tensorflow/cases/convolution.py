@@ -77,7 +77,7 @@ def gradients(trial: Trial, dtype: str) -> None:
 
     def body(conv3d: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops([image, filters])
+            tape.watch([image, filters])
             output = conv3d(image, filters, [1, 1, 1, 1, 1], "SAME")
             total = tf.reduce_sum(weights * output)
         return output, tape.gradient(total, [image, filters])

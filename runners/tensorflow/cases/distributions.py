@@ -125,7 +125,7 @@ def normal_sample_gradient(trial: Trial) -> None:
 
     def body(normal: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops([loc_tensor, scale_tensor])
+            tape.watch([loc_tensor, scale_tensor])
             sample = normal(loc_tensor, scale_tensor).sample(seed=3)
         return sample, tape.gradient(sample, [loc_tensor, scale_tensor])
 
@@ -144,7 +144,7 @@ def normal_density_gradient(trial: Trial, dtype: str) -> None:
 
     def body(normal: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops(given)
+            tape.watch(given)
             total = tf.reduce_sum(normal(given[0], given[1]).log_prob(given[2]))
         return tape.gradient(total, given)
 
@@ -248,7 +248,7 @@ def survival_gradient(trial: Trial, kind: str, dtype: str) -> None:
 
     def body(function: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops([value, loc_tensor])
+            tape.watch([value, loc_tensor])
             found = function(_made(trial, kind, loc_tensor, scale_tensor), value)
         return found, tape.gradient(found, [value, loc_tensor], weights)
 

@@ -130,7 +130,7 @@ def gamma_gradients(trial: Trial, dtype: str) -> None:
 
     def body(draw: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops([alpha, beta])
+            tape.watch([alpha, beta])
             draws = draw([], alpha, beta, dtype=trial.dtype(dtype), seed=6)
             total = tf.reduce_sum(draws)
         return draws, tape.gradient(total, [alpha, beta])

@@ -85,7 +85,7 @@ def custom_gradient(trial: Trial) -> None:
             return sine(x), lambda incoming: incoming * numpy_function(np.cos, [x], tf.float64)
 
         with tf.GradientTape(persistent=True) as tape:
-            tape.trace_ops(values)
+            tape.watch(values)
             plain, wrapped = sine(values), smooth(values)
         return plain, tape.gradient(plain, values), wrapped, tape.gradient(wrapped, values)
 

@@ -36,7 +36,7 @@ def gradient(trial: Trial) -> None:
 
     def body(adjust_brightness: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops([image, delta])
+            tape.watch([image, delta])
             output = adjust_brightness(image, delta)
             total = tf.reduce_sum(weights * output)
         return output, tape.gradient(total, [image, delta])

@@ -47,7 +47,7 @@ def gradient(trial: Trial, dtype: str) -> None:
 
     def body(svd: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops(matrix)
+            tape.watch(matrix)
             s, _, _ = svd(matrix)
             total = tf.reduce_sum(s)
         return s, tape.gradient(total, matrix)

@@ -154,7 +154,7 @@ def in_function(trial: Trial) -> None:
         @tf.function(input_signature=[{"a": spec, "b": (spec,)}])
         def cubes(nested: Any) -> Any:
             with tf.GradientTape() as tape:
-                tape.trace_ops(nested)
+                tape.watch(nested)
                 outputs = map_structure(lambda x: x * x * x, nested)
                 total = tf.add_n([tf.reduce_sum(output) for output in tf.nest.flatten(outputs)])
             return outputs, tape.gradient(total, nested)
@@ -263,7 +263,7 @@ def up_to_in_function(trial: Trial) -> None:
         def reduced(pair: Any) -> Any:
             axes = [[0, 1], [0]]
             with tf.GradientTape() as tape:
-                tape.trace_ops(pair)
+                tape.watch(pair)
                 sums = map_structure_up_to(pair, lambda x, axis: tf.reduce_sum(x * x, axis), pair, axes)
                 total = sums[0] + tf.reduce_sum(sums[1])
             return sums, tape.gradient(total, pair)

@@ -227,7 +227,7 @@ def gradient(trial: Trial) -> None:
         @tf.function
         def slope(x: Any) -> Any:
             with tf.GradientTape() as tape:
-                tape.trace_ops(x)
+                tape.watch(x)
                 square = x * x
                 kinds.append(_kind(tf_print(square, output_stream=f"file://{file}", summarize=-1)))
                 total = tf.reduce_sum(square * x)

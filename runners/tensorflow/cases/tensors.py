@@ -21,7 +21,7 @@ Sizes = Sequence[int]
 def weighted_gradients(call: Callable[..., Any], inputs: Sequence[Any], weights: Any) -> Any:
     """The output of ``call(*inputs)`` and the gradients of the sum of weights times output to each input."""
     with tf.GradientTape() as tape:
-        tape.trace_ops(list(inputs))
+        tape.watch(list(inputs))
         output = call(*inputs)
         total = tf.reduce_sum(weights * output)
     return output, tape.gradient(total, list(inputs))
@@ -135,7 +135,7 @@ def cast_gradient(trial: Trial, source: str, target: str) -> None:
     def body(cast: Callable[..., Any]) -> Any:
         output, (slope,) = weighted_gradients(lambda x: cast(x, trial.dtype(target)), [values], weights)
         with tf.GradientTape() as tape:
-            tape.trace_ops(values)
+            tape.watch(values)
             whole = cast(values, tf.int32)
         return output, slope, whole, tape.gradient(whole, values)
 
