@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ import numpy as np
 from runners.core.testing.compare import EPSILON
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
+from runners.jax.cases.lax import higher_derivatives
 
 
 def vjp_matmul(trial: Trial, dtype: str, size: int = 16) -> None:
@@ -122,3 +123,73 @@ def vjp_scan(trial: Trial) -> None:
     # Twelve products in a row, each rounded.
     trial.close(output, exact.prod(), rtol=3e-6, dtype="float32")
     trial.close(pulled, 2 * exact.prod() / exact, rtol=3e-6, dtype="float32")
+
+
+# jax.lax.stop_gradient
+
+
+def stopped(trial: Trial, mode: str) -> None:
+    """A stopped factor is a constant to the derivative, forward as in reverse: that of x stop(x) is x, not 2 x."""
+    host = trial.random(200)
+
+    def body(stop_gradient: Callable[..., Any], x: Any) -> Any:
+        def product(x: Any) -> Any:
+            return x * stop_gradient(x)
+
+        if mode == "forward":
+            return jax.jvp(product, (x,), (jnp.ones_like(x),))
+        return product(x), jax.grad(lambda x: jnp.sum(product(x)))(x)
+
+    value, slope = trial.call_inside(body, trial.tensor(host))
+    trial.close(value, widened(host) ** 2, dtype="float32")
+    trial.close(slope, host, rtol=0, atol=0, dtype="float32")
+
+
+def stopped_higher(trial: Trial) -> None:
+    """Of stop(x)^2 x^3 the derivatives of first to third order are 3 x^4, 6 x^3 and 6 x^2, mapped and compiled."""
+    host = trial.random(64, seed=5)
+
+    def body(stop_gradient: Callable[..., Any], x: Any) -> Any:
+        return higher_derivatives(stop_gradient)(x)
+
+    x = widened(host)
+    outputs = trial.call_inside(body, trial.tensor(host))
+    for output, expected in zip(outputs, (x**5, 3 * x**4, 6 * x**3, 6 * x**2)):
+        # A few products in a row, each rounded.
+        trial.close(output, expected, rtol=5e-6, dtype="float32")
+
+
+def stopped_tree(trial: Trial) -> None:
+    """Of a nested value every floating array is stopped; integers and truths pass as they are."""
+    host, count = trial.random(5), trial.random(5, dtype="int32", seed=1)
+    tree = {"x": trial.tensor(host), "more": (trial.tensor(count), [trial.tensor(host > 0), None])}
+
+    def body(stop_gradient: Callable[..., Any], tree: Any) -> Any:
+        def loss(x: Any) -> Any:
+            held = stop_gradient({**tree, "x": x})
+            return jnp.sum(held["x"] ** 3 + 2 * x), held
+
+        return jax.grad(loss, has_aux=True)(tree["x"])
+
+    gradient, held = trial.call_inside(body, tree)
+    trial.close(gradient, np.full(5, 2.0), dtype="float32")
+    trial.equal((sorted(held), held["more"][1][1]), (["more", "x"], None))
+    trial.close(held["x"], host, rtol=0, atol=0, dtype="float32")
+    trial.close(held["more"][0], count, dtype="int32")
+    trial.close(held["more"][1][0], host > 0, dtype="bool")
+
+
+def straight_through(trial: Trial) -> None:
+    """x + stop(round(x) - x) has the value of round(x) and the slope of x: a straight-through estimator."""
+    host = 5 * trial.random(4, 100)
+
+    def body(stop_gradient: Callable[..., Any], x: Any) -> Any:
+        def rounded(x: Any) -> Any:
+            return x + stop_gradient(jnp.round(x) - x)
+
+        return rounded(x), jax.grad(lambda x: jnp.sum(rounded(x) ** 2))(x)
+
+    value, gradient = trial.call_inside(body, trial.tensor(host))
+    # The difference is taken and added again, so up to a rounding of x.
+    trial.close(value, np.round(host), rtol=0, atol=2e-6, dtype="float32")
+    trial.close(gradient, 2 * np.round(widened(host)), rtol=0, atol=4e-6, dtype="float32")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ import numpy as np
 from runners.core.testing import properties
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
+from runners.jax.cases.lax import map_and_compile
 from runners.jax.double import x64
 
 _FLOATING = {"int32": "float32"}
@@ -125,3 +126,85 @@ def _check_lu(trial: Trial, output: Any, matrix: Any) -> None:
     trial.equal([trial.dtype_name(part) for part in output], [_REAL.get(dtype, dtype), dtype, dtype])
     trial.equal([part.shape for part in output], [(rows, rows), (rows, rank), (rank, columns)])
     properties.lu(trial, output, [widened(matrix)])
+
+
+# jax.numpy.linalg.eig
+
+
+def eig_known(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
+    """The eigenvalues of a matrix that is made from known ones are these, in some order, and the vectors fit them."""
+    size = shape[-1]
+    values = np.arange(1, size + 1) * np.where(np.arange(size) % 3, 1.0, -1.0)
+    if dtype.startswith("complex"):
+        values = values * np.exp(1j * np.arange(size))
+    vectors = np.eye(size) + 0.1 * trial.random(*shape, dtype=dtype, seed=size)
+    matrix = ((vectors * values) @ np.linalg.inv(vectors)).astype(dtype)
+    output = trial.call(trial.tensor(matrix))
+    _check_eig(trial, output, matrix, "complex64")
+    found = np.asarray(trial.numpy(output[0]))
+    expected = np.broadcast_to(values, found.shape)
+    # Well separated eigenvalues of a matrix near a diagonal one: off by a few roundings of the largest.
+    trial.close(_ordered(found), _ordered(expected), rtol=0, atol=1e-5 * size)
+
+
+def eig_special(trial: Trial, matrix: Sequence[Any], values: Sequence[Sequence[float]], tolerance: float) -> None:
+    """A rotation has complex eigenvalues, a shear has one twice.
+
+    ``values`` are pairs of real and imaginary part; ``tolerance`` is larger where values coincide, since there they
+    move with the root of a rounding.
+    """
+    host = np.array(matrix, "float32")
+    output = trial.call(trial.tensor(host))
+    _check_eig(trial, output, host, "complex64")
+    expected = np.array([complex(*pair) for pair in values])
+    trial.close(_ordered(trial.numpy(output[0])), _ordered(expected), rtol=0, atol=tolerance)
+
+
+def eig_double(trial: Trial, dtype: str) -> None:
+    """With 64-bit types switched on, values and vectors are complex128 and as precise."""
+    matrix = trial.random(12, 12, dtype=dtype)
+
+    def body(eig: Callable[..., Any], matrix: Any) -> Any:
+        with x64():
+            return eig(matrix)
+
+    with x64():
+        moved = trial.tensor(matrix)
+    _check_eig(trial, trial.call_inside(body, moved), matrix, "complex128")
+
+
+def eig_mapped(trial: Trial) -> None:
+    """Mapped over a stack of matrices and compiled, every matrix gets values and vectors of its own."""
+    matrices = trial.random(5, 6, 6)
+
+    def body(eig: Callable[..., Any], stack: Any) -> Any:
+        return map_and_compile(eig, ())(stack)
+
+    _check_eig(trial, trial.call_inside(body, trial.tensor(matrices)), matrices, "complex64")
+
+
+def eig_power(trial: Trial) -> None:
+    """A matrix's fifth power is V w^5 V^-1, computed where the eigenvectors lie."""
+    matrix = trial.random(6, 6, low=-1, high=1)
+
+    def body(eig: Callable[..., Any], matrix: Any) -> Any:
+        values, vectors = eig(matrix)
+        return values, vectors, (vectors * values**5) @ jnp.linalg.inv(vectors)
+
+    *output, power = trial.call_inside(body, trial.tensor(matrix))
+    _check_eig(trial, output, matrix, "complex64")
+    # The inverse of the vectors enlarges float32's rounding by their condition number.
+    expected = np.linalg.matrix_power(widened(matrix), 5).astype("complex128")
+    trial.close(power, expected, rtol=1e-4, atol=1e-3, dtype="complex64")
+
+
+def _check_eig(trial: Trial, output: Any, matrix: Any, dtype: str) -> None:
+    trial.equal([trial.dtype_name(part) for part in output], [dtype] * 2)
+    properties.find("eig")(trial, tuple(output), [widened(matrix)])
+
+
+def _ordered(values: Any) -> Any:
+    """By real, then imaginary part, rounded so far that coinciding real parts do not decide."""
+    values = np.asarray(values).astype("complex128")
+    order = np.lexsort((values.imag, values.real.round(2)), axis=-1)
+    return np.take_along_axis(values, order, axis=-1)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing.trial import Trial
+from runners.jax.double import x64
 
 
 def one_hot(
@@ -41,7 +42,7 @@ def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> Non
 def top_k_compiled(trial: Trial) -> None:
     """Compiled and mapped over rows it gives the same."""
     host = trial.random(16, 64)
-    values, places = trial.call_inside(lambda top_k, rows: _mapped_and_compiled(top_k)(rows), trial.tensor(host))
+    values, places = trial.call_inside(lambda top_k, rows: map_and_compile(top_k)(rows), trial.tensor(host))
     expected, order = _largest(host, 5)
     trial.close(values, expected, rtol=0, atol=0, dtype="float32")
     trial.equal(places, order)
@@ -74,7 +75,7 @@ def _compiled(one_hot: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=1)
-def _mapped_and_compiled(top_k: Callable[..., Any]) -> Callable[..., Any]:
+def map_and_compile(top_k: Callable[..., Any]) -> Callable[..., Any]:
     return jax.jit(jax.vmap(lambda row: top_k(row, 5)))
 
 
@@ -86,3 +87,70 @@ def _largest(operand: Any, k: int) -> tuple[Any, Any]:
     comparable = operand.astype("float64" if operand.dtype.kind == "f" else "int64")
     order = np.argsort(-comparable, axis=-1, kind="stable")[..., :k]
     return np.take_along_axis(operand, order, axis=-1), order
+
+
+# jax.lax.slice_in_dim
+
+
+def sliced(
+    trial: Trial,
+    shape: Sequence[int],
+    start: int | None,
+    limit: int | None,
+    stride: int = 1,
+    axis: int = 0,
+    dtype: str = "float32",
+) -> None:
+    """It gives what a Python slice of that axis gives: None is the end, negative numbers count from behind."""
+    moved = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
+    expected = trial.numpy(moved)[_slice(axis, len(shape), start, limit, stride)]
+    trial.close(trial.call(moved, start, limit, stride, axis), expected, rtol=0, atol=0, dtype=dtype)
+
+
+def slice_gradient(trial: Trial) -> None:
+    """The cotangent of a slice lies where the slice was taken, with zeros around and between."""
+    host, weights = trial.random(5, 20), trial.random(5, 6, seed=1)
+
+    def body(slice_in_dim: Callable[..., Any], x: Any, weights: Any) -> Any:
+        def weighted(x: Any) -> Any:
+            part = slice_in_dim(x, 2, -1, 3, axis=-1)
+            return jnp.sum(weights * part), part
+
+        return jax.grad(weighted, has_aux=True)(x)
+
+    gradient, part = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
+    expected = np.zeros_like(host)
+    expected[:, 2:-1:3] = weights
+    trial.close(part, host[:, 2:-1:3], rtol=0, atol=0, dtype="float32")
+    trial.close(gradient, expected, dtype="float32")
+
+
+def slice_double(trial: Trial, dtype: str) -> None:
+    """With 64-bit types switched on, the elements of a slice keep all their bits."""
+    host = trial.random(6, 9, dtype=dtype)
+    host[3, 5] = 2**52 + 1
+
+    def body(slice_in_dim: Callable[..., Any], x: Any) -> Any:
+        with x64():
+            return slice_in_dim(x, 1, 8, 2, axis=1)
+
+    with x64():
+        moved = trial.tensor(host)
+    trial.close(trial.call_inside(body, moved), host[:, 1:8:2], rtol=0, atol=0, dtype=dtype)
+
+
+def slice_compiled(trial: Trial) -> None:
+    """Mapped over the first axis and compiled, an axis counts from the rows' first one."""
+    host = trial.random(6, 8, 10)
+
+    def body(slice_in_dim: Callable[..., Any], x: Any) -> Any:
+        return map_and_compile(slice_in_dim, (3, 9, 2, 1))(x)
+
+    output = trial.call_inside(body, trial.tensor(host))
+    trial.close(output, host[:, :, 3:9:2], rtol=0, atol=0, dtype="float32")
+
+
+def _slice(axis: int, rank: int, start: int | None, limit: int | None, stride: int) -> Any:
+    places = [slice(None)] * rank
+    places[axis] = slice(start, limit, stride)
+    return tuple(places)

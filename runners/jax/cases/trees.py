@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import lru_cache
 from typing import Any, Callable, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
 
 
@@ -124,3 +126,86 @@ def tree_sgd(trial: Trial) -> None:
     output = trial.call_inside(body, {name: trial.tensor(host) for name, host in hosts.items()})
     trial.close(output["w"], 0.8 * hosts["w"].astype("float64"), dtype="float32")
     trial.close(output["b"], 0.4 * hosts["b"].astype("float64"), dtype="float32")
+
+
+class _Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+# jax.tree_util.tree_unflatten
+
+
+def unflattened(trial: Trial, dtype: str) -> None:
+    """New leaves take the places of the old ones: a dict's by sorted keys, a named tuple's by its fields."""
+    hosts = [np.asarray(trial.random(2, 3, dtype=dtype, seed=seed)) for seed in range(5)]
+    leaves = [trial.tensor(host, dtype) for host in hosts]
+    structure = jax.tree_util.tree_structure({"b": [0, (0,)], "a": _Pair(0, {"z": 0, "y": 0}), "none": None})
+    output = trial.call(structure, leaves)
+    trial.equal((sorted(output), output["none"]), (["a", "b", "none"], None))
+    trial.equal([type(output["a"]) is _Pair, type(output["b"]) is list, type(output["b"][1]) is tuple], [True] * 3)
+    trial.equal((sorted(output["a"].second), len(output["b"]), len(output["b"][1])), (["y", "z"], 2, 1))
+    pair, (first, (second,)) = output["a"], output["b"]
+    for found, moved in zip((pair.first, pair.second["y"], pair.second["z"], first, second), leaves):
+        trial.close(found, trial.numpy(moved), rtol=0, atol=0, dtype=dtype)
+
+
+def unflattened_round(trial: Trial, kind: str) -> None:
+    """Flattened and put together, a tree is what it was: same containers, same order, same leaves."""
+    trees: dict[str, Any] = {
+        "ordered": OrderedDict([("z", 1), ("a", (2, 3))]),
+        "empty": {"more": [(), {}], "nothing": None},
+        "leaf": 42,
+        "deep": [[[[[5]]]], {"x": {"y": (6, [7, None])}}],
+        "named": _Pair([1, 2], _Pair(3, "four")),
+    }
+    leaves, structure = jax.tree_util.tree_flatten(trees[kind])
+    output = trial.call(structure, leaves)
+    trial.equal(repr(output), repr(trees[kind]))
+    trial.equal(jax.tree_util.tree_structure(output) == structure, True)
+
+
+def unflattened_iterator(trial: Trial) -> None:
+    """The leaves may come from a generator, of any kind, and are not looked into."""
+    structure = jax.tree_util.tree_structure((0, [0, 0]))
+    trial.repeatable = False  # a generator is used up by one call
+    output = trial.call(structure, (leaf for leaf in ({"a": 1}, "text", trial.tensor(np.float32(3)))))
+    trial.equal((output[0], output[1][0]), ({"a": 1}, "text"))
+    trial.close(output[1][1], np.float32(3), dtype="float32")
+
+
+def unflattened_many(trial: Trial, leaves: int) -> None:
+    """Each of many leaves stands in its place."""
+    host = trial.random(leaves)
+    structure = jax.tree_util.tree_structure({f"{index:05}": [0] for index in range(leaves)})
+    output = trial.call(structure, [trial.tensor(value) for value in host])
+    trial.equal(list(output), [f"{index:05}" for index in range(leaves)])
+    trial.equal(np.array(trial.numpy([leaf for (leaf,) in output.values()])), host)
+    trial.equal({trial.dtype_name(leaf) for (leaf,) in output.values()}, {"float32"})
+
+
+def unflattened_in_trace(trial: Trial) -> None:
+    """Inside a compiled and differentiated function it puts traced leaves together."""
+    weight, bias, x = trial.random(3, 2), trial.random(2, seed=1), trial.random(3, seed=2)
+    structure = jax.tree_util.tree_structure({"bias": 0, "weight": 0})
+
+    def body(tree_unflatten: Callable[..., Any], leaves: Any, x: Any) -> Any:
+        return _layer_and_gradient(tree_unflatten, structure)(leaves, x)
+
+    leaves = [trial.tensor(bias), trial.tensor(weight)]
+    output, (to_bias, to_weight) = trial.call_inside(body, leaves, trial.tensor(x))
+    # Sums of three products.
+    trial.close(output, widened(x) @ weight + bias, rtol=1e-5, dtype="float32")
+    trial.close(to_bias, np.ones(2), dtype="float32")
+    trial.close(to_weight, np.repeat(widened(x)[:, None], 2, axis=1), dtype="float32")
+
+
+@lru_cache(maxsize=1)
+def _layer_and_gradient(tree_unflatten: Callable[..., Any], structure: Any) -> Callable[..., Any]:
+    """Compiled once for each function, so that calling again does not compile again."""
+
+    def layer(leaves: Any, x: Any) -> Any:
+        parameters = tree_unflatten(structure, leaves)
+        return x @ parameters["weight"] + parameters["bias"]
+
+    return jax.jit(lambda leaves, x: (layer(leaves, x), jax.grad(lambda leaves: jnp.sum(layer(leaves, x)))(leaves)))

@@ -1,4 +1,4 @@
-"""tf.nn.conv3d against sums over windows in NumPy."""
+"""tf.nn.conv3d and tf.nn.conv2d_transpose, compared with sums over windows in NumPy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.tensors import seen, traced, weighted_gradients
 
 Sizes = Sequence[int]
 
@@ -99,3 +100,101 @@ def gradients(trial: Trial, dtype: str) -> None:
     (d, _), (h, _), (w, _) = borders
     expected = padded[:, d : d + depth, h : h + height, w : w + width]
     trial.close(to_image, expected, rtol=tolerance, atol=tolerance, dtype=dtype)
+
+
+# tf.nn.conv2d_transpose
+
+
+def _transposed(image: Any, filters: Any, size: Sizes, strides: Sizes, padding: str, dilations: Sizes = (1, 1)) -> Any:
+    """Every input pixel adds its multiple of the filters to the output, which lies within a border that is cut off.
+
+    ``image`` is [batch, h, w, in], ``filters`` [kh, kw, out, in], ``size`` the height and width of the output.
+    """
+    spans = [(k - 1) * dilation + 1 for k, dilation in zip(filters.shape, dilations)]
+    reach = [(n - 1) * step + span for n, step, span in zip(image.shape[1:3], strides, spans)]
+    before = [max(full - n, 0) // 2 if padding == "SAME" else 0 for full, n in zip(reach, size)]
+    whole = np.zeros([image.shape[0], *(max(full, n) + 2 for full, n in zip(reach, size)), filters.shape[2]])
+    for i, j in np.ndindex(*filters.shape[:2]):
+        part = image @ filters[i, j].T
+        rows = slice(i * dilations[0], i * dilations[0] + image.shape[1] * strides[0], strides[0])
+        columns = slice(j * dilations[1], j * dilations[1] + image.shape[2] * strides[1], strides[1])
+        target = whole[:, rows, columns]
+        target += part[:, : target.shape[1], : target.shape[2]]
+    return whole[:, before[0] : before[0] + size[0], before[1] : before[1] + size[1]]
+
+
+def transposed_convolution(
+    trial: Trial,
+    image: Sizes,
+    kernel: Sizes,
+    size: Sizes,
+    dtype: str = "float32",
+    strides: Sizes = (2, 2),
+    padding: str = "SAME",
+    dilations: Sizes = (1, 1),
+    channels_first: bool = False,
+) -> None:
+    """Each pixel adds its multiple of the filters to the output; ``image`` is channels-last, ``size`` the output's."""
+    pixels = trial.tensor(trial.random(*image, seed=13, low=-1.0, high=1.0), dtype=dtype)
+    filters = trial.tensor(trial.random(*kernel, seed=14, low=-1.0, high=1.0), dtype=dtype)
+    expected = _transposed(seen(trial, pixels), seen(trial, filters), size, strides, padding, dilations)
+    if channels_first:
+        given = tf.transpose(pixels, [0, 3, 1, 2])
+        shape = [image[0], kernel[2], *size]
+        output = trial.call(given, filters, shape, list(strides), padding, data_format="NCHW")
+        expected = np.moveaxis(expected, -1, 1)
+    else:
+        shape = [image[0], *size, kernel[2]]
+        output = trial.call(pixels, filters, shape, list(strides), padding, dilations=list(dilations))
+    # Rounding of a sum of products in [-1, 1] scales with the sum, not with a value that happens to lie near zero.
+    # Some kernels add up in the 16 bits of the dtype: sums of dozens of products then lose two digits.
+    tolerance = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 1e-5, "float64": 1e-12}[dtype]
+    trial.close(output, expected, rtol=tolerance, atol=tolerance, dtype=dtype)
+
+
+def transposed_gradients(trial: Trial, dtype: str) -> None:
+    """The output is linear in the image and in the filters: weighed, it is the sum of each one's gradient times it."""
+    host_image, host_filters = (
+        trial.random(2, 3, 4, 2, dtype=dtype, seed=15),
+        trial.random(3, 3, 3, 2, dtype=dtype, seed=16),
+    )
+    host_weights = trial.random(2, 6, 8, 3, dtype=dtype, seed=17)
+    weights = trial.tensor(host_weights)
+
+    def body(transpose: Callable[..., Any], *inputs: Any) -> Any:
+        return weighted_gradients(lambda x, filters: transpose(x, filters, [2, 6, 8, 3], 2), inputs, weights)
+
+    output, slopes = trial.call_inside(body, trial.tensor(host_image), trial.tensor(host_filters))
+    wide = [host_image.astype("float64"), host_filters.astype("float64")]
+    tolerance = {"float32": 1e-4, "float64": 1e-10}[dtype]
+    trial.close(output, _transposed(*wide, (6, 8), (2, 2), "SAME"), rtol=tolerance, atol=tolerance, dtype=dtype)
+    for number, slope in enumerate(slopes):
+        expected = np.zeros(wide[number].size)
+        for place in range(expected.size):
+            unit = np.zeros(expected.size)
+            unit[place] = 1.0
+            parts = list(wide)
+            parts[number] = unit.reshape(wide[number].shape)
+            expected[place] = (host_weights * _transposed(*parts, (6, 8), (2, 2), "SAME")).sum()
+        trial.close(slope, expected.reshape(wide[number].shape), rtol=tolerance, atol=tolerance, dtype=dtype)
+
+
+def transposed_unknown_shape(trial: Trial) -> None:
+    """One tf.function, traced for images of unknown size, computes the size of the output when it runs."""
+    shapes = [(1, 3, 5, 2), (2, 7, 1, 2)]
+    hosts = [trial.random(*shape, seed=18) for shape in shapes]
+    host_filters = trial.random(2, 3, 4, 2, seed=19)
+    tensors, filters = [trial.tensor(host) for host in hosts], trial.tensor(host_filters)
+
+    def body(transpose: Callable[..., Any]) -> Any:
+        def apply(image: Any) -> Any:
+            batch, height, width, _ = tf.unstack(tf.shape(image))
+            return transpose(image, filters, tf.stack([batch, 2 * height, 2 * width, 4]), strides=2)
+
+        enlarge = traced(apply, [tf.TensorSpec([None, None, None, 2], tf.float32)])
+        return [enlarge(tensor) for tensor in tensors]
+
+    for output, host in zip(trial.call_inside(body), hosts):
+        size = (2 * host.shape[1], 2 * host.shape[2])
+        expected = _transposed(host.astype("float64"), host_filters.astype("float64"), size, (2, 2), "SAME")
+        trial.close(output, expected, rtol=1e-5, atol=1e-5, dtype="float32")

@@ -102,3 +102,107 @@ def endless(trial: Trial, taken: Sequence[int]) -> None:
     trial.equal([trial.dtype_name(element) for element in elements], ["string"] * len(taken))
     trial.equal(trial.numpy(elements), [b"abcde"[place : place + 1] for place in taken])
     trial.equal(count, tf.data.INFINITE_CARDINALITY)
+
+
+# tf.data.experimental.from_list
+
+
+def listed(trial: Trial, shape: Sequence[int], dtype: str, size: int = 5) -> None:
+    """The elements of the list come out one by one, in order; the spec and the cardinality say what they are."""
+    tensors = [trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype) for seed in range(size)]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        source = from_list(tensors)
+        return list(source), source.element_spec, source.cardinality()
+
+    elements, spec, count = trial.call_inside(body)
+    trial.equal(len(elements), size)
+    for found, given in zip(elements, tensors):
+        trial.close(found, trial.numpy(given), rtol=0.0, atol=0.0, dtype=dtype)
+    trial.equal(spec, tf.TensorSpec(shape, trial.dtype(dtype)))
+    trial.equal(count, size)
+
+
+def listed_numbers(trial: Trial, size: int) -> None:
+    """Python numbers become tensors of no dimension: int32."""
+    numbers = np.random.RandomState(3).permutation(size).tolist()
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        return list(from_list(numbers, name="numbers"))
+
+    elements = trial.call_inside(body)
+    trial.equal({trial.dtype_name(element) for element in elements}, {"int32"})
+    trial.equal(trial.numpy(elements), numbers)
+
+
+def listed_lengths(trial: Trial) -> None:
+    """Elements may be of unequal lengths: the spec leaves the dimension open."""
+    rows = [np.arange(length, dtype="float64") + length for length in (2, 0, 3)]
+    tensors = [trial.tensor(row) for row in rows]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        source = from_list(tensors)
+        return list(source), source.element_spec
+
+    elements, spec = trial.call_inside(body)
+    trial.equal(spec, tf.TensorSpec([None], tf.float64))
+    trial.equal(len(elements), 3)
+    for found, row in zip(elements, rows):
+        trial.close(found, row, dtype="float64")
+
+
+def listed_structures(trial: Trial) -> None:
+    """Elements with a structure keep it: dictionaries, tuples and strings in them."""
+    hosts = [trial.random(2, 2, seed=seed) for seed in (4, 5, 6)]
+    words = ["a", "", "Gerät"]
+    given = [
+        {"x": trial.tensor(host), "y": (trial.tensor(np.int64(place)), trial.tensor(word, dtype="string"))}
+        for place, (host, word) in enumerate(zip(hosts, words))
+    ]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        source = from_list(given)
+        return source, list(source)
+
+    source, elements = trial.call_inside(body)
+    trial.check(isinstance(source, tf.data.Dataset), f"expected a data set, got {type(source)}")
+    trial.equal(source.element_spec["y"][1], tf.TensorSpec([], tf.string))
+    trial.equal(len(elements), 3)
+    for place, found in enumerate(elements):
+        trial.equal((sorted(found), type(found["y"])), (["x", "y"], tuple))
+        trial.close(found["x"], hosts[place], rtol=0.0, atol=0.0, dtype="float32")
+        trial.close(found["y"][0], place, dtype="int64")
+        trial.close(found["y"][1], np.asarray(words[place].encode(), object), dtype="string")
+
+
+def listed_datasets(trial: Trial) -> None:
+    """Data sets may be elements, of any lengths: they come out as data sets, to be read or to be laid end to end."""
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        nested = from_list([tf.data.Dataset.range(start, stop) for start, stop in ((2, 5), (7, 7), (9, 11))])
+        return [list(inner) for inner in nested], list(nested.flat_map(lambda inner: inner))
+
+    parts, flat = trial.call_inside(body)
+    trial.equal(trial.numpy(parts), [[2, 3, 4], [], [9, 10]])
+    trial.equal(trial.numpy(flat), [2, 3, 4, 9, 10])
+    trial.equal({trial.dtype_name(number) for number in flat}, {"int64"})
+
+
+def listed_pipeline(trial: Trial) -> None:
+    """It is the source of a pipeline like any other, also inside a tf.function."""
+    tensors = [trial.tensor(trial.random(3, seed=seed)) for seed in range(4)]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        @tf.function
+        def total() -> Any:
+            return from_list(tensors).reduce(tf.zeros(3), lambda left, right: left + right)
+
+        source = from_list(tensors).map(lambda x: x * 2.0).repeat(2).batch(3)
+        return list(source), total()
+
+    batches, total = trial.call_inside(body)
+    doubled = np.stack([2.0 * trial.numpy(tensor).astype("float64") for tensor in tensors] * 2)
+    for found, expected in zip(batches, (doubled[:3], doubled[3:6], doubled[6:])):
+        trial.close(found, expected, dtype="float32")
+    trial.equal(len(batches), 3)
+    trial.close(total, doubled.sum(axis=0) / 4, dtype="float32")

@@ -1,4 +1,4 @@
-"""Convolution in NumPy, over any number of spatial axes: the reference of the cases about convolutional layers."""
+"""torch.nn.Conv2d and torch.nn.Conv3d, compared with a convolution in NumPy over any number of spatial axes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import itertools
 from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
+import torch
 
 from runners.core.testing.inputs import widened
+from runners.core.testing.trial import Trial
+from runners.torch.cases.layers import ROUNDED, filled
 
 _PAD_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
@@ -60,3 +63,95 @@ def windows(
 def along(value: Any, axes: int) -> tuple[int, ...]:
     """One number for every axis, or the numbers that are given."""
     return (value,) * axes if isinstance(value, int) else tuple(value)
+
+
+def conv2d(
+    trial: Trial,
+    shape: Sequence[int],
+    out_channels: int,
+    kernel: Sequence[int],
+    dtype: str = "float32",
+    layout: str = "contiguous",
+    memory_format: str | None = None,
+    **options: Any,
+) -> None:
+    """The forward pass is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
+    module = trial.make(shape[-3], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
+    weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
+    x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
+    if memory_format:
+        x = x.to(memory_format=getattr(torch, memory_format))
+    output = trial.call_method(module, "__call__", x)
+    trial.close(output, convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype)
+
+
+def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kernel: Sequence[int], dtype: str) -> None:
+    """The gradients of input, weight and bias are those of the sum over the kernel's positions."""
+    module = trial.make(shape[1], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype))
+    weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
+    x = trial.random(*shape, dtype=dtype)
+    tensor = trial.tensor(x).requires_grad_()
+    output = trial.call_method(module, "__call__", tensor)
+    trial.close(output, convolved(x, weights), dtype=dtype)
+    down = trial.random(*output.shape, dtype=dtype, seed=7)
+    (output * trial.tensor(down)).sum().backward()
+    x, down, weight = widened(x), widened(down), weights["weight"]
+    x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
+    for (i, j), window in windows(x.shape[2:], weight.shape[2:], (1, 1), (1, 1)):
+        weight_gradient[:, :, i, j] = np.einsum("nohw,nchw->oc", down, x[window])
+        x_gradient[window] += np.einsum("nohw,oc->nchw", down, weight[:, :, i, j])
+    trial.close(tensor.grad, x_gradient, dtype=dtype)
+    trial.close(module.weight.grad, weight_gradient, dtype=dtype)
+    trial.close(module.bias.grad, down.sum((0, 2, 3)), dtype=dtype)
+
+
+_LONG_SUMS: Mapping[str, float] = {"rtol": 1.3e-6, "atol": 1e-4}
+"""Sums of hundreds of float32 products, in whatever order: their rounding errors reach 1e-5 and beyond."""
+
+
+def conv3d(
+    trial: Trial,
+    shape: Sequence[int],
+    out_channels: int,
+    kernel: Sequence[int],
+    dtype: str = "float32",
+    layout: str = "contiguous",
+    memory_format: str | None = None,
+    **options: Any,
+) -> None:
+    """The forward pass is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
+    module = trial.make(shape[-4], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
+    weights = filled(trial, module, dtype)
+    x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
+    if memory_format:
+        x = x.to(memory_format=getattr(torch, memory_format))
+    output = trial.call_method(module, "__call__", x)
+    allowed = _LONG_SUMS if dtype == "float32" and weights["weight"][0].size > 200 else ROUNDED.get(dtype, {})
+    trial.close(output, convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype, **allowed)
+
+
+def conv3d_gradients(
+    trial: Trial,
+    shape: Sequence[int],
+    out_channels: int,
+    kernel: Sequence[int],
+    dtype: str,
+    stride: Sequence[int] = (1, 1, 1),
+) -> None:
+    """The gradients of input, weight and bias are those of the sum over the kernel's positions."""
+    module = trial.make(shape[1], out_channels, kernel, stride, device=trial.device, dtype=trial.dtype(dtype))
+    weights = filled(trial, module, dtype)
+    x = trial.random(*shape, dtype=dtype)
+    tensor = trial.tensor(x).requires_grad_()
+    output = trial.call_method(module, "__call__", tensor)
+    trial.close(output, convolved(widened(x), weights, stride=stride), dtype=dtype)
+    down = trial.random(*output.shape, dtype=dtype, seed=7)
+    (output * trial.tensor(down)).sum().backward()
+    x, down, weight = widened(x), widened(down), weights["weight"]
+    x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
+    for position, window in windows(shape[2:], kernel, stride, (1, 1, 1)):
+        weight_gradient[(..., *position)] = np.einsum("nodhw,ncdhw->oc", down, x[window])
+        x_gradient[window] += np.einsum("nodhw,oc->ncdhw", down, weight[(..., *position)])
+    trial.close(tensor.grad, x_gradient, dtype=dtype)
+    trial.close(module.weight.grad, weight_gradient, dtype=dtype)
+    trial.close(module.bias.grad, down.sum((0, 2, 3, 4)), dtype=dtype)

@@ -23,14 +23,6 @@ def zeros_are_writable(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     trial.close(made, expected, dtype=dtype)
 
 
-def zeros_into(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """With out= the given tensor is filled with zeros, and is what is returned."""
-    out = trial.tensor(trial.random(*shape, dtype=dtype, low=1, high=9), dtype)
-    returned = trial.call(shape, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    trial.close(out, np.zeros(shape), dtype=dtype)
-
-
 def zeros_require_grad(trial: Trial, dtype: str) -> None:
     """With requires_grad=True the tensor is a leaf that collects its gradient."""
     weights = trial.random(3, 4, dtype=dtype)
@@ -47,14 +39,6 @@ def zeros_sparse(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     trial.check(made.is_sparse, "the tensor is not sparse")
     trial.equal((made._nnz(), list(made.shape)), (0, list(shape)))
     trial.close(made.to_dense(), np.zeros(shape), dtype=dtype)
-
-
-def range_into(trial: Trial, dtype: str) -> None:
-    """With out= the given tensor takes the values and, if need be, another size, and is what is returned."""
-    out = trial.tensor(np.array([9, 9]), dtype)
-    returned = trial.call(2, 14, 3, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    trial.close(out, [2, 5, 8, 11, 14], dtype=dtype)
 
 
 def tensor_from_array(trial: Trial, dtype: str, layout: str = "C") -> None:
@@ -92,13 +76,13 @@ def tensor_with_gradient(trial: Trial, dtype: str) -> None:
 def randperm(trial: Trial, length: int, dtype: str) -> None:
     """Every number from 0 on comes once."""
     made = trial.call(length, dtype=trial.dtype(dtype), device=trial.device)
-    _check_permutation(trial, made, length, dtype)
+    check_permutation(trial, made, length, dtype)
 
 
 def randperm_uniform(trial: Trial, length: int) -> None:
     """Without options the numbers are int64, and of a long permutation neither place nor neighbour tells a number."""
     made = trial.call(length, device=trial.device)
-    _check_permutation(trial, made, length, "int64")
+    check_permutation(trial, made, length, "int64")
     found = trial.numpy(made)
     _check_unrelated(trial, found, np.arange(length), "place")
     _check_unrelated(trial, found[1:], found[:-1], "neighbour")
@@ -115,7 +99,7 @@ def randperm_generator(trial: Trial, length: int) -> None:
         generator = torch.Generator(device=trial.device)
         generator.manual_seed(seed)
         order = trial.call(length, generator=generator, device=trial.device)
-        _check_permutation(trial, order, length, "int64")
+        check_permutation(trial, order, length, "int64")
         return trial.numpy(order)
 
     first = made(1, True)
@@ -124,18 +108,7 @@ def randperm_generator(trial: Trial, length: int) -> None:
     trial.check((made(2, False) != first).any(), "another seed gives the same order")
 
 
-def randperm_into(trial: Trial, length: int, dtype: str) -> None:
-    """With out= the given tensor takes the order that the same generator gives without, and is what is returned."""
-    generator = torch.Generator(device=trial.device)
-    out = trial.tensor(np.full(length, 7), dtype)
-    returned = trial.call(length, generator=generator.manual_seed(4), out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    _check_permutation(trial, out, length, dtype)
-    plain = trial.make(length, generator=generator.manual_seed(4), dtype=trial.dtype(dtype), device=trial.device)
-    trial.close(plain, trial.numpy(out), dtype=dtype)
-
-
-def _check_permutation(trial: Trial, made: Any, length: int, dtype: str) -> None:
+def check_permutation(trial: Trial, made: Any, length: int, dtype: str) -> None:
     trial.equal((trial.dtype_name(made), list(made.shape)), (dtype, [length]))
     found = trial.numpy(made)
     trial.equal(np.sort(found), np.arange(length))

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from runners.core.testing.trial import Trial
+from runners.torch.cases.cuda_synchronize import matrix_chain
 
 _MIB = 1 << 20
 
@@ -20,14 +21,14 @@ _SLACK = _MIB
 """PyTorch's allocator hands out a cached block whole where splitting it would leave no more than this."""
 
 
-def _needs_an_accelerator(trial: Trial) -> None:
+def skip_on_cpu(trial: Trial) -> None:
     if trial.device.type == "cpu":
         trial.skip("torch.cuda is about CUDA devices and the CPU is none")
 
 
 def cuda_is_available(trial: Trial) -> None:
     """It says that there is a device, and, once a tensor is there, that it is in use."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     available = trial.call_method(trial.function, "is_available")
     trial.check(available is True, f"there is no CUDA device: expected True, got {available!r}")
     tensor = trial.tensor(trial.random(3))
@@ -38,7 +39,7 @@ def cuda_is_available(trial: Trial) -> None:
 
 def cuda_device_count(trial: Trial) -> None:
     """As many devices as it counts have a name, and no more."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda = trial.function
     count = trial.call_method(cuda, "device_count")
     trial.check(type(count) is int and count > 0, f"there is no CUDA device: counted {count!r}")
@@ -55,7 +56,7 @@ def cuda_device_count(trial: Trial) -> None:
 
 def cuda_current_device(trial: Trial) -> None:
     """It gives the number of the device on which tensors land, and of a chosen one while that is chosen."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda = trial.function
     number = trial.call_method(cuda, "current_device")
     tensor = trial.tensor(trial.random(3))
@@ -69,7 +70,7 @@ def cuda_current_device(trial: Trial) -> None:
 
 def cuda_device_context(trial: Trial, how: str) -> None:
     """Inside of it what is moved by .cuda() lands on the device; afterwards the device before is current again."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda, host = trial.function, trial.random(4, seed=1)
     if how == "device_of":
         trial.equal(trial.call_method(cuda, "current_device"), cuda.current_device())
@@ -89,7 +90,7 @@ def cuda_device_context(trial: Trial, how: str) -> None:
 
 def cuda_properties(trial: Trial) -> None:
     """Name, compute capability and memory of the device are the same wherever they are asked for."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda = trial.function
     properties = trial.call_method(cuda, "get_device_properties", trial.device)
     name = trial.call_method(cuda, "get_device_name", trial.device)
@@ -108,7 +109,7 @@ def cuda_properties(trial: Trial) -> None:
 
 def cuda_memory_allocated(trial: Trial, mebibytes: int) -> None:
     """It rises by the bytes of a new tensor on the target's device and falls when that is gone."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda = trial.function
     trial.equal(trial.call_method(cuda, "current_device"), cuda.current_device())
     before = _allocated(trial)
@@ -123,7 +124,7 @@ def cuda_memory_allocated(trial: Trial, mebibytes: int) -> None:
 
 def cuda_memory_peak(trial: Trial, mebibytes: int) -> None:
     """The peak since it was reset counts a tensor that is gone."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda = trial.function
     gc.collect()
     trial.check(trial.call_method(cuda, "reset_peak_memory_stats", trial.device) is None, "something was returned")
@@ -137,7 +138,7 @@ def cuda_memory_peak(trial: Trial, mebibytes: int) -> None:
 
 def cuda_empty_cache(trial: Trial, mebibytes: int) -> None:
     """It gives the memory of tensors that are gone back, and those that are in use stay."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda, host = trial.function, trial.random(1000, seed=1)
     trial.equal(trial.call_method(cuda, "current_device"), cuda.current_device())
     gc.collect()
@@ -155,7 +156,7 @@ def cuda_empty_cache(trial: Trial, mebibytes: int) -> None:
 
 def cuda_stream(trial: Trial, priority: int) -> None:
     """Work queued in a stream of one's own is done there, in order with what waits for it."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda, host = trial.function, trial.random(300, 300, seed=1)
     stream = trial.call_method(cuda, "Stream", device=trial.device, priority=priority)
     tensor = trial.tensor(host)
@@ -177,12 +178,12 @@ def cuda_stream(trial: Trial, priority: int) -> None:
 
 def cuda_event(trial: Trial) -> None:
     """Two events measure the time of the work between them, no longer than the host saw it last."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda = trial.function
     trial.check(trial.call_method(cuda, "synchronize", trial.device) is None, "something was returned")
     begin = trial.call_method(cuda, "Event", enable_timing=True)
     end = trial.call_method(cuda, "Event", enable_timing=True)
-    tensor, step = _turning(trial, 512)
+    tensor, step = matrix_chain(trial, 512)
     cuda.synchronize(trial.device)
     clock = time.perf_counter()
     begin.record()
@@ -201,7 +202,7 @@ def cuda_event(trial: Trial) -> None:
 
 def cuda_random(trial: Trial) -> None:
     """The device's generator gives the same numbers after the same seed, and goes on from a state that was read."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     cuda = trial.function
 
     def drawn() -> Any:
@@ -226,7 +227,7 @@ def cuda_random(trial: Trial) -> None:
 
 def cuda_tensor_type(trial: Trial, name: str, dtype: str) -> None:
     """The older tensor types make tensors of their dtype on the device, from values and from sizes."""
-    _needs_an_accelerator(trial)
+    skip_on_cpu(trial)
     values = [[1, 0, 1], [0, 1, 1]] if dtype == "bool" else [[1, 2, 30], [4, 50, 6]]
     made = trial.call_method(trial.function, name, values)
     trial.equal([made.device.type, made.type()], ["cuda", f"torch.cuda.{name}"])
@@ -234,68 +235,6 @@ def cuda_tensor_type(trial: Trial, name: str, dtype: str) -> None:
     sized = trial.call_method(trial.function, name, 2, 5)
     trial.equal([trial.dtype_name(sized), list(sized.shape), sized.device.type], [dtype, [2, 5], "cuda"])
     trial.close(sized.zero_() + made[0, 0], np.ones((2, 5), dtype), rtol=0, atol=0, dtype=dtype)
-
-
-def synchronize_waits(trial: Trial, how: str) -> None:
-    """When it returns, what was queued before it is done, however the device is named."""
-    _needs_an_accelerator(trial)
-    args, kwargs = _named(trial, how)
-    trial.check(trial.call(*args, **kwargs) is None, "expected nothing to be returned")
-    tensor, step = _turning(trial, 2048)
-    event = torch.cuda.Event()
-
-    def body(synchronize: Any) -> Any:
-        output, turns = _queued(tensor, step, event)
-        waiting = not event.query()
-        returned = synchronize(*args, **kwargs)
-        return waiting, event.query(), returned, turns, output
-
-    trial.repeatable = False
-    waiting, done, returned, turns, output = trial.call_inside(body)
-    trial.check(waiting, "there was nothing to wait for")
-    trial.check(done is True, "it returned before the work was done")
-    trial.check(returned is None, f"expected nothing to be returned, got {returned!r}")
-    trial.equal(output, np.roll(trial.numpy(tensor), turns, axis=1))
-
-
-def synchronize_copies(trial: Trial) -> None:
-    """When it returns, a copy to the host that was not waited for has arrived."""
-    _needs_an_accelerator(trial)
-    trial.check(trial.call(trial.device) is None, "expected nothing to be returned")
-    tensor, step = _turning(trial, 2048)
-    event, host = torch.cuda.Event(), torch.zeros(2048, 2048).pin_memory()
-
-    def body(synchronize: Any) -> Any:
-        output, turns = _queued(tensor, step, event)
-        host.copy_(output, non_blocking=True)
-        returned = synchronize(trial.device)
-        return host.numpy().copy(), turns, returned
-
-    trial.repeatable = False
-    found, turns, returned = trial.call_inside(body)
-    trial.check(returned is None, f"expected nothing to be returned, got {returned!r}")
-    trial.equal(found, np.roll(trial.numpy(tensor), turns, axis=1))
-
-
-def synchronize_all_streams(trial: Trial) -> None:
-    """It waits for every stream of the device, not for the current one alone."""
-    _needs_an_accelerator(trial)
-    trial.check(trial.call() is None, "expected nothing to be returned")
-    tensor, step = _turning(trial, 2048)
-    stream, event = torch.cuda.Stream(device=trial.device), torch.cuda.Event()
-
-    def body(synchronize: Any) -> Any:
-        stream.wait_stream(torch.cuda.current_stream(trial.device))
-        with torch.cuda.stream(stream):
-            output, turns = _queued(tensor, step, event)
-        returned = synchronize()
-        return event.query(), stream.query(), returned, turns, output
-
-    trial.repeatable = False
-    done, empty, returned, turns, output = trial.call_inside(body)
-    trial.equal([done, empty], [True, True])
-    trial.check(returned is None, f"expected nothing to be returned, got {returned!r}")
-    trial.equal(output, np.roll(trial.numpy(tensor), turns, axis=1))
 
 
 def _allocated(trial: Trial) -> int:
@@ -308,39 +247,3 @@ def _allocated(trial: Trial) -> int:
 def _check_grown(trial: Trial, grown: int, mebibytes: int) -> None:
     message = f"expected {mebibytes} MiB more, got {grown / _MIB:.2f}"
     trial.check(mebibytes * _MIB <= grown <= mebibytes * _MIB + _SLACK, message)
-
-
-def _named(trial: Trial, how: str) -> Any:
-    """Ways to name the target's device."""
-    number = trial.device.index or 0
-    ways: dict[str, Any] = {
-        "nothing": ((), {}),
-        "none": ((None,), {}),
-        "device": ((trial.device,), {}),
-        "number": ((number,), {}),
-        "keyword": ((), {"device": trial.device}),
-    }
-    return ways[how]
-
-
-def _turning(trial: Trial, size: int) -> Any:
-    """Small whole numbers and a matrix that turns them by one column: exact in every precision of a product."""
-    tensor = trial.tensor(trial.random(size, size, low=0, high=9).round())
-    step = trial.tensor(np.roll(np.eye(size, dtype="float32"), 1, axis=1))
-    # The first product loads a library and is slow on the host.
-    tensor @ step
-    torch.cuda.synchronize(trial.device)
-    return tensor, step
-
-
-def _queued(tensor: Any, step: Any, event: Any) -> Any:
-    """Queues products until the device is behind the host by a good deal; records the event behind them."""
-    output, turns = tensor, 0
-    for _ in range(4):
-        for _ in range(20):
-            output = output @ step
-        turns += 20
-        event.record()
-        if not event.query():
-            break
-    return output, turns

@@ -59,25 +59,6 @@ def special_values(
         trial.equal(signs, np.signbit(expected)[zeros])
 
 
-def into(
-    trial: Trial,
-    numpy: str,
-    shapes: Sequence[Sequence[int]],
-    dtype: str,
-    result: str,
-    args: Sequence[Any] = (),
-    low: float = 1,
-    high: float = 9,
-) -> None:
-    """With out= the values land in the given tensor, which is also what is returned."""
-    arrays = [trial.random(*shape, dtype=dtype, seed=seed, low=low, high=high) for seed, shape in enumerate(shapes)]
-    expected = np.asarray(references.find("numpy", numpy)(*map(widened, arrays), *args))
-    out = trial.tensor(np.full(expected.shape, 3), result)
-    returned = trial.call(*map(trial.tensor, arrays), *args, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    trial.close(out, expected, dtype=result)
-
-
 def addr(
     trial: Trial,
     shape: Sequence[int],

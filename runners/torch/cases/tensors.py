@@ -27,15 +27,6 @@ def cat_gradients(trial: Trial, lengths: Sequence[int], dtype: str) -> None:
         start = stop
 
 
-def cat_into(trial: Trial, dtype: str) -> None:
-    """With out= the values land in the given tensor, which is also what is returned."""
-    first, second = trial.random(2, 3, dtype=dtype, seed=1), trial.random(2, 4, dtype=dtype, seed=2)
-    out = trial.tensor(np.zeros((2, 7)), dtype)
-    returned = trial.call([trial.tensor(first), trial.tensor(second)], 1, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    trial.close(out, np.concatenate([first, second], axis=1), dtype=dtype)
-
-
 def to_device_from_host(trial: Trial, dtype: str, target: str, non_blocking: bool) -> None:
     """A host tensor arrives on the device with its values, converted to the dtype."""
     values = trial.random(16, 8, dtype=dtype, seed=3)

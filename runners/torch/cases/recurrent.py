@@ -1,15 +1,14 @@
-"""Layers, each computed once more in NumPy from the same weights."""
+"""torch.nn.LSTMCell, compared with the LSTM equations in NumPy."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Sequence
+from typing import Any, Dict, Sequence
 
 import numpy as np
 import torch
 
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
-from runners.torch.cases.convolution import convolved, windows
 from runners.torch.cases.layers import filled, slopes
 
 Arrays = Dict[str, Any]
@@ -17,62 +16,6 @@ Arrays = Dict[str, Any]
 
 _LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 2e-2}}
 """bfloat16 rounds every gate to 8 bits before the next operation: errors of the order of 2**-7 at values of about 1."""
-
-
-def initial_weights(
-    trial: Trial, args: Sequence[Any], bound: float, shapes: Mapping[str, Sequence[int]], dtype: str
-) -> None:
-    """A new layer has the documented parameters, spread evenly over [-bound, bound]."""
-    module = trial.call(*args, device=trial.device, dtype=trial.dtype(dtype))
-    parameters = dict(module.named_parameters())
-    trial.equal(sorted(parameters), sorted(shapes))
-    for name, shape in shapes.items():
-        values = trial.numpy(parameters[name])
-        trial.equal(list(values.shape), list(shape))
-        trial.equal(trial.dtype_name(parameters[name]), dtype)
-        largest, spread = float(np.abs(values).max()), float(values.std()) * 3**0.5
-        trial.check(0.9 * bound <= largest <= 1.0001 * bound, f"{name} reaches {largest:.3g}, expected {bound:.3g}")
-        trial.check(abs(spread / bound - 1) < 0.2, f"{name} spreads over {spread:.3g}, expected {bound:.3g}")
-
-
-def conv2d(
-    trial: Trial,
-    shape: Sequence[int],
-    out_channels: int,
-    kernel: Sequence[int],
-    dtype: str = "float32",
-    layout: str = "contiguous",
-    memory_format: str | None = None,
-    **options: Any,
-) -> None:
-    """The forward pass is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
-    module = trial.make(shape[-3], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
-    weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
-    x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
-    if memory_format:
-        x = x.to(memory_format=getattr(torch, memory_format))
-    output = trial.call_method(module, "__call__", x)
-    trial.close(output, convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype)
-
-
-def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kernel: Sequence[int], dtype: str) -> None:
-    """The gradients of input, weight and bias are those of the sum over the kernel's positions."""
-    module = trial.make(shape[1], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype))
-    weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
-    x = trial.random(*shape, dtype=dtype)
-    tensor = trial.tensor(x).requires_grad_()
-    output = trial.call_method(module, "__call__", tensor)
-    trial.close(output, convolved(x, weights), dtype=dtype)
-    down = trial.random(*output.shape, dtype=dtype, seed=7)
-    (output * trial.tensor(down)).sum().backward()
-    x, down, weight = widened(x), widened(down), weights["weight"]
-    x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
-    for (i, j), window in windows(x.shape[2:], weight.shape[2:], (1, 1), (1, 1)):
-        weight_gradient[:, :, i, j] = np.einsum("nohw,nchw->oc", down, x[window])
-        x_gradient[window] += np.einsum("nohw,oc->nchw", down, weight[:, :, i, j])
-    trial.close(tensor.grad, x_gradient, dtype=dtype)
-    trial.close(module.weight.grad, weight_gradient, dtype=dtype)
-    trial.close(module.bias.grad, down.sum((0, 2, 3)), dtype=dtype)
 
 
 def lstm_cell(
