@@ -11,7 +11,7 @@ from jax import lax
 
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 _PYTHON = {"bool": True, "int32": 7, "float32": 2.5, "complex64": 1 + 2j}
 
@@ -41,14 +41,7 @@ def aval_of_host_array(trial: Trial, types: Sequence[str]) -> None:
 
 def aval_double(trial: Trial, dtype: str) -> None:
     """With 64-bit types switched on, those arrays keep their types."""
-
-    def body(get_aval: Callable[..., Any], x: Any) -> Any:
-        with x64():
-            return get_aval(x)
-
-    with x64():
-        moved = trial.tensor(trial.random(4, dtype=dtype))
-    _check_aval(trial, trial.call_inside(body, moved), (4,), dtype, False)
+    _check_aval(trial, call_with_x64(trial, trial.random(4, dtype=dtype)), (4,), dtype, False)
 
 
 def aval_in_trace(trial: Trial, transformation: str) -> None:

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 
 def cos_special_values(trial: Trial, dtype: str) -> None:
@@ -20,14 +20,7 @@ def cos_special_values(trial: Trial, dtype: str) -> None:
 def cos_double(trial: Trial, shape: list[int]) -> None:
     """With 64-bit types switched on, a float64 comes back that is right to twelve digits, not to a float32's seven."""
     host = trial.random(*shape, dtype="float64", low=-100.0, high=100.0)
-
-    def body(cos: Callable[..., Any], angles: Any) -> Any:
-        with x64():
-            return cos(angles)
-
-    with x64():
-        angles = trial.tensor(host)
-    output = trial.call_inside(body, angles)
+    output = call_with_x64(trial, host)
     trial.close(output, np.cos(host), rtol=1e-12, atol=1e-12, dtype="float64")
 
 

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
@@ -54,12 +54,7 @@ def key_compiled(trial: Trial) -> None:
 
 def key_double(trial: Trial) -> None:
     """With 64-bit types switched on, the key holds both halves of a 64-bit seed."""
-
-    def body(make: Callable[..., Any], seed: int) -> Any:
-        with x64():
-            return make(seed)
-
-    trial.close(trial.call_inside(body, 3 * 2**32 + 7), np.array([3, 7]), dtype="uint32")
+    trial.close(call_with_x64(trial, args=(3 * 2**32 + 7,)), np.array([3, 7]), dtype="uint32")
 
 
 @lru_cache(maxsize=1)

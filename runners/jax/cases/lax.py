@@ -13,6 +13,7 @@ from jax import lax
 from runners.core.testing import references, resolve
 from runners.core.testing.inputs import Builder, widened
 from runners.core.testing.trial import Trial
+from runners.jax.cases.wide_types import call_with_x64
 from runners.jax.double import x64
 
 # For any function with a reference
@@ -137,21 +138,10 @@ def and_patterns(trial: Trial, dtype: str, double: bool = False) -> None:
     state = np.random.RandomState(bits)
     left, right = (state.randint(0, 256, 96 * bits // 8).astype("uint8").view(dtype) for _ in range(2))
     left[:3], right[:3] = np.array([-1, -1, 1 << (bits - 1)]).astype(dtype), np.array([5, -1, -1]).astype(dtype)
-
-    def body(bitwise_and: Callable[..., Any], left: Any, right: Any) -> Any:
-        if not double:
-            return bitwise_and(left, right)
-        with x64():
-            return bitwise_and(left, right)
-
-    if double:
-        with x64():
-            moved = trial.tensor(left), trial.tensor(right)
-    else:
-        moved = trial.tensor(left), trial.tensor(right)
     wide = [[int(value) for value in side] for side in (left, right)]
     expected = np.array([a & b for a, b in zip(*wide)], dtype)
-    trial.close(trial.call_inside(body, *moved), expected, dtype=dtype)
+    output = call_with_x64(trial, left, right) if double else trial.call(trial.tensor(left), trial.tensor(right))
+    trial.close(output, expected, dtype=dtype)
 
 
 # jax.lax.integer_pow

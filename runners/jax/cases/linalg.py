@@ -12,7 +12,7 @@ from runners.core.testing import properties
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
 from runners.jax.cases.lax import map_and_compile
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 _FLOATING = {"int32": "float32"}
 _REAL = {"complex64": "float32", "complex128": "float64"}
@@ -35,14 +35,7 @@ def svd_factors(
 def svd_double(trial: Trial, dtype: str) -> None:
     """With 64-bit types switched on, the factors are 64 bits wide and as precise."""
     matrix = trial.random(12, 8, dtype=dtype)
-
-    def body(svd: Callable[..., Any], matrix: Any) -> Any:
-        with x64():
-            return svd(matrix, full_matrices=False)
-
-    with x64():
-        moved = trial.tensor(matrix)
-    _check_svd(trial, trial.call_inside(body, moved), matrix, False)
+    _check_svd(trial, call_with_x64(trial, matrix, full_matrices=False), matrix, False)
 
 
 def svd_gradient(trial: Trial, compute_uv: bool) -> None:
@@ -73,14 +66,7 @@ def lu_factors(trial: Trial, shape: list[int], dtype: str = "float32") -> None:
 def lu_double(trial: Trial, dtype: str) -> None:
     """With 64-bit types switched on, the factors are 64 bits wide and multiply back as precisely."""
     matrix = trial.random(12, 12, dtype=dtype)
-
-    def body(lu: Callable[..., Any], matrix: Any) -> Any:
-        with x64():
-            return lu(matrix)
-
-    with x64():
-        moved = trial.tensor(matrix)
-    _check_lu(trial, trial.call_inside(body, moved), matrix)
+    _check_lu(trial, call_with_x64(trial, matrix), matrix)
 
 
 def lu_batch(trial: Trial) -> None:
@@ -163,14 +149,7 @@ def eig_special(trial: Trial, matrix: Sequence[Any], values: Sequence[Sequence[f
 def eig_double(trial: Trial, dtype: str) -> None:
     """With 64-bit types switched on, values and vectors are complex128 and as precise."""
     matrix = trial.random(12, 12, dtype=dtype)
-
-    def body(eig: Callable[..., Any], matrix: Any) -> Any:
-        with x64():
-            return eig(matrix)
-
-    with x64():
-        moved = trial.tensor(matrix)
-    _check_eig(trial, trial.call_inside(body, moved), matrix, "complex128")
+    _check_eig(trial, call_with_x64(trial, matrix), matrix, "complex128")
 
 
 def eig_mapped(trial: Trial) -> None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 
 def one_hot(
@@ -129,14 +129,8 @@ def slice_double(trial: Trial, dtype: str) -> None:
     """With 64-bit types switched on, the elements of a slice keep all their bits."""
     host = trial.random(6, 9, dtype=dtype)
     host[3, 5] = 2**52 + 1
-
-    def body(slice_in_dim: Callable[..., Any], x: Any) -> Any:
-        with x64():
-            return slice_in_dim(x, 1, 8, 2, axis=1)
-
-    with x64():
-        moved = trial.tensor(host)
-    trial.close(trial.call_inside(body, moved), host[:, 1:8:2], rtol=0, atol=0, dtype=dtype)
+    output = call_with_x64(trial, host, args=(1, 8, 2), axis=1)
+    trial.close(output, host[:, 1:8:2], rtol=0, atol=0, dtype=dtype)
 
 
 def slice_compiled(trial: Trial) -> None:

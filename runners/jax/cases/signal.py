@@ -12,7 +12,7 @@ from scipy import signal
 
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 
 def convolved_unit(trial: Trial, dtype: str) -> None:
@@ -37,14 +37,7 @@ def convolved_integers(trial: Trial, dtype: str) -> None:
 def convolved_double(trial: Trial, dtype: str) -> None:
     """With 64-bit types switched on, the output is 64 bits wide and right to twelve digits."""
     image, kernel = trial.random(20, 15, dtype=dtype), trial.random(4, 5, dtype=dtype, seed=1)
-
-    def body(convolve2d: Callable[..., Any], image: Any, kernel: Any) -> Any:
-        with x64():
-            return convolve2d(image, kernel, mode="same")
-
-    with x64():
-        moved = trial.tensor(image), trial.tensor(kernel)
-    output = trial.call_inside(body, *moved)
+    output = call_with_x64(trial, image, kernel, mode="same")
     trial.close(output, signal.convolve2d(image, kernel, mode="same"), rtol=1e-12, atol=1e-12, dtype=dtype)
 
 

@@ -12,7 +12,7 @@ from scipy import special
 
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 _WITH_SLOPES: dict[str, tuple[Callable[..., Any], Sequence[Callable[..., Any]]]] = {
     "erf": (
@@ -64,19 +64,8 @@ def far_tail(trial: Trial, low: float, high: float, rtol: float, double: bool = 
     """The normal distribution's lower tail is right to a relative bound where it is far below float's epsilon."""
     dtype = "float64" if double else "float32"
     host = trial.random(300, dtype=dtype, low=low, high=high)
-
-    def body(under_test: Callable[..., Any], x: Any) -> Any:
-        if not double:
-            return under_test(x)
-        with x64():
-            return under_test(x)
-
-    if double:
-        with x64():
-            moved = trial.tensor(host)
-    else:
-        moved = trial.tensor(host)
-    trial.close(trial.call_inside(body, moved), special.ndtr(widened(host)), rtol=rtol, atol=0, dtype=dtype)
+    output = call_with_x64(trial, host) if double else trial.call(trial.tensor(host))
+    trial.close(output, special.ndtr(widened(host)), rtol=rtol, atol=0, dtype=dtype)
 
 
 def odd_or_even(trial: Trial, sign: int) -> None:
@@ -122,14 +111,7 @@ def cdf_gradient(trial: Trial) -> None:
 def cdf_double(trial: Trial) -> None:
     """With 64-bit types switched on, it is right to twelve digits."""
     x, loc, scale = (trial.random(200, dtype="float64", seed=seed, low=0.5, high=3) for seed in range(3))
-
-    def body(cdf: Callable[..., Any], *tensors: Any) -> Any:
-        with x64():
-            return cdf(*tensors)
-
-    with x64():
-        moved = [trial.tensor(host) for host in (x, loc, scale)]
-    output = trial.call_inside(body, *moved)
+    output = call_with_x64(trial, x, loc, scale)
     trial.close(output, special.ndtr((x - loc) / scale), rtol=1e-12, atol=0, dtype="float64")
 
 

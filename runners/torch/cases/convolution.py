@@ -78,31 +78,15 @@ def conv2d(
     """The forward pass is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
     module = trial.make(shape[-3], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
     weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
-    x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
-    if memory_format:
-        x = x.to(memory_format=getattr(torch, memory_format))
-    output = trial.call_method(module, "__call__", x)
-    trial.close(output, convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype)
+    output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, options)
+    trial.close(output, expected, dtype=dtype)
 
 
 def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kernel: Sequence[int], dtype: str) -> None:
     """The gradients of input, weight and bias are those of the sum over the kernel's positions."""
     module = trial.make(shape[1], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
-    x = trial.random(*shape, dtype=dtype)
-    tensor = trial.tensor(x).requires_grad_()
-    output = trial.call_method(module, "__call__", tensor)
-    trial.close(output, convolved(x, weights), dtype=dtype)
-    down = trial.random(*output.shape, dtype=dtype, seed=7)
-    (output * trial.tensor(down)).sum().backward()
-    x, down, weight = widened(x), widened(down), weights["weight"]
-    x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
-    for (i, j), window in windows(x.shape[2:], weight.shape[2:], (1, 1), (1, 1)):
-        weight_gradient[:, :, i, j] = np.einsum("nohw,nchw->oc", down, x[window])
-        x_gradient[window] += np.einsum("nohw,oc->nchw", down, weight[:, :, i, j])
-    trial.close(tensor.grad, x_gradient, dtype=dtype)
-    trial.close(module.weight.grad, weight_gradient, dtype=dtype)
-    trial.close(module.bias.grad, down.sum((0, 2, 3)), dtype=dtype)
+    _check_gradients(trial, module, weights, shape, dtype, (1, 1))
 
 
 _LONG_SUMS: Mapping[str, float] = {"rtol": 1.3e-6, "atol": 1e-4}
@@ -122,12 +106,9 @@ def conv3d(
     """The forward pass is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
     module = trial.make(shape[-4], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
     weights = filled(trial, module, dtype)
-    x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
-    if memory_format:
-        x = x.to(memory_format=getattr(torch, memory_format))
-    output = trial.call_method(module, "__call__", x)
+    output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, options)
     allowed = _LONG_SUMS if dtype == "float32" and weights["weight"][0].size > 200 else ROUNDED.get(dtype, {})
-    trial.close(output, convolved(widened(trial.numpy(x)), weights, **options), dtype=dtype, **allowed)
+    trial.close(output, expected, dtype=dtype, **allowed)
 
 
 def conv3d_gradients(
@@ -141,6 +122,31 @@ def conv3d_gradients(
     """The gradients of input, weight and bias are those of the sum over the kernel's positions."""
     module = trial.make(shape[1], out_channels, kernel, stride, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype)
+    _check_gradients(trial, module, weights, shape, dtype, stride)
+
+
+def _output(
+    trial: Trial,
+    module: Any,
+    weights: Mapping[str, Any],
+    shape: Sequence[int],
+    dtype: str,
+    layout: str,
+    memory_format: str | None,
+    options: Mapping[str, Any],
+) -> tuple[Any, Any]:
+    """Time one forward pass of the module on a random input; return its output and the reference's."""
+    x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
+    if memory_format:
+        x = x.to(memory_format=getattr(torch, memory_format))
+    output = trial.call_method(module, "__call__", x)
+    return output, convolved(widened(trial.numpy(x)), weights, **options)
+
+
+def _check_gradients(
+    trial: Trial, module: Any, weights: Mapping[str, Any], shape: Sequence[int], dtype: str, stride: Sequence[int]
+) -> None:
+    """Compare the output and the gradients of input, weight and bias with the reference's."""
     x = trial.random(*shape, dtype=dtype)
     tensor = trial.tensor(x).requires_grad_()
     output = trial.call_method(module, "__call__", tensor)
@@ -149,9 +155,11 @@ def conv3d_gradients(
     (output * trial.tensor(down)).sum().backward()
     x, down, weight = widened(x), widened(down), weights["weight"]
     x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
-    for position, window in windows(shape[2:], kernel, stride, (1, 1, 1)):
-        weight_gradient[(..., *position)] = np.einsum("nodhw,ncdhw->oc", down, x[window])
-        x_gradient[window] += np.einsum("nodhw,oc->ncdhw", down, weight[(..., *position)])
+    flat_down = down.reshape(*down.shape[:2], -1)
+    for position, window in windows(x.shape[2:], weight.shape[2:], stride, (1,) * len(stride)):
+        part = x[window].reshape(*x.shape[:2], -1)
+        weight_gradient[(..., *position)] = np.einsum("nop,ncp->oc", flat_down, part)
+        x_gradient[window] += np.einsum("no...,oc->nc...", down, weight[(..., *position)])
     trial.close(tensor.grad, x_gradient, dtype=dtype)
     trial.close(module.weight.grad, weight_gradient, dtype=dtype)
-    trial.close(module.bias.grad, down.sum((0, 2, 3, 4)), dtype=dtype)
+    trial.close(module.bias.grad, down.sum((0, *range(2, down.ndim))), dtype=dtype)

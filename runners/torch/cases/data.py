@@ -8,26 +8,18 @@ import numpy as np
 import torch
 
 from runners.core.testing.trial import Trial
+from runners.torch.cases.datasets import Rows
 
 
 def _data_set(trial: Trial, rows: Any) -> Any:
     """A data set over given rows, of a subclass of the class under test."""
 
-    class Rows(trial.function):  # type: ignore[misc, name-defined]
-        def __init__(self, rows: Any) -> None:
-            self.rows = rows
-
-        def __getitem__(self, index: int) -> Any:
-            return self.rows[index]
-
-        def __len__(self) -> int:
-            return len(self.rows)
-
+    class RowsUnderTest(Rows, trial.function):  # type: ignore[misc, name-defined]
         def epoch(self, **options: Any) -> list[Any]:
             """One pass through a loader, each batch brought to the device as training does it."""
             return [batch.to(trial.device) for batch in torch.utils.data.DataLoader(self, **options)]
 
-    made = Rows(rows)
+    made = RowsUnderTest(rows)
     trial.check(isinstance(made, torch.utils.data.Dataset), "not a Dataset")
     trial.equal(len(made), len(rows))
     return made

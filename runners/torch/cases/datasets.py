@@ -12,8 +12,8 @@ from runners.core.testing.trial import Trial
 _data = torch.utils.data
 
 
-class _Host(_data.Dataset):  # type: ignore[misc, name-defined]
-    """Rows that stay on the host, for loaders with processes of their own."""
+class Rows:
+    """The methods of a data set, for anything that has a length and gives rows by index."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows
@@ -23,6 +23,10 @@ class _Host(_data.Dataset):  # type: ignore[misc, name-defined]
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+class _HostRows(Rows, _data.Dataset):  # type: ignore[misc, name-defined]
+    """Rows that stay on the host, for loaders with worker processes."""
 
 
 def _loaded(trial: Trial, data_set: Any, **options: Any) -> list[Any]:
@@ -128,7 +132,7 @@ def subset_workers(trial: Trial, workers: int) -> None:
     values = trial.random(20, 3, seed=1)
     indices = [19, 4, 2, 11, 7, 0, 13]
     trial.repeatable = False
-    part = trial.call(_Host(values), indices)
+    part = trial.call(_HostRows(values), indices)
     _check_made(trial, part, 7)
     batches = _loaded(trial, part, batch_size=3, num_workers=workers)
     trial.close(torch.cat(batches), values[indices], rtol=0, atol=0, dtype="float32")
@@ -216,7 +220,7 @@ def concat_workers(trial: Trial, workers: int) -> None:
     """Rows of all data sets that worker processes read on the host arrive in order on the device."""
     values = trial.random(11, 3, seed=1)
     trial.repeatable = False
-    joined = trial.call([_Host(values[:4]), _Host(values[4:])])
+    joined = trial.call([_HostRows(values[:4]), _HostRows(values[4:])])
     _check_made(trial, joined, 11)
     batches = _loaded(trial, joined, batch_size=3, num_workers=workers)
     trial.close(torch.cat(batches), values, rtol=0, atol=0, dtype="float32")

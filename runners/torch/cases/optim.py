@@ -59,21 +59,7 @@ def adamax_steps(trial: Trial, steps: int, dtype: str = "float32", layout: str =
 
 def adamax_lowers_loss(trial: Trial, steps: int, dtype: str) -> None:
     """On a least-squares problem the loss falls below a tenth, and the weights go towards the solution."""
-    x, solution = trial.random(64, 4, dtype=dtype, seed=1), np.array([1.0, -2.0, 0.5, 3.0])
-    inputs, targets = trial.tensor(x), trial.tensor((x @ solution).astype(x.dtype))
-    weights = trial.tensor(np.zeros(4), dtype).requires_grad_()
-    optimizer = trial.make([weights], lr=0.2)
-    trial.repeatable = False
-    losses: list[float] = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = ((inputs @ weights - targets) ** 2).mean()
-        loss.backward()
-        trial.call_method(optimizer, "step")
-        losses.append(float(trial.numpy(loss)))
-    trial.check(losses[-1] < 0.1 * losses[0], f"expected the loss to fall below a tenth, it went {losses}")
-    away = float(np.abs(trial.numpy(weights) - solution).max())
-    trial.check(away < 1.5, f"expected weights near the solution, they are off by {away:.3g}")
+    check_least_squares(trial, steps, dtype, lr=0.2, loss_ratio=0.1, distance=1.5)
 
 
 def adamax_groups(trial: Trial) -> None:
@@ -99,6 +85,29 @@ def adamax_closure(trial: Trial) -> None:
 def adamax_resumed(trial: Trial) -> None:
     """An optimiser that is given the state of another goes on as that one would."""
     check_resumed(trial, _Adamax)
+
+
+def check_least_squares(trial: Trial, steps: int, dtype: str, lr: float, loss_ratio: float, distance: float) -> None:
+    """Fit four weights to 64 rows in ``steps`` timed steps from zeros.
+
+    The last loss must be below ``loss_ratio`` times the first one, and no weight further than ``distance`` from the
+    solution.
+    """
+    x, solution = trial.random(64, 4, dtype=dtype, seed=1), np.array([1.0, -2.0, 0.5, 3.0])
+    inputs, targets = trial.tensor(x), trial.tensor((x @ solution).astype(x.dtype))
+    weights = trial.tensor(np.zeros(4), dtype).requires_grad_()
+    optimizer = trial.make([weights], lr=lr)
+    trial.repeatable = False
+    losses: list[float] = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = ((inputs @ weights - targets) ** 2).mean()
+        loss.backward()
+        trial.check(trial.call_method(optimizer, "step") is None, "step() returned a value, expected None")
+        losses.append(float(trial.numpy(loss)))
+    trial.check(losses[-1] < loss_ratio * losses[0], f"expected a last loss below {loss_ratio} of the first: {losses}")
+    error = float(np.abs(trial.numpy(weights) - solution).max())
+    trial.check(error < distance, f"the largest error of a weight is {error:.3g}, expected less than {distance}")
 
 
 def check_closure(trial: Trial, rule: Callable[..., Any]) -> None:

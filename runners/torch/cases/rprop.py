@@ -9,7 +9,7 @@ import torch
 
 from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
-from runners.torch.cases.optim import check_closure, check_resumed
+from runners.torch.cases.optim import check_closure, check_least_squares, check_resumed
 
 _LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 1e-2}}
 """Of steps that were rounded to bfloat16 several times."""
@@ -101,21 +101,7 @@ def rprop_bounds(trial: Trial, step_sizes: Sequence[float]) -> None:
 
 def rprop_lowers_loss(trial: Trial, steps: int, dtype: str) -> None:
     """On a least-squares problem the loss falls below a hundredth, and the weights come near the solution."""
-    x, solution = trial.random(64, 4, dtype=dtype, seed=1), np.array([1.0, -2.0, 0.5, 3.0])
-    inputs, targets = trial.tensor(x), trial.tensor((x @ solution).astype(x.dtype))
-    weights = trial.tensor(np.zeros(4), dtype).requires_grad_()
-    optimizer = trial.make([weights], lr=0.1)
-    trial.repeatable = False
-    losses: list[float] = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = ((inputs @ weights - targets) ** 2).mean()
-        loss.backward()
-        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
-        losses.append(float(trial.numpy(loss)))
-    trial.check(losses[-1] < 0.01 * losses[0], f"expected the loss to fall below a hundredth, it went {losses}")
-    away = float(np.abs(trial.numpy(weights) - solution).max())
-    trial.check(away < 0.3, f"expected weights near the solution, they are off by {away:.3g}")
+    check_least_squares(trial, steps, dtype, lr=0.1, loss_ratio=0.01, distance=0.3)
 
 
 def rprop_large(trial: Trial, size: int) -> None:
