@@ -25,7 +25,8 @@ def convolved(
     padding_mode: str = "zeros",
     bias: bool = True,
 ) -> Any:
-    """``x`` (N, C, ...) or (C, ...) with ``weights["weight"]`` (O, C / groups, ...) and ``weights["bias"]`` (O)."""
+    """Convolve ``x`` (N, C, ...) or (C, ...) with ``weights["weight"]`` (O, C / groups, ...); add ``weights["bias"]``
+    (O)."""
     weight = weights["weight"]
     if x.ndim < weight.ndim:
         return convolved(x[None], weights, stride, padding, dilation, groups, padding_mode, bias)[0]
@@ -33,7 +34,7 @@ def convolved(
     stride, dilation = along(stride, axes), along(dilation, axes)
     if padding == "same":
         totals = [step * (size - 1) for size, step in zip(weight.shape[2:], dilation)]
-        # An odd number of padded layers puts the larger part behind.
+        # If the total padding is odd, the larger part is at the end.
         pads = [(total // 2, total - total // 2) for total in totals]
     else:
         pads = [(p, p) for p in along(padding, axes)]
@@ -52,7 +53,7 @@ def convolved(
 def windows(
     shape: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """For each position in the kernel, the index of that part of a (padded) batch that is multiplied with it."""
+    """For each position in the kernel, give the index of the part of a padded batch that it is multiplied with."""
     lengths = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(shape, kernel, stride, dilation)]
     for position in itertools.product(*map(range, kernel)):
         begins = [p * d for p, d in zip(position, dilation)]
@@ -61,7 +62,7 @@ def windows(
 
 
 def along(value: Any, axes: int) -> tuple[int, ...]:
-    """One number for every axis, or the numbers that are given."""
+    """Return one value for each axis: the given values, or the given number for every axis."""
     return (value,) * axes if isinstance(value, int) else tuple(value)
 
 
@@ -75,7 +76,7 @@ def conv2d(
     memory_format: str | None = None,
     **options: Any,
 ) -> None:
-    """The forward pass is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
+    """The output is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
     module = trial.make(shape[-3], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
     weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
     output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, options)
@@ -83,14 +84,14 @@ def conv2d(
 
 
 def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kernel: Sequence[int], dtype: str) -> None:
-    """The gradients of input, weight and bias are those of the sum over the kernel's positions."""
+    """The gradients of input, weight and bias match those of the sum over the kernel's positions."""
     module = trial.make(shape[1], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
     _check_gradients(trial, module, weights, shape, dtype, (1, 1))
 
 
 _LONG_SUMS: Mapping[str, float] = {"rtol": 1.3e-6, "atol": 1e-4}
-"""Sums of hundreds of float32 products, in whatever order: their rounding errors reach 1e-5 and beyond."""
+"""Rounding errors of sums of hundreds of float32 products reach 1e-5 and more, in any order."""
 
 
 def conv3d(
@@ -103,7 +104,7 @@ def conv3d(
     memory_format: str | None = None,
     **options: Any,
 ) -> None:
-    """The forward pass is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
+    """The output is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
     module = trial.make(shape[-4], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
     weights = filled(trial, module, dtype)
     output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, options)
@@ -119,7 +120,7 @@ def conv3d_gradients(
     dtype: str,
     stride: Sequence[int] = (1, 1, 1),
 ) -> None:
-    """The gradients of input, weight and bias are those of the sum over the kernel's positions."""
+    """The gradients of input, weight and bias match those of the sum over the kernel's positions."""
     module = trial.make(shape[1], out_channels, kernel, stride, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype)
     _check_gradients(trial, module, weights, shape, dtype, stride)

@@ -1,4 +1,4 @@
-"""Tensors made from sizes, ranges, permutations and host data, where data alone cannot say what must hold."""
+"""Creating tensors from sizes, ranges, permutations and host data, where a ``call`` test is not enough."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import torch
 from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5
-"""A right generator is further away from its mean with a probability below one in twenty million."""
+"""A correct generator is further away from its mean with a probability below one in twenty million."""
 
 
 def zeros_are_writable(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """Each element has memory of its own: what is written into one place shows there and nowhere else."""
+    """Each element has its own memory: a write to one place changes no other place."""
     made = trial.call(*shape, dtype=trial.dtype(dtype), device=trial.device)
     trial.close(made, np.zeros(shape), dtype=dtype)
     made[1, 2] = 5
@@ -24,7 +24,7 @@ def zeros_are_writable(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def zeros_require_grad(trial: Trial, dtype: str) -> None:
-    """With requires_grad=True the tensor is a leaf that collects its gradient."""
+    """With requires_grad=True the tensor is a leaf that accumulates its gradient."""
     weights = trial.random(3, 4, dtype=dtype)
     made = trial.call((3, 4), dtype=trial.dtype(dtype), device=trial.device, requires_grad=True)
     trial.check(made.is_leaf and made.requires_grad, "the tensor is no leaf that requires a gradient")
@@ -34,7 +34,7 @@ def zeros_require_grad(trial: Trial, dtype: str) -> None:
 
 
 def zeros_sparse(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """In the sparse layout no element is stored, and the dense form is zero everywhere."""
+    """In the sparse layout no element is stored, and the dense form is all zeros."""
     made = trial.call(shape, dtype=trial.dtype(dtype), layout=torch.sparse_coo, device=trial.device)
     trial.check(made.is_sparse, "the tensor is not sparse")
     trial.equal((made._nnz(), list(made.shape)), (0, list(shape)))
@@ -42,7 +42,7 @@ def zeros_sparse(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def tensor_from_array(trial: Trial, dtype: str, layout: str = "C") -> None:
-    """A NumPy array keeps its dtype, shape and values, whatever its memory order; changing it later changes nothing."""
+    """A NumPy array keeps its dtype, shape and values in any memory order. Later changes of the array do not show."""
     array = np.array(trial.random(5, 7, dtype=dtype), order=layout)  # type: ignore[call-overload]
     kept = array.copy()
     made = trial.call(array, device=trial.device)
@@ -51,7 +51,7 @@ def tensor_from_array(trial: Trial, dtype: str, layout: str = "C") -> None:
 
 
 def tensor_of_nothing(trial: Trial) -> None:
-    """Lists without numbers make a tensor of the default dtype, whose shape is that of the lists."""
+    """Empty lists make a tensor of the default dtype in the shape of the lists."""
     for lists, shape in (([[], []], (2, 0)), ([], (0,))):
         trial.close(trial.call(lists, device=trial.device), np.zeros(shape), dtype="float32")
 
@@ -64,7 +64,7 @@ def tensor_of_many(trial: Trial, length: int, dtype: str) -> None:
 
 
 def tensor_with_gradient(trial: Trial, dtype: str) -> None:
-    """With requires_grad=True the tensor is a leaf, and the slope of the sum of its squares is twice its values."""
+    """With requires_grad=True the tensor is a leaf; the gradient of its sum of squares is twice its values."""
     values = [[0.5, -1.5, 2.0], [4.0, 0.25, -3.0]]
     made = trial.call(values, dtype=trial.dtype(dtype), device=trial.device, requires_grad=True)
     trial.check(made.is_leaf and made.requires_grad, "the tensor is no leaf that requires a gradient")
@@ -74,25 +74,26 @@ def tensor_with_gradient(trial: Trial, dtype: str) -> None:
 
 
 def randperm(trial: Trial, length: int, dtype: str) -> None:
-    """Every number from 0 on comes once."""
+    """Every number from 0 to n - 1 occurs once."""
     made = trial.call(length, dtype=trial.dtype(dtype), device=trial.device)
     check_permutation(trial, made, length, dtype)
 
 
 def randperm_uniform(trial: Trial, length: int) -> None:
-    """Without options the numbers are int64, and of a long permutation neither place nor neighbour tells a number."""
+    """Without options the numbers are int64. In a long permutation, numbers correlate neither with places nor
+    neighbors."""
     made = trial.call(length, device=trial.device)
     check_permutation(trial, made, length, "int64")
     found = trial.numpy(made)
     _check_unrelated(trial, found, np.arange(length), "place")
     _check_unrelated(trial, found[1:], found[:-1], "neighbour")
     fixed = int((found == np.arange(length)).sum())
-    # The number of places that keep their number is nearly Poisson of mean 1: 13 or more in 6 of 10 billion cases.
+    # The count of numbers at their own place is nearly Poisson with mean 1: 13 or more in 6 of 10 billion cases.
     trial.check(fixed < 13, f"{fixed} of {length} numbers are where they were")
 
 
 def randperm_generator(trial: Trial, length: int) -> None:
-    """A generator alone decides on the order: the same seed gives the same, another seed another."""
+    """A generator determines the order: the same seed gives the same order, another seed a different one."""
 
     def made(seed: int, repeatable: bool) -> Any:
         trial.repeatable = repeatable

@@ -1,6 +1,7 @@
-"""torch.cuda, which names one vendor's devices: on a CUDA device all of it must work, elsewhere it fails by nature.
+"""torch.cuda, which works only with CUDA devices: there every test must pass, and on other accelerators all tests
+fail.
 
-Every case first asks the function under test, so that on another accelerator it is what fails.
+Every case calls the function under test first, so that on another accelerator this function is what fails.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from runners.torch.cases.cuda_synchronize import matrix_chain
 _MIB = 1 << 20
 
 _SLACK = _MIB
-"""PyTorch's allocator hands out a cached block whole where splitting it would leave no more than this."""
+"""PyTorch's allocator does not split a cached block if the remainder would be at most this large."""
 
 
 def skip_on_cpu(trial: Trial) -> None:
@@ -27,7 +28,7 @@ def skip_on_cpu(trial: Trial) -> None:
 
 
 def cuda_is_available(trial: Trial) -> None:
-    """It says that there is a device, and, once a tensor is there, that it is in use."""
+    """It reports that a device exists, and that CUDA is initialized once a tensor is there."""
     skip_on_cpu(trial)
     available = trial.call_method(trial.function, "is_available")
     trial.check(available is True, f"there is no CUDA device: expected True, got {available!r}")
@@ -38,7 +39,7 @@ def cuda_is_available(trial: Trial) -> None:
 
 
 def cuda_device_count(trial: Trial) -> None:
-    """As many devices as it counts have a name, and no more."""
+    """It counts exactly the devices that have a name."""
     skip_on_cpu(trial)
     cuda = trial.function
     count = trial.call_method(cuda, "device_count")
@@ -55,7 +56,7 @@ def cuda_device_count(trial: Trial) -> None:
 
 
 def cuda_current_device(trial: Trial) -> None:
-    """It gives the number of the device on which tensors land, and of a chosen one while that is chosen."""
+    """It gives the number of the device that tensors are created on, also while another device is selected."""
     skip_on_cpu(trial)
     cuda = trial.function
     number = trial.call_method(cuda, "current_device")
@@ -69,7 +70,7 @@ def cuda_current_device(trial: Trial) -> None:
 
 
 def cuda_device_context(trial: Trial, how: str) -> None:
-    """Inside of it what is moved by .cuda() lands on the device; afterwards the device before is current again."""
+    """Inside the context .cuda() moves to the selected device; after it the previous device is current again."""
     skip_on_cpu(trial)
     cuda, host = trial.function, trial.random(4, seed=1)
     if how == "device_of":
@@ -77,7 +78,7 @@ def cuda_device_context(trial: Trial, how: str) -> None:
         context = trial.call_method(cuda, "device_of", trial.tensor(host))
     else:
         context = trial.call_method(cuda, "device", trial.device)
-    # From PyTorch 2.0 on a device is a context too.
+    # Since PyTorch 2.0 a device is a context manager too.
     trial.check(context is not trial.device, "the device itself came back")
     before = cuda.current_device()
     with context:
@@ -89,7 +90,7 @@ def cuda_device_context(trial: Trial, how: str) -> None:
 
 
 def cuda_properties(trial: Trial) -> None:
-    """Name, compute capability and memory of the device are the same wherever they are asked for."""
+    """Every way to ask for name, compute capability and memory of the device gives the same values."""
     skip_on_cpu(trial)
     cuda = trial.function
     properties = trial.call_method(cuda, "get_device_properties", trial.device)
@@ -98,17 +99,17 @@ def cuda_properties(trial: Trial) -> None:
     trial.check(isinstance(name, str) and len(name) > 0, f"expected a name, got {name!r}")
     trial.equal(name, properties.name)
     trial.equal(capability, (properties.major, properties.minor))
-    # Compute capability 3.5 is the oldest that PyTorch 1.12 knows.
+    # PyTorch 1.12 supports compute capability 3.5 and newer.
     trial.check((3, 5) <= capability < (100, 0), f"expected a compute capability, got {capability}")
     trial.check(properties.multi_processor_count > 0, "a device without processors")
     free, total = trial.call_method(cuda, "mem_get_info", trial.device)
     trial.check(0 < free <= total, f"{free} of {total} bytes are free")
-    # The driver keeps a little of what the properties tell.
+    # The driver reserves a little of the memory that the properties report.
     trial.check(abs(properties.total_memory / total - 1) < 0.1, f"{properties.total_memory} and {total} bytes in all")
 
 
 def cuda_memory_allocated(trial: Trial, mebibytes: int) -> None:
-    """It rises by the bytes of a new tensor on the target's device and falls when that is gone."""
+    """It grows by the bytes of a new tensor on the target's device, and shrinks when the tensor is deleted."""
     skip_on_cpu(trial)
     cuda = trial.function
     trial.equal(trial.call_method(cuda, "current_device"), cuda.current_device())
@@ -123,7 +124,7 @@ def cuda_memory_allocated(trial: Trial, mebibytes: int) -> None:
 
 
 def cuda_memory_peak(trial: Trial, mebibytes: int) -> None:
-    """The peak since it was reset counts a tensor that is gone."""
+    """The peak since the last reset includes a tensor that has been deleted."""
     skip_on_cpu(trial)
     cuda = trial.function
     gc.collect()
@@ -137,7 +138,7 @@ def cuda_memory_peak(trial: Trial, mebibytes: int) -> None:
 
 
 def cuda_empty_cache(trial: Trial, mebibytes: int) -> None:
-    """It gives the memory of tensors that are gone back, and those that are in use stay."""
+    """It returns the memory of deleted tensors to the device and keeps that of tensors in use."""
     skip_on_cpu(trial)
     cuda, host = trial.function, trial.random(1000, seed=1)
     trial.equal(trial.call_method(cuda, "current_device"), cuda.current_device())
@@ -155,7 +156,7 @@ def cuda_empty_cache(trial: Trial, mebibytes: int) -> None:
 
 
 def cuda_stream(trial: Trial, priority: int) -> None:
-    """Work queued in a stream of one's own is done there, in order with what waits for it."""
+    """Work queued in a new stream is done there, in order with the work that waits for it."""
     skip_on_cpu(trial)
     cuda, host = trial.function, trial.random(300, 300, seed=1)
     stream = trial.call_method(cuda, "Stream", device=trial.device, priority=priority)
@@ -177,7 +178,7 @@ def cuda_stream(trial: Trial, priority: int) -> None:
 
 
 def cuda_event(trial: Trial) -> None:
-    """Two events measure the time of the work between them, no longer than the host saw it last."""
+    """Two events measure the time of the work between them, at most the time that the host measured."""
     skip_on_cpu(trial)
     cuda = trial.function
     trial.check(trial.call_method(cuda, "synchronize", trial.device) is None, "something was returned")
@@ -195,13 +196,13 @@ def cuda_event(trial: Trial) -> None:
     passed = 1000 * (time.perf_counter() - clock)
     trial.equal([begin.query(), end.query()], [True, True])
     measured = begin.elapsed_time(end)
-    # Both clocks tick in about a microsecond.
+    # Both clocks have a resolution of about a microsecond.
     trial.check(0 < measured <= passed + 0.1, f"the device took {measured} ms, the host waited {passed} ms")
     trial.equal(output, np.roll(trial.numpy(tensor), 20, axis=1))
 
 
 def cuda_random(trial: Trial) -> None:
-    """The device's generator gives the same numbers after the same seed, and goes on from a state that was read."""
+    """The device's generator repeats its numbers for the same seed, and continues from a saved state."""
     skip_on_cpu(trial)
     cuda = trial.function
 
@@ -211,7 +212,8 @@ def cuda_random(trial: Trial) -> None:
     trial.check(trial.call_method(cuda, "manual_seed", 7) is None, "something was returned")
     first = drawn()
     trial.check((first >= 0).all() and (first < 1).all(), "a number lies outside of [0, 1)")
-    # Uniform numbers have the standard deviation 12 ** -0.5; 5.5 of the mean's are missed once in 26 million times.
+    # Uniform numbers have the standard deviation 12 ** -0.5. A mean off by 5.5 standard errors occurs once in 26
+    # million.
     away = abs(float(first.mean()) - 0.5)
     trial.check(away < 5.5 / (12 * first.size) ** 0.5, f"the numbers' mean is off by {away:.3g}")
     state = trial.call_method(cuda, "get_rng_state", trial.device)
@@ -226,7 +228,7 @@ def cuda_random(trial: Trial) -> None:
 
 
 def cuda_tensor_type(trial: Trial, name: str, dtype: str) -> None:
-    """The older tensor types make tensors of their dtype on the device, from values and from sizes."""
+    """The legacy tensor types create tensors of their dtype on the device, from values and from sizes."""
     skip_on_cpu(trial)
     values = [[1, 0, 1], [0, 1, 1]] if dtype == "bool" else [[1, 2, 30], [4, 50, 6]]
     made = trial.call_method(trial.function, name, values)

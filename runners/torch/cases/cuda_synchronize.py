@@ -12,7 +12,7 @@ from runners.torch.cases.cuda import skip_on_cpu
 
 
 def synchronize_waits(trial: Trial, how: str) -> None:
-    """When it returns, what was queued before it is done, however the device is named."""
+    """When it returns, all work queued before is done, for every way to name the device."""
     skip_on_cpu(trial)
     args, kwargs = _named(trial, how)
     trial.check(trial.call(*args, **kwargs) is None, "expected nothing to be returned")
@@ -34,7 +34,7 @@ def synchronize_waits(trial: Trial, how: str) -> None:
 
 
 def synchronize_copies(trial: Trial) -> None:
-    """When it returns, a copy to the host that was not waited for has arrived."""
+    """When it returns, an asynchronous copy to the host is complete."""
     skip_on_cpu(trial)
     trial.check(trial.call(trial.device) is None, "expected nothing to be returned")
     tensor, step = matrix_chain(trial, 2048)
@@ -53,7 +53,7 @@ def synchronize_copies(trial: Trial) -> None:
 
 
 def synchronize_all_streams(trial: Trial) -> None:
-    """It waits for every stream of the device, not for the current one alone."""
+    """It waits for every stream of the device, not only for the current one."""
     skip_on_cpu(trial)
     trial.check(trial.call() is None, "expected nothing to be returned")
     tensor, step = matrix_chain(trial, 2048)
@@ -87,17 +87,17 @@ def _named(trial: Trial, how: str) -> Any:
 
 
 def matrix_chain(trial: Trial, size: int) -> Any:
-    """Small whole numbers and a matrix that turns them by one column: exact in every precision of a product."""
+    """Small whole numbers, and a permutation matrix that shifts them by one column: exact in every precision."""
     tensor = trial.tensor(trial.random(size, size, low=0, high=9).round())
     step = trial.tensor(np.roll(np.eye(size, dtype="float32"), 1, axis=1))
-    # The first product loads a library and is slow on the host.
+    # The first product loads a library, which is slow on the host.
     tensor @ step
     torch.cuda.synchronize(trial.device)
     return tensor, step
 
 
 def _queued(tensor: Any, step: Any, event: Any) -> Any:
-    """Queues products until the device is behind the host by a good deal; records the event behind them."""
+    """Queue products until the device is well behind the host, then record the event."""
     output, turns = tensor, 0
     for _ in range(4):
         for _ in range(20):

@@ -15,13 +15,13 @@ from runners.core.testing.trial import Trial
 Arrays = Dict[str, Any]
 
 ROUNDED: Mapping[str, Mapping[str, float]] = {"bfloat16": {"rtol": 1.6e-2, "atol": 2e-2}}
-"""What is rounded to bfloat16's 8 bits on the way, such as a sum before its bias is added: off by 2**-8 of 1 to 4."""
+"""Intermediate results are rounded to bfloat16's 8 bits, such as a sum before its bias: off by 2**-8 of 1 to 4."""
 
 
 def filled(trial: Trial, module: Any, dtype: str, bound: float | None = None) -> Arrays:
-    """Gives a module's parameters known values in [-bound, bound); returns these on the host, in double precision.
+    """Set a module's parameters to known values in [-bound, bound); return them on the host in double precision.
 
-    Without a bound each parameter gets that of its number of inputs, or 1/2.
+    Without ``bound`` each parameter gets the bound for its number of inputs, or 1/2.
     """
     host = {}
     for seed, (name, parameter) in enumerate(module.named_parameters(), 21):
@@ -35,7 +35,7 @@ def filled(trial: Trial, module: Any, dtype: str, bound: float | None = None) ->
 
 
 def slopes(function: Callable[[Arrays], float], point: Arrays, step: float = 1e-5) -> Arrays:
-    """Central differences in double precision: wrong by about step**2."""
+    """Return central differences in double precision, with an error of about step**2."""
     found = {}
     for name, values in point.items():
         found[name] = np.empty_like(values)
@@ -57,7 +57,7 @@ def linear(
     bias: bool = True,
     training: bool = True,
 ) -> None:
-    """The last axis is multiplied with the weights and the bias added, in training as in evaluation."""
+    """The last axis is multiplied by the weights and the bias is added, in training and in evaluation."""
     options = {"device": trial.device, "dtype": trial.dtype(dtype)}
     module = trial.make(shape[-1], out_features, bias=bias, **options).train(training)
     weights = filled(trial, module, dtype)
@@ -69,7 +69,7 @@ def linear(
 
 
 def linear_gradients(trial: Trial, shape: Sequence[int], out_features: int, dtype: str) -> None:
-    """The gradients of input, weight and bias are products with what comes from above."""
+    """The gradients of input, weight and bias are products with the incoming gradient."""
     module = trial.make(shape[-1], out_features, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype)
     x = trial.random(*shape, dtype=dtype)
@@ -88,22 +88,23 @@ def linear_gradients(trial: Trial, shape: Sequence[int], out_features: int, dtyp
 def gelu(
     trial: Trial, shape: Sequence[int], dtype: str = "float32", layout: str = "contiguous", **options: Any
 ) -> None:
-    """Each value is multiplied with its probability under the normal distribution, or the tanh form of that."""
+    """Each value is multiplied by its probability under the normal distribution, or by the tanh approximation
+    of that."""
     x = trial.tensor(trial.random(*shape, dtype=dtype, low=-4, high=4), dtype, layout)
     output = trial.call_method(trial.make(**options), "__call__", x)
-    # The tanh form may be computed in bfloat16 throughout: 1 + tanh is then off by 2**-8.
+    # The tanh form can be computed in bfloat16 throughout; 1 + tanh is then off by 2**-8.
     trial.close(output, _gelu(widened(trial.numpy(x)), **options)[0], dtype=dtype, **ROUNDED.get(dtype, {}))
 
 
 def gelu_values(trial: Trial, values: Sequence[Any], expected: Sequence[Any], dtype: str, **options: Any) -> None:
-    """Given values, infinite and undefined ones (as words) too, become the stated ones."""
+    """The given values, also infinite and NaN (written as text), become the stated ones."""
     x = trial.tensor([float(value) for value in values], dtype)
     output = trial.call_method(trial.make(**options), "__call__", x)
     trial.close(output, [float(value) for value in expected], dtype=dtype)
 
 
 def gelu_gradients(trial: Trial, shape: Sequence[int], dtype: str, **options: Any) -> None:
-    """The gradient is the slope of the closed form."""
+    """The gradient matches the derivative of the closed form."""
     x = trial.random(*shape, dtype=dtype, low=-3, high=3)
     down = trial.random(*shape, dtype=dtype, seed=7)
     tensor = trial.tensor(x).requires_grad_()
@@ -122,7 +123,7 @@ def adaptive_avg_pool3d(
     layout: str = "contiguous",
     memory_format: str | None = None,
 ) -> None:
-    """Each output is the mean of its share of the volume; a size of None keeps that of the input."""
+    """Each output is the mean of its part of the volume; a size of None keeps the input's size."""
     x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
     if memory_format:
         x = x.to(memory_format=getattr(torch, memory_format))
@@ -135,7 +136,7 @@ def adaptive_avg_pool3d(
 
 
 def adaptive_avg_pool3d_gradients(trial: Trial, shape: Sequence[int], size: Any, dtype: str) -> None:
-    """The gradient of a mean is spread evenly over its share of the volume."""
+    """The gradient of a mean is spread evenly over its part of the volume."""
     x = trial.random(*shape, dtype=dtype)
     tensor = trial.tensor(x).requires_grad_()
     output = trial.call_method(trial.make(size if isinstance(size, int) else tuple(size)), "__call__", tensor)
@@ -150,7 +151,7 @@ def adaptive_avg_pool3d_gradients(trial: Trial, shape: Sequence[int], size: Any,
 
 
 def _gelu(x: Any, approximate: str = "none") -> tuple[Any, Any]:
-    """The value and the slope."""
+    """Return the value and the derivative."""
     if approximate == "none":
         share = (1 + special.erf(x / 2**0.5)) / 2
         return x * share, share + x * np.exp(-(x**2) / 2) / (2 * np.pi) ** 0.5
@@ -160,7 +161,7 @@ def _gelu(x: Any, approximate: str = "none") -> tuple[Any, Any]:
 
 
 def _shares(shape: Sequence[int], size: Any) -> Iterator[tuple[int, Any]]:
-    """For each of the last three axes the matrix of the means: row i covers floor(i n/m) to ceil((i + 1) n/m)."""
+    """For each of the last three axes give the matrix of the means: row i covers floor(i n/m) to ceil((i + 1) n/m)."""
     sizes = (size,) * 3 if isinstance(size, int) else size
     for axis, wanted in zip((-3, -2, -1), sizes):
         length = shape[axis]
@@ -175,7 +176,7 @@ def _shares(shape: Sequence[int], size: Any) -> Iterator[tuple[int, Any]]:
 def initial_weights(
     trial: Trial, args: Sequence[Any], bound: float, shapes: Mapping[str, Sequence[int]], dtype: str
 ) -> None:
-    """A new layer has the documented parameters, spread evenly over [-bound, bound]."""
+    """A new layer has the documented parameters, uniformly distributed over [-bound, bound]."""
     module = trial.call(*args, device=trial.device, dtype=trial.dtype(dtype))
     parameters = dict(module.named_parameters())
     trial.equal(sorted(parameters), sorted(shapes))

@@ -1,4 +1,4 @@
-"""Methods of modules that put gradients and running statistics back."""
+"""Methods that reset a module's gradients and running statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runners.core.testing.trial import Trial
 
 
 class _Net(torch.nn.Module):
-    """A parameter of its own, one inside, one shared, one frozen, one that no loss reaches, and a buffer."""
+    """A module with its own parameter, an inner, a shared, a frozen and an unused one, and a buffer."""
 
     def __init__(self, trial: Trial, dtype: str) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class _Net(torch.nn.Module):
 
 
 def zero_grad_of(trial: Trial, dtype: str, **options: Any) -> None:
-    """Every gradient in the module and below it becomes zero, or None where that is demanded; nothing else changes."""
+    """Every gradient in the module and its children becomes zero, or None if requested; nothing else changes."""
     net, outside = _Net(trial, dtype), _Net(trial, dtype)
     given = {}
     for number, module in enumerate((net, outside)):
@@ -55,7 +55,7 @@ def zero_grad_of(trial: Trial, dtype: str, **options: Any) -> None:
 
 
 def zero_grad_between_steps(trial: Trial, dtype: str, **options: Any) -> None:
-    """Between two passes it keeps the gradients from adding up; without it they do."""
+    """It keeps the gradients of two passes from adding up; without it they add up."""
     layer = torch.nn.Linear(3, 2).to(trial.device, trial.dtype(dtype))
     inputs = [trial.random(4, 3, dtype=dtype, seed=seed) for seed in (1, 2, 3)]
 
@@ -76,7 +76,7 @@ def zero_grad_between_steps(trial: Trial, dtype: str, **options: Any) -> None:
 
 
 def zero_grad_detaches(trial: Trial, dtype: str) -> None:
-    """A gradient of a pass with create_graph=True, itself differentiable, becomes zero and loses its history."""
+    """A gradient from a pass with create_graph=True, itself differentiable, becomes zero and loses its history."""
     net = torch.nn.Module()
     values = trial.random(6, dtype=dtype, seed=1)
     net.weight = torch.nn.Parameter(trial.tensor(values))
@@ -89,7 +89,7 @@ def zero_grad_detaches(trial: Trial, dtype: str) -> None:
 
 
 def zero_grad_training(trial: Trial, steps: int, **options: Any) -> None:
-    """A loop of steps that begins with it follows plain gradient descent."""
+    """A training loop that calls it before each step follows plain gradient descent."""
     x, y = trial.random(16, 3, seed=1), trial.random(16, 1, seed=2)
     layer = torch.nn.Linear(3, 1, bias=False).to(trial.device)
     w = trial.random(1, 3, seed=3)
@@ -118,7 +118,7 @@ def zero_grad_large(trial: Trial, layers: int, width: int, **options: Any) -> No
 
 
 def _check_cleared(trial: Trial, parameter: Any, shape: Any, dtype: str, to_none: Any) -> None:
-    """``to_none`` None: the version's own default, which is zeros before PyTorch 2.0 and None since."""
+    """``to_none`` None: the default of the version, which is zeros before PyTorch 2.0 and None since."""
     if to_none or (to_none is None and parameter.grad is None):
         trial.check(parameter.grad is None, f"expected no gradient, got {parameter.grad}")
     else:
@@ -126,7 +126,7 @@ def _check_cleared(trial: Trial, parameter: Any, shape: Any, dtype: str, to_none
 
 
 def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool = True) -> None:
-    """Mean, variance and count become 0, 1 and 0 in their place; weight and bias stay as they were."""
+    """Mean, variance and count become 0, 1 and 0 in the same tensors; weight and bias stay unchanged."""
     layer, host = _norm(trial, features, dtype, affine=affine)
     buffers = dict(layer.named_buffers())
     trial.check(trial.call(layer) is None, "expected nothing to be returned")
@@ -144,7 +144,7 @@ def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool
 
 
 def reset_running_stats_evaluates(trial: Trial, dtype: str) -> None:
-    """In evaluation a layer that was reset only scales and shifts its input."""
+    """In evaluation a reset layer only scales and shifts its input."""
     layer, host = _norm(trial, 3, dtype)
     x = trial.random(2, 3, 4, 5, dtype=dtype, seed=9)
     trial.check(trial.call(layer) is None, "expected nothing to be returned")
@@ -153,7 +153,7 @@ def reset_running_stats_evaluates(trial: Trial, dtype: str) -> None:
 
 
 def reset_running_stats_starts_over(trial: Trial, momentum: Any, dtype: str) -> None:
-    """After it the statistics are those of the batches since: moving averages, or plain ones without a momentum."""
+    """After the reset the statistics cover only later batches: moving averages, or plain ones without a momentum."""
     layer, _ = _norm(trial, 3, dtype, momentum=momentum)
     layer(trial.tensor(trial.random(4, 3, 5, 5, dtype=dtype, seed=6)))
     trial.repeatable = False
@@ -171,7 +171,7 @@ def reset_running_stats_starts_over(trial: Trial, momentum: Any, dtype: str) -> 
 
 
 def reset_running_stats_inside(trial: Trial) -> None:
-    """Of two layers in a network only the one that it is called for starts over."""
+    """It resets only the layer that it is called for, not the other one in the network."""
     net = torch.nn.Sequential(_norm(trial, 3, "float32")[0], _norm(trial, 3, "float32")[0])
     before = [trial.numpy(buffer) for buffer in net[1].buffers()]
     trial.check(trial.call(net[0]) is None, "expected nothing to be returned")
@@ -184,7 +184,8 @@ def reset_running_stats_inside(trial: Trial) -> None:
 
 
 def _norm(trial: Trial, features: int, dtype: str, **options: Any) -> Any:
-    """A layer in training whose parameters and statistics have known values, none at its default; those on the host."""
+    """Create a layer in training mode whose parameters and statistics have known values, none at its default; return
+    it and the values on the host."""
     layer = torch.nn.BatchNorm2d(features, **options).to(trial.device, trial.dtype(dtype))
     host = {}
     for seed, (name, tensor) in enumerate([*layer.named_parameters(), *layer.named_buffers()], 1):

@@ -23,7 +23,7 @@ def into(
     low: float = 1,
     high: float = 9,
 ) -> None:
-    """With out= the values land in the given tensor, which is also what is returned."""
+    """With out= the result is written into the given tensor, which is returned."""
     arrays = [trial.random(*shape, dtype=dtype, seed=seed, low=low, high=high) for seed, shape in enumerate(shapes)]
     expected = np.asarray(references.find("numpy", numpy)(*map(widened, arrays), *args))
     out = trial.tensor(np.full(expected.shape, 3), result)
@@ -33,7 +33,7 @@ def into(
 
 
 def cat_into(trial: Trial, dtype: str) -> None:
-    """With out= the values land in the given tensor, which is also what is returned."""
+    """With out= the result is written into the given tensor, which is returned."""
     first, second = trial.random(2, 3, dtype=dtype, seed=1), trial.random(2, 4, dtype=dtype, seed=2)
     out = trial.tensor(np.zeros((2, 7)), dtype)
     returned = trial.call([trial.tensor(first), trial.tensor(second)], 1, out=out)
@@ -42,7 +42,7 @@ def cat_into(trial: Trial, dtype: str) -> None:
 
 
 def zeros_into(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """With out= the given tensor is filled with zeros, and is what is returned."""
+    """With out= the given tensor is filled with zeros and returned."""
     out = trial.tensor(trial.random(*shape, dtype=dtype, low=1, high=9), dtype)
     returned = trial.call(shape, out=out)
     trial.check(returned is out, "another tensor than out= was returned")
@@ -50,7 +50,7 @@ def zeros_into(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def range_into(trial: Trial, dtype: str) -> None:
-    """With out= the given tensor takes the values and, if need be, another size, and is what is returned."""
+    """With out= the given tensor is resized if necessary, filled with the values and returned."""
     out = trial.tensor(np.array([9, 9]), dtype)
     returned = trial.call(2, 14, 3, out=out)
     trial.check(returned is out, "another tensor than out= was returned")
@@ -58,7 +58,7 @@ def range_into(trial: Trial, dtype: str) -> None:
 
 
 def randperm_into(trial: Trial, length: int, dtype: str) -> None:
-    """With out= the given tensor takes the order that the same generator gives without, and is what is returned."""
+    """With out= the given tensor holds the order that the same generator gives without out=, and is returned."""
     generator = torch.Generator(device=trial.device)
     out = trial.tensor(np.full(length, 7), dtype)
     returned = trial.call(length, generator=generator.manual_seed(4), out=out)

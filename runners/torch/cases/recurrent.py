@@ -15,7 +15,7 @@ Arrays = Dict[str, Any]
 
 
 _LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 2e-2}}
-"""bfloat16 rounds every gate to 8 bits before the next operation: errors of the order of 2**-7 at values of about 1."""
+"""bfloat16 rounds every gate to 8 bits before the next operation: errors of about 2**-7 at values of about 1."""
 
 
 def lstm_cell(
@@ -27,7 +27,8 @@ def lstm_cell(
     state: bool = True,
     layout: str = "contiguous",
 ) -> None:
-    """One step gives the hidden and the cell state of the LSTM equations; without a state it starts from zeros."""
+    """One step gives the hidden state and the cell state of the LSTM equations; without a state it starts from
+    zeros."""
     module = trial.make(*sizes, bias=bias, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, module.hidden_size**-0.5)
     lead = [] if batch is None else [batch]
@@ -40,14 +41,14 @@ def lstm_cell(
 
 
 def lstm_cell_sequence(trial: Trial, steps: int, sizes: Sequence[int], dtype: str) -> None:
-    """Fed with its own state, the cell follows the LSTM equations over a sequence."""
+    """With its own state as input the cell follows the LSTM equations over a sequence."""
     module = trial.make(*sizes, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, module.hidden_size**-0.5)
     sequence = trial.random(steps, 4, sizes[0], dtype=dtype, seed=5)
     state = None
     expected = (np.zeros((4, sizes[1])), np.zeros((4, sizes[1])))
     for step, x in enumerate(sequence):
-        # One steady time is enough: that of the last step.
+        # Only the last step gets a steady time.
         trial.repeatable = step == steps - 1
         state = trial.call_method(module, "__call__", trial.tensor(x), state)
         expected = _lstm(widened(x), *expected, weights)
@@ -56,7 +57,7 @@ def lstm_cell_sequence(trial: Trial, steps: int, sizes: Sequence[int], dtype: st
 
 
 def lstm_cell_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
-    """The gradients of input, state and parameters are the slopes of the LSTM equations."""
+    """The gradients of input, state and parameters match the derivatives of the LSTM equations."""
     module = trial.make(*sizes, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, module.hidden_size**-0.5)
     host = {name: trial.random(2, sizes[k], dtype=dtype, seed=9 + k) for name, k in (("x", 0), ("h", 1))}

@@ -1,4 +1,4 @@
-"""What a module knows of the parameters and modules that were registered under a name."""
+"""torch.nn.Module.register_parameter and add_module: what a module knows of its registered members."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _same(found: Sequence[Any], expected: Sequence[Any]) -> bool:
 def register_parameter_entry(
     trial: Trial, dtype: str, shape: Sequence[int] = (3, 4), requires_grad: bool = True
 ) -> None:
-    """The parameter itself stands under its name, as an attribute, among the parameters and in the state."""
+    """The parameter itself is found under its name: as an attribute, among the parameters and in the state."""
     module, parameter = torch.nn.Module(), _parameter(trial, *shape, dtype=dtype, requires_grad=requires_grad)
     host = trial.numpy(parameter)
     trial.check(trial.call(module, "scale", parameter) is None, "expected nothing to be returned")
@@ -35,7 +35,7 @@ def register_parameter_entry(
 
 
 def register_parameter_none(trial: Trial) -> None:
-    """None takes the name: it is no parameter and in no state, until a parameter is assigned."""
+    """None reserves the name: there is no parameter and no state entry until a parameter is assigned."""
     module, parameter = torch.nn.Module(), _parameter(trial, 3)
     trial.repeatable = False
     trial.check(trial.call(module, "bias", None) is None, "expected nothing to be returned")
@@ -52,7 +52,7 @@ def register_parameter_none(trial: Trial) -> None:
 
 
 def register_parameter_replaces(trial: Trial) -> None:
-    """Under a name that is taken the new parameter takes the old one's place and order."""
+    """A new parameter under a used name replaces the old one and keeps its position."""
     first, second, third = (_parameter(trial, 2, seed=seed) for seed in (1, 2, 3))
     module = torch.nn.Module()
     module.register_parameter("a", first)
@@ -64,7 +64,7 @@ def register_parameter_replaces(trial: Trial) -> None:
 
 
 def register_parameter_names(trial: Trial) -> None:
-    """Parameters come in the order of their registration, those of inner modules behind and under dotted names."""
+    """Parameters are listed in the order of registration, then those of inner modules under dotted names."""
     outer, inner = torch.nn.Module(), torch.nn.Module()
     outer.inner = inner
     parameters = [_parameter(trial, size, seed=size) for size in (1, 2, 3, 4)]
@@ -77,7 +77,7 @@ def register_parameter_names(trial: Trial) -> None:
 
 
 def register_parameter_shared(trial: Trial) -> None:
-    """One parameter under two names counts once and stands in the state twice."""
+    """One parameter under two names is counted once and has two entries in the state."""
     module, parameter = torch.nn.Module(), _parameter(trial, 4)
     trial.check(trial.call(module, "one", parameter) is None, "expected nothing to be returned")
     trial.check(trial.call(module, "two", parameter) is None, "expected nothing to be returned")
@@ -87,7 +87,7 @@ def register_parameter_shared(trial: Trial) -> None:
 
 
 def register_parameter_moves(trial: Trial, target: str) -> None:
-    """A parameter from the host goes with its module to the device and into another dtype."""
+    """A parameter from the host moves with its module to the device and to another dtype."""
     host = trial.random(5, 3, seed=4)
     module = torch.nn.Module()
     trial.repeatable = False
@@ -100,7 +100,7 @@ def register_parameter_moves(trial: Trial, target: str) -> None:
 
 
 def register_parameter_trains(trial: Trial, dtype: str) -> None:
-    """The parameter gets its gradient in the module's computation, and an optimiser of the module's moves it."""
+    """The parameter gets its gradient in the module's computation, and an optimizer of the module updates it."""
     x, w = trial.random(6, 3, dtype=dtype, seed=1), trial.random(3, 2, dtype=dtype, seed=2)
 
     class Product(torch.nn.Module):
@@ -122,7 +122,7 @@ def register_parameter_trains(trial: Trial, dtype: str) -> None:
 
 
 def register_parameter_loads(trial: Trial, dtype: str) -> None:
-    """A loaded state goes into the registered parameter itself."""
+    """A loaded state is written into the registered parameter itself."""
     module, parameter = torch.nn.Module(), _parameter(trial, 4, dtype=dtype)
     trial.repeatable = False
     trial.check(trial.call(module, "weight", parameter) is None, "expected nothing to be returned")
@@ -145,7 +145,7 @@ def register_parameter_many(trial: Trial, count: int) -> None:
 
 
 def add_module_entry(trial: Trial, dtype: str) -> None:
-    """The child itself stands under its name, as an attribute, among the children and with its parameters."""
+    """The child itself is found under its name: as an attribute, among the children and with its parameters."""
     parent, child = torch.nn.Module(), torch.nn.Linear(3, 2).to(trial.device, trial.dtype(dtype))
     host = trial.numpy(child.weight)
     trial.check(trial.call(parent, "layer", child) is None, "expected nothing to be returned")
@@ -158,7 +158,7 @@ def add_module_entry(trial: Trial, dtype: str) -> None:
 
 
 def add_module_to_sequential(trial: Trial, widths: Sequence[int], dtype: str) -> None:
-    """Layers added to a sequence compute one after the other, and gradients reach each of them."""
+    """Layers added to a sequence are applied one after the other, and gradients reach each of them."""
     net = torch.nn.Sequential()
     x, expected, weights = trial.random(4, widths[0], dtype=dtype, seed=9), None, []
     for number, (entering, leaving) in enumerate(zip(widths, widths[1:])):
@@ -184,7 +184,7 @@ def add_module_to_sequential(trial: Trial, widths: Sequence[int], dtype: str) ->
 
 
 def add_module_none(trial: Trial) -> None:
-    """None takes the name: it is no child, until a module is assigned."""
+    """None reserves the name: there is no child until a module is assigned."""
     parent, child = torch.nn.Module(), torch.nn.Linear(2, 2).to(trial.device)
     trial.repeatable = False
     trial.check(trial.call(parent, "part", None) is None, "expected nothing to be returned")
@@ -195,7 +195,7 @@ def add_module_none(trial: Trial) -> None:
 
 
 def add_module_replaces(trial: Trial) -> None:
-    """Under a name that is taken the new child takes the old one's place and order."""
+    """A new child under a used name replaces the old one and keeps its position."""
     first, second, third = (torch.nn.Linear(2, size).to(trial.device) for size in (1, 2, 3))
     parent = torch.nn.Sequential()
     parent.add_module("a", first)
@@ -207,7 +207,7 @@ def add_module_replaces(trial: Trial) -> None:
 
 
 def add_module_nested(trial: Trial) -> None:
-    """Below a child its own children count too, in order and under dotted names; a shared one counts once."""
+    """The children of a child are listed too, in order and under dotted names; a shared one is listed once."""
     parent, middle = torch.nn.Module(), torch.nn.Module()
     leaf = torch.nn.Linear(2, 3).to(trial.device)
     for outer, name, inner in ((parent, "first", middle), (middle, "leaf", leaf), (parent, "second", leaf)):
@@ -220,7 +220,7 @@ def add_module_nested(trial: Trial) -> None:
 
 
 def add_module_follows(trial: Trial, target: str) -> None:
-    """What is done to the parent reaches the child: moves, conversions, the mode and functions applied to all."""
+    """Operations on the parent reach the child: moves, conversions, the mode and functions applied to all."""
     parent, child = torch.nn.Module(), torch.nn.BatchNorm1d(3)
     trial.repeatable = False
     trial.check(trial.call(parent, "norm", child) is None, "expected nothing to be returned")
@@ -237,7 +237,7 @@ def add_module_follows(trial: Trial, target: str) -> None:
 
 
 def add_module_many(trial: Trial, count: int) -> None:
-    """With many children each keeps its name, and the list of modules that they were added to is as long."""
+    """With many children each keeps its name, and all of them are listed."""
     modules = torch.nn.ModuleList()
     children = [torch.nn.Linear(2, 2).to(trial.device) for _ in range(count)]
     for number, child in enumerate(children):

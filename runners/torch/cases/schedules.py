@@ -1,4 +1,4 @@
-"""Learning rates that follow a schedule, against their closed form."""
+"""torch.optim.lr_scheduler.ExponentialLR, compared with its closed form."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
 
 _EXACT = {"rtol": 1e-12, "atol": 0.0}
-"""Rates are Python's own floating numbers, multiplied once per step."""
+"""Rates are Python floats, multiplied once per step."""
 
 
 def _optimizer(trial: Trial, rates: Sequence[float], **options: Any) -> Any:
-    """An optimiser with one group of a parameter for each rate, and gradients to step with."""
+    """Create an optimizer with one group of a parameter for each rate, and gradients to step with."""
     groups = []
     for number, rate in enumerate(rates):
         parameter = torch.nn.Parameter(trial.tensor(trial.random(3, seed=number)))
@@ -34,7 +34,7 @@ def _check_rates(trial: Trial, found: Any, expected: Sequence[float]) -> None:
 
 
 def exponential_rates(trial: Trial, rates: Sequence[float], gamma: float, steps: int) -> None:
-    """After n steps every group's rate is its first one times gamma**n."""
+    """After n steps every group's rate is its first rate times gamma**n."""
     optimizer = _optimizer(trial, rates)
     scheduler = trial.make(optimizer, gamma)
     trial.repeatable = False
@@ -48,7 +48,7 @@ def exponential_rates(trial: Trial, rates: Sequence[float], gamma: float, steps:
 
 
 def exponential_last_rates(trial: Trial, rates: Sequence[float], gamma: float, steps: int) -> None:
-    """It tells the rates of all groups as they stand after its last step."""
+    """It returns the rates of all groups after its last step."""
     optimizer = _optimizer(trial, rates)
     scheduler = trial.make(optimizer, gamma)
     for step in range(steps + 1):
@@ -58,7 +58,7 @@ def exponential_last_rates(trial: Trial, rates: Sequence[float], gamma: float, s
 
 
 def exponential_new(trial: Trial, gamma: float) -> None:
-    """A new schedule is at epoch 0, has left the rates as they were and remembers them."""
+    """A new schedule is at epoch 0, leaves the rates unchanged and remembers them."""
     optimizer = _optimizer(trial, [0.5, 0.02])
     scheduler = trial.call(optimizer, gamma=gamma)
     trial.check(isinstance(scheduler, trial.function), f"no instance of the class: {type(scheduler).__name__}")
@@ -70,7 +70,7 @@ def exponential_new(trial: Trial, gamma: float) -> None:
 
 
 def exponential_state(trial: Trial) -> None:
-    """The state tells gamma, epoch and first rates; another schedule that loads it goes on as this one would."""
+    """The state holds gamma, epoch and first rates; a schedule that loads it continues in the same way."""
     optimizer = _optimizer(trial, [0.5, 0.02])
     scheduler = trial.make(optimizer, 0.8)
     for _ in range(3):
@@ -105,7 +105,7 @@ def exponential_loaded(trial: Trial) -> None:
 
 
 def exponential_resumed(trial: Trial, epoch: int) -> None:
-    """Made for an optimiser in the middle of training, it counts on from the epoch; each step multiplies by gamma."""
+    """A schedule for an optimizer in the middle of training continues from its epoch; each step multiplies by gamma."""
     optimizer = _optimizer(trial, [0.25], initial_lr=1.0)
     trial.repeatable = False
     scheduler = trial.call(optimizer, 0.5, last_epoch=epoch)
@@ -121,7 +121,7 @@ def exponential_resumed(trial: Trial, epoch: int) -> None:
 
 
 def exponential_at_epoch(trial: Trial, epoch: int) -> None:
-    """A step to a given epoch, the older way, forward or back, sets the rate by the closed form."""
+    """A step to a given epoch (the older interface), forward or back, sets the rate by the closed form."""
     optimizer = _optimizer(trial, [0.5, 2.0])
     scheduler = trial.make(optimizer, 0.9)
     for _ in range(2):
@@ -133,7 +133,7 @@ def exponential_at_epoch(trial: Trial, epoch: int) -> None:
 
 
 def exponential_training(trial: Trial, steps: int, dtype: str) -> None:
-    """Gradient descent with the falling rate goes as far as the sum of the rates says."""
+    """Gradient descent with the falling rate moves by the sum of the rates."""
     host, gradient = trial.random(4, 3, dtype=dtype, seed=1), trial.random(4, 3, dtype=dtype, seed=2)
     parameter = trial.tensor(host, dtype).requires_grad_()
     parameter.grad = trial.tensor(gradient, dtype)
@@ -150,7 +150,7 @@ def exponential_training(trial: Trial, steps: int, dtype: str) -> None:
 
 
 def exponential_chained(trial: Trial) -> None:
-    """With another schedule on the same optimiser both factors apply."""
+    """With a second schedule on the same optimizer both factors apply."""
     optimizer = _optimizer(trial, [1.0])
     scheduler, halved = trial.make(optimizer, 0.9), torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     trial.repeatable = False

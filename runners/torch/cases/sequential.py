@@ -25,7 +25,7 @@ def sequential(
 
 
 def sequential_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
-    """The gradients of the input and of every module's parameters are the slopes of the chain."""
+    """The gradients of the input and of every module's parameters match the derivatives of the chain."""
     net, weights = _net(trial, sizes, dtype)
     x, down = trial.random(3, sizes[0], dtype=dtype), trial.random(3, sizes[-1], dtype=dtype, seed=7)
     tensor = trial.tensor(x).requires_grad_()
@@ -39,7 +39,7 @@ def sequential_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None
 
 
 def sequential_named(trial: Trial, dtype: str) -> None:
-    """Made from an ordered dict, the modules have its names, in its order, and are applied in that order."""
+    """Modules from an ordered dict keep its names and are applied in its order."""
     parts = OrderedDict(last=torch.nn.Linear(3, 5), curve=torch.nn.Tanh(), first=torch.nn.Linear(5, 2, bias=False))
     net = trial.make(parts).to(trial.device, trial.dtype(dtype))
     weights = filled(trial, net, dtype)
@@ -83,7 +83,7 @@ def sequential_length(trial: Trial, count: int) -> None:
 
 
 def sequential_append(trial: Trial) -> None:
-    """An appended module works last; the chain itself comes back."""
+    """An appended module is applied last; append returns the chain."""
     net, _ = _net(trial, [3, 4], "float32")
     trial.repeatable = False
     returned = trial.call_method(net, "append", torch.nn.Linear(4, 2).to(trial.device))
@@ -96,7 +96,8 @@ def sequential_append(trial: Trial) -> None:
 
 
 def sequential_modes(trial: Trial, dtype: str) -> None:
-    """Training and evaluation reach every module: dropout and batch normalization work, or stand still."""
+    """The mode reaches every module: dropout and batch normalization are active in training and inactive in
+    evaluation."""
     parts = (torch.nn.Dropout(0.5), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 3))
     net = trial.make(*parts).to(trial.device, trial.dtype(dtype))
     weights = filled(trial, net, dtype)
@@ -109,7 +110,7 @@ def sequential_modes(trial: Trial, dtype: str) -> None:
     trial.repeatable = False
     trained = trial.call_method(net.train(), "__call__", tensor)
     trial.equal(net[1].num_batches_tracked, 1)
-    # After batch normalization in training the mean of each column is its bias, whatever was dropped.
+    # After batch normalization in training the mean of each column is its bias, independent of the dropped elements.
     expected = weights["1.bias"] @ weights["2.weight"].T + weights["2.bias"]
     trial.close(trained.mean(0), expected, dtype=dtype)
     means = widened(trial.numpy(net[1].running_mean))
@@ -118,7 +119,7 @@ def sequential_modes(trial: Trial, dtype: str) -> None:
 
 
 def sequential_pipeline(trial: Trial, dtype: str) -> None:
-    """Convolution, activation, pooling, flattening and a linear layer make a network of images."""
+    """Convolution, activation, pooling, flattening and a linear layer form an image network."""
     parts = (
         torch.nn.Conv2d(3, 4, 1),
         torch.nn.ReLU(),
@@ -137,7 +138,7 @@ def sequential_pipeline(trial: Trial, dtype: str) -> None:
 
 
 def _net(trial: Trial, sizes: Sequence[int], dtype: str) -> tuple[Any, Arrays]:
-    """Linear layers of these sizes with a tanh between any two, and the values of their parameters."""
+    """Create linear layers of these sizes with a tanh between any two; return them and their parameters' values."""
     modules: list[Any] = []
     for before, after in zip(sizes, sizes[1:]):
         modules += [torch.nn.Tanh()] if modules else []
@@ -147,7 +148,7 @@ def _net(trial: Trial, sizes: Sequence[int], dtype: str) -> tuple[Any, Arrays]:
 
 
 def _chained(x: Any, weights: Arrays, numbers: Sequence[int] | None = None) -> Any:
-    """What these modules of such a net compute: the even ones are linear, the odd ones a tanh."""
+    """Compute what these modules of such a net compute: the even ones are linear, the odd ones a tanh."""
     for number in range(2 * len([name for name in weights if "weight" in name]) - 1) if numbers is None else numbers:
         x = np.tanh(x) if number % 2 else x @ weights[f"{number}.weight"].T + weights[f"{number}.bias"]
     return x

@@ -33,10 +33,11 @@ def transformer(
     layout: str = "contiguous",
     **options: Any,
 ) -> None:
-    """The encoder's layers and normalization, then the decoder's, which attend to themselves and to the encoder.
+    """The encoder's layers and normalization are followed by the decoder's, which attend to themselves and to the
+    encoder.
 
-    ``lengths``: the positions of source and target, and the size of the batch if there is one; ``padding``: how many
-    positions at the end of each source are only padding.
+    ``lengths``: the positions of source and target, and the batch size if there is a batch; ``padding``: how many
+    positions at the end of each source are padding.
     """
     made = {"dim_feedforward": width + 3, "dropout": 0.0 if training else 0.3, **options}
     model = trial.make(width, heads, *layers, device=trial.device, dtype=trial.dtype(dtype), **made).train(training)
@@ -69,7 +70,7 @@ def transformer(
 
 
 def transformer_gradients(trial: Trial, width: int, heads: int, dtype: str) -> None:
-    """The gradients of source, target and parameters are the slopes of the formula."""
+    """The gradients of source, target and parameters match the derivatives of the formula."""
     model = trial.make(width, heads, 1, 1, 3, 0.0, device=trial.device, dtype=trial.dtype(dtype), batch_first=True)
     weights = filled(trial, model, dtype, bound=0.6)
     host = {name: trial.random(1, 3, width, dtype=dtype, seed=seed) for seed, name in enumerate(("src", "tgt"), 2)}
@@ -90,7 +91,8 @@ def transformer_gradients(trial: Trial, width: int, heads: int, dtype: str) -> N
 
 
 def transformer_looks_back(trial: Trial, width: int, heads: int) -> None:
-    """With its own mask a target position depends on no later one: changing the end leaves the beginning."""
+    """With the causal mask a target position does not depend on later ones: changing the end leaves the beginning
+    unchanged."""
     model = trial.make(width, heads, 1, 2, 2 * width, 0.0, device=trial.device)
     weights = filled(trial, model, "float32", bound=0.6)
     mask = trial.call_method(model, "generate_square_subsequent_mask", 8).to(trial.device)
@@ -102,7 +104,7 @@ def transformer_looks_back(trial: Trial, width: int, heads: int) -> None:
     outputs = []
     for end in (target, changed):
         outputs.append(trial.call_method(model, "__call__", source_tensor, trial.tensor(end), tgt_mask=mask))
-        trial.repeatable = False  # One steady time is enough: that of the first.
+        trial.repeatable = False  # Only the first call gets a steady time.
     closed = (None, attention_bias((ahead, None)), None)
     for end, output in zip((target, changed), outputs):
         known = np.swapaxes(widened(source), 0, 1), np.swapaxes(widened(end), 0, 1)
@@ -114,20 +116,20 @@ def transformer_looks_back(trial: Trial, width: int, heads: int) -> None:
 
 
 def transformer_mask(trial: Trial, size: int, dtype: str) -> None:
-    """The mask of later positions is -inf above the diagonal and zero elsewhere."""
+    """The causal mask is -inf above the diagonal and zero elsewhere."""
     model = trial.make(4, 2, 1, 1, 4, device=trial.device, dtype=trial.dtype(dtype))
     mask = trial.call_method(model, "generate_square_subsequent_mask", size)
     trial.close(mask, np.where(np.triu(np.ones((size, size), bool), 1), -np.inf, 0), dtype="float32")
 
 
 def transformer_dropout(trial: Trial, width: int, heads: int) -> None:
-    """In training dropout makes every call another; evaluation is the formula without it."""
+    """In training dropout makes every call different; evaluation matches the formula without dropout."""
     model = trial.make(width, heads, 1, 1, 2 * width, 0.5, device=trial.device, batch_first=True)
     weights = filled(trial, model, "float32", bound=0.6)
     source, target = trial.random(6, 7, width, seed=1), trial.random(6, 5, width, seed=2)
     tensors = trial.tensor(source), trial.tensor(target)
     expected = translate(widened(source), widened(target), weights, heads, (1, 1), (None, None, None))
-    trial.repeatable = False  # One steady time is enough: that of the evaluation.
+    trial.repeatable = False  # Only the evaluation gets a steady time.
     trained = [trial.numpy(trial.call_method(model, "__call__", *tensors)) for _ in range(2)]
     trial.repeatable = True
     found = trial.call_method(model.eval(), "__call__", *tensors)
@@ -142,8 +144,8 @@ def transformer_dropout(trial: Trial, width: int, heads: int) -> None:
 
 
 def transformer_new(trial: Trial, width: int, heads: int, layers: Sequence[int], hidden: int) -> None:
-    """A new model has the documented layers, matrices spread evenly by Xavier's bound, and normalizations that do
-    nothing; and it normalizes its output."""
+    """A new model has the documented layers, uniform matrices within Xavier's bound, and normalizations with weight
+    one and bias zero; and it normalizes its output."""
     model = trial.make(width, heads, *layers, hidden, 0.0, device=trial.device)
     trial.equal((model.d_model, model.nhead), (width, heads))
     trial.equal([len(model.encoder.layers), len(model.decoder.layers)], list(layers))

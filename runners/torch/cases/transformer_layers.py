@@ -34,11 +34,11 @@ def encoder_layer(
     layout: str = "contiguous",
     **options: Any,
 ) -> None:
-    """Attention of every position to those that the masks leave, then two linear layers, each added to its input and
-    normalized; in evaluation as in training without dropout, with and without recorded gradients.
+    """Every position attends to those that the masks allow, followed by two linear layers; both are added to their
+    input and normalized. Evaluation and training without dropout agree, with and without recorded gradients.
 
-    ``lengths``: the positions, and the size of the batch if there is one; ``padding``: how many positions at the end
-    of each sequence are only padding.
+    ``lengths``: the positions, and the batch size if there is a batch; ``padding``: how many positions at the end of
+    each sequence are padding.
     """
     made = {"dim_feedforward": width + 3, "dropout": 0.0 if training else 0.3, **options}
     layer = trial.make(width, heads, device=trial.device, dtype=trial.dtype(dtype), **made).train(training)
@@ -62,7 +62,7 @@ def encoder_layer(
 
 
 def encoder_layer_gradients(trial: Trial, lengths: Sequence[int], width: int, heads: int, dtype: str) -> None:
-    """The gradients of input and parameters are the slopes of the formula."""
+    """The gradients of input and parameters match the derivatives of the formula."""
     layer = trial.make(width, heads, 5, 0.0, "gelu", device=trial.device, dtype=trial.dtype(dtype), batch_first=True)
     weights = filled(trial, layer, dtype, bound=0.6)
     x, down = (trial.random(*lengths, width, dtype=dtype, seed=seed) for seed in (1, 7))
@@ -82,13 +82,13 @@ def encoder_layer_gradients(trial: Trial, lengths: Sequence[int], width: int, he
 
 
 def encoder_layer_dropout(trial: Trial, width: int, heads: int) -> None:
-    """In training dropout makes every call another; evaluation is the formula without it."""
+    """In training dropout makes every call different; evaluation matches the formula without dropout."""
     layer = trial.make(width, heads, 2 * width, 0.5, device=trial.device)
     weights = filled(trial, layer, "float32", bound=0.6)
     x = trial.random(12, 6, width, seed=1)
     tensor = trial.tensor(x)
     expected = np.swapaxes(encode(np.swapaxes(widened(x), 0, 1), weights, "", heads, None), 0, 1)
-    trial.repeatable = False  # One steady time is enough: that of the evaluation.
+    trial.repeatable = False  # Only the evaluation gets a steady time.
     trained = [trial.numpy(trial.call_method(layer, "__call__", tensor)) for _ in range(2)]
     trial.repeatable = True
     trial.close(trial.call_method(layer.eval(), "__call__", tensor), expected, dtype="float32", **TOLERANCES["float32"])
@@ -96,7 +96,7 @@ def encoder_layer_dropout(trial: Trial, width: int, heads: int) -> None:
         trial.equal(list(trained[1].shape), list(other.shape))
         far = float(np.mean(abs(trained[1] - other) > 1e-3))
         trial.check(far > 0.9, f"only {far:.2f} of the values in training differ from {label}")
-    # The last step is a normalization: over each position, the values without weight and bias have these moments.
+    # The last step is a normalization: for each position, the values without weight and bias have these moments.
     normed = (trained[1] - weights["norm2.bias"]) / weights["norm2.weight"]
     trial.close(normed.mean(-1), np.zeros((12, 6)), rtol=0, atol=1e-3)
     trial.close((normed**2).mean(-1), np.ones((12, 6)), rtol=0, atol=1e-2)

@@ -10,7 +10,7 @@ from scipy import special
 from runners.torch.cases.layers import Arrays
 
 TOLERANCES: Mapping[str, Mapping[str, float]] = {
-    # dtype: every product, softmax and normalization rounds anew, at values of 1 to 3
+    # dtype: every product, softmax and normalization is rounded, at values of 1 to 3
     "bfloat16": {"rtol": 1.6e-2, "atol": 6e-2},
     "float32": {"rtol": 1.3e-6, "atol": 2e-5},
 }
@@ -24,11 +24,11 @@ _CURVES: Mapping[str, Callable[[Any], Any]] = {
 def make_masks(
     length: int, mask: str | None, padding: Sequence[int] | None, rows: int | None = None
 ) -> tuple[Any, Any]:
-    """A mask between positions (by kind: bool, or float with weights to add), and one of padded positions."""
+    """Return a mask between positions (bool, or float weights to add, by ``mask``) and a mask of padded positions."""
     count = length if rows is None else rows
     between: Any = None
     if mask is not None:
-        # Each position sees itself (or the first one), so that none sees nothing.
+        # Each position can attend to itself or to the first one, so that none is masked completely.
         hidden = (np.arange(count)[:, None] * 2 + np.arange(length)) % 3 == 1
         hidden[np.arange(count), np.arange(count) % length] = False
         hidden[:, 0] = False
@@ -39,7 +39,7 @@ def make_masks(
 
 
 def attention_bias(masks: tuple[Any, Any]) -> Any:
-    """What the masks add to the attention of (batch, head, position, position): -inf where none is allowed."""
+    """Return what the masks add to the attention of (batch, head, position, position): -inf where it is not allowed."""
     between, padded = (
         np.where(part, -np.inf, 0.0) if part is not None and part.dtype == bool else part for part in masks
     )
@@ -57,7 +57,7 @@ def swap_batch(x: Any, rows: bool) -> Any:
 
 
 def _attended(query: Any, memory: Any, weights: Arrays, name: str, heads: int, closed: Any) -> Any:
-    """Attention of (batch, position, width), batch left out or not, by several heads."""
+    """Return the attention of (batch, position, width), or of (position, width), with several heads."""
     parts = np.split(weights[f"{name}.in_proj_weight"], 3), np.split(weights[f"{name}.in_proj_bias"], 3)
     q, k, v = (x @ weight.T + bias for x, weight, bias in zip((query, memory, memory), *parts))
     q, k, v = (np.swapaxes(x.reshape(*x.shape[:-1], heads, -1), -2, -3) for x in (q, k, v))
@@ -80,7 +80,7 @@ def _fed(x: Any, weights: Arrays, prefix: str, activation: str) -> Any:
 def _layered(
     x: Any, steps: Sequence[Callable[[Any], Any]], weights: Arrays, prefix: str, first: bool, eps: float
 ) -> Any:
-    """Each step is added to its input; the normalization comes before the step, or after the sum."""
+    """Add each step to its input; normalize before the step (``first``) or after the sum."""
     for number, step in enumerate(steps, 1):
         name = f"{prefix}norm{number}"
         x = x + step(_normed(x, weights, name, eps)) if first else _normed(x + step(x), weights, name, eps)
@@ -132,7 +132,8 @@ def translate(
     closed: Sequence[Any],
     **options: Any,
 ) -> Any:
-    """``closed``: what masks add to the attention of the encoder, of the decoder, and between the two."""
+    """Compute encoder and decoder. ``closed``: what masks add to the attention of the encoder, of the decoder, and
+    between both."""
     eps = options.get("layer_norm_eps", 1e-5)
     for number in range(layers[0]):
         source = encode(source, weights, f"encoder.layers.{number}.", heads, closed[0], **options)
