@@ -1,4 +1,4 @@
-"""JAX's core: the types of values, evaluation in the midst of a trace, and trees taken apart and put together."""
+"""jax.core: the abstract values of arrays, and immediate evaluation inside a trace."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from runners.jax.cases.wide_types import call_with_x64
 _PYTHON = {"bool": True, "int32": 7, "float32": 2.5, "complex64": 1 + 2j}
 
 
-# The abstract value
+# jax.core.get_aval
 
 
 def aval_of_array(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
-    """The abstract value of an array has its shape, its dtype and no weak type."""
+    """The abstract value of an array has its shape and dtype and is not weakly typed."""
     aval = trial.call(trial.tensor(trial.random(*shape, dtype=dtype), dtype))
     _check_aval(trial, aval, tuple(shape), dtype, False)
 
 
 def aval_of_number(trial: Trial, kind: str) -> None:
-    """A Python number is a scalar of a weak type, which gives way to that of an array; a truth's is not weak."""
+    """A Python number is a weakly typed scalar, which adapts to the dtype of an array; a bool is not weakly typed."""
     _check_aval(trial, trial.call(_PYTHON[kind]), (), kind, kind != "bool")
 
 
 def aval_of_host_array(trial: Trial, types: Sequence[str]) -> None:
-    """An array of the host counts as what it becomes on the device: of 64 bits 32 are left.
+    """A host array gets the type that it would have on the device: 64 bits become 32.
 
-    ``types``: the dtype on the host and that which is told.
+    ``types``: the dtype on the host and the expected one.
     """
     dtype, expected = types
     _check_aval(trial, trial.call(trial.random(3, 2, dtype=dtype)), (3, 2), expected, False)
 
 
 def aval_double(trial: Trial, dtype: str) -> None:
-    """With 64-bit types switched on, those arrays keep their types."""
+    """With 64-bit types enabled, 64-bit arrays keep their types."""
     _check_aval(trial, call_with_x64(trial, trial.random(4, dtype=dtype)), (4,), dtype, False)
 
 
 def aval_in_trace(trial: Trial, transformation: str) -> None:
-    """Inside a transformed function it tells what is known there: under vmap a row's shape, under jit no values."""
+    """In a transformed function it returns what is known there: a row's shape under vmap, no values under jit."""
     host = trial.random(6, 5)
     seen: list[Any] = []
 
@@ -69,7 +69,8 @@ def aval_in_trace(trial: Trial, transformation: str) -> None:
 
 
 def aval_as_type(trial: Trial) -> None:
-    """Values of one type have equal abstract ones once raised to a shape, and it can stand in for one in a trace."""
+    """Values of one type have equal abstract values when raised to a shape; an abstract value can replace a value in a
+    trace."""
     host = trial.random(3, 4)
     aval = trial.call(trial.tensor(host))
     traced = jax.eval_shape(lambda x: x.T @ x, jax.ShapeDtypeStruct(aval.shape, aval.dtype))
@@ -83,11 +84,11 @@ def _check_aval(trial: Trial, aval: Any, shape: tuple[int, ...], dtype: str, wea
     trial.equal((aval.shape, str(aval.dtype), bool(aval.weak_type)), (shape, dtype, weak))
 
 
-# Evaluation at once
+# jax.core.eval_context
 
 
 def evaluated_in_jit(trial: Trial, factor: float) -> None:
-    """In a compiled function, what is computed inside of the context has a value at once; after it there is none."""
+    """In a compiled function, values computed inside the context are known immediately, and after it they are not."""
     host = trial.random(32)
     seen: list[Any] = []
 
@@ -111,7 +112,7 @@ def evaluated_in_jit(trial: Trial, factor: float) -> None:
 
 
 def evaluated_leaves_no_trace(trial: Trial) -> None:
-    """What was computed inside of the context is a constant of the jaxpr: its equations do not stand there."""
+    """What is computed inside the context is a constant of the jaxpr: it adds no equations."""
     host, table = trial.random(16), trial.random(16, seed=1)
     moved = trial.tensor(table)
 
@@ -135,7 +136,7 @@ def evaluated_leaves_no_trace(trial: Trial) -> None:
 
 
 def evaluated_shape(trial: Trial) -> None:
-    """Inside of it a shape may depend on values, even in a compiled function."""
+    """Inside the context a shape can depend on values, even in a compiled function."""
     host, mask = trial.random(10, 4), trial.random(10, dtype="bool", seed=1)
     moved = trial.tensor(mask)
 
@@ -153,7 +154,7 @@ def evaluated_shape(trial: Trial) -> None:
 
 
 def evaluated_in_gradient(trial: Trial) -> None:
-    """Inside a function that is differentiated and mapped, a constant is computed and takes no part in the slope."""
+    """In a differentiated and mapped function, a value computed in the context is a constant without a derivative."""
     host = trial.random(20)
     seen: list[bool] = []
 
@@ -174,7 +175,7 @@ def evaluated_in_gradient(trial: Trial) -> None:
 
 
 def evaluated_in_scan(trial: Trial, dtype: str) -> None:
-    """In the body of a scan, which is traced once, the constant is computed once and added in every turn."""
+    """In the body of a scan, which is traced once, the constant is computed once and added in every iteration."""
     host = trial.random(9, dtype=dtype, seed=2)
     seen: list[Any] = []
 
@@ -193,14 +194,14 @@ def evaluated_in_scan(trial: Trial, dtype: str) -> None:
     sums = np.cumsum(widened(host) + 6)
     trial.equal({value is None for value in seen}, {False})
     trial.equal(float(seen[0]), 6.0)
-    # Nine sums in a row.
+    # Sums of nine numbers.
     allowed = 5e-6 if dtype == "float32" else 0.0
     trial.close(total, sums[-1], rtol=allowed, dtype=dtype)
     trial.close(before, np.concatenate([[0], sums[:-1]]), rtol=allowed, dtype=dtype)
 
 
 def evaluated_after_error(trial: Trial) -> None:
-    """An exception leaves the context as an end does: the trace goes on, and the next function compiles."""
+    """An exception leaves the context like a normal end: the trace continues, and the next function compiles."""
     host = trial.random(8)
     seen: list[bool] = []
 
@@ -225,7 +226,7 @@ def evaluated_after_error(trial: Trial) -> None:
 
 
 def evaluated_outside(trial: Trial) -> None:
-    """Outside of any trace it changes nothing, and compiled functions run inside of it, nested too."""
+    """Outside of a trace it changes nothing; compiled functions and nested contexts work inside it."""
     host = trial.random(50)
 
     def body(eval_context: Callable[..., Any], x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""jax.lax: choosing, comparing, slicing, powers and bits, values that derivatives stop at, and eigenvectors."""
+"""jax.lax: select, ge, bitwise_and and integer_pow, and cases for any function with a reference."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def double(
     dtype: str = "float64",
     tolerance: float = 1e-12,
 ) -> None:
-    """With 64-bit types switched on, the output is 64 bits wide and right to twelve digits, not to seven.
+    """With 64-bit types enabled, the output is 64 bits wide and accurate to twelve digits, not to seven.
 
-    ``args`` are arguments as in a manifest's ``call``, ``reference`` is such as ``numpy.where``.
+    ``args`` are arguments as in a manifest's ``call``; ``reference`` is a name such as ``numpy.where``.
     """
     named = dict(kwargs or {})
 
@@ -47,7 +47,7 @@ def double(
 
 
 def compiled(trial: Trial, reference: str, args: Sequence[Any], dtype: str = "float32") -> None:
-    """Mapped over the rows of all tensors and compiled, with the other arguments fixed, it gives the same."""
+    """Mapped over the rows of all tensors and compiled, with the other arguments fixed, it matches the reference."""
     built = Builder(trial, resolve.framework(trial.framework)).all(args)
     tensors = [item.device for item in built if trial.dtype_name(item.device)]
     fixed = tuple(item.device for item in built[len(tensors) :])
@@ -63,7 +63,7 @@ def compiled(trial: Trial, reference: str, args: Sequence[Any], dtype: str = "fl
 
 
 def select_gradient(trial: Trial) -> None:
-    """The cotangent goes to the chosen side alone, and an infinite one that was not chosen does no harm."""
+    """Only the selected side gets the cotangent; an infinite derivative of the other side has no effect."""
     host, weights = trial.random(6, 50), trial.random(6, 50, seed=1)
 
     def body(select: Callable[..., Any], x: Any, weights: Any) -> Any:
@@ -84,7 +84,7 @@ def select_gradient(trial: Trial) -> None:
 
 
 def select_mapped_predicate(trial: Trial) -> None:
-    """Mapped over a vector of truths and a stack of matrices, each truth chooses a whole matrix."""
+    """Mapped over a vector of booleans and a stack of matrices, each boolean selects a whole matrix."""
     pred = trial.random(7, dtype="bool", seed=2)
     left, right = trial.random(7, 3, 4), trial.random(7, 3, 4, seed=1)
 
@@ -99,7 +99,7 @@ def select_mapped_predicate(trial: Trial) -> None:
 
 
 def ge_special_values(trial: Trial, dtype: str) -> None:
-    """Nothing is at least NaN and NaN is at least nothing, both zeros are equal, infinities are at both ends."""
+    """Every comparison with NaN is false, both zeros are equal, and infinities are at both ends."""
     left = np.array([np.nan, 1, np.nan, 0.0, -0.0, np.inf, -np.inf, np.inf, 1, -np.inf])
     right = np.array([1, np.nan, np.nan, -0.0, 0.0, np.inf, -np.inf, 1, np.inf, np.nan])
     expected = np.array([False, False, False, True, True, True, True, True, False, False])
@@ -107,7 +107,7 @@ def ge_special_values(trial: Trial, dtype: str) -> None:
 
 
 def ge_neighbours(trial: Trial, dtype: str) -> None:
-    """Integers that differ by one are told apart at any size, those too that a float32 cannot hold."""
+    """Integers that differ by one are distinguished at any size, also if a float32 cannot represent them."""
     bounds = np.iinfo(dtype)
     values = np.array([bounds.min, bounds.min + 1, bounds.max // 2, bounds.max - 1, bounds.max], dtype)
     left, right = (np.ascontiguousarray(side) for side in np.broadcast_arrays(values[:, None], values[None, :]))
@@ -115,7 +115,7 @@ def ge_neighbours(trial: Trial, dtype: str) -> None:
 
 
 def ge_chooses(trial: Trial) -> None:
-    """As the condition of a larger one of two it makes a maximum, whose derivative it takes no part in."""
+    """As the condition of a maximum it contributes nothing to the derivative."""
     left, right = trial.random(300), trial.random(300, seed=1)
 
     def body(ge: Callable[..., Any], left: Any, right: Any) -> Any:
@@ -133,7 +133,7 @@ def ge_chooses(trial: Trial) -> None:
 
 
 def and_patterns(trial: Trial, dtype: str, double: bool = False) -> None:
-    """Of all widths and signs every bit is the product of its two bits: random patterns, all ones, the sign alone."""
+    """For all widths and signs each bit is the product of both bits: random patterns, all ones, only the sign."""
     bits = np.iinfo(dtype).bits
     state = np.random.RandomState(bits)
     left, right = (state.randint(0, 256, 96 * bits // 8).astype("uint8").view(dtype) for _ in range(2))
@@ -148,7 +148,7 @@ def and_patterns(trial: Trial, dtype: str, double: bool = False) -> None:
 
 
 def pow_gradient(trial: Trial, y: int) -> None:
-    """The slope of x^y is y x^(y-1), at zero too, and that of the slope y (y-1) x^(y-2)."""
+    """The derivative of x^y is y x^(y-1), also at zero; the second derivative is y (y-1) x^(y-2)."""
     host = trial.random(500, seed=abs(y), low=0.5, high=1.5) * np.where(trial.random(500, dtype="bool"), 1, -1)
     host = host.astype("float32")
     if y >= 0:
@@ -162,7 +162,7 @@ def pow_gradient(trial: Trial, y: int) -> None:
 
     value, slope, second = trial.call_inside(body, trial.tensor(host))
     x = widened(host)
-    # A power is a chain of products, each rounded: a few roundings more than one operation has.
+    # A power is a chain of rounded products: a few roundings more than one operation.
     allowed = {"rtol": 3e-6, "atol": 1e-6, "dtype": "float32"}
     trial.close(value, x**y, **allowed)
     trial.close(slope, y * x ** (y - 1) if y else 0 * x, **allowed)
@@ -170,7 +170,7 @@ def pow_gradient(trial: Trial, y: int) -> None:
 
 
 def pow_special_values(trial: Trial, power: Sequence[Any]) -> None:
-    """Of 0, infinity, minus infinity and NaN the powers are those of IEEE 754's pown.
+    """The powers of 0, infinity, minus infinity and NaN match IEEE 754's pown.
 
     ``power``: the exponent, then the four expected values; ``"inf"`` and ``"nan"`` are numbers.
     """
@@ -182,16 +182,8 @@ def pow_special_values(trial: Trial, power: Sequence[Any]) -> None:
 
 @lru_cache(maxsize=1)
 def map_and_compile(function: Callable[..., Any], fixed: Any) -> Callable[..., Any]:
-    """Compiled once for each function, so that calling again does not compile again."""
+    """Compile once for each function, so that a repeated call does not compile again."""
     return jax.jit(jax.vmap(lambda *rows: function(*rows, *fixed)))
-
-
-@lru_cache(maxsize=1)
-def higher_derivatives(stop_gradient: Callable[..., Any]) -> Callable[..., Any]:
-    derivatives = [lambda x: stop_gradient(x) ** 2 * x**3]
-    for _ in range(3):
-        derivatives.append(jax.grad(derivatives[-1]))
-    return jax.jit(lambda x: [jax.vmap(each)(x) for each in derivatives])
 
 
 def _reference(name: str) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from runners.core.testing.trial import Trial
 
 
 def partial_called(trial: Trial, dtype: str) -> None:
-    """It calls the function with the bound arguments first, then those of the call; names of the call win."""
+    """It calls the function with the bound arguments first, then the call's; keywords of the call take precedence."""
     one, two, three = (trial.random(6, dtype=dtype, seed=seed) for seed in range(3))
     a, b, c = (trial.tensor(host, dtype) for host in (one, two, three))
 
@@ -33,7 +33,7 @@ def partial_called(trial: Trial, dtype: str) -> None:
 
 
 def partial_as_tree(trial: Trial) -> None:
-    """Its leaves are the bound arguments; mapped over, it is a partial of the same function with the new ones."""
+    """Its leaves are the bound arguments; tree_map gives a partial of the same function with new arguments."""
     host, scale = trial.random(5), trial.random(5, seed=1)
     partial = trial.call(lax.mul, trial.tensor(host))
     leaves = jax.tree_util.tree_leaves(partial)
@@ -46,7 +46,7 @@ def partial_as_tree(trial: Trial) -> None:
 
 
 def partial_in_jit(trial: Trial) -> None:
-    """It is an argument of a compiled function, which is traced again for another function but not for other values."""
+    """As an argument of a compiled function it is traced again for another function but not for other values."""
     first, second, x = (trial.random(4, 4, seed=seed) for seed in range(3))
     traces: list[int] = []
 
@@ -68,7 +68,7 @@ def partial_in_jit(trial: Trial) -> None:
 
 
 def partial_gradient(trial: Trial) -> None:
-    """The gradient by a partial is a partial that holds the gradients by its bound arguments."""
+    """The gradient for a partial is a partial that holds the gradients for its bound arguments."""
     weight, x = trial.random(3, 4), trial.random(4, seed=1)
 
     def body(partial: Callable[..., Any], weight: Any, x: Any) -> Any:
@@ -84,7 +84,7 @@ def partial_gradient(trial: Trial) -> None:
 
 
 def partial_mapped(trial: Trial) -> None:
-    """Mapped over with jax.vmap, each row of the bound argument meets its row; scanned over, one after the other."""
+    """jax.vmap pairs each row of the bound argument with its row; a scan uses one row after the other."""
     bound, x = trial.random(7, 3), trial.random(7, 3, seed=1)
 
     def body(partial: Callable[..., Any], bound: Any, x: Any) -> Any:
@@ -101,7 +101,7 @@ def partial_mapped(trial: Trial) -> None:
 
 
 def partial_nested(trial: Trial) -> None:
-    """A partial of a partial keeps the inner one's arguments first, but only its own are leaves."""
+    """A partial of a partial calls with the inner one's arguments first, but only its own arguments are leaves."""
     one, two, three = (trial.random(4, seed=seed) for seed in range(3))
     inner = trial.call(lambda a, b, c: jnp.stack([a, b, c]), trial.tensor(one))
     outer = trial.call(inner, trial.tensor(two))

@@ -1,4 +1,4 @@
-"""Choosing and marking elements: jax.lax.top_k and jax.nn.one_hot."""
+"""Selecting and marking elements: jax.lax.top_k, jax.nn.one_hot and jax.lax.slice_in_dim."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing.trial import Trial
+from runners.jax.cases.lax import map_and_compile
 from runners.jax.cases.wide_types import call_with_x64
 
 
 def one_hot(
     trial: Trial, shape: list[int], classes: int, indices: str = "int32", dtype: str = "float32", axis: int = -1
 ) -> None:
-    """One where the label is the class and zero elsewhere, along the axis; all zeros for labels that are no class."""
+    """The output is one where the label is the class, and zero elsewhere; labels that are not a class give zeros."""
     labels = trial.random(*shape, dtype=indices, low=0 if indices.startswith("u") else -1, high=classes + 2)
     output = trial.call(trial.tensor(labels), classes, dtype=trial.dtype(dtype), axis=axis)
     trial.close(output, _one_hot(labels, classes, axis), dtype=dtype)
 
 
 def one_hot_compiled(trial: Trial) -> None:
-    """Compiled with a fixed number of classes it gives the same."""
+    """Compiled with a fixed number of classes it gives the same output."""
     labels = trial.random(32, 8, dtype="int32", low=-1, high=9)
     output = trial.call_inside(lambda one_hot, labels: _compiled(one_hot)(labels, 7), trial.tensor(labels))
     trial.close(output, _one_hot(labels, 7, -1), dtype="float32")
 
 
 def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> None:
-    """The k largest of the last axis, largest first, with their places; of equal ones the first comes first."""
+    """The output is the k largest of the last axis in descending order, with their places; of equal ones the first is
+    first."""
     operand = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
     values, places = trial.call(operand, k)
     expected, order = _largest(trial.numpy(operand), k)
@@ -40,16 +42,16 @@ def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> Non
 
 
 def top_k_compiled(trial: Trial) -> None:
-    """Compiled and mapped over rows it gives the same."""
+    """Compiled and mapped over rows it gives the same output."""
     host = trial.random(16, 64)
-    values, places = trial.call_inside(lambda top_k, rows: map_and_compile(top_k)(rows), trial.tensor(host))
+    values, places = trial.call_inside(lambda top_k, rows: map_and_compile(top_k, (5,))(rows), trial.tensor(host))
     expected, order = _largest(host, 5)
     trial.close(values, expected, rtol=0, atol=0, dtype="float32")
     trial.equal(places, order)
 
 
 def top_k_gradient(trial: Trial) -> None:
-    """A change of the largest elements, and of no other, changes the output, which comes with the gradient."""
+    """Only the largest elements have a gradient; the output is their values."""
     host, weights = trial.random(4, 32), trial.random(4, 3, seed=1)
 
     def body(top_k: Callable[..., Any], operand: Any, weights: Any) -> Any:
@@ -70,13 +72,8 @@ def top_k_gradient(trial: Trial) -> None:
 
 @lru_cache(maxsize=1)
 def _compiled(one_hot: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled once for each function, so that calling again does not compile again."""
+    """Compile once for each function, so that a repeated call does not compile again."""
     return jax.jit(one_hot, static_argnums=1)
-
-
-@lru_cache(maxsize=1)
-def map_and_compile(top_k: Callable[..., Any]) -> Callable[..., Any]:
-    return jax.jit(jax.vmap(lambda row: top_k(row, 5)))
 
 
 def _one_hot(labels: Any, classes: int, axis: int) -> Any:
@@ -101,14 +98,14 @@ def sliced(
     axis: int = 0,
     dtype: str = "float32",
 ) -> None:
-    """It gives what a Python slice of that axis gives: None is the end, negative numbers count from behind."""
+    """It matches a Python slice of that axis: None is the end, negative numbers count from the end."""
     moved = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
     expected = trial.numpy(moved)[_slice(axis, len(shape), start, limit, stride)]
     trial.close(trial.call(moved, start, limit, stride, axis), expected, rtol=0, atol=0, dtype=dtype)
 
 
 def slice_gradient(trial: Trial) -> None:
-    """The cotangent of a slice lies where the slice was taken, with zeros around and between."""
+    """The cotangent of a slice is at the slice's place, with zeros around and between."""
     host, weights = trial.random(5, 20), trial.random(5, 6, seed=1)
 
     def body(slice_in_dim: Callable[..., Any], x: Any, weights: Any) -> Any:
@@ -126,7 +123,7 @@ def slice_gradient(trial: Trial) -> None:
 
 
 def slice_double(trial: Trial, dtype: str) -> None:
-    """With 64-bit types switched on, the elements of a slice keep all their bits."""
+    """With 64-bit types enabled, the elements of a slice keep all their bits."""
     host = trial.random(6, 9, dtype=dtype)
     host[3, 5] = 2**52 + 1
     output = call_with_x64(trial, host, args=(1, 8, 2), axis=1)
@@ -134,7 +131,7 @@ def slice_double(trial: Trial, dtype: str) -> None:
 
 
 def slice_compiled(trial: Trial) -> None:
-    """Mapped over the first axis and compiled, an axis counts from the rows' first one."""
+    """Mapped over the first axis and compiled, the axis refers to the rows."""
     host = trial.random(6, 8, 10)
 
     def body(slice_in_dim: Callable[..., Any], x: Any) -> Any:

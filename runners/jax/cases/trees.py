@@ -1,4 +1,4 @@
-"""jax.tree_util.tree_map: a function for every leaf of a nested value."""
+"""jax.tree_util.tree_map and tree_unflatten: functions of the leaves of a nested value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Layer(NamedTuple):
 
 @jax.tree_util.register_pytree_node_class
 class _Interval:
-    """A container of this module's own, which JAX is told how to take apart. Its unit is no leaf."""
+    """A container of this module, with a registered way to flatten it. Its unit is not a leaf."""
 
     def __init__(self, low: Any, high: Any, unit: str) -> None:
         self.low, self.high, self.unit = low, high, unit
@@ -35,7 +35,7 @@ class _Interval:
 
 
 def tree_nested(trial: Trial, dtype: str) -> None:
-    """Every array is mapped, in place of the old one; dicts, lists, tuples and None stay as they were."""
+    """Every array is mapped in its place; dicts, lists, tuples and None are kept."""
     hosts = [np.asarray(trial.random(3, 2, dtype=dtype, seed=seed)) for seed in range(4)]
     a, b, c, d = (trial.tensor(host, dtype) for host in hosts)
     tree = {"layers": [(a, b), {"scale": c}], "nothing": None, "last": _Layer(d, ())}
@@ -49,7 +49,7 @@ def tree_nested(trial: Trial, dtype: str) -> None:
 
 
 def tree_several(trial: Trial) -> None:
-    """With several trees the function gets the leaves that stand in the same place."""
+    """With several trees the function gets the leaves at the same place."""
     one, two, three = (trial.random(4, seed=seed) for seed in range(3))
     first = {"x": trial.tensor(one), "y": [trial.tensor(two)]}
     second = {"x": trial.tensor(three), "y": [trial.tensor(one)]}
@@ -60,7 +60,7 @@ def tree_several(trial: Trial) -> None:
 
 
 def tree_leaf_rule(trial: Trial) -> None:
-    """is_leaf stops the descent: lists are handed over whole, None too."""
+    """is_leaf stops the descent: the function gets whole lists, and None."""
     one, two = trial.random(5), trial.random(5, seed=1)
     tree = {"pair": [trial.tensor(one), trial.tensor(two)], "nothing": None}
     output = trial.call(
@@ -71,7 +71,7 @@ def tree_leaf_rule(trial: Trial) -> None:
 
 
 def tree_own_container(trial: Trial) -> None:
-    """A registered class is taken apart and put together again, with what it keeps beside its leaves."""
+    """A registered class is flattened and rebuilt, with its data that is not a leaf."""
     low, high = trial.random(3), trial.random(3, seed=1)
     output = trial.call(jnp.exp, _Interval(trial.tensor(low), trial.tensor(high), "metre"))
     trial.equal((type(output) is _Interval, output.unit), (True, "metre"))
@@ -95,14 +95,14 @@ def tree_order(trial: Trial) -> None:
 
 
 def tree_empty(trial: Trial) -> None:
-    """A tree without leaves comes back as it is, and the function is never called."""
+    """A tree without leaves is returned unchanged, and the function is not called."""
     calls: list[Any] = []
     output = trial.call(calls.append, {"nothing": None, "empty": [(), {}]})
     trial.equal((output, calls), ({"nothing": None, "empty": [(), {}]}, []))
 
 
 def tree_large(trial: Trial, leaves: int) -> None:
-    """Each of many leaves is mapped, in its place."""
+    """Each of many leaves is mapped in its place."""
     host = trial.random(leaves)
     tree = {str(index): [trial.tensor(value)] for index, value in enumerate(host)}
     output = trial.call(jnp.negative, tree)
@@ -137,7 +137,7 @@ class _Pair(NamedTuple):
 
 
 def unflattened(trial: Trial, dtype: str) -> None:
-    """New leaves take the places of the old ones: a dict's by sorted keys, a named tuple's by its fields."""
+    """New leaves take the places of the old ones: in a dict by sorted keys, in a named tuple by its fields."""
     hosts = [np.asarray(trial.random(2, 3, dtype=dtype, seed=seed)) for seed in range(5)]
     leaves = [trial.tensor(host, dtype) for host in hosts]
     structure = jax.tree_util.tree_structure({"b": [0, (0,)], "a": _Pair(0, {"z": 0, "y": 0}), "none": None})
@@ -151,7 +151,7 @@ def unflattened(trial: Trial, dtype: str) -> None:
 
 
 def unflattened_round(trial: Trial, kind: str) -> None:
-    """Flattened and put together, a tree is what it was: same containers, same order, same leaves."""
+    """A tree that is flattened and rebuilt is unchanged: same containers, same order, same leaves."""
     trees: dict[str, Any] = {
         "ordered": OrderedDict([("z", 1), ("a", (2, 3))]),
         "empty": {"more": [(), {}], "nothing": None},
@@ -166,16 +166,16 @@ def unflattened_round(trial: Trial, kind: str) -> None:
 
 
 def unflattened_iterator(trial: Trial) -> None:
-    """The leaves may come from a generator, of any kind, and are not looked into."""
+    """The leaves can come from a generator and have any type; they are not inspected."""
     structure = jax.tree_util.tree_structure((0, [0, 0]))
-    trial.repeatable = False  # a generator is used up by one call
+    trial.repeatable = False  # a generator can be used only once
     output = trial.call(structure, (leaf for leaf in ({"a": 1}, "text", trial.tensor(np.float32(3)))))
     trial.equal((output[0], output[1][0]), ({"a": 1}, "text"))
     trial.close(output[1][1], np.float32(3), dtype="float32")
 
 
 def unflattened_many(trial: Trial, leaves: int) -> None:
-    """Each of many leaves stands in its place."""
+    """Each of many leaves is at its place."""
     host = trial.random(leaves)
     structure = jax.tree_util.tree_structure({f"{index:05}": [0] for index in range(leaves)})
     output = trial.call(structure, [trial.tensor(value) for value in host])
@@ -185,7 +185,7 @@ def unflattened_many(trial: Trial, leaves: int) -> None:
 
 
 def unflattened_in_trace(trial: Trial) -> None:
-    """Inside a compiled and differentiated function it puts traced leaves together."""
+    """In a compiled and differentiated function it rebuilds a tree of traced leaves."""
     weight, bias, x = trial.random(3, 2), trial.random(2, seed=1), trial.random(3, seed=2)
     structure = jax.tree_util.tree_structure({"bias": 0, "weight": 0})
 
@@ -202,7 +202,7 @@ def unflattened_in_trace(trial: Trial) -> None:
 
 @lru_cache(maxsize=1)
 def _layer_and_gradient(tree_unflatten: Callable[..., Any], structure: Any) -> Callable[..., Any]:
-    """Compiled once for each function, so that calling again does not compile again."""
+    """Compile once for each function, so that a repeated call does not compile again."""
 
     def layer(leaves: Any, x: Any) -> Any:
         parameters = tree_unflatten(structure, leaves)
