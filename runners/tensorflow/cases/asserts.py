@@ -1,4 +1,4 @@
-"""Assertions: that the true passes shows nothing, so each case sees to it too that the false is refused."""
+"""Assertions: each case checks that a true one passes and a false one fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Assertion = Callable[..., Any]
 
 
 def _refusal(call: Callable[..., Any], *args: Any, **kwargs: Any) -> BaseException | None:
-    """What the call raises, None if it does not."""
+    """Return what the call raises, None if it does not raise."""
     try:
         call(*args, **kwargs)
     except Exception as error:
@@ -32,7 +32,8 @@ def _check_refused(trial: Trial, refused: Any, what: str) -> None:
 
 
 def less(trial: Trial, shape: Sequence[int], dtype: str, others: Sequence[int] | None = None) -> None:
-    """x < y passes with None; raising one element of x to y's is refused. ``others`` is y's shape if it is another."""
+    """x < y passes and returns None; after one element of x is raised to y's it fails. ``others`` is y's shape if it
+    differs."""
     low = trial.random(*shape, dtype=dtype, seed=1)
     steps = np.random.RandomState(2).randint(1, 10, shape if others is None else others)
     high = (low.max() + steps).astype(low.dtype)
@@ -50,7 +51,7 @@ def less(trial: Trial, shape: Sequence[int], dtype: str, others: Sequence[int] |
 
 
 def less_empty(trial: Trial) -> None:
-    """Two empty tensors pass, as do Python numbers that are less; equal ones do not."""
+    """Two empty tensors pass, as do Python numbers that are less; equal ones fail."""
     empty, number = trial.tensor(np.zeros((0, 3), "float32")), trial.tensor(np.float32(2.5))
 
     def body(assert_less: Assertion) -> Any:
@@ -62,11 +63,11 @@ def less_empty(trial: Trial) -> None:
 
 
 def less_special(trial: Trial, dtype: str) -> None:
-    """NaN is not less than anything, nor the other way round, nor -0 than 0; -inf is less than all but itself."""
+    """NaN compares as false, -0 is not less than 0, and -inf is less than everything except itself."""
     inf, nan = np.inf, np.nan
     refused = [(nan, 1.0), (1.0, nan), (nan, nan), (-0.0, 0.0), (inf, inf), (-inf, -inf), (inf, 1e4)]
     held = [(-inf, -1e4), (1e4, inf), (-inf, inf), (-1e4, 1e4)]
-    # The first pair of elements always holds; the second decides.
+    # The first pair of elements always passes; the second decides.
     pairs = [[trial.tensor(np.asarray([first, x], dtype)) for first, x in zip((0, 1), p)] for p in refused + held]
 
     def body(assert_less: Assertion) -> Any:
@@ -80,7 +81,7 @@ def less_special(trial: Trial, dtype: str) -> None:
 
 
 def less_message(trial: Trial, summarize: int, shown: int) -> None:
-    """A refusal begins with the given message and shows the first elements of x, as many as were asked for."""
+    """The error starts with the given message and shows the requested number of x's first elements."""
     x, y = trial.tensor(np.arange(500, 510, dtype="int32")), trial.tensor(np.full(10, 509, "int32"))
 
     def body(assert_less: Assertion) -> Any:
@@ -94,7 +95,7 @@ def less_message(trial: Trial, summarize: int, shown: int) -> None:
 
 
 def less_in_function(trial: Trial) -> None:
-    """In a tf.function for any length, what depends on the assertion runs where it holds, else the call is refused."""
+    """In a tf.function for any length, what depends on a true assertion runs; a false one fails the call."""
     low, high = trial.random(7, seed=3, low=-1.0, high=0.0), trial.random(7, seed=4, low=0.0, high=1.0)
     x, y, short = trial.tensor(low), trial.tensor(high), trial.tensor(high[:1])
     traced: list[Any] = []
@@ -118,7 +119,7 @@ def less_in_function(trial: Trial) -> None:
 
 
 def less_in_graph(trial: Trial, dtype: str) -> None:
-    """In a graph it gives an operation: a session that runs it, or what depends on it, is refused what is false."""
+    """In a graph it returns an operation: running it, or what depends on it, fails if the assertion is false."""
     host = trial.random(5, dtype=dtype, seed=5)
     graph = tf.Graph()
 
@@ -141,7 +142,7 @@ def less_in_graph(trial: Trial, dtype: str) -> None:
 
 
 def less_while_building(trial: Trial) -> None:
-    """In a graph, values that are known then are compared while it is built; there too the false is refused."""
+    """In a graph, known values are compared while it is built; a false assertion fails there too."""
     graph = tf.Graph()
 
     def body(assert_less: Assertion) -> Any:
@@ -161,7 +162,7 @@ def less_while_building(trial: Trial) -> None:
 
 
 def _compare(trial: Trial, same: Sequence[Any], different: Sequence[Any], **options: Any) -> list[BaseException | None]:
-    """Compares pairs of both kinds, checks what is returned or raised, and returns what the different ones raised."""
+    """Compare pairs of both kinds, check what is returned or raised, and return the errors of the different pairs."""
     test_case = tf.test.TestCase()
 
     def body(assert_equal: Assertion) -> Any:
@@ -177,7 +178,7 @@ def _compare(trial: Trial, same: Sequence[Any], different: Sequence[Any], **opti
 
 
 def equal_tensors(trial: Trial, dtype: str) -> None:
-    """Tensors of one element compare by their values, with each other and with Python and NumPy numbers."""
+    """Tensors with one element compare by value, with each other and with Python and NumPy numbers."""
     one, two = np.asarray(0), np.asarray(1)
     if dtype != "bool":
         one, two = np.asarray(3), np.asarray(5)
@@ -192,13 +193,13 @@ def equal_tensors(trial: Trial, dtype: str) -> None:
 
 
 def equal_strings(trial: Trial) -> None:
-    """String tensors equal the bytes of their UTF-8, and no other ones."""
+    """A string tensor equals the bytes of its UTF-8, and no others."""
     word, other = trial.tensor("Gerät", dtype="string"), trial.tensor("", dtype="string")
     _compare(trial, [(word, "Gerät".encode()), (other, b""), (word, word)], [(word, b"Ger"), (word, other)])
 
 
 def equal_numbers(trial: Trial) -> None:
-    """Numbers compare as Python does: 1, 1.0 and True are equal, 0.1 + 0.2 and 0.3 are not, NaN equals nothing."""
+    """Numbers compare as in Python: 1, 1.0 and True are equal, 0.1 + 0.2 and 0.3 are not, NaN equals nothing."""
     nan = float("nan")
     _compare(
         trial, [(1, 1.0), (1, True), (-0.0, 0.0), (2**70, 2**70)], [(1, 2), (0.1 + 0.2, 0.3), (nan, nan), (0, None)]
@@ -206,7 +207,7 @@ def equal_numbers(trial: Trial) -> None:
 
 
 def equal_containers(trial: Trial) -> None:
-    """Lists, tuples, sets and dictionaries are equal if all of their items are, in order where they have one."""
+    """Lists, tuples, sets and dictionaries are equal if all items are, in order where there is one."""
     pair = collections.namedtuple("pair", "x y")
     same = [
         ([1, [2, 3]], [1, [2, 3]]),
@@ -228,14 +229,14 @@ def equal_containers(trial: Trial) -> None:
 
 
 def equal_tensors_in_lists(trial: Trial) -> None:
-    """Lists of tensors of no dimension are equal where each pair of them is."""
+    """Lists of scalar tensors are equal if each pair is."""
     numbers = [trial.tensor(np.float32(number)) for number in (0.5, -2.0, 7.25)]
     again = [trial.tensor(np.float32(number)) for number in (0.5, -2.0, 7.25)]
     _compare(trial, [(numbers, again), (numbers[:0], [])], [(numbers, again[::-1]), (numbers, again[:2])])
 
 
 def equal_descriptions(trial: Trial) -> None:
-    """Shapes, dtypes and specs of tensors compare by what they say."""
+    """Shapes, dtypes and tensor specs compare by content."""
     tensor = trial.tensor(trial.random(2, 3, seed=1))
     _compare(
         trial,
@@ -245,7 +246,7 @@ def equal_descriptions(trial: Trial) -> None:
 
 
 def equal_texts(trial: Trial) -> None:
-    """Texts of several lines differ by a single letter; a message that is given is shown with what differs."""
+    """Texts of several lines differ by one letter; a given message is shown with the difference."""
     text = "first line\nsecond line\nthird line\n"
     raised = _compare(trial, [(text, str(text))], [(text, text.replace("second", "zecond")), (1, 2)], msg="by no means")
     for error in raised:
@@ -253,13 +254,13 @@ def equal_texts(trial: Trial) -> None:
 
 
 def equal_long_lists(trial: Trial, size: int) -> None:
-    """Of two long lists the last items decide."""
+    """Two long lists differ only in the last item."""
     numbers = np.random.RandomState(1).permutation(size).tolist()
     _compare(trial, [(numbers, list(numbers))], [(numbers, [*numbers[:-1], -1]), (numbers[:-1], numbers)])
 
 
 def equal_in_test_run(trial: Trial) -> None:
-    """In a test run the test with an unequal pair counts as failed, none as an error, and the rest as passed."""
+    """In a test run the test with an unequal pair counts as failed, not as an error, and the others pass."""
     values = trial.tensor(np.asarray([4, 9], "int64"))
 
     returned: list[Any] = []

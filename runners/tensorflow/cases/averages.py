@@ -17,7 +17,7 @@ v1 = tf.compat.v1
 
 
 def _moved(start: Any, values: Sequence[Any], decay: Callable[[int], float]) -> list[Any]:
-    """The averages after each value: d times the old one plus (1 - d) times the value."""
+    """Return the averages after each value: d times the old average plus (1 - d) times the value."""
     average, averages = np.asarray(start).astype("float64"), []
     for number, value in enumerate(values):
         average = decay(number) * average + (1 - decay(number)) * np.asarray(value).astype("float64")
@@ -25,19 +25,19 @@ def _moved(start: Any, values: Sequence[Any], decay: Callable[[int], float]) -> 
     return averages
 
 
-# The average is rounded to its dtype in each step, and the decay to its dtype, 1 - decay with a larger relative error.
+# In each step the average and the decay are rounded to their dtype; 1 - decay has a larger relative error.
 _MOVED = {"bfloat16": (4e-2, 4e-2), "float16": (5e-3, 5e-3), "float32": (5e-6, 5e-6), "float64": (1e-6, 1e-6)}
 
 
 def _apply(trial: Trial, average: Any, variable: Any, last: bool) -> None:
-    # Only the last update ends the check, and may be repeated for the steady time.
+    # Only the last update ends the check and can be repeated for the steady time.
     trial.repeatable = last
     found = trial.call_method(average, "apply", [variable])
     trial.check(found is None, f"eagerly the update has happened, no operation is left: got {found!r}")
 
 
 def averages(trial: Trial, shape: Sequence[int], dtype: str, decay: float = 0.75) -> None:
-    """Each update moves the shadow of a variable by 1 - decay of the way; it starts at the variable's value."""
+    """Each update moves a variable's average by 1 - decay of the distance; it starts at the variable's value."""
     hosts = [trial.random(*shape, dtype=dtype, seed=seed) for seed in (1, 2, 3, 4)]
     variable = tf.Variable(trial.tensor(hosts[0], dtype))
     average = trial.make(decay)
@@ -55,7 +55,7 @@ def averages(trial: Trial, shape: Sequence[int], dtype: str, decay: float = 0.75
 
 
 def averages_made(trial: Trial, decay: float) -> None:
-    """Made by the timed call, with its name and decay, it averages two variables at once and knows no third."""
+    """Created in the timed call with its name and decay, it averages two variables at once and has no third average."""
     hosts = [trial.random(3, seed=1), trial.random(2, 2, dtype="float64", seed=2)]
     variables = [tf.Variable(trial.tensor(host)) for host in hosts]
     other = tf.Variable(trial.tensor(hosts[0]))
@@ -74,7 +74,7 @@ def averages_made(trial: Trial, decay: float) -> None:
 
 
 def averages_by_count(trial: Trial) -> None:
-    """With the number of updates the decay is (1 + n) / (10 + n) at first, and never above the one given."""
+    """With the number of updates the decay starts as (1 + n) / (10 + n) and is at most the given one."""
     hosts = [trial.random(5, seed=seed) for seed in range(6)]
     variable, count = tf.Variable(trial.tensor(hosts[0])), tf.Variable(0, dtype=tf.int64)
     made = trial.make(0.3, num_updates=count)
@@ -87,7 +87,7 @@ def averages_by_count(trial: Trial) -> None:
 
 
 def averages_in_function(trial: Trial, steps: int) -> None:
-    """Updated inside a tf.function, with a decay held in a variable, it moves as it does outside."""
+    """In a tf.function, with the decay in a variable, it is updated as it is outside."""
     start = trial.random(4, seed=3)
     given = trial.tensor(start)
 
@@ -108,12 +108,12 @@ def averages_in_function(trial: Trial, steps: int) -> None:
 
     values = [start + number for number in range(1, steps + 1)]
     expected = _moved(start, values, lambda number: 0.5 if number < 2 else 0.875)[-1]
-    # The shadow starts at the value that the variable has when it is made: before the first addition.
+    # The average starts at the variable's value when it is created, before the first addition.
     trial.close(trial.call_inside(body), expected, *_MOVED["float32"], dtype="float32")
 
 
 def averages_in_graph(trial: Trial, dtype: str) -> None:
-    """In a graph the update is an operation that is run; the names are those of the variable and the average."""
+    """In a graph the update is an operation; names come from the variable and the average."""
     host = trial.random(3, 2, dtype=dtype, seed=4)
     with building(trial) as graph:
         variable = v1.get_variable("weights", initializer=tf.constant(host), use_resource=True)
@@ -124,7 +124,7 @@ def averages_in_graph(trial: Trial, dtype: str) -> None:
             made = exponential_moving_average(0.25, name="Mean")
             return made, made.apply()
 
-    # Repeated it would make further shadows.
+    # A second call would create more averages.
     trial.repeatable = False
     made, update = trial.call_inside(body)
     with building(trial, graph):
@@ -145,7 +145,7 @@ def averages_in_graph(trial: Trial, dtype: str) -> None:
 
 
 def averages_of_tensor(trial: Trial, debiased: bool) -> None:
-    """In a graph a tensor is averaged from zero on; debiased, that start is divided out again."""
+    """In a graph a tensor's average starts at zero; debiasing divides that start out."""
     hosts = [trial.random(4, seed=seed) for seed in (5, 6, 7)]
     with building(trial) as graph:
         x = v1.placeholder(tf.float32, [4])

@@ -1,6 +1,6 @@
-"""Data sets made of lists and of elements of unequal lengths, and the batch size of each replica.
+"""Data sets of elements with unequal lengths, and the batch size of each replica.
 
-Making the pipeline and reading it to its end is timed, since making it alone does nothing.
+The timed call creates the pipeline and reads it to its end; creating it alone computes nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def _check_ragged(trial: Trial, found: Any, rows: Sequence[Any], dtype: str, spl
 
 
 def _rows(trial: Trial, lengths: Sequence[int], dtype: str) -> list[Any]:
-    """Host arrays of these lengths as the device holds them."""
+    """Return random host arrays of these lengths, with the values that the device holds."""
     whole = trial.numpy(trial.tensor(trial.random(sum(lengths), dtype=dtype, seed=1), dtype))
     return np.split(whole, np.cumsum(lengths)[:-1])
 
 
 def _pieces(trial: Trial, rows: Sequence[Any], dtype: str) -> Any:
-    """A data set whose elements are the rows, one-dimensional and of a length that is not known."""
+    """Return a data set whose elements are the rows, with one dimension of unknown length."""
     whole, ends = trial.tensor(np.concatenate(rows), dtype), np.cumsum([len(row) for row in rows])
     bounds = np.stack([ends - [len(row) for row in rows], ends], axis=1).astype("int64")
     return tf.data.Dataset.from_tensor_slices(trial.tensor(bounds)).map(lambda bound: whole[bound[0] : bound[1]])
@@ -39,7 +39,7 @@ def _pieces(trial: Trial, rows: Sequence[Any], dtype: str) -> Any:
 def ragged(
     trial: Trial, lengths: Sequence[int], size: int, dtype: str = "float32", drop: bool = False, splits: str = "int64"
 ) -> None:
-    """Rows of unequal lengths become ragged batches; the last, smaller one is kept unless it is to be dropped."""
+    """Rows of unequal lengths become ragged batches; an incomplete last batch is kept unless it should be dropped."""
     rows = _rows(trial, lengths, dtype)
 
     def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
@@ -58,7 +58,7 @@ def ragged(
 
 
 def ragged_strings(trial: Trial) -> None:
-    """Strings of unequal numbers become ragged batches as well."""
+    """Strings of unequal numbers become ragged batches too."""
     sentences = ["a few words", "one", "two more"]
     text = trial.tensor(sentences, dtype="string")
 
@@ -72,7 +72,7 @@ def ragged_strings(trial: Trial) -> None:
 
 
 def known_shape(trial: Trial, dtype: str) -> None:
-    """Elements of a known shape are batched to plain tensors, also beside ones that are not."""
+    """Elements of a known shape become plain batches, also next to elements of unknown shape."""
     host = trial.random(5, 2, 3, dtype=dtype, seed=2)
     fixed = trial.tensor(host, dtype)
     rows = _rows(trial, [2, 0, 1, 3, 1], "int64")
@@ -91,7 +91,7 @@ def known_shape(trial: Trial, dtype: str) -> None:
 
 
 def two_axes(trial: Trial) -> None:
-    """With two unknown dimensions the batch is ragged in both; a known one behind them stays uniform."""
+    """With two unknown dimensions the batch is ragged in both; a known one after them stays uniform."""
     shapes = [(2, 3), (1, 1), (0, 2), (3, 2)]
     sizes = trial.tensor(np.asarray(shapes, "int64"))
 
@@ -113,7 +113,7 @@ def two_axes(trial: Trial) -> None:
 
 
 def ragged_elements(trial: Trial) -> None:
-    """Elements that are ragged or sparse themselves are batched as they would be by ``batch``."""
+    """Elements that are already ragged or sparse are batched as ``batch`` does."""
     values, indices = trial.tensor(np.arange(6, dtype="float32")), trial.tensor(np.asarray([[0, 1], [2, 0]], "int64"))
     rows = tf.RaggedTensor.from_row_splits(values, trial.tensor(np.asarray([0, 2, 2, 5, 6], "int64")))
     sparse = tf.SparseTensor(indices, values[:2] + 1.0, [4, 3])
@@ -137,7 +137,7 @@ def ragged_elements(trial: Trial) -> None:
 
 
 def per_replica(trial: Trial, replicas: int, sizes: Sequence[int], pipelines: int = 1) -> None:
-    """The whole batch divided by the number of replicas, whichever the input pipeline."""
+    """The result is the whole batch divided by the number of replicas, for every input pipeline."""
     for pipeline in range(pipelines):
         context = tf.distribute.InputContext(pipelines, pipeline, replicas)
         for size in sizes:
@@ -145,7 +145,7 @@ def per_replica(trial: Trial, replicas: int, sizes: Sequence[int], pipelines: in
 
 
 def refuses_remainders(trial: Trial, replicas: int) -> None:
-    """A batch that cannot be divided without a remainder is refused."""
+    """A batch that cannot be divided without a remainder raises an error."""
     context = tf.distribute.InputContext(num_replicas_in_sync=replicas)
 
     def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:
@@ -162,7 +162,7 @@ def refuses_remainders(trial: Trial, replicas: int) -> None:
 
 
 def shares_of_input(trial: Trial, size: int) -> None:
-    """A strategy hands its context to the input function; batches of that size reach the replica whole."""
+    """A strategy passes its context to the input function; batches of that size reach the replica unchanged."""
     strategy = tf.distribute.OneDeviceStrategy(trial.device)
 
     def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:

@@ -1,7 +1,6 @@
-"""What is written to files and found there again: checkpoints, the hook that saves them, saved models.
+"""tf.train.list_variables: the names and shapes of the variables in a checkpoint.
 
-Folders stay in the run's temporary one: where calls are repeated for their steady time the files must still be there.
-Models lie on the target's device; savers are host code and are built beside them.
+Folders stay in the run's temporary folder, because repeated calls for the steady time read the files again.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from runners.tensorflow.graph_mode import beside, building
 v1 = tf.compat.v1
 
 _GRAPH = ("_CHECKPOINTABLE_OBJECT_GRAPH", [])
-"""Where a checkpoint of objects keeps how they hang together; a single string."""
+"""The entry in which a checkpoint of objects keeps their graph: a single string."""
 
 
 def new_folder() -> Path:
@@ -30,7 +29,7 @@ def new_folder() -> Path:
 
 
 def objects(trial: Trial, dtype: str, shape: Sequence[int]) -> None:
-    """A checkpoint of objects lists the path and the shape of each variable, sorted by path, and its graph."""
+    """A checkpoint of objects lists each variable's path and shape, sorted by path, and the object graph."""
     host = trial.random(*shape, dtype=dtype, seed=1)
     weights = tf.Variable(trial.tensor(host, dtype))
     flat = tf.Variable(trial.tensor(host.reshape(-1), dtype))
@@ -41,7 +40,7 @@ def objects(trial: Trial, dtype: str, shape: Sequence[int]) -> None:
 
 
 def nested_objects(trial: Trial) -> None:
-    """Variables in lists, dictionaries, modules and optimizers' slots are listed by the way that leads to them."""
+    """Variables in lists, dictionaries, modules and optimizer slots are listed by their paths."""
     kernel, bias = (tf.Variable(trial.tensor(trial.random(*shape, seed=1))) for shape in ((3, 5), (5,)))
     module = tf.Module()
     module.layers = [kernel, {"bias": bias}]
@@ -53,7 +52,7 @@ def nested_objects(trial: Trial) -> None:
 
 
 def names_in_graph(trial: Trial, dtype: str) -> None:
-    """A saver's checkpoint lists the names in the graph, scopes before them, sorted; not what was not saved."""
+    """A saver's checkpoint lists the saved variables by their names in the graph with scopes, sorted."""
     shapes = {"z": [2, 3], "outer/b": [], "outer/inner/a": [0, 4]}
     with building(trial) as graph:
         variables = [
@@ -72,7 +71,7 @@ def names_in_graph(trial: Trial, dtype: str) -> None:
 
 
 def latest_in_folder(trial: Trial) -> None:
-    """Given a folder, it lists the newest checkpoint in it; an older one is reached by its own path."""
+    """For a folder it lists the newest checkpoint; an older one is listed by its own path."""
     folder = new_folder()
     path = {}
     for size in (2, 5, 3):
@@ -86,7 +85,7 @@ def latest_in_folder(trial: Trial) -> None:
 
 
 def partitioned(trial: Trial, parts: int) -> None:
-    """A variable that was saved in slices is listed once, with its whole shape."""
+    """A variable saved in slices is listed once, with its whole shape."""
     with building(trial) as graph:
         partitioner = v1.fixed_size_partitioner(parts, axis=0)
         whole = v1.get_variable("table", [12, 3], partitioner=partitioner, use_resource=True)
@@ -101,7 +100,7 @@ def partitioned(trial: Trial, parts: int) -> None:
 
 
 def many_variables(trial: Trial, count: int) -> None:
-    """Hundreds of variables are listed in the order of their names as texts, each with its own shape."""
+    """Hundreds of variables are listed in the order of their names, each with its own shape."""
     variables = {
         f"v{number}": tf.Variable(trial.tensor(np.zeros((number % 7, 2), "float32"))) for number in range(count)
     }

@@ -1,4 +1,4 @@
-"""What a graph keeps account of: collections, variables and whether they have values, the global step."""
+"""tf.compat.v1.get_collection: the named collections of a graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ v1 = tf.compat.v1
 
 
 def _same(trial: Trial, found: Any, expected: Sequence[Any]) -> None:
-    """A list of these very objects in this order."""
+    """Check for a list of exactly these objects in this order."""
     trial.check(isinstance(found, list), f"expected a list, got {type(found).__name__}")
     trial.check(
         len(found) == len(expected) and all(one is other for one, other in zip(found, expected)),
@@ -22,13 +22,13 @@ def _same(trial: Trial, found: Any, expected: Sequence[Any]) -> None:
 
 
 def random_variable(trial: Trial, name: str, shape: Sequence[int], dtype: str, seed: int = 1, **options: Any) -> Any:
-    """A variable with random initial values, and these on the host."""
+    """Return a variable with random initial values, and these values on the host."""
     host = trial.random(*shape, dtype=dtype, seed=seed).astype(trial.dtype(dtype).as_numpy_dtype)
     return v1.get_variable(name, initializer=tf.constant(host), use_resource=True, **options), host
 
 
 def variables_by_kind(trial: Trial, key: str) -> None:
-    """Each standard collection holds the variables of its kind in the order of their making."""
+    """Each standard collection holds the variables of its kind in creation order."""
     with building(trial) as graph:
         weights, _ = random_variable(trial, "weights", [2], "float32")
         counter, _ = random_variable(trial, "counter", [], "int64", trainable=False)
@@ -46,7 +46,7 @@ def variables_by_kind(trial: Trial, key: str) -> None:
 
 
 def own_items(trial: Trial, count: int) -> None:
-    """A collection under a key of one's own keeps plain values and tensors, each as often as it was added."""
+    """A collection under a custom key keeps plain values and tensors, each as often as it was added."""
     with building(trial) as graph:
         tensor = tf.constant([1.5, 2.5])
         items: list[Any] = [f"item {number}" for number in range(count)]
@@ -62,7 +62,7 @@ def own_items(trial: Trial, count: int) -> None:
 
 
 def unknown_key(trial: Trial) -> None:
-    """A key that nothing was added under gives an empty list, and asking creates no collection."""
+    """An unused key gives an empty list, and the query creates no collection."""
     with building(trial) as graph:
         v1.add_to_collection("known", 1.25)
     _same(trial, call_building(trial, graph, "unknown"), [])
@@ -71,7 +71,7 @@ def unknown_key(trial: Trial) -> None:
 
 
 def copied(trial: Trial) -> None:
-    """The list is a copy: changing it does not change the collection, nor does a later addition change the list."""
+    """The list is a copy: changing it does not change the collection, and later additions do not change the list."""
     with building(trial) as graph:
         v1.add_to_collection("key", "one")
         v1.add_to_collection("key", "two")
@@ -84,11 +84,11 @@ def copied(trial: Trial) -> None:
 
 
 def by_scope(trial: Trial, scope: str, expected: Sequence[str]) -> None:
-    """With a scope only the items count whose name matches it as a regular expression from its beginning."""
+    """With a scope only items are returned whose name starts with a match of it as a regular expression."""
     with building(trial) as graph:
         for name in ("layer1/weights", "layer1/bias", "layer2/weights", "layer10/weights", "other/layer1"):
             random_variable(trial, name, [2], "float32")
-        # What has no name never matches.
+        # An item without a name never matches.
         v1.add_to_collection(v1.GraphKeys.GLOBAL_VARIABLES, "layer1")
     found = call_building(trial, graph, v1.GraphKeys.GLOBAL_VARIABLES, scope=scope)
     trial.check(isinstance(found, list), f"expected a list, got {type(found).__name__}")
@@ -96,7 +96,7 @@ def by_scope(trial: Trial, scope: str, expected: Sequence[str]) -> None:
 
 
 def per_graph(trial: Trial) -> None:
-    """Collections belong to their graph: the default one's are given, also by graphs nested in each other."""
+    """Collections belong to their graph: the default graph's are returned, also with nested graphs."""
     outer, inner = tf.Graph(), tf.Graph()
     outer.add_to_collection("key", "outer")
     inner.add_to_collection("key", "inner")
@@ -115,7 +115,7 @@ def per_graph(trial: Trial) -> None:
 
 
 def losses(trial: Trial) -> None:
-    """What layers put into the collection of losses adds up in a session."""
+    """The losses that layers add to the collection are summed in a session."""
     host = trial.random(5, 3, seed=2)
     with building(trial) as graph:
         x = v1.placeholder(tf.float32, [None, 3])

@@ -14,7 +14,7 @@ Sizes = Sequence[int]
 
 
 def _borders(size: int, window: int, stride: int, padding: str) -> tuple[int, int]:
-    """How many zeros go before and behind one axis."""
+    """Return the number of zeros before and after one axis."""
     if padding == "VALID":
         return 0, 0
     missing = max((-(-size // stride) - 1) * stride + window - size, 0)
@@ -22,7 +22,7 @@ def _borders(size: int, window: int, stride: int, padding: str) -> tuple[int, in
 
 
 def _windows(volume: Any, kernel: Sizes, strides: Sizes, padding: str, dilations: Sizes = (1, 1, 1)) -> Any:
-    """All windows of a volume [batch, d, h, w, channels] as [batch, d', h', w', channels, kd, kh, kw]."""
+    """Return all windows of a volume [batch, d, h, w, channels] as [batch, d', h', w', channels, kd, kh, kw]."""
     spans = [(k - 1) * dilation + 1 for k, dilation in zip(kernel, dilations)]
     borders = [_borders(n, span, step, padding) for n, span, step in zip(volume.shape[1:4], spans, strides)]
     padded = np.pad(volume, [(0, 0), *borders, (0, 0)])
@@ -50,7 +50,7 @@ def forward(
     """The output is the sum over each window of the padded volume times the filters; ``volume`` is channels-last."""
     image = trial.tensor(trial.random(*volume, seed=1, low=-1.0, high=1.0), dtype=dtype)
     filters = trial.tensor(trial.random(*kernel, seed=2, low=-1.0, high=1.0), dtype=dtype)
-    # The reference sees the values after they have been rounded to the dtype.
+    # The reference gets the values after they are rounded to the dtype.
     wide_image, wide_filters = (part.astype("float64") for part in trial.numpy((image, filters)))
     expected = _convolved(_windows(wide_image, kernel[:3], strides, padding, dilations), wide_filters)
     if channels_first:
@@ -61,14 +61,14 @@ def forward(
         expected = np.moveaxis(expected, -1, 1)
     else:
         output = trial.call(image, filters, [1, *strides, 1], padding, dilations=[1, *dilations, 1])
-    # Rounding of a sum of products in [-1, 1] scales with the sum, not with a value that happens to lie near zero.
-    # Some kernels add up in the 16 bits of the dtype: the 54 products of a window then lose two digits.
+    # The rounding of a sum of products in [-1, 1] scales with the terms, not with a sum that is near zero.
+    # Some kernels add in the 16 bits of the dtype: the 54 products of a window then lose two digits.
     tolerance = {"float16": 2e-2, "bfloat16": 5e-2, "float32": 1e-5, "float64": 1e-12}[dtype]
     trial.close(output, expected, rtol=tolerance, atol=tolerance, dtype=dtype)
 
 
 def gradients(trial: Trial, dtype: str) -> None:
-    """The gradients to volume and filters are the two adjoints of the convolution, computed window by window."""
+    """The gradients of volume and filters are the two adjoints of the convolution, computed window by window."""
     host_image, host_filters = (
         trial.random(2, 4, 5, 3, 2, dtype=dtype),
         trial.random(2, 3, 2, 2, 3, dtype=dtype, seed=1),
@@ -91,7 +91,7 @@ def gradients(trial: Trial, dtype: str) -> None:
     trial.close(output, _convolved(windows, wide_filters), rtol=tolerance, atol=tolerance, dtype=dtype)
     expected = np.einsum("bdhwcijk,bdhwo->ijkco", windows, wide_weights)
     trial.close(to_filters, expected, rtol=tolerance, atol=tolerance, dtype=dtype)
-    # The adjoint to the volume: every output hands its weight back to each place of its window.
+    # The adjoint for the volume: every output returns its weight to each place of its window.
     borders = [_borders(n, k, 1, "SAME") for n, k in zip(host_image.shape[1:4], kernel)]
     padded = np.pad(np.zeros_like(wide_image), [(0, 0), *borders, (0, 0)])
     depth, height, width = host_image.shape[1:4]
@@ -106,7 +106,7 @@ def gradients(trial: Trial, dtype: str) -> None:
 
 
 def _transposed(image: Any, filters: Any, size: Sizes, strides: Sizes, padding: str, dilations: Sizes = (1, 1)) -> Any:
-    """Every input pixel adds its multiple of the filters to the output, which lies within a border that is cut off.
+    """Add each input pixel's multiple of the filters to the output, then cut off the border.
 
     ``image`` is [batch, h, w, in], ``filters`` [kh, kw, out, in], ``size`` the height and width of the output.
     """
@@ -146,14 +146,14 @@ def transposed_convolution(
     else:
         shape = [image[0], *size, kernel[2]]
         output = trial.call(pixels, filters, shape, list(strides), padding, dilations=list(dilations))
-    # Rounding of a sum of products in [-1, 1] scales with the sum, not with a value that happens to lie near zero.
-    # Some kernels add up in the 16 bits of the dtype: sums of dozens of products then lose two digits.
+    # The rounding of a sum of products in [-1, 1] scales with the terms, not with a sum that is near zero.
+    # Some kernels add in the 16 bits of the dtype: sums of dozens of products then lose two digits.
     tolerance = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 1e-5, "float64": 1e-12}[dtype]
     trial.close(output, expected, rtol=tolerance, atol=tolerance, dtype=dtype)
 
 
 def transposed_gradients(trial: Trial, dtype: str) -> None:
-    """The output is linear in the image and in the filters: weighed, it is the sum of each one's gradient times it."""
+    """The output is linear in image and filters: its weighted sum is the sum of each one's gradient times it."""
     host_image, host_filters = (
         trial.random(2, 3, 4, 2, dtype=dtype, seed=15),
         trial.random(3, 3, 3, 2, dtype=dtype, seed=16),
@@ -180,7 +180,7 @@ def transposed_gradients(trial: Trial, dtype: str) -> None:
 
 
 def transposed_unknown_shape(trial: Trial) -> None:
-    """One tf.function, traced for images of unknown size, computes the size of the output when it runs."""
+    """One tf.function, traced for images of unknown size, computes the output's size when it runs."""
     shapes = [(1, 3, 5, 2), (2, 7, 1, 2)]
     hosts = [trial.random(*shape, seed=18) for shape in shapes]
     host_filters = trial.random(2, 3, 4, 2, seed=19)

@@ -1,4 +1,7 @@
-"""tf.data.Dataset.shard: making the pipeline and reading it to its end is timed, since ``shard`` alone does nothing."""
+"""tf.data.Dataset.shard and tf.data.experimental.from_list.
+
+The timed call creates the pipeline and reads it to its end; creating it alone computes nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ Shard = Callable[..., Any]
 
 
 def every_nth(trial: Trial, size: int, shards: int, index: int) -> None:
-    """A shard holds every n-th element from its index on, in order; its cardinality says how many."""
+    """A shard holds every n-th element from its index on, in order; its cardinality is their number."""
 
     def body(shard: Shard) -> Any:
         part = shard(tf.data.Dataset.range(size), shards, index)
@@ -27,7 +30,7 @@ def every_nth(trial: Trial, size: int, shards: int, index: int) -> None:
 
 
 def partitions(trial: Trial, size: int, shards: int) -> None:
-    """All shards together hold each element once; no two sizes differ by more than one."""
+    """All shards together hold each element once; their sizes differ by at most one."""
 
     def body(shard: Shard) -> Any:
         source = tf.data.Dataset.range(size)
@@ -59,7 +62,7 @@ def structured(trial: Trial, dtype: str) -> None:
 
 
 def tensor_arguments(trial: Trial) -> None:
-    """The number of shards and the index may be tensors, so a shard can be chosen inside a tf.function."""
+    """The number of shards and the index can be tensors, so a tf.function can select a shard."""
     shards = trial.tensor(np.int64(5))
     indices = [trial.tensor(np.int64(index)) for index in (0, 3)]
 
@@ -75,7 +78,7 @@ def tensor_arguments(trial: Trial) -> None:
 
 
 def around_batches(trial: Trial, first: str) -> None:
-    """Before ``batch`` it deals out elements, after it whole batches."""
+    """Before ``batch`` it selects elements, after it whole batches."""
 
     def body(shard: Shard) -> Any:
         source = tf.data.Dataset.range(20)
@@ -91,7 +94,7 @@ def around_batches(trial: Trial, first: str) -> None:
 
 
 def endless(trial: Trial, taken: Sequence[int]) -> None:
-    """A shard of an endless data set is endless; strings come through."""
+    """A shard of an infinite data set is infinite; strings are kept."""
     words = trial.tensor(["a", "b", "c", "d", "e"], dtype="string")
 
     def body(shard: Shard) -> Any:
@@ -108,7 +111,7 @@ def endless(trial: Trial, taken: Sequence[int]) -> None:
 
 
 def listed(trial: Trial, shape: Sequence[int], dtype: str, size: int = 5) -> None:
-    """The elements of the list come out one by one, in order; the spec and the cardinality say what they are."""
+    """The elements of the list are read one by one, in order, with the right spec and cardinality."""
     tensors = [trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype) for seed in range(size)]
 
     def body(from_list: Callable[..., Any]) -> Any:
@@ -124,7 +127,7 @@ def listed(trial: Trial, shape: Sequence[int], dtype: str, size: int = 5) -> Non
 
 
 def listed_numbers(trial: Trial, size: int) -> None:
-    """Python numbers become tensors of no dimension: int32."""
+    """Python numbers become int32 scalars."""
     numbers = np.random.RandomState(3).permutation(size).tolist()
 
     def body(from_list: Callable[..., Any]) -> Any:
@@ -136,7 +139,7 @@ def listed_numbers(trial: Trial, size: int) -> None:
 
 
 def listed_lengths(trial: Trial) -> None:
-    """Elements may be of unequal lengths: the spec leaves the dimension open."""
+    """Elements can have unequal lengths: the spec has an unknown dimension."""
     rows = [np.arange(length, dtype="float64") + length for length in (2, 0, 3)]
     tensors = [trial.tensor(row) for row in rows]
 
@@ -152,7 +155,7 @@ def listed_lengths(trial: Trial) -> None:
 
 
 def listed_structures(trial: Trial) -> None:
-    """Elements with a structure keep it: dictionaries, tuples and strings in them."""
+    """Nested elements keep their structure: dictionaries, tuples and strings."""
     hosts = [trial.random(2, 2, seed=seed) for seed in (4, 5, 6)]
     words = ["a", "", "Gerät"]
     given = [
@@ -176,7 +179,7 @@ def listed_structures(trial: Trial) -> None:
 
 
 def listed_datasets(trial: Trial) -> None:
-    """Data sets may be elements, of any lengths: they come out as data sets, to be read or to be laid end to end."""
+    """Data sets of any length can be elements: they are returned as data sets, to be read or concatenated."""
 
     def body(from_list: Callable[..., Any]) -> Any:
         nested = from_list([tf.data.Dataset.range(start, stop) for start, stop in ((2, 5), (7, 7), (9, 11))])
@@ -189,7 +192,7 @@ def listed_datasets(trial: Trial) -> None:
 
 
 def listed_pipeline(trial: Trial) -> None:
-    """It is the source of a pipeline like any other, also inside a tf.function."""
+    """It works as the source of a pipeline, also in a tf.function."""
     tensors = [trial.tensor(trial.random(3, seed=seed)) for seed in range(4)]
 
     def body(from_list: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""tf.compat.v1.distributions: Normal and Laplace against their closed forms, in float64 by NumPy and SciPy."""
+"""tf.compat.v1.distributions.Normal, compared with closed forms in NumPy and SciPy in float64."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from runners.core.testing.trial import Trial
 
 _distributions = tf.compat.v1.distributions
 
-# The rational approximations behind ndtr and log_ndtr are good for about ten units in the last place, and half and
-# single precision lose more of them in the standardisation before; the values themselves span many powers of ten.
+# The rational approximations of ndtr and log_ndtr are accurate to about ten units in the last place; half and single
+# precision lose more in the standardization before it. The values span many powers of ten.
 _TAILS = {"float16": (2e-2, 1e-3), "float32": (2e-5, 1e-6), "float64": (1e-10, 1e-12)}
 
 
@@ -55,7 +55,7 @@ def check_close(trial: Trial, found: Any, expected: Any, dtype: str) -> None:
 
 
 def normal_parameters(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """A normal distribution keeps location and scale as they are, and has their dtype and their shape as its batch."""
+    """A normal distribution keeps location and scale, has their dtype, and has their shape as batch shape."""
     loc, scale = random_parameters(trial, shape, dtype)
     made = trial.call(trial.tensor(loc), trial.tensor(scale))
     trial.check(isinstance(made, _distributions.Distribution), f"no distribution: {made!r}")
@@ -69,7 +69,7 @@ def normal_parameters(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def normal_density(trial: Trial, method: str, dtype: str) -> None:
-    """A density or probability of a normal distribution is its closed form, in both tails as well."""
+    """Each density or probability of a normal distribution matches its closed form, also in both tails."""
     loc, scale = random_parameters(trial, [7], dtype)
     x = trial.random(40, 7, dtype=dtype, seed=3, low=-6, high=6)
     made = trial.make(trial.tensor(loc), trial.tensor(scale))
@@ -78,7 +78,7 @@ def normal_density(trial: Trial, method: str, dtype: str) -> None:
 
 
 def normal_statistic(trial: Trial, method: str, dtype: str) -> None:
-    """A statistic of a normal distribution is its closed form in the shape of both parameters together."""
+    """Each statistic of a normal distribution matches its closed form, in the broadcast shape of both parameters."""
     loc, scale = random_parameters(trial, [5], dtype)
     loc = trial.random(4, 1, dtype=dtype, seed=4)
     made = trial.make(trial.tensor(loc), trial.tensor(scale))
@@ -89,7 +89,8 @@ def normal_statistic(trial: Trial, method: str, dtype: str) -> None:
 
 
 def normal_quantile(trial: Trial, dtype: str) -> None:
-    """The quantile is the closed one and undoes the distribution function; 0 and 1 give minus and plus infinity."""
+    """The quantile matches its closed form and inverts the distribution function; 0 and 1 give minus and plus
+    infinity."""
     loc, scale = random_parameters(trial, [], dtype)
     p = np.asarray([0.0, 1e-6, 0.02, 0.3, 0.5, 0.9, 0.999, 1.0], dtype)
     made = trial.make(trial.tensor(loc), trial.tensor(scale))
@@ -99,7 +100,7 @@ def normal_quantile(trial: Trial, dtype: str) -> None:
 
 
 def normal_sample(trial: Trial, size: int, dtype: str) -> None:
-    """Samples have shape sample + batch and the first moments within five standard errors; a seed repeats them."""
+    """Samples have shape sample + batch, and first moments within five standard errors; a seed repeats them."""
     loc, scale = np.asarray([-3.0, 10.0], dtype), np.asarray([0.5, 4.0], dtype)
     made = trial.make(trial.tensor(loc), trial.tensor(scale))
     found = trial.call_method(made, "sample", [size, 2], seed=7)
@@ -111,7 +112,7 @@ def normal_sample(trial: Trial, size: int, dtype: str) -> None:
     trial.check((abs(flat.mean(0)) < bound).all(), f"the means are off by {flat.mean(0)}, allowed {bound:.3g}")
     trial.check((abs(flat.var(0) - 1) < 1.5 * bound).all(), f"the variances are {flat.var(0)} of the stated ones")
     trial.check((abs((flat**3).mean(0)) < 4 * bound).all(), "the samples are skewed")
-    # The largest distance of the empirical distribution from the true one: Kolmogorov's bound at about 1e-5.
+    # The largest distance between empirical and true distribution: Kolmogorov's bound at about 1e-5.
     for column in np.sort(flat, axis=0).T:
         distance = abs(special.ndtr(column) - (np.arange(count) + 0.5) / count).max()
         trial.check(distance < 2.5 / np.sqrt(count), f"the distribution is off by {distance:.3g}")
@@ -119,7 +120,7 @@ def normal_sample(trial: Trial, size: int, dtype: str) -> None:
 
 
 def normal_sample_gradient(trial: Trial) -> None:
-    """A sample is differentiable: to the location its slope is 1, to the scale what was drawn standardised."""
+    """A sample is differentiable: the gradient is 1 for the location, and the standardized sample for the scale."""
     loc, scale = random_parameters(trial, [50], "float64")
     loc_tensor, scale_tensor = trial.tensor(loc), trial.tensor(scale)
 
@@ -137,7 +138,7 @@ def normal_sample_gradient(trial: Trial) -> None:
 
 
 def normal_density_gradient(trial: Trial, dtype: str) -> None:
-    """The log-density's slopes are z/s to the location, (z^2 - 1)/s to the scale, -z/s to the value."""
+    """The gradients of the log-density are z/s for the location, (z^2 - 1)/s for the scale, -z/s for the value."""
     loc, scale = random_parameters(trial, [6], dtype)
     x = trial.random(6, dtype=dtype, seed=5)
     given = [trial.tensor(array) for array in (loc, scale, x)]
@@ -155,7 +156,7 @@ def normal_density_gradient(trial: Trial, dtype: str) -> None:
 
 
 def normal_divergence(trial: Trial, dtype: str) -> None:
-    """Cross entropy and Kullback-Leibler divergence of two normal distributions are the closed ones, not symmetric."""
+    """Cross entropy and Kullback-Leibler divergence of two normal distributions match their closed forms."""
     loc, scale = random_parameters(trial, [4], dtype)
     other_loc, other_scale = to_float64(loc)[::-1] + 0.5, to_float64(scale) * 1.5
     one = trial.make(trial.tensor(loc), trial.tensor(scale))
@@ -169,7 +170,7 @@ def normal_divergence(trial: Trial, dtype: str) -> None:
 
 
 def normal_in_function(trial: Trial) -> None:
-    """In a tf.function of unknown shape the distribution takes batches of any size, also of none."""
+    """In a tf.function of unknown shape the distribution accepts batches of any size, also empty ones."""
     cases = [[trial.random(rows, 3, seed=6 + part, low=0.5, high=3) for part in range(3)] for rows in (4, 1, 0)]
     tensors = [[trial.tensor(array) for array in case] for case in cases]
 
@@ -189,7 +190,7 @@ def normal_in_function(trial: Trial) -> None:
 
 
 def param_shapes(trial: Trial, shape: Sequence[int], form: str) -> None:
-    """For samples of a shape, location and scale have that shape: two int32 vectors, however the shape is given."""
+    """For samples of a shape, location and scale have that shape: two int32 vectors, in every notation of the shape."""
     given: Any = shape
     if form == "tensor":
         given = trial.tensor(np.asarray(shape, "int32"))
@@ -210,7 +211,7 @@ def _check_shapes(trial: Trial, found: Any, shape: Sequence[int]) -> None:
 
 
 def param_shapes_in_function(trial: Trial) -> None:
-    """In a tf.function a shape that is known only while it runs gives the shapes of its values then."""
+    """In a tf.function a shape that is known only at run time gives the parameters' shapes at run time."""
     arrays = [trial.random(*shape, seed=1) for shape in ((2, 3), (7, 1), (0, 4))]
     tensors = [trial.tensor(array) for array in arrays]
 
@@ -225,7 +226,7 @@ def param_shapes_in_function(trial: Trial) -> None:
 
 
 def param_shapes_fit(trial: Trial, shape: Sequence[int]) -> None:
-    """Parameters made in these shapes give a distribution whose single sample has the shape that was asked for."""
+    """Parameters of these shapes give a distribution whose single sample has the requested shape."""
     found = trial.call(shape)
     _check_shapes(trial, found, shape)
     made = _distributions.Normal(tf.zeros(found["loc"]), tf.ones(found["scale"]))

@@ -14,7 +14,7 @@ from runners.tensorflow.cases.tensors import weighted_gradients
 
 
 def cast_sparse(trial: Trial) -> None:
-    """A sparse tensor is cast in its values; its places stay."""
+    """A cast of a sparse tensor changes its values and keeps its places."""
     indices = trial.tensor(np.asarray([[0, 1], [2, 0], [2, 3]], "int64"))
     values = trial.tensor(np.asarray([1.75, -2.5, 40.0], "float32"))
     given = tf.SparseTensor(indices, values, trial.tensor(np.asarray([3, 4], "int64")))
@@ -25,7 +25,7 @@ def cast_sparse(trial: Trial) -> None:
 
 
 def cast_gradient(trial: Trial, source: str, target: str) -> None:
-    """The gradient comes back in the dtype that the values came from; to an integer there is none."""
+    """The gradient has the dtype of the input; a cast to an integer has none."""
     host, host_weights = trial.random(5, dtype=source, seed=4), trial.random(5, dtype=source, seed=5)
     values = trial.tensor(host, dtype=source)
     weights = trial.tensor(host_weights, dtype=target)
@@ -60,12 +60,12 @@ def _check_dtype_object(trial: Trial, found: Any, expected: str) -> None:
 
 
 def dtype_of_name(trial: Trial, name: str, expected: str) -> None:
-    """A name, also a short one, stands for the dtype object of which there is one."""
+    """A name, also a short one, gives its single dtype object."""
     _check_dtype_object(trial, trial.call(name), expected)
 
 
 def dtype_of_numpy(trial: Trial, name: str) -> None:
-    """NumPy's scalar types and dtype objects stand for the dtype of the same name, and lead back."""
+    """NumPy's scalar types and dtype objects give the dtype of the same name, and convert back."""
     for given in (getattr(np, "bool_" if name == "bool" else name), np.dtype(name)):
         found = trial.call(given)
         _check_dtype_object(trial, found, name)
@@ -73,20 +73,20 @@ def dtype_of_numpy(trial: Trial, name: str) -> None:
 
 
 def dtype_of_number(trial: Trial, number: int, expected: str) -> None:
-    """The number that the protocol buffers use stands for its dtype, and leads back."""
+    """The number used in protocol buffers gives its dtype, and converts back."""
     found = trial.call(number)
     _check_dtype_object(trial, found, expected)
     trial.equal(found.as_datatype_enum, number)
 
 
 def dtype_of_python(trial: Trial) -> None:
-    """Python's float and bool are float32 and bool; object is string."""
+    """Python's float and bool give float32 and bool; object gives string."""
     for given, expected in ((float, "float32"), (bool, "bool"), (object, "string")):
         _check_dtype_object(trial, trial.call(given), expected)
 
 
 def dtype_of_dtype(trial: Trial, name: str) -> None:
-    """A DType stands for itself; the reference type of the first TensorFlow has it as its base."""
+    """A DType gives itself; a legacy reference type has it as its base."""
     given = getattr(tf, name)
     _check_dtype_object(trial, trial.call(given), name)
     reference = trial.call(name + "_ref")

@@ -15,7 +15,7 @@ v1 = tf.compat.v1
 
 
 def step_absent(trial: Trial) -> None:
-    """A graph without a global step gives None; once it is made, it is that very variable."""
+    """A graph without a global step gives None; after it is created, the result is that variable."""
     graph = tf.Graph()
     trial.check(call_building(trial, graph) is None, "there is no global step yet")
     with building(trial, graph):
@@ -24,7 +24,7 @@ def step_absent(trial: Trial) -> None:
 
 
 def step_counts(trial: Trial, steps: int) -> None:
-    """The step is an int64 scalar, 0 at the start, and each training step adds 1 to it."""
+    """The step is an int64 scalar that starts at 0, and each training step adds 1."""
     with building(trial) as graph:
         made = v1.train.get_or_create_global_step()
     found = call_building(trial, graph)
@@ -44,7 +44,7 @@ def step_counts(trial: Trial, steps: int) -> None:
 
 
 def step_of_graph(trial: Trial) -> None:
-    """The graph can be named: each has its own, whichever is the default one."""
+    """The graph can be given: each has its own step, also if it is not the default graph."""
     graphs = [tf.Graph(), tf.Graph(), tf.Graph()]
     made = []
     for graph in graphs[:2]:
@@ -57,13 +57,13 @@ def step_of_graph(trial: Trial) -> None:
 
 
 def step_found(trial: Trial, by: str, dtype: str) -> None:
-    """An integer variable or tensor is the step if it is in the collection for it, or has its name."""
+    """An integer variable or tensor is the step if it is in the step's collection or has its name."""
     with building(trial) as graph:
         if by == "collection":
             host = np.asarray(41, dtype)
             step = v1.get_variable("another_name", initializer=tf.constant(host), trainable=False, use_resource=True)
             v1.add_to_collection(v1.GraphKeys.GLOBAL_STEP, step)
-            # The name alone counts only where the collection is empty.
+            # The name alone counts only if the collection is empty.
             tf.constant(-1, tf.int64, name="global_step")
         else:
             step = tf.constant(41, trial.dtype(dtype), name="global_step")
@@ -76,7 +76,8 @@ def step_found(trial: Trial, by: str, dtype: str) -> None:
 
 
 def step_ambiguous(trial: Trial) -> None:
-    """Two steps in the collection are none, with an error in the log; without the second it is the first."""
+    """With two steps in the collection the result is None, with an error in the log; without the second it is the
+    first."""
     with building(trial) as graph:
         first = v1.train.create_global_step()
         v1.add_to_collection(v1.GraphKeys.GLOBAL_STEP, tf.constant(1, tf.int64))
@@ -91,7 +92,7 @@ def step_ambiguous(trial: Trial) -> None:
 
 
 def step_drives(trial: Trial) -> None:
-    """What follows the step follows its value: a learning rate that decays with it."""
+    """What is computed from the step follows its value: a learning rate that decays."""
     with building(trial) as graph:
         v1.train.create_global_step()
     found = call_building(trial, graph)

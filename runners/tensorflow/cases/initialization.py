@@ -23,7 +23,7 @@ def _uninitialized(session: Any, graph: tf.Graph) -> Any:
 
 
 def initializes(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """The operation gives every variable its initial value; before it none has one."""
+    """The operation gives every variable its initial value; before it no variable has one."""
     with building(trial) as graph:
         pairs = [random_variable(trial, f"v{seed}", shape, dtype, seed) for seed in (1, 2, 3)]
     start = call_building(trial, graph)
@@ -39,7 +39,7 @@ def initializes(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def initializes_again(trial: Trial) -> None:
-    """Run again it resets what has changed, and in another session it leaves the first one's values alone."""
+    """Running it again resets changed values; in another session it does not change the first session's values."""
     with building(trial) as graph:
         variable, host = random_variable(trial, "v", [4], "float64")
         change = variable.assign_add([1.0, 2.0, 3.0, 4.0])
@@ -56,7 +56,7 @@ def initializes_again(trial: Trial) -> None:
 
 
 def initializes_global_only(trial: Trial) -> None:
-    """Local variables stay without a value, and so does a global one that was made after the operation."""
+    """Local variables, and global ones created after the operation, are not initialized."""
     with building(trial) as graph:
         before, host = random_variable(trial, "before", [2, 3], "float32")
         random_variable(trial, "local", [2], "float32", trainable=False, collections=["local_variables"])
@@ -72,7 +72,8 @@ def initializes_global_only(trial: Trial) -> None:
 
 
 def initializes_dependent(trial: Trial, length: int) -> None:
-    """A variable that starts from another's initial value, or from random numbers, gets it by the one operation."""
+    """A variable that starts from another's initial value, or from random numbers, is initialized by the same
+    operation."""
     with building(trial) as graph:
         first, host = random_variable(trial, "first", [length], "float32")
         second = v1.get_variable("second", initializer=first.initial_value * 2.0, use_resource=True)
@@ -93,7 +94,7 @@ def initializes_dependent(trial: Trial, length: int) -> None:
 
 
 def initializes_nothing(trial: Trial) -> None:
-    """Without variables there is an operation all the same, and it can be run."""
+    """Without variables it still returns an operation that can be run."""
     graph = tf.Graph()
     start = call_building(trial, graph)
     trial.check(isinstance(start, tf.Operation), f"expected an operation, got {type(start).__name__}")
@@ -104,7 +105,7 @@ def initializes_nothing(trial: Trial) -> None:
 
 
 def trains(trial: Trial) -> None:
-    """It initializes an optimizer's own variables as well: momentum's first two steps are the closed ones."""
+    """It also initializes an optimizer's variables: momentum's first two steps match the closed form."""
     host, slope = trial.random(5, seed=1), trial.random(5, seed=3)
     with building(trial) as graph:
         weights = v1.get_variable("weights", initializer=tf.constant(host), use_resource=True)
@@ -127,7 +128,7 @@ def _truth(trial: Trial, found: Any, expected: bool) -> None:
 
 
 def before_and_after(trial: Trial, dtype: str, resource: bool) -> None:
-    """It is false until the variable's initializer has run, and true from then on, in this session only."""
+    """It is false until the variable's initializer has run, and true afterwards, in this session only."""
     host = trial.random(2, 3, dtype=dtype, seed=1).astype(trial.dtype(dtype).as_numpy_dtype)
     with building(trial) as graph:
         variable = v1.get_variable("v", initializer=tf.constant(host), use_resource=resource)
@@ -142,7 +143,7 @@ def before_and_after(trial: Trial, dtype: str, resource: bool) -> None:
 
 
 def each_of_several(trial: Trial, shape: Sequence[int]) -> None:
-    """Each variable has its own answer: with one of two initialized they differ."""
+    """Each variable has its own result: with one of two initialized they differ."""
     with building(trial) as graph:
         first, _ = random_variable(trial, "first", shape, "float32")
         second, _ = random_variable(trial, "second", shape, "float32")
@@ -167,7 +168,7 @@ def by_assignment(trial: Trial) -> None:
 
 
 def decides(trial: Trial) -> None:
-    """The answer can decide in the graph: a variable is read only if it has a value."""
+    """The result can select in the graph: a variable is read only if it has a value."""
     with building(trial) as graph:
         variable, host = random_variable(trial, "v", [4], "float32")
     answer = call_building(trial, graph, variable)
@@ -182,7 +183,7 @@ def decides(trial: Trial) -> None:
 
 
 def eager_variable(trial: Trial, dtype: str) -> None:
-    """An eager variable has its value from the beginning: the answer is true, as a tensor; in a tf.function too."""
+    """An eager variable always has a value: the result is true, as a tensor, also in a tf.function."""
     variable = tf.Variable(trial.tensor(trial.random(3, dtype=dtype, seed=1), dtype))
     trial.close(trial.call(variable), True, dtype="bool")
 

@@ -35,7 +35,7 @@ def svd_factors(trial: Trial, shape: Sequence[int], dtype: str, full_matrices: b
 
 
 def known_spectrum(trial: Trial, dtype: str, smallest: float) -> None:
-    """A matrix made with known singular values, spaced evenly in the logarithm, gives back each of them."""
+    """A matrix with known singular values, evenly spaced in the logarithm, gives each of them."""
     wanted = np.geomspace(1.0, smallest, 16)
     left, _ = np.linalg.qr(trial.random(24, 16, dtype="float64", seed=1))
     right, _ = np.linalg.qr(trial.random(16, 16, dtype="float64", seed=2))
@@ -62,7 +62,7 @@ def gradient(trial: Trial, dtype: str) -> None:
 
 
 def unknown_shape(trial: Trial, shape: Sequence[int]) -> None:
-    """In a tf.function traced for matrices of any size the singular values are those that NumPy computes."""
+    """In a tf.function traced for matrices of any size the singular values match NumPy's."""
     host = trial.random(*shape, seed=5)
     matrix = trial.tensor(host)
 
@@ -78,7 +78,7 @@ def unknown_shape(trial: Trial, shape: Sequence[int]) -> None:
 
 
 def _with_diagonals(matrix: Any, diagonals: Any, low: int, high: int, align: str) -> Any:
-    """The documented layout: row d of the band holds diagonal high - d, set to the left or right of the row."""
+    """Set the documented layout: row d of the band holds diagonal high - d, aligned left or right in the row."""
     output = matrix.copy()
     rows, columns = matrix.shape[-2:]
     width = diagonals.shape[-1]
@@ -94,7 +94,7 @@ def _with_diagonals(matrix: Any, diagonals: Any, low: int, high: int, align: str
 
 
 def set_diagonal(trial: Trial, shape: Sizes, dtype: str = "float32", k: int = 0) -> None:
-    """One diagonal of each matrix is replaced; all else stays as it was."""
+    """One diagonal of each matrix is replaced; all else is unchanged."""
     rows, columns = shape[-2:]
     length = min(rows, columns - k) if k >= 0 else min(rows + k, columns)
     matrix = trial.tensor(trial.random(*shape, dtype=dtype, seed=22), dtype=dtype)
@@ -105,7 +105,7 @@ def set_diagonal(trial: Trial, shape: Sizes, dtype: str = "float32", k: int = 0)
 
 
 def set_band(trial: Trial, shape: Sizes, low: int, high: int, align: str) -> None:
-    """A band of diagonals is replaced, each read from the side of its row that ``align`` says."""
+    """A band of diagonals is replaced, each read from the side of its row that ``align`` gives."""
     rows, columns = shape[-2:]
     width = min(rows + min(high, 0), columns - max(low, 0))
     host = trial.random(*shape, seed=24)
@@ -131,7 +131,7 @@ def set_diagonal_gradients(trial: Trial, dtype: str) -> None:
 
 
 def set_diagonal_unknown_shape(trial: Trial) -> None:
-    """One tf.function, traced for matrices of unknown sizes, sets the diagonals of wide and of high ones."""
+    """One tf.function, traced for matrices of unknown sizes, sets the diagonals of wide and tall ones."""
     shapes = [(2, 3, 5), (1, 6, 2), (3, 1, 1)]
     hosts = [(trial.random(*shape, seed=29), trial.random(shape[0], min(shape[1:]), seed=30)) for shape in shapes]
     tensors = [tuple(map(trial.tensor, host)) for host in hosts]

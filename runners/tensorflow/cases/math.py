@@ -1,4 +1,4 @@
-"""Functions that compute, where a ``call`` test cannot reach: gradients, unknown shapes, transposed convolutions."""
+"""tf.signal.idct, tf.experimental.numpy.clip, tf.math.reduce_mean and tf.math.igammac: gradients and unknown shapes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Sizes = Sequence[int]
 
 
 def _cosines(size: int, kind: int, norm: str | None) -> Any:
-    """The matrix of the inverse cosine transform of a type, by its definition: without norm a type's inverse is the
-    type (3 for 2, 2 for 3, else itself) that undoes it up to a factor."""
+    """Return the matrix of the inverse cosine transform of a type. Without norm a type's inverse is the type (3 for 2,
+    2 for 3, otherwise itself) that inverts it up to a factor."""
     n = np.arange(size, dtype="float64")
     if kind == 1:
         matrix = 2 * np.cos(np.pi * np.outer(n, n) / (size - 1))
@@ -46,15 +46,15 @@ def inverse_cosine(trial: Trial, shape: Sizes, kind: int = 2, norm: str | None =
     host = trial.random(*shape, dtype=dtype, seed=1)
     output = trial.call(trial.tensor(host), type=kind, norm=norm)
     expected = host.astype("float64") @ _cosines(shape[-1], kind, norm).T
-    # The error scales with the size of what is summed, and the factors of each term are rounded to the dtype too.
+    # The error scales with the terms of the sum, and the factors of each term are rounded to the dtype too.
     scale = float(np.sqrt(shape[-1]) * np.max(np.abs(expected), initial=1.0))
     trial.close(output, expected, rtol=0.0, atol={"float32": 1e-6, "float64": 5e-15}[dtype] * scale, dtype=dtype)
 
 
 def undoes_dct(trial: Trial, dtype: str, kind: int) -> None:
-    """With orthonormal scaling the inverse gives back what tf.signal.dct was given."""
+    """With orthonormal scaling the inverse returns the input of tf.signal.dct."""
     host = trial.random(3, 50, dtype=dtype, seed=2)
-    # Wherever that has a kernel: it is not what is tested.
+    # It runs on any device that has a kernel for it; it is not under test.
     with tf.device(None):
         given = trial.numpy(tf.signal.dct(tf.constant(host), type=kind, norm="ortho"))
     output = trial.call(trial.tensor(given), type=kind, norm="ortho")
@@ -96,7 +96,7 @@ def inverse_cosine_unknown_shape(trial: Trial) -> None:
 
 
 def clip_gradients(trial: Trial, dtype: str) -> None:
-    """The gradient reaches the values between the bounds, and a bound where it cuts."""
+    """The gradient goes to the values between the bounds, and to a bound where it clips."""
     host = np.asarray([-3.0, -0.5, 0.25, 0.75, 2.0, 9.0], dtype)
     host_weights = trial.random(6, dtype=dtype, seed=7)
     weights = trial.tensor(host_weights)
@@ -129,7 +129,7 @@ def mean_gradient(trial: Trial, dtype: str) -> None:
 
 
 def mean_over_computed_axis(trial: Trial) -> None:
-    """The axis may be a tensor that is known only when the function runs."""
+    """The axis can be a tensor that is known only when the function runs."""
     host = trial.random(4, 6, seed=10)
     values = trial.tensor(host)
     axes = [trial.tensor(np.asarray(axis, "int32")) for axis in (0, 1, -1)]
@@ -147,8 +147,8 @@ def mean_over_computed_axis(trial: Trial) -> None:
 
 
 def igammac_gradients(trial: Trial, dtype: str) -> None:
-    """To x the gradient is minus the density of the gamma distribution; to a it is that of SciPy's function, by
-    differences in float64."""
+    """The gradient of x is minus the density of the gamma distribution; that of a matches differences of SciPy's
+    function in float64."""
     host_a = np.asarray([0.5, 1.0, 2.5, 4.0, 9.0], dtype)
     host_x = np.asarray([0.25, 2.0, 2.0, 6.0, 7.5], dtype)
     host_weights = np.asarray([1.0, -2.0, 3.0, 0.5, 4.0], dtype)
@@ -164,7 +164,7 @@ def igammac_gradients(trial: Trial, dtype: str) -> None:
     trial.close(to_x, -w * density, rtol=1e-5, atol=1e-6, dtype=dtype)
     step = 1e-5
     slope = (special.gammaincc(a + step, x) - special.gammaincc(a - step, x)) / (2 * step)
-    # The differences are good to about 1e-9, the series in float32 to some units of its last place.
+    # The differences are accurate to about 1e-9, the series in float32 to some units in the last place.
     trial.close(to_a, w * slope, rtol=2e-5, atol=1e-5, dtype=dtype)
 
 

@@ -1,4 +1,4 @@
-"""Running means: tf.compat.v1.metrics.accuracy in a graph, tf.train.ExponentialMovingAverage eagerly and in a graph."""
+"""tf.compat.v1.metrics.accuracy: the share of equal elements over batches."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ v1 = tf.compat.v1
 def _accuracies(
     trial: Trial, batches: Sequence[Sequence[Any]], dtypes: Sequence[str], weighted: bool = False, **options: Any
 ) -> None:
-    """Feeds batches of labels, predictions and, if ``weighted``, weights: each update and the value after it must be
+    """Feed batches of labels, predictions and, if ``weighted``, weights: each update and the value after it must be
     the weighted share of equal elements so far."""
     with building(trial) as graph:
         fed = [v1.placeholder(trial.dtype(dtype)) for dtype in dtypes]
     if weighted:
         options["weights"] = fed[2]
-    # Each call makes local variables of its own, so that it can be repeated.
+    # Each call creates its own local variables, so that it can be repeated.
     value, update = call_building(trial, graph, fed[0], fed[1], **options)
     trial.equal((value.dtype.name, update.dtype.name), ("float32", "float32"))
     with building(trial, graph):
@@ -65,7 +65,8 @@ def accuracy_uneven(trial: Trial) -> None:
 
 
 def accuracy_weighted(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """Weights for all, for each row or for each element make it a weighted share; where all are 0 nothing counts."""
+    """Weights for all, for each row or for each element give a weighted share; weights of 0 everywhere count
+    nothing."""
     batches = []
     for seed in (1, 2):
         labels = trial.random(6, 4, dtype="int32", seed=seed, high=3)
@@ -77,7 +78,7 @@ def accuracy_weighted(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def accuracy_cast(trial: Trial) -> None:
-    """Predictions are converted to the labels' dtype: 2.9 and 1.2 count as 2 and 1 beside whole labels."""
+    """Predictions are converted to the labels' dtype: with integer labels 2.9 and 1.2 count as 2 and 1."""
     with building(trial) as graph:
         labels = tf.constant([2, 1, 0, 3], tf.int32)
         predictions = tf.constant([2.9, 1.2, 1.0, 4.5])
@@ -91,7 +92,7 @@ def accuracy_cast(trial: Trial) -> None:
 
 
 def accuracy_squeezed(trial: Trial) -> None:
-    """A trailing dimension of 1 that only one side has is dropped, so that nothing is broadcast."""
+    """A trailing dimension of 1 on one side only is removed, so that nothing is broadcast."""
     labels, predictions = np.asarray([0, 1, 2, 3, 4]), np.asarray([0, 1, 0, 3, 0])
     for label_shape, prediction_shape in (([5, 1], [5]), ([5], [5, 1])):
         with building(trial) as graph:
@@ -108,10 +109,10 @@ def accuracy_squeezed(trial: Trial) -> None:
 
 
 def accuracy_collected(trial: Trial) -> None:
-    """The value and the update join the collections that are named, the variables the local and metric ones."""
+    """Value and update are added to the given collections, the variables to the local and metric ones."""
     with building(trial) as graph:
         labels, predictions = tf.constant([1, 2, 3, 4]), tf.constant([1, 2, 3, 0])
-    # Repeated it would fill the collections further.
+    # A second call would add to the collections again.
     trial.repeatable = False
     value, update = call_building(
         trial, graph, labels, predictions, metrics_collections=["means"], updates_collections=["steps"], name="hits"
@@ -131,6 +132,6 @@ def accuracy_collected(trial: Trial) -> None:
         total, count = session.run(graph.get_collection(v1.GraphKeys.LOCAL_VARIABLES))
         close(trial, total, 3.0, "float32")
         close(trial, count, 4.0, "float32")
-        # Initialized again it begins anew.
+        # After another initialization it starts again.
         session.run(start)
         close(trial, session.run(value), 0.0, "float32")

@@ -22,7 +22,7 @@ v1 = tf.compat.v1
 
 
 class _Model(NamedTuple):
-    """A graph that computes x w + 1 in a session where w has its values."""
+    """A graph that computes x w + 1, and a session with values of w."""
 
     graph: tf.Graph
     session: Any
@@ -37,7 +37,7 @@ def _model(trial: Trial, host: Any) -> Iterator[_Model]:
         x = v1.placeholder(host.dtype, [None, host.shape[0]], "x")
         weights = v1.Variable(np.zeros_like(host), name="weights", use_resource=True)
         y = tf.identity(tf.matmul(x, weights) + 1, "y")
-        # Not the initial value: what the session holds must be saved.
+        # Not the initial value: the session's value must be saved.
         change = weights.assign(tf.constant(host))
     with beside(graph), v1.Session() as session:
         session.run(change)
@@ -46,7 +46,7 @@ def _model(trial: Trial, host: Any) -> Iterator[_Model]:
 
 def _save(trial: Trial, model: _Model, inputs: Any = None, outputs: Any = None, **options: Any) -> str:
     folder = str(new_folder() / "model")
-    # The folder must not be there before, and each call adds to the graph.
+    # The folder must not exist, and each call adds to the graph.
     trial.repeatable = False
     returned = trial.call(model.session, folder, inputs or {"x": model.x}, outputs or {"y": model.y}, **options)
     trial.check(returned is None, f"saving returned {returned!r}")
@@ -59,7 +59,7 @@ def _product(given: Any, host: Any) -> Any:
 
 
 def served_in_session(trial: Trial, dtype: str) -> None:
-    """Loaded into another session under the tag "serve", the graph computes with the values of the saved session."""
+    """Loaded into another session with the tag "serve", the graph computes with the saved session's values."""
     host, given = trial.random(3, 2, dtype=dtype, seed=3), trial.random(5, 3, dtype=dtype, seed=4)
     with _model(trial, host) as model:
         folder = _save(trial, model)
@@ -78,11 +78,11 @@ def served_in_session(trial: Trial, dtype: str) -> None:
 
 
 def served_eagerly(trial: Trial, dtype: str) -> None:
-    """Loaded as an object, its signature takes tensors of any number of rows and gives a dictionary of tensors."""
+    """Loaded as an object, its signature takes tensors with any number of rows and returns a dictionary of tensors."""
     host, given = trial.random(4, 3, dtype=dtype, seed=5), trial.random(6, 4, dtype=dtype, seed=6)
     with _model(trial, host) as model:
         folder = _save(trial, model)
-    # What is loaded is served as a whole, text included, where TensorFlow can place it.
+    # A loaded model is placed as a whole, also its text, where TensorFlow can place it.
     with tf.device(None):
         loaded = tf.saved_model.load(folder)
         serve = loaded.signatures["serving_default"]
@@ -95,7 +95,7 @@ def served_eagerly(trial: Trial, dtype: str) -> None:
 
 
 def signature(trial: Trial) -> None:
-    """The file names one graph, tagged "serve", with the inputs and outputs as given and the method "predict"."""
+    """The file has one graph, tagged "serve", with the given inputs and outputs and the method "predict"."""
     host = trial.random(3, 2, seed=7)
     with _model(trial, host) as model:
         with tf.device(trial.device):
@@ -125,7 +125,7 @@ def _described(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def movable(trial: Trial) -> None:
-    """No device is written down, so that the model can be served anywhere; the graph that was saved keeps its own."""
+    """The file has no devices, so that any device can serve the model; the graph in memory keeps its own."""
     with _model(trial, trial.random(2, 2, seed=8)) as model:
         folder = _save(trial, model)
         trial.check(model.y.device != "", "the graph in memory lost its devices")
@@ -136,7 +136,7 @@ def movable(trial: Trial) -> None:
 
 
 def start_operation(trial: Trial) -> None:
-    """The operation that is given for it runs when the model is loaded: it sets what is not saved."""
+    """The given operation runs when the model is loaded: it sets what is not saved."""
     host = trial.random(2, 3, seed=9)
     with _model(trial, host) as model:
         with tf.device(trial.device):
@@ -153,7 +153,7 @@ def start_operation(trial: Trial) -> None:
 
 
 def assets(trial: Trial) -> None:
-    """A file that the graph needs is copied into the model, which names the copy and the tensor that stands for it."""
+    """A file that the graph needs is copied into the model, which names the copy and its tensor."""
     words = new_folder() / "words.txt"
     words.write_text("kernel\nbias\n")
     with _model(trial, trial.random(2, 2, seed=11)) as model:
@@ -168,7 +168,7 @@ def assets(trial: Trial) -> None:
 
 
 def whole(trial: Trial, size: int) -> None:
-    """A large variable comes back bit by bit."""
+    """A large variable is restored bit by bit."""
     host = trial.random(size, 100, seed=12)
     with _model(trial, host) as model:
         folder = _save(trial, model)

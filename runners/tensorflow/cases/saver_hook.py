@@ -36,7 +36,7 @@ def _training(trial: Trial, dtype: str = "float32") -> _Training:
 
 
 def _train(training: _Training, hook: Any, steps: int) -> int:
-    """Trains with the hook for at most so many steps; returns how many it were."""
+    """Train with the hook for at most ``steps`` steps; return how many were made."""
     done = 0
     try:
         with beside(training.graph), v1.train.SingularMonitoredSession(hooks=[hook]) as session:
@@ -55,7 +55,7 @@ def _saved_steps(folder: Path, name: str = "model.ckpt") -> list[int]:
 def _check_saved(
     trial: Trial, training: _Training, folder: Path, step: int, dtype: str, name: str = "model.ckpt"
 ) -> None:
-    """Raises unless the checkpoint of a step holds what the variables were then."""
+    """Check that the checkpoint of a step holds the variables' values at that step."""
     reader = tf.train.load_checkpoint(str(folder / f"{name}-{step}"))
     trial.equal(sorted(reader.get_variable_to_shape_map()), ["global_step", "weights"])
     trial.equal(int(reader.get_tensor("global_step")), step)
@@ -67,7 +67,7 @@ def _check_saved(
 
 
 def every_steps(trial: Trial, period: int, steps: int) -> None:
-    """It saves before the first step, then each time that so many steps have passed, and at the end."""
+    """It saves before the first step, after each period of steps, and at the end."""
     training, folder = _training(trial), new_folder()
     hook = trial.call(str(folder), save_steps=period)
     _train(training, hook, steps)
@@ -88,7 +88,7 @@ def dtypes(trial: Trial, dtype: str) -> None:
 
 
 def long_period(trial: Trial, seconds: float) -> None:
-    """With a period in seconds longer than the training it saves at the beginning and at the end; under its name."""
+    """With a period in seconds longer than the training it saves at the beginning and at the end, under its name."""
     training, folder = _training(trial), new_folder()
     _train(training, trial.call(str(folder), save_secs=seconds, checkpoint_basename="kept"), 4)
     trial.equal(_saved_steps(folder, "kept"), [0, 4])
@@ -96,7 +96,7 @@ def long_period(trial: Trial, seconds: float) -> None:
 
 
 def graph_files(trial: Trial, wanted: bool) -> None:
-    """With ``save_graph_def`` the graph lies beside the checkpoints, as text and in a file for each; else not."""
+    """With ``save_graph_def`` the graph is next to the checkpoints, as text and in a file for each; otherwise not."""
     training, folder = _training(trial), new_folder()
     _train(training, trial.call(str(folder), save_steps=2, save_graph_def=wanted), 3)
     trial.equal(_saved_steps(folder), [0, 2, 3])
@@ -111,7 +111,7 @@ def graph_files(trial: Trial, wanted: bool) -> None:
 
 
 class _Listener(v1.train.CheckpointSaverListener):
-    """Notes what it is told, with the weights that it finds, and may ask to stop."""
+    """Records its calls, with the current weights, and can request to stop."""
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.told: list[tuple[str, int]] = []
@@ -132,7 +132,7 @@ class _Listener(v1.train.CheckpointSaverListener):
 
 
 def listeners(trial: Trial) -> None:
-    """Listeners hear of the beginning, of each checkpoint before and after it is saved, and of the end."""
+    """Listeners are called at the beginning, before and after each checkpoint is saved, and at the end."""
     training, folder, listener = _training(trial), new_folder(), _Listener()
     trial.equal(_train(training, trial.call(str(folder), save_steps=2, listeners=[listener]), 3), 3)
     saves = [(what, step) for step in (0, 2, 3) for what in ("before", "after")]
@@ -140,7 +140,7 @@ def listeners(trial: Trial) -> None:
 
 
 def listener_stops(trial: Trial) -> None:
-    """A listener that asks for it ends the training at its checkpoint."""
+    """A listener that requests it ends the training at its checkpoint."""
     training, folder, listener = _training(trial), new_folder(), _Listener(stop_at=4)
     trial.equal(_train(training, trial.call(str(folder), save_steps=2, listeners=[listener]), 100), 4)
     trial.equal(_saved_steps(folder), [0, 2, 4])
@@ -148,7 +148,7 @@ def listener_stops(trial: Trial) -> None:
 
 
 def own_saver(trial: Trial, given: str) -> None:
-    """A saver of one's own, by itself or in a scaffold, decides which variables are saved and how many checkpoints."""
+    """A custom saver, alone or in a scaffold, decides which variables are saved and how many checkpoints are kept."""
     training, folder = _training(trial), new_folder()
     with beside(training.graph):
         (step,) = training.graph.get_collection(v1.GraphKeys.GLOBAL_STEP)
@@ -161,7 +161,7 @@ def own_saver(trial: Trial, given: str) -> None:
 
 
 def saves_when_due(trial: Trial) -> None:
-    """``after_run`` saves in the steps that are due and in no others."""
+    """``after_run`` saves only in the steps that are due."""
     training, folder = _training(trial), new_folder()
     hook = trial.make(str(folder), save_steps=3)
     trial.repeatable = False

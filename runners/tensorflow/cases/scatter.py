@@ -18,7 +18,7 @@ Sizes = Sequence[int]
 
 
 def _places(shape: Sizes, depth: int, count: int) -> Any:
-    """Distinct places in the first ``depth`` axes, in no order."""
+    """Return distinct places in the first ``depth`` axes, in random order."""
     cells = list(itertools.product(*map(range, shape[:depth])))
     order = np.random.RandomState(12).permutation(len(cells))[:count]
     return np.asarray([cells[number] for number in order], "int64").reshape(count, depth)
@@ -36,7 +36,7 @@ def _scattered(values: Any, places: Any, updates: Any) -> Any:
 def scatter_update(
     trial: Trial, shape: Sizes, depth: int, count: int, dtype: str = "float32", index_dtype: str = "int32"
 ) -> None:
-    """The named places hold the updates, all others what they held, and the tensor that was given stays as it was."""
+    """The given places hold the updates, all others are unchanged, and the input tensor is unchanged."""
     places = _places(shape, depth, count)
     tensor = trial.tensor(trial.random(*shape, dtype=dtype, seed=13), dtype=dtype)
     rows = [count, *shape[depth:]]
@@ -48,7 +48,7 @@ def scatter_update(
 
 
 def scatter_blocks(trial: Trial) -> None:
-    """Indices with axes of their own take updates with these axes in front."""
+    """Indices with more axes take updates with these axes first."""
     places = _places([5, 4], 2, 6).reshape(2, 3, 2)
     host, host_updates = trial.random(5, 4, 3, seed=15), trial.random(2, 3, 3, seed=16)
     output = trial.call(trial.tensor(host), indices=trial.tensor(places), updates=trial.tensor(host_updates))
@@ -65,7 +65,7 @@ def scatter_strings(trial: Trial) -> None:
 
 
 def scatter_gradients(trial: Trial, dtype: str) -> None:
-    """The incoming gradient goes to the updates at the named places, and to the tensor at all others."""
+    """The incoming gradient goes to the updates at the given places, and to the tensor at all others."""
     places = _places([6], 1, 3)
     host, host_updates = trial.random(6, 2, dtype=dtype, seed=17), trial.random(3, 2, dtype=dtype, seed=18)
     host_weights = trial.random(6, 2, dtype=dtype, seed=19)

@@ -17,7 +17,7 @@ Sizes = Sequence[int]
 
 
 def _rows_in_both(first: Any, second: Any) -> tuple[list[list[int]], list[Any], list[int]]:
-    """Indices, values and dense shape of the sparse tensor whose rows are the sorted intersections."""
+    """Return indices, values and dense shape of the sparse tensor whose rows are the sorted intersections."""
     indices, values, longest = [], [], 0
     for place in np.ndindex(*first.shape[:-1]):
         both = sorted(set(first[place].tolist()) & set(second[place].tolist()))
@@ -38,7 +38,7 @@ def _check_sets(trial: Trial, output: Any, expected: Any, dtype: str) -> None:
 
 
 def _sparse(trial: Trial, dense: Any, dtype: str) -> Any:
-    """A sparse tensor with every element of a dense one."""
+    """Return a sparse tensor with every element of a dense one."""
     places = np.asarray(list(np.ndindex(*dense.shape)), "int64").reshape(dense.size, dense.ndim)
     shape = trial.tensor(np.asarray(dense.shape, "int64"))
     return tf.SparseTensor(trial.tensor(places), trial.tensor(dense.ravel(), dtype), shape)
@@ -52,7 +52,7 @@ def intersection(
     sparse: Sequence[bool] = (False, False),
     values: int = 10,
 ) -> None:
-    """Row by row the output holds, sorted and once each, what both rows hold; rows have duplicates and no order."""
+    """Each output row holds, sorted and once each, the values in both rows; the input has duplicates and no order."""
     hosts = [
         trial.random(*shape, dtype=dtype, seed=35 + number, low=0, high=values)
         for number, shape in enumerate((first, second))
@@ -65,7 +65,7 @@ def intersection(
 
 
 def intersection_strings(trial: Trial) -> None:
-    """Sets of strings, sorted by bytes; the sets need not be checked if the caller says so."""
+    """Sets of strings are sorted by bytes; the caller can switch off their validation."""
     first = np.asarray([[b"b", b"a", b"zz"], [b"x", b"y", b"x"]], dtype=object)
     second = np.asarray([[b"zz", b"b"], [b"q", b"a"]], dtype=object)
     output = trial.call(trial.tensor(first, "string"), trial.tensor(second, "string"), validate_indices=False)
@@ -73,7 +73,7 @@ def intersection_strings(trial: Trial) -> None:
 
 
 def intersection_of_unequal_sets(trial: Trial) -> None:
-    """Sparse rows may hold sets of any size, none at all too."""
+    """Sparse rows can hold sets of any size, also empty ones."""
     shape = trial.tensor(np.asarray([4, 3], "int64"))
 
     def rows(places: Any, values: Any) -> Any:

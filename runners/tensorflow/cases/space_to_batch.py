@@ -18,7 +18,7 @@ Sizes = Sequence[int]
 
 
 def _blocks_to_batch(values: Any, block: Sizes, paddings: Sequence[Sizes]) -> Any:
-    """Each position within a block becomes a batch of its own: position first, then the old batch."""
+    """Give each position in a block its own batch: position first, then the old batch."""
     rank = len(block)
     padded = np.pad(values, [(0, 0), *map(tuple, paddings), *[(0, 0)] * (values.ndim - 1 - rank)])
     parts = [
@@ -36,7 +36,7 @@ def space_to_batch(
     dtype: str = "float32",
     as_tensors: bool = False,
 ) -> None:
-    """The batches hold the padded input's values at each position within a block."""
+    """The batches hold the padded input's values at each position in a block."""
     values = trial.tensor(trial.random(*shape, dtype=dtype, seed=31), dtype=dtype)
     if as_tensors:
         given = trial.tensor(np.asarray(block, "int64")), trial.tensor(np.asarray(paddings, "int64"))
@@ -47,7 +47,7 @@ def space_to_batch(
 
 
 def space_to_batch_gradient(trial: Trial, dtype: str) -> None:
-    """The gradient puts each weight back to where its value came from; padding gets none."""
+    """The gradient returns each weight to its value's place; padding gets none."""
     shape, block, paddings = (2, 4, 5, 2), (2, 3), [[0, 0], [0, 1]]
     host = trial.random(*shape, dtype=dtype, seed=32)
     values = trial.tensor(host)
@@ -59,7 +59,7 @@ def space_to_batch_gradient(trial: Trial, dtype: str) -> None:
 
     output, (slope,) = trial.call_inside(body)
     trial.close(output, _blocks_to_batch(host, block, paddings), dtype=dtype)
-    # Numbered cells go through the same rearrangement: a zero is padding, else the number says where it came from.
+    # Numbered cells are rearranged in the same way: zero is padding, other numbers are the original place.
     numbers = _blocks_to_batch(np.arange(1, host.size + 1).reshape(shape), block, paddings)
     expected = np.zeros(host.size + 1)
     expected[numbers.ravel()] = host_weights.ravel()
@@ -67,7 +67,7 @@ def space_to_batch_gradient(trial: Trial, dtype: str) -> None:
 
 
 def space_to_batch_unknown_shape(trial: Trial) -> None:
-    """One tf.function, traced for images of unknown sizes, rearranges images of several."""
+    """One tf.function, traced for images of unknown sizes, rearranges images of several sizes."""
     shapes = [(1, 4, 6, 1), (3, 2, 2, 2), (0, 4, 2, 1)]
     hosts = [trial.random(*shape, seed=34) for shape in shapes]
     tensors = [trial.tensor(host) for host in hosts]

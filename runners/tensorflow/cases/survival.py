@@ -42,7 +42,8 @@ _SURVIVAL: Mapping[str, Callable[[Any, Any, Any], Any]] = {
 
 
 def survival(trial: Trial, kind: str, shape: Sequence[int], dtype: str, low: float = -6.0, high: float = 6.0) -> None:
-    """The probability to exceed a value, or its logarithm, is the closed form, elementwise over batches and values."""
+    """The probability to exceed a value, or its logarithm, matches the closed form, elementwise over batches and
+    values."""
     loc, scale, x = _survival_values(trial, dtype, shape, low, high)
     found = trial.call(_made(trial, kind, loc, scale, dtype), trial.tensor(x))
     check_close(trial, found, _SURVIVAL[kind](to_float64(x), to_float64(loc), to_float64(scale)), dtype)
@@ -58,22 +59,23 @@ def survival_broadcast(trial: Trial, kind: str) -> None:
 
 
 def survival_tails(trial: Trial, kind: str, dtype: str) -> None:
-    """Far out the result keeps its relative precision, and at the infinities and NaN it is the limit."""
-    # Where 1 - cdf would be nothing but rounding.
+    """Far out the result keeps its relative precision; at the infinities and NaN it is the limit."""
+    # Where 1 - cdf would consist of rounding only.
     x = np.asarray([-np.inf, -30.0, -9.0, -6.0, 0.0, 5.0, 6.0, 9.0, 12.0, np.inf, np.nan], dtype)
     found = trial.call(_made(trial, kind, 0.0, 1.0, dtype), trial.tensor(x))
     expected = _SURVIVAL[kind](to_float64(x), 0.0, 1.0)
-    # log1p of a tiny number is that number: zero within the absolute tolerance only where it underflows.
+    # log1p of a tiny number is that number; it is zero only where it underflows.
     tolerance = 2e-4 if dtype == "float32" else 1e-10
     trial.close(found, expected, tolerance, 1e-30, dtype=dtype)
 
 
 def survival_gradient(trial: Trial, kind: str, dtype: str) -> None:
-    """The slope to the value is minus the density, for a logarithm divided by the probability; to the location plus."""
+    """The gradient of the value is minus the density, for a logarithm divided by the probability; that of the location
+    is plus that."""
     loc, scale, x = _survival_values(trial, dtype, [5, 4], -3.0, 3.0)
     loc_tensor, scale_tensor, value = trial.tensor(loc), trial.tensor(scale), trial.tensor(x)
 
-    # Each element counts differently, so that one in another's place is noticed.
+    # Each element has its own weight, so that a wrong place is noticed.
     upstream = trial.random(5, 4, dtype=dtype, seed=10, low=1, high=2)
     weights = trial.tensor(upstream)
 
@@ -97,7 +99,7 @@ def survival_gradient(trial: Trial, kind: str, dtype: str) -> None:
 
 
 def survival_in_function(trial: Trial, kind: str) -> None:
-    """In a tf.function the values' shape may be unknown: one trace serves several, an empty one too."""
+    """In a tf.function the values' shape can be unknown: one trace serves several shapes, also an empty one."""
     made = _made(trial, kind, 0.25, 1.5)
     arrays = [trial.random(*shape, seed=9) for shape in ((3, 4), (1, 50), (0, 2))]
     tensors = [trial.tensor(array) for array in arrays]

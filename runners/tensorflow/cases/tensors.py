@@ -1,6 +1,6 @@
-"""Functions that move, pick and convert values: reshape, cast, concat, scatter, diagonals, sets, shapes, dtypes.
+"""tf.reshape, tf.concat and tf.Tensor.get_shape.
 
-Also what the neighbouring modules share: gradients under weights, and tracing for tensors of unknown shape.
+Also helpers of the other modules: weighted gradients, and tracing for tensors of unknown shape.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Sizes = Sequence[int]
 
 
 def weighted_gradients(call: Callable[..., Any], inputs: Sequence[Any], weights: Any) -> Any:
-    """The output of ``call(*inputs)`` and the gradients of the sum of weights times output to each input."""
+    """Return ``call(*inputs)`` and the gradients of the sum of weights times output for each input."""
     with tf.GradientTape() as tape:
         tape.watch(list(inputs))
         output = call(*inputs)
@@ -27,12 +27,12 @@ def weighted_gradients(call: Callable[..., Any], inputs: Sequence[Any], weights:
 
 
 def traced(call: Callable[..., Any], specs: Sequence[Any]) -> Any:
-    """A tf.function that is traced once for tensors that are known only as far as the specs say."""
+    """Return a tf.function that is traced once for tensors of the given specs."""
     return tf.function(call, input_signature=list(specs), autograph=False)
 
 
 def seen(trial: Trial, tensor: Any) -> Any:
-    """The values of a tensor as the function sees them, floating ones in float64."""
+    """Return the values of a tensor as the function sees them, floating ones in float64."""
     return widened(trial.numpy(tensor))
 
 
@@ -49,7 +49,7 @@ def unknown_shape(
     low: float | None = None,
     high: float | None = None,
 ) -> None:
-    """One tf.function, traced for tensors of unknown sizes (or rank), gives what NumPy gives for each size."""
+    """One tf.function, traced for tensors of unknown sizes (or rank), matches NumPy for each size."""
     tensors = [
         trial.tensor(trial.random(*shape, dtype=dtype, seed=21 + number, low=low, high=high), dtype=dtype)
         for number, shape in enumerate(shapes)
@@ -95,7 +95,7 @@ def reshape_gradient(trial: Trial, dtype: str) -> None:
 
 
 def reshape_to_computed(trial: Trial) -> None:
-    """The new shape may itself be a tensor that is known only when the function runs."""
+    """The new shape can be a tensor that is known only when the function runs."""
     host = trial.random(4, 6, seed=3)
     values = trial.tensor(host)
     shapes = [[2, 12], [24], [3, -1, 4]]
@@ -142,7 +142,7 @@ def concat_gradient(trial: Trial, axis: int) -> None:
 
 
 def concat_unknown_shape(trial: Trial) -> None:
-    """One tf.function, traced for parts of unknown lengths, joins parts of any lengths, an empty one too."""
+    """One tf.function, traced for parts of unknown lengths, joins parts of any length, also an empty one."""
     pairs = [((2, 3), (4, 3)), ((0, 5), (1, 5)), ((3, 1), (0, 1))]
     hosts = [(trial.random(*one, seed=10), trial.random(*two, seed=11)) for one, two in pairs]
     tensors = [(trial.tensor(one), trial.tensor(two)) for one, two in hosts]
@@ -159,7 +159,7 @@ def concat_unknown_shape(trial: Trial) -> None:
 
 
 def shape_of(trial: Trial, shape: Sizes, dtype: str = "float32") -> None:
-    """The static shape of a tensor, as a TensorShape with its sizes, rank and number of elements."""
+    """The static shape of a tensor is a TensorShape with its sizes, rank and number of elements."""
     found = trial.call(trial.tensor(trial.random(*shape, dtype=dtype, seed=38), dtype=dtype))
     trial.check(isinstance(found, tf.TensorShape), f"expected a TensorShape, got {type(found).__name__}")
     trial.equal(found.as_list(), list(shape))
@@ -169,7 +169,7 @@ def shape_of(trial: Trial, shape: Sizes, dtype: str = "float32") -> None:
 
 
 def shape_in_function(trial: Trial) -> None:
-    """While a function is traced a shape is known as far as its signature says, and follows from there."""
+    """While a function is traced, a shape is known as far as its signature gives it."""
     values = trial.tensor(trial.random(2, 3, 4, seed=39))
 
     def body(get_shape: Callable[..., Any]) -> Any:
@@ -191,7 +191,7 @@ def shape_in_function(trial: Trial) -> None:
 
 
 def shape_of_unknown_rank(trial: Trial) -> None:
-    """A tensor of unknown rank has a shape that says so, until ``set_shape`` says more."""
+    """A tensor of unknown rank has an unknown shape, until ``set_shape`` adds what is known."""
     values = trial.tensor(trial.random(2, 3, seed=40))
 
     def body(get_shape: Callable[..., Any]) -> Any:
@@ -212,7 +212,7 @@ def shape_of_unknown_rank(trial: Trial) -> None:
 
 
 def shape_in_graph(trial: Trial) -> None:
-    """In a graph of the first TensorFlow a placeholder has the shape that it was made with, and sums follow from it."""
+    """In a legacy graph a placeholder has its given shape, and sums follow from it."""
     with tf.Graph().as_default(), tf.device(trial.device):
         fed = tf.compat.v1.placeholder(tf.float32, [None, 5])
         total = tf.reduce_sum(fed, axis=0, keepdims=True)
