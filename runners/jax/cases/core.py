@@ -80,7 +80,7 @@ def aval_as_type(trial: Trial) -> None:
 
 
 def _check_aval(trial: Trial, aval: Any, shape: tuple[int, ...], dtype: str, weak: bool) -> None:
-    trial.check(isinstance(aval, jax.core.ShapedArray), f"{type(aval).__name__} is no abstract value with a shape")
+    trial.check(isinstance(aval, jax.core.ShapedArray), f"expected a ShapedArray, got {type(aval).__name__}")
     trial.equal((aval.shape, str(aval.dtype), bool(aval.weak_type)), (shape, dtype, weak))
 
 

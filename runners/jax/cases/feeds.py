@@ -20,7 +20,7 @@ def fed_array(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> Non
     _feed(trial, host)
     output, token = trial.call(lax.create_token(), shape=_aval(host))
     trial.close(output, host.astype("float32") if dtype == "bfloat16" else host, rtol=0, atol=0, dtype=dtype)
-    trial.check(_is_token(token), f"what orders the feeds is a {type(token).__name__}, no token")
+    trial.check(_is_token(token), f"expected a token, got {type(token).__name__}")
 
 
 def fed_tree(trial: Trial) -> None:
@@ -33,7 +33,7 @@ def fed_tree(trial: Trial) -> None:
     trial.close(output["a"], one, rtol=0, atol=0, dtype="float32")
     trial.close(output["b"][0], two, dtype="int32")
     trial.close(output["b"][1][0], three, rtol=0, atol=0, dtype="float32")
-    trial.check(_is_token(token), f"what orders the feeds is a {type(token).__name__}, no token")
+    trial.check(_is_token(token), f"expected a token, got {type(token).__name__}")
 
 
 def fed_in_order(trial: Trial) -> None:
@@ -98,7 +98,7 @@ def _feed(trial: Trial, *hosts: Any) -> None:
     trial.repeatable = False
     transfer = getattr(trial.device, "transfer_to_infeed", None)
     if transfer is None:
-        trial.skip("the device takes no values that the host feeds while a program runs")
+        trial.skip("the device has no infeed queue")
     transfer(tuple(hosts))
 
 

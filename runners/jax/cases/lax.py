@@ -106,7 +106,7 @@ def ge_special_values(trial: Trial, dtype: str) -> None:
     trial.close(trial.call(trial.tensor(left, dtype), trial.tensor(right, dtype)), expected, dtype="bool")
 
 
-def ge_neighbours(trial: Trial, dtype: str) -> None:
+def ge_neighbors(trial: Trial, dtype: str) -> None:
     """Integers that differ by one are distinguished at any size, also if a float32 cannot represent them."""
     bounds = np.iinfo(dtype)
     values = np.array([bounds.min, bounds.min + 1, bounds.max // 2, bounds.max - 1, bounds.max], dtype)

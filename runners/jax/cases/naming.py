@@ -43,7 +43,7 @@ def name_in_program(trial: Trial, name: str) -> None:
     text, output = trial.call_inside(body, trial.tensor(host))
     sines, cosines = (_operations(text, last) for last in ("sin", "cos"))
     trial.check(sines and all(f"/{name}/" in path for path in sines), f"the sine is not named {name}: {sines}")
-    trial.check(cosines and not any(f"/{name}/" in path for path in cosines), f"the cosine is named so: {cosines}")
+    trial.check(cosines and not any(f"/{name}/" in path for path in cosines), f"the cosine has it too: {cosines}")
     trial.close(output, np.cos(np.sin(widened(host))), dtype="float32")
 
 
@@ -59,7 +59,7 @@ def name_of_function(trial: Trial) -> None:
 
     text, output = trial.call_inside(body, trial.tensor(host))
     paths = _operations(text, "tanh")
-    trial.check(paths and all("/of_its_own/" in path for path in paths), f"the name is not there: {paths}")
+    trial.check(paths and all("/of_its_own/" in path for path in paths), f"the name is missing: {paths}")
     trial.close(output, np.tanh(widened(host)), dtype="float32")
 
 
@@ -77,7 +77,7 @@ def names_nested(trial: Trial) -> None:
     sines, cosines = (_operations(text, last) for last in ("sin", "cos"))
     for path in ("first/inner", "second/inner"):
         trial.check(any(f"/{path}/" in sine for sine in sines), f"no sine is named {path}: {sines}")
-    trial.check(cosines and all("/second/cos" in path for path in cosines), f"the cosine is not there: {cosines}")
+    trial.check(cosines and all("/second/cos" in path for path in cosines), f"the cosine is missing: {cosines}")
     trial.close(first, np.sin(widened(host)), dtype="float32")
     trial.close(second, np.cos(np.sin(widened(host) + 1)), dtype="float32")
 
@@ -92,7 +92,7 @@ def named_gradient(trial: Trial) -> None:
 
     text, (value, slope) = trial.call_inside(body, trial.tensor(host))
     paths = _operations(text, "cos")
-    trial.check(paths and all("jvp(wave)" in path for path in paths), f"the slope is not named: {paths}")
+    trial.check(paths and all("jvp(wave)" in path for path in paths), f"the derivative is not named: {paths}")
     trial.close(value, 3 * np.sin(widened(host)), dtype="float32")
     trial.close(slope, 3 * np.cos(widened(host)), dtype="float32")
 

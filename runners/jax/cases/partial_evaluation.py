@@ -24,7 +24,7 @@ def known_value(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> N
     host = np.asarray(trial.random(*shape, dtype=dtype))
     moved = trial.tensor(host, dtype)
     made = trial.call((None, moved))
-    trial.check(type(made) is trial.function, f"{type(made).__name__} is no partial value")
+    trial.check(type(made) is trial.function, f"expected a partial value, got {type(made).__name__}")
     trial.equal((len(made), made[0], made.is_known()), (2, None, True))
     trial.close(made.get_known(), trial.numpy(moved), rtol=0, atol=0, dtype=dtype)
     aval = made.get_aval()
@@ -35,17 +35,17 @@ def unknown_value(trial: Trial, shape: Sequence[int], dtype: str = "float32") ->
     """Created from (abstract value, None) it has no known value, only the abstract one."""
     aval = jax.core.ShapedArray(tuple(shape), trial.dtype(dtype))
     made = trial.call((aval, None))
-    trial.check(type(made) is trial.function, f"{type(made).__name__} is no partial value")
+    trial.check(type(made) is trial.function, f"expected a partial value, got {type(made).__name__}")
     trial.equal((made.is_known(), made.get_known(), made[1]), (False, None, None))
     trial.equal((made.get_aval() == aval, made.get_aval().shape, str(made.get_aval().dtype)), (True, aval.shape, dtype))
 
 
-def told_known(trial: Trial, known: bool) -> None:
+def is_known(trial: Trial, known: bool) -> None:
     """is_known distinguishes a known value from an unknown one."""
     trial.equal(trial.call_method(_made(trial, known)[0], "is_known"), known)
 
 
-def told_value(trial: Trial, known: bool) -> None:
+def known_part(trial: Trial, known: bool) -> None:
     """get_known returns a known value, and None for an unknown one."""
     made, host = _made(trial, known)
     found = trial.call_method(made, "get_known")
@@ -55,12 +55,12 @@ def told_value(trial: Trial, known: bool) -> None:
         trial.equal(found, None)
 
 
-def told_aval(trial: Trial, known: bool) -> None:
+def abstract_part(trial: Trial, known: bool) -> None:
     """get_aval returns the shape and dtype of a known or unknown value."""
     made, host = _made(trial, known)
     aval = trial.call_method(made, "get_aval")
     trial.equal((aval.shape, str(aval.dtype)), (host.shape, "float32"))
-    trial.check(isinstance(aval, jax.core.ShapedArray), f"{type(aval).__name__} is no abstract value with a shape")
+    trial.check(isinstance(aval, jax.core.ShapedArray), f"expected a ShapedArray, got {type(aval).__name__}")
 
 
 def short_forms(trial: Trial) -> None:
@@ -167,7 +167,7 @@ def traced_gradient(trial: Trial) -> None:
     jaxpr, avals, constants = trial.call(_wrapped(gradient, 1), [_aval(trial, 12)])
     trial.equal([(aval.shape, str(aval.dtype)) for aval in avals], [((12,), "float32")])
     names = {equation.primitive.name for equation in jaxpr.eqns}
-    trial.check({"sin", "cos", "mul"} <= names, f"the derivative's equations are not there: {sorted(names)}")
+    trial.check({"sin", "cos", "mul"} <= names, f"the derivative's equations are missing: {sorted(names)}")
     (output,) = jax.core.eval_jaxpr(jaxpr, constants, trial.tensor(host))
     x = widened(host)
     trial.close(output, np.cos(x) * x + np.sin(x), dtype="float32")

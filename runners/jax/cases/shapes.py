@@ -104,8 +104,8 @@ def path_of_chain(trial: Trial, sizes: Sequence[int], expected: Sequence[Sequenc
     path, facts = trial.call(subscripts, *map(trial.tensor, hosts), **named)
     trial.equal([list(step) for step in path], [list(step) for step in expected])
     trial.check(all(isinstance(step, tuple) for step in path), f"expected tuples, got {path}")
-    trial.check(subscripts in str(facts), f"the facts do not name {subscripts}: {facts}")
-    trial.check(0 < facts.opt_cost <= facts.naive_cost, f"costs {facts.opt_cost}, unoptimised {facts.naive_cost}")
+    trial.check(subscripts in str(facts), f"the report does not name {subscripts}: {facts}")
+    trial.check(0 < facts.opt_cost <= facts.naive_cost, f"costs {facts.opt_cost}, unoptimized {facts.naive_cost}")
     operands = [(host.astype("float64"), letters[i : i + 2]) for i, host in enumerate(hosts)]
     for step in path:
         taken = [operands.pop(place) for place in sorted(step, reverse=True)][::-1]

@@ -15,7 +15,7 @@ v1 = tf.compat.v1
 Assertion = Callable[..., Any]
 
 
-def _refusal(call: Callable[..., Any], *args: Any, **kwargs: Any) -> BaseException | None:
+def _error_of(call: Callable[..., Any], *args: Any, **kwargs: Any) -> BaseException | None:
     """Return what the call raises, None if it does not raise."""
     try:
         call(*args, **kwargs)
@@ -24,8 +24,8 @@ def _refusal(call: Callable[..., Any], *args: Any, **kwargs: Any) -> BaseExcepti
     return None
 
 
-def _check_refused(trial: Trial, refused: Any, what: str) -> None:
-    trial.check(isinstance(refused, tf.errors.InvalidArgumentError), f"{what}, and yet what was raised is {refused!r}")
+def _check_error(trial: Trial, error: Any, what: str) -> None:
+    trial.check(isinstance(error, tf.errors.InvalidArgumentError), f"{what}, but the call raised {error!r}")
 
 
 # tf.debugging.assert_less
@@ -39,15 +39,15 @@ def less(trial: Trial, shape: Sequence[int], dtype: str, others: Sequence[int] |
     high = (low.max() + steps).astype(low.dtype)
     one_equal = low.copy()
     one_equal.reshape(-1)[-1] = high.reshape(-1)[-1] if others is None else high.max()
-    small, large, spoilt = (trial.tensor(array, dtype) for array in (low, high, one_equal))
+    small, large, not_less = (trial.tensor(array, dtype) for array in (low, high, one_equal))
 
     def body(assert_less: Assertion) -> Any:
-        return assert_less(small, large), _refusal(assert_less, spoilt, large), _refusal(assert_less, large, small)
+        return assert_less(small, large), _error_of(assert_less, not_less, large), _error_of(assert_less, large, small)
 
     passed, equal, greater = trial.call_inside(body)
     trial.check(passed is None, f"an eager assertion that holds returned {passed!r}")
-    _check_refused(trial, equal, "one element was not less")
-    _check_refused(trial, greater, "all elements were greater")
+    _check_error(trial, equal, "one element was not less")
+    _check_error(trial, greater, "all elements were greater")
 
 
 def less_empty(trial: Trial) -> None:
@@ -55,28 +55,28 @@ def less_empty(trial: Trial) -> None:
     empty, number = trial.tensor(np.zeros((0, 3), "float32")), trial.tensor(np.float32(2.5))
 
     def body(assert_less: Assertion) -> Any:
-        return assert_less(empty, empty), assert_less(2.0, number), _refusal(assert_less, number, 2.5)
+        return assert_less(empty, empty), assert_less(2.0, number), _error_of(assert_less, number, 2.5)
 
-    first, second, refused = trial.call_inside(body)
+    first, second, error = trial.call_inside(body)
     trial.check(first is None and second is None, f"returned {first!r} and {second!r}")
-    _check_refused(trial, refused, "the numbers were equal")
+    _check_error(trial, error, "the numbers were equal")
 
 
 def less_special(trial: Trial, dtype: str) -> None:
     """NaN compares as false, -0 is not less than 0, and -inf is less than everything except itself."""
     inf, nan = np.inf, np.nan
-    refused = [(nan, 1.0), (1.0, nan), (nan, nan), (-0.0, 0.0), (inf, inf), (-inf, -inf), (inf, 1e4)]
+    failing = [(nan, 1.0), (1.0, nan), (nan, nan), (-0.0, 0.0), (inf, inf), (-inf, -inf), (inf, 1e4)]
     held = [(-inf, -1e4), (1e4, inf), (-inf, inf), (-1e4, 1e4)]
     # The first pair of elements always passes; the second decides.
-    pairs = [[trial.tensor(np.asarray([first, x], dtype)) for first, x in zip((0, 1), p)] for p in refused + held]
+    pairs = [[trial.tensor(np.asarray([first, x], dtype)) for first, x in zip((0, 1), p)] for p in failing + held]
 
     def body(assert_less: Assertion) -> Any:
-        count = len(refused)
-        return [_refusal(assert_less, x, y) for x, y in pairs[:count]], [assert_less(x, y) for x, y in pairs[count:]]
+        count = len(failing)
+        return [_error_of(assert_less, x, y) for x, y in pairs[:count]], [assert_less(x, y) for x, y in pairs[count:]]
 
     raised, passed = trial.call_inside(body)
-    for error, pair in zip(raised, refused):
-        _check_refused(trial, error, f"{pair[0]} is not less than {pair[1]}")
+    for error, pair in zip(raised, failing):
+        _check_error(trial, error, f"{pair[0]} is not less than {pair[1]}")
     trial.equal(passed, [None] * len(held))
 
 
@@ -85,12 +85,12 @@ def less_message(trial: Trial, summarize: int, shown: int) -> None:
     x, y = trial.tensor(np.arange(500, 510, dtype="int32")), trial.tensor(np.full(10, 509, "int32"))
 
     def body(assert_less: Assertion) -> Any:
-        return _refusal(assert_less, x, y, message="out of order", summarize=summarize, name="check")
+        return _error_of(assert_less, x, y, message="out of order", summarize=summarize, name="check")
 
-    refused = trial.call_inside(body)
-    _check_refused(trial, refused, "the last element was equal")
-    trial.check(refused.message.startswith("out of order"), f"the message is {refused.message!r}")
-    found = [number for number in range(500, 509) if str(number) in refused.message]
+    error = trial.call_inside(body)
+    _check_error(trial, error, "the last element was equal")
+    trial.check(error.message.startswith("out of order"), f"the message is {error.message!r}")
+    found = [number for number in range(500, 509) if str(number) in error.message]
     trial.equal(found, list(range(500, 509))[:shown])
 
 
@@ -108,14 +108,14 @@ def less_in_function(trial: Trial) -> None:
             with tf.control_dependencies([operation]):
                 return right - left
 
-        return distance(x, y), distance(x, short), _refusal(distance, y, x), distance(x[:0], y[:0])
+        return distance(x, y), distance(x, short), _error_of(distance, y, x), distance(x[:0], y[:0])
 
-    same, broadcast, refused, empty = trial.call_inside(body)
+    same, broadcast, error, empty = trial.call_inside(body)
     trial.close(same, high.astype("float64") - low, dtype="float32")
     trial.close(broadcast, high[:1].astype("float64") - low, dtype="float32")
-    _check_refused(trial, refused, "all elements were greater")
+    _check_error(trial, error, "all elements were greater")
     trial.close(empty, np.zeros(0), dtype="float32")
-    trial.check(len(traced) == 1 and isinstance(traced[0], tf.Operation), f"no operation was made: {traced}")
+    trial.check(len(traced) == 1 and isinstance(traced[0], tf.Operation), f"no operation was created: {traced}")
 
 
 def less_in_graph(trial: Trial, dtype: str) -> None:
@@ -137,8 +137,8 @@ def less_in_graph(trial: Trial, dtype: str) -> None:
         holds, fails = {x: host, y: host + 1}, {x: host, y: host}
         trial.check(session.run(operation, holds) is None, "an operation has no value")
         trial.equal(session.run(behind, holds), host)
-        _check_refused(trial, _refusal(session.run, operation, fails), "the elements were equal")
-        _check_refused(trial, _refusal(session.run, behind, fails), "the elements were equal")
+        _check_error(trial, _error_of(session.run, operation, fails), "the elements were equal")
+        _check_error(trial, _error_of(session.run, behind, fails), "the elements were equal")
 
 
 def less_while_building(trial: Trial) -> None:
@@ -148,12 +148,12 @@ def less_while_building(trial: Trial) -> None:
     def body(assert_less: Assertion) -> Any:
         with graph.as_default(), tf.device(trial.device):
             low, high = tf.constant([1, 2, 3], tf.int64), tf.constant([2, 3, 4], tf.int64)
-            return assert_less(low, high), _refusal(assert_less, low, low), _refusal(assert_less, high, low)
+            return assert_less(low, high), _error_of(assert_less, low, low), _error_of(assert_less, high, low)
 
     operation, equal, greater = trial.call_inside(body)
     trial.check(isinstance(operation, tf.Operation), f"expected an operation, got {operation!r}")
-    _check_refused(trial, equal, "the constants were equal")
-    _check_refused(trial, greater, "the constants were greater")
+    _check_error(trial, equal, "the constants were equal")
+    _check_error(trial, greater, "the constants were greater")
     with v1.Session(graph=graph) as session:
         trial.check(session.run(operation) is None, "an operation has no value")
 
@@ -167,7 +167,7 @@ def _compare(trial: Trial, same: Sequence[Any], different: Sequence[Any], **opti
 
     def body(assert_equal: Assertion) -> Any:
         passed = [assert_equal(test_case, first, second, **options) for first, second in same]
-        return passed, [_refusal(assert_equal, test_case, first, second, **options) for first, second in different]
+        return passed, [_error_of(assert_equal, test_case, first, second, **options) for first, second in different]
 
     passed, raised = trial.call_inside(body)
     for pair, returned in zip(same, passed):

@@ -33,7 +33,7 @@ def _apply(trial: Trial, average: Any, variable: Any, last: bool) -> None:
     # Only the last update ends the check and can be repeated for the steady time.
     trial.repeatable = last
     found = trial.call_method(average, "apply", [variable])
-    trial.check(found is None, f"eagerly the update has happened, no operation is left: got {found!r}")
+    trial.check(found is None, f"an eager update returns no operation, got {found!r}")
 
 
 def averages(trial: Trial, shape: Sequence[int], dtype: str, decay: float = 0.75) -> None:
@@ -51,7 +51,7 @@ def averages(trial: Trial, shape: Sequence[int], dtype: str, decay: float = 0.75
         rtol, atol = _MOVED[dtype]
         trial.close(shadow, wanted, rtol, atol, dtype=dtype)
         trial.equal(variable, before)
-    trial.check(shadow is not variable and shadow.trainable is False, "the shadow is the variable, or trainable")
+    trial.check(shadow is not variable and shadow.trainable is False, "the average is the variable, or trainable")
 
 
 def averages_made(trial: Trial, decay: float) -> None:
@@ -70,7 +70,7 @@ def averages_made(trial: Trial, decay: float) -> None:
         trial.close(
             made.average(variable), decay * wide + (1 - decay) * 3 * wide, *_MOVED["float32"], dtype=host.dtype.name
         )
-    trial.check(made.average(other) is None, "a variable that was never given has an average")
+    trial.check(made.average(other) is None, "a variable that was not given has an average")
 
 
 def averages_by_count(trial: Trial) -> None:

@@ -144,7 +144,7 @@ def per_replica(trial: Trial, replicas: int, sizes: Sequence[int], pipelines: in
             trial.equal(trial.call(context, size * replicas), size)
 
 
-def refuses_remainders(trial: Trial, replicas: int) -> None:
+def remainders_raise(trial: Trial, replicas: int) -> None:
     """A batch that cannot be divided without a remainder raises an error."""
     context = tf.distribute.InputContext(num_replicas_in_sync=replicas)
 
@@ -154,10 +154,10 @@ def refuses_remainders(trial: Trial, replicas: int) -> None:
             try:
                 found[size] = get_per_replica_batch_size(context, global_batch_size=size)
             except ValueError:
-                found[size] = "refused"
+                found[size] = "error"
         return found
 
-    expected = {size: size // replicas if size % replicas == 0 else "refused" for size in range(2 * replicas + 1)}
+    expected = {size: size // replicas if size % replicas == 0 else "error" for size in range(2 * replicas + 1)}
     trial.equal(trial.call_inside(body), expected)
 
 

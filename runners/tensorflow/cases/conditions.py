@@ -62,8 +62,8 @@ def eager_condition(trial: Trial, condition: bool, dtype: str) -> None:
 def other_values(trial: Trial) -> None:
     """With a Python bool the branch can return any object, which is returned itself."""
     first, second = {"kept": ["as", "it is"]}, ("another", None)
-    trial.check(trial.call(True, lambda: first, lambda: second) is first, "the first object did not come back")
-    trial.check(trial.call(False, lambda: first, lambda: second) is second, "the second object did not come back")
+    trial.check(trial.call(True, lambda: first, lambda: second) is first, "the first object was not returned")
+    trial.check(trial.call(False, lambda: first, lambda: second) is second, "the second object was not returned")
 
 
 def constant_in_graph(trial: Trial, condition: bool) -> None:

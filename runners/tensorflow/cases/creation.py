@@ -78,7 +78,7 @@ def keeps_tensor(trial: Trial, dtype: str) -> None:
     host = trial.random(2, 3, dtype=dtype, seed=5)
     tensor = trial.tensor(host)
     for output in (trial.call(tensor), trial.call(tensor, dtype=tensor.dtype), trial.call(tensor, dtype_hint=tf.int32)):
-        trial.check(output is tensor, "a tensor is not converted: the same object comes back")
+        trial.check(output is tensor, "the tensor was converted, expected the same object")
         trial.close(output, host, rtol=0.0, atol=0.0, dtype=dtype)
 
 
@@ -90,7 +90,7 @@ def converts_variable(trial: Trial) -> None:
     variable.assign(trial.tensor(second))
     after = trial.call(variable)
     for output, expected in ((before, first), (after, second)):
-        trial.check(not isinstance(output, tf.Variable), "a variable is no plain tensor")
+        trial.check(not isinstance(output, tf.Variable), "the result is a variable, expected a plain tensor")
         trial.close(output, expected, rtol=0.0, atol=0.0, dtype="float32")
 
 

@@ -58,7 +58,7 @@ def normal_parameters(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     """A normal distribution keeps location and scale, has their dtype, and has their shape as batch shape."""
     loc, scale = random_parameters(trial, shape, dtype)
     made = trial.call(trial.tensor(loc), trial.tensor(scale))
-    trial.check(isinstance(made, _distributions.Distribution), f"no distribution: {made!r}")
+    trial.check(isinstance(made, _distributions.Distribution), f"expected a distribution, got {made!r}")
     trial.close(made.loc, to_float64(loc), 0.0, 0.0, dtype=dtype)
     trial.close(made.scale, to_float64(scale), 0.0, 0.0, dtype=dtype)
     trial.equal(made.dtype.name, dtype)

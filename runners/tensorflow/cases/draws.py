@@ -43,7 +43,7 @@ def _check_distribution(trial: Trial, below: Any) -> None:
     count = below.size
     steps = np.arange(count + 1) / count
     distance = float(max(np.max(steps[1:] - below), np.max(below - steps[:-1]))) * np.sqrt(count)
-    trial.check(distance <= KOLMOGOROV, f"the distribution is another: distance {distance:.3g}, allowed {KOLMOGOROV}")
+    trial.check(distance <= KOLMOGOROV, f"the distribution differs: distance {distance:.3g}, allowed {KOLMOGOROV}")
 
 
 # tf.random.gamma
@@ -231,7 +231,7 @@ def normal_independent(trial: Trial) -> None:
     for left, right in ((one, two), (one[1:], one[:-1])):
         together = abs(float(np.mean(left * right)))
         allowed = ERRORS / np.sqrt(left.size)
-        trial.check(together <= allowed, f"the draws go together: {together:.3g}, allowed {allowed:.3g}")
+        trial.check(together <= allowed, f"the draws are correlated: {together:.3g}, allowed {allowed:.3g}")
 
 
 def normal_in_function(trial: Trial) -> None:

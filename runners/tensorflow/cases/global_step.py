@@ -20,7 +20,7 @@ def step_absent(trial: Trial) -> None:
     trial.check(call_building(trial, graph) is None, "there is no global step yet")
     with building(trial, graph):
         made = v1.train.create_global_step()
-    trial.check(call_building(trial, graph) is made, "the global step is another one than was made")
+    trial.check(call_building(trial, graph) is made, "the global step is not the created variable")
 
 
 def step_counts(trial: Trial, steps: int) -> None:
@@ -28,7 +28,7 @@ def step_counts(trial: Trial, steps: int) -> None:
     with building(trial) as graph:
         made = v1.train.get_or_create_global_step()
     found = call_building(trial, graph)
-    trial.check(found is made, "the global step is another one than was made")
+    trial.check(found is made, "the global step is not the created variable")
     trial.equal((found.name, found.dtype.base_dtype.name, found.shape.as_list()), ("global_step:0", "int64", []))
     with building(trial, graph):
         weight = v1.get_variable("w", initializer=tf.constant(5.0), use_resource=True)
@@ -52,7 +52,7 @@ def step_of_graph(trial: Trial) -> None:
             made.append(v1.train.create_global_step())
     trial.check(trial.call(graphs[0]) is made[0], "the first graph has another global step")
     trial.check(trial.call(graph=graphs[1]) is made[1], "the second graph has another global step")
-    trial.check(call_building(trial, graphs[0], graphs[1]) is made[1], "the named graph does not come first")
+    trial.check(call_building(trial, graphs[0], graphs[1]) is made[1], "the given graph is not used")
     trial.check(trial.call(graphs[2]) is None, "the third graph has no global step")
 
 

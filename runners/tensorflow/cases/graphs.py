@@ -24,10 +24,10 @@ def enters(trial: Trial) -> None:
 
     before = v1.get_default_graph()
     given, default, eager = trial.call_inside(body)
-    trial.check(given is graph, "the context did not give the graph itself")
+    trial.check(given is graph, "the context did not return the graph itself")
     trial.check(default is graph, "the graph was not the default one inside")
     trial.check(not eager, "TensorFlow stayed eager inside")
-    trial.check(tf.executing_eagerly(), "TensorFlow is not eager any more afterwards")
+    trial.check(tf.executing_eagerly(), "TensorFlow is not eager again afterwards")
     trial.check(v1.get_default_graph() is before, "the default graph is not restored")
 
 

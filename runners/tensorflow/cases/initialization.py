@@ -134,7 +134,7 @@ def before_and_after(trial: Trial, dtype: str, resource: bool) -> None:
         variable = v1.get_variable("v", initializer=tf.constant(host), use_resource=resource)
     answer = call_building(trial, graph, variable)
     trial.equal((answer.dtype.name, answer.shape.as_list()), ("bool", []))
-    trial.check(answer.graph is graph, "the answer belongs to another graph")
+    trial.check(answer.graph is graph, "the result belongs to another graph")
     with v1.Session(graph=graph) as session, v1.Session(graph=graph) as other:
         _truth(trial, session.run(answer), False)
         session.run(variable.initializer)

@@ -90,20 +90,20 @@ def unchecked_types(trial: Trial) -> None:
     def body(map_structure: Callable[..., Any]) -> Any:
         try:
             map_structure(lambda x, y: x + y, first, second)
-            refused = False
+            types_raise = False
         except TypeError:
-            refused = True
+            types_raise = True
         try:
             map_structure(lambda x, y: x + y, [1, 2], [1, [2]], check_types=False)
-            arity_refused = False
+            nesting_raises = False
         except ValueError:
-            arity_refused = True
-        return map_structure(lambda x, y: x + y, first, second, check_types=False), refused, arity_refused
+            nesting_raises = True
+        return map_structure(lambda x, y: x + y, first, second, check_types=False), types_raise, nesting_raises
 
-    output, refused, arity_refused = trial.call_inside(body)
+    output, types_raise, nesting_raises = trial.call_inside(body)
     trial.equal(output, (((11, 22), 33), 44))
-    trial.check(refused, "lists stood for tuples although the types were to be checked")
-    trial.check(arity_refused, "structures of different nesting were mapped")
+    trial.check(types_raise, "lists were accepted as tuples although types are checked")
+    trial.check(nesting_raises, "structures of different nesting were mapped")
 
 
 def composites(trial: Trial, expand: bool) -> None:
@@ -241,17 +241,17 @@ def up_to_unchecked(trial: Trial) -> None:
     """With ``check_types=False`` a list matches a tuple; otherwise that, and another length, raises an error."""
 
     def body(map_structure_up_to: Callable[..., Any]) -> Any:
-        refused = []
+        errors = []
         for shallow, given in (((0, 0), [1, [2, 3]]), ([0, 0], [1, 2, 3]), ([0, 0], 1)):
             try:
                 map_structure_up_to(shallow, lambda x: x, given)
             except (TypeError, ValueError) as error:
-                refused.append(type(error))
-        return map_structure_up_to((0, 0), lambda x: [x], [1, [2, 3]], check_types=False), refused
+                errors.append(type(error))
+        return map_structure_up_to((0, 0), lambda x: [x], [1, [2, 3]], check_types=False), errors
 
-    output, refused = trial.call_inside(body)
+    output, errors = trial.call_inside(body)
     trial.equal(output, ([1], [[2, 3]]))
-    trial.check(refused == [TypeError, ValueError, TypeError], f"refused with {refused}")
+    trial.check(errors == [TypeError, ValueError, TypeError], f"the errors are {errors}")
 
 
 def up_to_in_function(trial: Trial) -> None:

@@ -25,7 +25,7 @@ def _file() -> Path:
 def _check_written(trial: Trial, file: Path, expected: str) -> None:
     # Read as bytes, so that line ends are not translated.
     found = file.read_bytes().decode() if file.exists() else None
-    trial.check(found == expected, f"expected {expected!r}, written was {found!r}")
+    trial.check(found == expected, f"expected {expected!r}, got {found!r}")
 
 
 def _kind(operation: Any) -> Any:
@@ -212,7 +212,7 @@ def standard_error(trial: Trial) -> None:
             os.close(kept)
         file.seek(0)
         found = file.read().decode(errors="replace")
-    trial.check("digits [2 7 1 8]\n" in found, f"written was {found!r}")
+    trial.check("digits [2 7 1 8]\n" in found, f"got {found!r}")
 
 
 def gradient(trial: Trial) -> None:

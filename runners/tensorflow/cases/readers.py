@@ -105,7 +105,7 @@ def of_lines(trial: Trial, lines: Sequence[str], read: int) -> None:
         restore = call_building(trial, graph, work.reader, state)
         _operation(trial, restore, graph, work.reader, None)
         trial.equal(tf.get_static_value(restore.inputs[1]), state)
-        trial.check(not work.reader.supports_serialize, "a reader of lines cannot be restored, and should say so")
+        trial.check(not work.reader.supports_serialize, "expected an error: a reader of lines cannot be restored")
         expected = [line.encode() for line in lines]
         with v1.Session(graph=graph) as session:
             session.run(work.fill)

@@ -114,21 +114,21 @@ class _Listener(v1.train.CheckpointSaverListener):
     """Records its calls, with the current weights, and can request to stop."""
 
     def __init__(self, stop_at: int | None = None) -> None:
-        self.told: list[tuple[str, int]] = []
+        self.calls: list[tuple[str, int]] = []
         self._stop_at = stop_at
 
     def begin(self) -> None:
-        self.told.append(("begin", -1))
+        self.calls.append(("begin", -1))
 
     def before_save(self, session: Any, global_step_value: Any) -> None:
-        self.told.append(("before", int(global_step_value)))
+        self.calls.append(("before", int(global_step_value)))
 
     def after_save(self, session: Any, global_step_value: Any) -> bool:
-        self.told.append(("after", int(global_step_value)))
+        self.calls.append(("after", int(global_step_value)))
         return int(global_step_value) == self._stop_at
 
     def end(self, session: Any, global_step_value: Any) -> None:
-        self.told.append(("end", int(global_step_value)))
+        self.calls.append(("end", int(global_step_value)))
 
 
 def listeners(trial: Trial) -> None:
@@ -136,7 +136,7 @@ def listeners(trial: Trial) -> None:
     training, folder, listener = _training(trial), new_folder(), _Listener()
     trial.equal(_train(training, trial.call(str(folder), save_steps=2, listeners=[listener]), 3), 3)
     saves = [(what, step) for step in (0, 2, 3) for what in ("before", "after")]
-    trial.equal(listener.told, [("begin", -1), *saves, ("end", 3)])
+    trial.equal(listener.calls, [("begin", -1), *saves, ("end", 3)])
 
 
 def listener_stops(trial: Trial) -> None:
@@ -144,7 +144,7 @@ def listener_stops(trial: Trial) -> None:
     training, folder, listener = _training(trial), new_folder(), _Listener(stop_at=4)
     trial.equal(_train(training, trial.call(str(folder), save_steps=2, listeners=[listener]), 100), 4)
     trial.equal(_saved_steps(folder), [0, 2, 4])
-    trial.equal(listener.told[-1], ("end", 4))
+    trial.equal(listener.calls[-1], ("end", 4))
 
 
 def own_saver(trial: Trial, given: str) -> None:
@@ -181,7 +181,7 @@ def saves_when_due(trial: Trial) -> None:
                 trial.equal(trial.call_method(hook, "after_run", context, values), None)
                 if step in _saved_steps(folder):
                     due.append(step)
-                trial.check(not context.stop_requested, "the training was to be stopped")
+                trial.check(not context.stop_requested, "the training was not stopped")
     v1.summary.FileWriterCache.clear()
     trial.equal(due, [3, 6])
     for step in (0, 3, 6):

@@ -250,7 +250,7 @@ def constrains(trial: Trial) -> None:
         session.run(step)
         found = session.run([weights, free])
     moved = host.astype("float64") - slope.astype("float64")
-    trial.check((moved < 0).any() and (moved > 0).any(), "the numbers do not show the constraint")
+    trial.check((moved < 0).any() and (moved > 0).any(), "the constraint has no effect on these numbers")
     close(trial, found[0], np.maximum(moved, 0), "float32")
     close(trial, found[1], moved, "float32")
 

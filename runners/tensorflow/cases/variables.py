@@ -16,7 +16,7 @@ def holds(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     initial = trial.tensor(host, dtype=dtype)
     before = trial.numpy(initial)
     variable = trial.call(initial)
-    trial.check(variable.trainable is True, "a variable is trainable unless it is told otherwise")
+    trial.check(variable.trainable is True, "expected a variable to be trainable by default")
     trial.close(variable, before, rtol=0.0, atol=0.0, dtype=dtype)
     replacement = trial.tensor(other, dtype=dtype)
     variable.assign(replacement)

@@ -27,7 +27,7 @@ def zeros_require_grad(trial: Trial, dtype: str) -> None:
     """With requires_grad=True the tensor is a leaf that accumulates its gradient."""
     weights = trial.random(3, 4, dtype=dtype)
     made = trial.call((3, 4), dtype=trial.dtype(dtype), device=trial.device, requires_grad=True)
-    trial.check(made.is_leaf and made.requires_grad, "the tensor is no leaf that requires a gradient")
+    trial.check(made.is_leaf and made.requires_grad, "the tensor is not a leaf that requires a gradient")
     trial.close(made, np.zeros((3, 4)), dtype=dtype)
     (made * trial.tensor(weights)).sum().backward()
     trial.close(made.grad, weights, dtype=dtype)
@@ -67,7 +67,7 @@ def tensor_with_gradient(trial: Trial, dtype: str) -> None:
     """With requires_grad=True the tensor is a leaf; the gradient of its sum of squares is twice its values."""
     values = [[0.5, -1.5, 2.0], [4.0, 0.25, -3.0]]
     made = trial.call(values, dtype=trial.dtype(dtype), device=trial.device, requires_grad=True)
-    trial.check(made.is_leaf and made.requires_grad, "the tensor is no leaf that requires a gradient")
+    trial.check(made.is_leaf and made.requires_grad, "the tensor is not a leaf that requires a gradient")
     (made**2).sum().backward()
     trial.close(made, values, dtype=dtype)
     trial.close(made.grad, 2 * np.array(values), dtype=dtype)
@@ -86,10 +86,10 @@ def randperm_uniform(trial: Trial, length: int) -> None:
     check_permutation(trial, made, length, "int64")
     found = trial.numpy(made)
     _check_unrelated(trial, found, np.arange(length), "place")
-    _check_unrelated(trial, found[1:], found[:-1], "neighbour")
+    _check_unrelated(trial, found[1:], found[:-1], "neighbor")
     fixed = int((found == np.arange(length)).sum())
     # The count of numbers at their own place is nearly Poisson with mean 1: 13 or more in 6 of 10 billion cases.
-    trial.check(fixed < 13, f"{fixed} of {length} numbers are where they were")
+    trial.check(fixed < 13, f"{fixed} of {length} numbers are at their own place")
 
 
 def randperm_generator(trial: Trial, length: int) -> None:

@@ -47,12 +47,12 @@ def cuda_device_count(trial: Trial) -> None:
     trial.check(0 <= trial.tensor(trial.random(3)).get_device() < count, "the target is not among the devices")
     names = [cuda.get_device_name(number) for number in range(count)]
     trial.check(all(isinstance(name, str) and name for name in names), f"a device has no name: {names}")
-    refused = False
+    raised = False
     try:
         cuda.get_device_properties(count)
     except (AssertionError, RuntimeError):
-        refused = True
-    trial.check(refused, f"there is a device number {count}")
+        raised = True
+    trial.check(raised, f"there is a device number {count}")
 
 
 def cuda_current_device(trial: Trial) -> None:
@@ -79,7 +79,7 @@ def cuda_device_context(trial: Trial, how: str) -> None:
     else:
         context = trial.call_method(cuda, "device", trial.device)
     # Since PyTorch 2.0 a device is a context manager too.
-    trial.check(context is not trial.device, "the device itself came back")
+    trial.check(context is not trial.device, "the context is the device itself")
     before = cuda.current_device()
     with context:
         tensor = torch.from_numpy(host).cuda()
@@ -101,7 +101,7 @@ def cuda_properties(trial: Trial) -> None:
     trial.equal(capability, (properties.major, properties.minor))
     # PyTorch 1.12 supports compute capability 3.5 and newer.
     trial.check((3, 5) <= capability < (100, 0), f"expected a compute capability, got {capability}")
-    trial.check(properties.multi_processor_count > 0, "a device without processors")
+    trial.check(properties.multi_processor_count > 0, "the device reports no multiprocessors")
     free, total = trial.call_method(cuda, "mem_get_info", trial.device)
     trial.check(0 < free <= total, f"{free} of {total} bytes are free")
     # The driver reserves a little of the memory that the properties report.
@@ -163,18 +163,18 @@ def cuda_stream(trial: Trial, priority: int) -> None:
     tensor = trial.tensor(host)
     trial.check(stream.device == tensor.device, f"expected {tensor.device}, got {stream.device}")
     outside = cuda.current_stream(trial.device)
-    trial.check(stream != outside, "the new stream is the one that was there")
+    trial.check(stream != outside, "the new stream is the previous one")
     stream.wait_stream(outside)
     with trial.call_method(cuda, "stream", stream):
         trial.check(cuda.current_stream(trial.device) == stream, "another stream is current")
         output = tensor * 2 + 1
-    trial.check(cuda.current_stream(trial.device) == outside, "the stream before is not current again")
+    trial.check(cuda.current_stream(trial.device) == outside, "the previous stream is not current again")
     tensor.record_stream(stream)
     outside.wait_stream(stream)
     output.record_stream(outside)
     trial.close(output - 3, 2 * host.astype("float64") - 2, dtype="float32")
     stream.synchronize()
-    trial.check(stream.query() is True, "a stream that was waited for has not ended")
+    trial.check(stream.query() is True, "a synchronized stream has unfinished work")
 
 
 def cuda_event(trial: Trial) -> None:
@@ -211,7 +211,7 @@ def cuda_random(trial: Trial) -> None:
 
     trial.check(trial.call_method(cuda, "manual_seed", 7) is None, "something was returned")
     first = drawn()
-    trial.check((first >= 0).all() and (first < 1).all(), "a number lies outside of [0, 1)")
+    trial.check((first >= 0).all() and (first < 1).all(), "a number is outside of [0, 1)")
     # Uniform numbers have the standard deviation 12 ** -0.5. A mean off by 5.5 standard errors occurs once in 26
     # million.
     away = abs(float(first.mean()) - 0.5)
@@ -219,7 +219,7 @@ def cuda_random(trial: Trial) -> None:
     state = trial.call_method(cuda, "get_rng_state", trial.device)
     trial.equal([trial.dtype_name(state), state.dim()], ["uint8", 1])
     second = drawn()
-    trial.check((first != second).any(), "the same numbers came twice")
+    trial.check((first != second).any(), "two draws gave the same numbers")
     trial.check(trial.call_method(cuda, "set_rng_state", state, trial.device) is None, "something was returned")
     trial.equal(drawn(), second)
     cuda.manual_seed(7)

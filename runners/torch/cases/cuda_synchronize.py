@@ -15,7 +15,7 @@ def synchronize_waits(trial: Trial, how: str) -> None:
     """When it returns, all work queued before is done, for every way to name the device."""
     skip_on_cpu(trial)
     args, kwargs = _named(trial, how)
-    trial.check(trial.call(*args, **kwargs) is None, "expected nothing to be returned")
+    trial.check(trial.call(*args, **kwargs) is None, "expected None to be returned")
     tensor, step = matrix_chain(trial, 2048)
     event = torch.cuda.Event()
 
@@ -27,16 +27,16 @@ def synchronize_waits(trial: Trial, how: str) -> None:
 
     trial.repeatable = False
     waiting, done, returned, turns, output = trial.call_inside(body)
-    trial.check(waiting, "there was nothing to wait for")
+    trial.check(waiting, "the work was done before the wait")
     trial.check(done is True, "it returned before the work was done")
-    trial.check(returned is None, f"expected nothing to be returned, got {returned!r}")
+    trial.check(returned is None, f"expected None, got {returned!r}")
     trial.equal(output, np.roll(trial.numpy(tensor), turns, axis=1))
 
 
 def synchronize_copies(trial: Trial) -> None:
     """When it returns, an asynchronous copy to the host is complete."""
     skip_on_cpu(trial)
-    trial.check(trial.call(trial.device) is None, "expected nothing to be returned")
+    trial.check(trial.call(trial.device) is None, "expected None to be returned")
     tensor, step = matrix_chain(trial, 2048)
     event, host = torch.cuda.Event(), torch.zeros(2048, 2048).pin_memory()
 
@@ -48,14 +48,14 @@ def synchronize_copies(trial: Trial) -> None:
 
     trial.repeatable = False
     found, turns, returned = trial.call_inside(body)
-    trial.check(returned is None, f"expected nothing to be returned, got {returned!r}")
+    trial.check(returned is None, f"expected None, got {returned!r}")
     trial.equal(found, np.roll(trial.numpy(tensor), turns, axis=1))
 
 
 def synchronize_all_streams(trial: Trial) -> None:
     """It waits for every stream of the device, not only for the current one."""
     skip_on_cpu(trial)
-    trial.check(trial.call() is None, "expected nothing to be returned")
+    trial.check(trial.call() is None, "expected None to be returned")
     tensor, step = matrix_chain(trial, 2048)
     stream, event = torch.cuda.Stream(device=trial.device), torch.cuda.Event()
 
@@ -69,7 +69,7 @@ def synchronize_all_streams(trial: Trial) -> None:
     trial.repeatable = False
     done, empty, returned, turns, output = trial.call_inside(body)
     trial.equal([done, empty], [True, True])
-    trial.check(returned is None, f"expected nothing to be returned, got {returned!r}")
+    trial.check(returned is None, f"expected None, got {returned!r}")
     trial.equal(output, np.roll(trial.numpy(tensor), turns, axis=1))
 
 

@@ -117,9 +117,9 @@ def dataset_abstract(trial: Trial) -> None:
     """The base class can be created but has neither items nor a length: subclasses define both."""
     bare = trial.call()
     trial.check(isinstance(bare, torch.utils.data.Dataset), "not a Dataset")
-    for attempt, refusal in ((lambda: bare[0], NotImplementedError), (lambda: len(bare), TypeError)):
+    for attempt, error in ((lambda: bare[0], NotImplementedError), (lambda: len(bare), TypeError)):
         try:
             found = attempt()
-        except refusal:
+        except error:
             continue
-        trial.check(False, f"expected {refusal.__name__}, got {found!r}")
+        trial.check(False, f"expected {error.__name__}, got {found!r}")

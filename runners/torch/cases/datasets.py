@@ -38,7 +38,7 @@ def _loaded(trial: Trial, data_set: Any, **options: Any) -> list[Any]:
 
 
 def _check_made(trial: Trial, made: Any, length: int) -> None:
-    trial.check(isinstance(made, trial.function), f"no instance of the class: {type(made).__name__}")
+    trial.check(isinstance(made, trial.function), f"not an instance of the class: {type(made).__name__}")
     trial.check(isinstance(made, _data.Dataset), "not a Dataset")
     trial.equal(len(made), length)
 
@@ -72,7 +72,7 @@ def subset_length(trial: Trial, indices: Sequence[int]) -> None:
     whole, _ = _rows(trial, 9, 2, dtype="float32")
     part = trial.make(whole, indices)
     length = trial.call_method(part, "__len__")
-    trial.check(type(length) is int, f"the length is no integer: {length!r}")
+    trial.check(type(length) is int, f"expected an int as length, got {length!r}")
     trial.equal(length, len(indices))
     trial.equal(len(_loaded(trial, part, batch_size=2)), -(-len(indices) // 2))
 
@@ -91,7 +91,7 @@ def subset_made_of(trial: Trial, kind: str) -> None:
     indices = kinds[kind]()
     part = trial.call(whole, indices)
     _check_made(trial, part, 4)
-    trial.check(part.dataset is whole and part.indices is indices, "it does not hold what it was made of")
+    trial.check(part.dataset is whole and part.indices is indices, "the subset does not hold its data set and indices")
     _check_items(trial, part, values[plain], "float32")
 
 
@@ -163,7 +163,7 @@ def concat_length(trial: Trial, lengths: Sequence[int]) -> None:
     parts = [_rows(trial, length, 2, dtype="float32")[0] for length in lengths]
     joined = trial.make(parts)
     length = trial.call_method(joined, "__len__")
-    trial.check(type(length) is int, f"the length is no integer: {length!r}")
+    trial.check(type(length) is int, f"expected an int as length, got {length!r}")
     trial.equal(length, sum(lengths))
     trial.equal(list(joined.cumulative_sizes), np.cumsum(lengths).tolist())
 
@@ -176,7 +176,10 @@ def concat_made_of(trial: Trial, kind: str) -> None:
     trial.repeatable = kind != "iterator"
     joined = trial.call(given)
     _check_made(trial, joined, 5)
-    trial.check(all(left is right for left, right in zip(joined.datasets, sets)), "it does not hold its data sets")
+    trial.check(
+        all(left is right for left, right in zip(joined.datasets, sets)),
+        "the data sets are not the given ones",
+    )
     _check_items(trial, joined, np.concatenate([values for _, values in parts]), "float32")
 
 

@@ -104,7 +104,7 @@ def von_mises_sample(
     trial.equal(trial.dtype_name(sample), dtype)
     found = trial.numpy(sample).astype("float64")
     trial.equal(list(found.shape), [draws, len(loc)])
-    trial.check((np.abs(found) <= np.pi + 1e-6).all(), "a draw lies outside of [-pi, pi]")
+    trial.check((np.abs(found) <= np.pi + 1e-6).all(), "a draw is outside of [-pi, pi]")
     # Massart: the largest difference exceeds 2.7 / sqrt(n) with probability 2 exp(-2 * 2.7**2) = 9e-7.
     allowed = 2.7 / draws**0.5
     for column, (mean, k) in enumerate(zip(loc, concentration)):
@@ -142,7 +142,7 @@ def _log_density(x: Any, mean: Any, k: Any) -> Any:
 
 
 def _check_shares(trial: Trial, found: Any, shares: Any) -> None:
-    trial.check(((found >= 0) & (found < len(shares))).all(), f"a draw lies outside of the {len(shares)} categories")
+    trial.check(((found >= 0) & (found < len(shares))).all(), f"a draw is outside of the {len(shares)} categories")
     counts = np.bincount(found, minlength=len(shares))
     expected = len(found) * shares
     away = np.abs(counts - expected) - _SIGMAS * np.sqrt(expected * (1 - shares))

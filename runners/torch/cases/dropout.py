@@ -30,7 +30,7 @@ def dropout_share(
             _check_share(trial, line, p, f"elements of a slice of axis {axis}")
     # Two neighbors are dropped together as often as independent elements: there is no pattern.
     flat = ~kept.reshape(-1)
-    _check_share(trial, flat[:-1:2] & flat[1::2], p * p, "pairs of neighbours")
+    _check_share(trial, flat[:-1:2] & flat[1::2], p * p, "pairs of neighbors")
 
 
 def dropout_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
@@ -61,7 +61,7 @@ def dropout_in_place(trial: Trial, shape: Sequence[int], p: float, training: boo
     x = trial.tensor(values)
     trial.repeatable = False
     returned = trial.call(x, p, training, inplace=True)
-    trial.check(returned is x, "another tensor than the given one was returned")
+    trial.check(returned is x, "the returned tensor is not the given one")
     kept = _check_kept(trial, x, widened(values), p if training else 0.0, dtype)
     _check_share(trial, ~kept, p if training else 0.0, "elements")
 
@@ -78,7 +78,7 @@ def dropout_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str) -
     trial.close(x.grad, np.where(kept, widened(down) / (1 - p), 0), dtype=dtype)
 
 
-def dropout_draws_anew(trial: Trial, shape: Sequence[int], p: float) -> None:
+def dropout_draws_differ(trial: Trial, shape: Sequence[int], p: float) -> None:
     """Each call drops other elements, independent of the previous call; the same seed drops the same elements."""
     values = _inputs(trial, shape, "float32")
     x = trial.tensor(values)

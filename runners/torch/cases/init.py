@@ -29,7 +29,7 @@ def xavier_uniform(
     moments, quartiles and the correlation of neighbors are those of independent uniform draws."""
     tensor = trial.tensor(np.full(shape, 7.0), dtype, layout)
     returned = trial.call(tensor) if gain is None else trial.call(tensor, gain=gain)
-    trial.check(returned is tensor, "another tensor than the given one was returned")
+    trial.check(returned is tensor, "the returned tensor is not the given one")
     _check_even(trial, tensor, shape, bound, dtype)
 
 
@@ -37,8 +37,8 @@ def xavier_uniform_parameter(trial: Trial, shape: Sequence[int], bound: float, d
     """A parameter that requires a gradient is filled without recording: it stays a leaf."""
     parameter = torch.nn.Parameter(trial.tensor(np.full(shape, 7.0), dtype))
     returned = trial.call(parameter)
-    trial.check(returned is parameter, "another tensor than the parameter was returned")
-    trial.check(parameter.is_leaf and parameter.requires_grad, "the parameter is no leaf any more")
+    trial.check(returned is parameter, "the returned tensor is not the parameter")
+    trial.check(parameter.is_leaf and parameter.requires_grad, "the parameter is not a leaf anymore")
     trial.equal(parameter.grad_fn is None, True)
     _check_even(trial, parameter, shape, bound, dtype)
 
@@ -48,19 +48,19 @@ def xavier_uniform_view(trial: Trial, rows: int, columns: int, bound: float) -> 
     whole = trial.tensor(np.full((rows, 2 * columns), 7.0), "float32")
     view = whole[:, ::2]
     returned = trial.call(view)
-    trial.check(returned is view, "another tensor than the view was returned")
+    trial.check(returned is view, "the returned tensor is not the view")
     _check_even(trial, view, (rows, columns), bound, "float32")
     trial.equal(whole[:, 1::2], np.full((rows, columns), 7.0))
 
 
-def xavier_uniform_draws_anew(trial: Trial, shape: Sequence[int], bound: float) -> None:
+def xavier_uniform_draws_differ(trial: Trial, shape: Sequence[int], bound: float) -> None:
     """Each call gives different values; the same seed gives the same values."""
     drawn = []
     for seed in (5, None, 5):
         if seed is not None:
             torch.manual_seed(seed)
         tensor = trial.tensor(np.full(shape, 7.0), "float32")
-        trial.check(trial.call(tensor) is tensor, "another tensor than the given one was returned")
+        trial.check(trial.call(tensor) is tensor, "the returned tensor is not the given one")
         _check_even(trial, tensor, shape, bound, "float32")
         drawn.append(widened(trial.numpy(tensor)))
     trial.equal(drawn[2], drawn[0])
@@ -90,5 +90,5 @@ def _check_even(trial: Trial, tensor: Any, shape: Sequence[int], bound: float, d
     for quarter in (-1.0, -0.5, 0.0, 0.5):
         share = float(np.mean((scaled >= quarter) & (scaled < quarter + 0.5)))
         trial.check(abs(share - 0.25) <= 0.43 * allowed, f"{share:.3f} of the values from {quarter} on, expected 1/4")
-    neighbours = float(np.mean(scaled[:-1] * scaled[1:])) * 3
-    trial.check(abs(neighbours) <= allowed, f"neighbours correlate by {neighbours:.3f}, expected 0 +- {allowed:.3f}")
+    neighbors = float(np.mean(scaled[:-1] * scaled[1:])) * 3
+    trial.check(abs(neighbors) <= allowed, f"neighbors correlate by {neighbors:.3f}, expected 0 +- {allowed:.3f}")

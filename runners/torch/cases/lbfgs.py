@@ -180,7 +180,7 @@ def lbfgs_network(trial: Trial, steps: int, line_search: Any = None) -> None:
         trial.close(returned, before, dtype="float32")
         losses.append(before)
     losses.append(float(trial.numpy(closure())))
-    trial.check(losses[-1] < 0.1 * losses[0], f"expected the loss to fall below a tenth, it went {losses}")
+    trial.check(losses[-1] < 0.1 * losses[0], f"expected a last loss below a tenth of the first: {losses}")
 
 
 def lbfgs_large(trial: Trial, size: int) -> None:
@@ -291,5 +291,5 @@ def lbfgs_options(trial: Trial) -> None:
     (group,) = optimizer.param_groups
     names = ("lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change", "history_size", "line_search_fn")
     trial.equal([group[name] for name in names], [1, 16, 20, 1e-7, 1e-9, 100, None])
-    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "it does not hold its parameter")
+    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "the parameter is not in its group")
     trial.close(parameter, host, rtol=0, atol=0, dtype="float32")

@@ -41,7 +41,7 @@ def zero_grad_of(trial: Trial, dtype: str, **options: Any) -> None:
     before = [(name, trial.numpy(value)) for name, value in net.state_dict().items()]
     expected = trial.numpy(outside.own.grad)
 
-    trial.check(trial.call(net, **options) is None, "expected nothing to be returned")
+    trial.check(trial.call(net, **options) is None, "expected None to be returned")
 
     for parameter, shape in ((net.own, (4, 3)), (net.inner.weight, (5,))):
         _check_cleared(trial, parameter, shape, dtype, options.get("set_to_none"))
@@ -69,7 +69,7 @@ def zero_grad_between_steps(trial: Trial, dtype: str, **options: Any) -> None:
     backward(inputs[1])
     trial.close(layer.weight.grad, gradients(*inputs[:2]), dtype=dtype)
     trial.repeatable = False
-    trial.check(trial.call(layer, **options) is None, "expected nothing to be returned")
+    trial.check(trial.call(layer, **options) is None, "expected None to be returned")
     backward(inputs[2])
     trial.close(layer.weight.grad, gradients(inputs[2]), dtype=dtype)
     trial.close(layer.bias.grad, [4.0, 4.0], dtype=dtype)
@@ -82,8 +82,8 @@ def zero_grad_detaches(trial: Trial, dtype: str) -> None:
     net.weight = torch.nn.Parameter(trial.tensor(values))
     (net.weight**3).sum().backward(create_graph=True)
     trial.close(net.weight.grad, 3 * widened(values) ** 2, dtype=dtype)
-    trial.check(net.weight.grad.grad_fn is not None, "the gradient has no history to lose")
-    trial.check(trial.call(net, set_to_none=False) is None, "expected nothing to be returned")
+    trial.check(net.weight.grad.grad_fn is not None, "the gradient has no history")
+    trial.check(trial.call(net, set_to_none=False) is None, "expected None to be returned")
     trial.close(net.weight.grad, np.zeros(6), rtol=0, atol=0, dtype=dtype)
     trial.equal([net.weight.grad.requires_grad, net.weight.requires_grad], [False, True])
 
@@ -98,7 +98,7 @@ def zero_grad_training(trial: Trial, steps: int, **options: Any) -> None:
     w, inputs, targets = widened(w), trial.tensor(x), trial.tensor(y)
     trial.repeatable = False
     for _ in range(steps):
-        trial.check(trial.call(layer, **options) is None, "expected nothing to be returned")
+        trial.check(trial.call(layer, **options) is None, "expected None to be returned")
         ((layer(inputs) - targets) ** 2).mean().backward()
         with torch.no_grad():
             layer.weight.sub_(0.1 * layer.weight.grad)
@@ -111,7 +111,7 @@ def zero_grad_large(trial: Trial, layers: int, width: int, **options: Any) -> No
     net = torch.nn.Sequential(*(torch.nn.Linear(width, width) for _ in range(layers))).to(trial.device)
     for number, parameter in enumerate(net.parameters()):
         parameter.grad = torch.full_like(parameter, number + 1)
-    trial.check(trial.call(net, **options) is None, "expected nothing to be returned")
+    trial.check(trial.call(net, **options) is None, "expected None to be returned")
     for layer in net:
         _check_cleared(trial, layer.weight, (width, width), "float32", options.get("set_to_none"))
         _check_cleared(trial, layer.bias, (width,), "float32", options.get("set_to_none"))
@@ -129,14 +129,14 @@ def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool
     """Mean, variance and count become 0, 1 and 0 in the same tensors; weight and bias stay unchanged."""
     layer, host = _norm(trial, features, dtype, affine=affine)
     buffers = dict(layer.named_buffers())
-    trial.check(trial.call(layer) is None, "expected nothing to be returned")
+    trial.check(trial.call(layer) is None, "expected None to be returned")
     trial.equal(list(dict(layer.named_buffers())), ["running_mean", "running_var", "num_batches_tracked"])
     for name, values, kind in (
         ("running_mean", np.zeros(features), dtype),
         ("running_var", np.ones(features), dtype),
         ("num_batches_tracked", 0, "int64"),
     ):
-        trial.check(getattr(layer, name) is buffers[name], f"{name} is another tensor than before")
+        trial.check(getattr(layer, name) is buffers[name], f"{name} is a different tensor than before")
         trial.close(buffers[name], values, rtol=0, atol=0, dtype=kind)
     trial.equal([name for name, _ in layer.named_parameters()], ["weight", "bias"] if affine else [])
     for name, parameter in layer.named_parameters():
@@ -147,7 +147,7 @@ def reset_running_stats_evaluates(trial: Trial, dtype: str) -> None:
     """In evaluation a reset layer only scales and shifts its input."""
     layer, host = _norm(trial, 3, dtype)
     x = trial.random(2, 3, 4, 5, dtype=dtype, seed=9)
-    trial.check(trial.call(layer) is None, "expected nothing to be returned")
+    trial.check(trial.call(layer) is None, "expected None to be returned")
     weight, bias = (widened(host[name])[:, None, None] for name in ("weight", "bias"))
     trial.close(layer.eval()(trial.tensor(x)), widened(x) * weight / np.sqrt(1 + layer.eps) + bias, dtype=dtype)
 
@@ -157,7 +157,7 @@ def reset_running_stats_starts_over(trial: Trial, momentum: Any, dtype: str) -> 
     layer, _ = _norm(trial, 3, dtype, momentum=momentum)
     layer(trial.tensor(trial.random(4, 3, 5, 5, dtype=dtype, seed=6)))
     trial.repeatable = False
-    trial.check(trial.call(layer) is None, "expected nothing to be returned")
+    trial.check(trial.call(layer) is None, "expected None to be returned")
     mean, variance = np.zeros(3), np.ones(3)
     for number, seed in enumerate((7, 8), 1):
         x = trial.random(4, 3, 5, 5, dtype=dtype, seed=seed) * number + seed
@@ -174,7 +174,7 @@ def reset_running_stats_inside(trial: Trial) -> None:
     """It resets only the layer that it is called for, not the other one in the network."""
     net = torch.nn.Sequential(_norm(trial, 3, "float32")[0], _norm(trial, 3, "float32")[0])
     before = [trial.numpy(buffer) for buffer in net[1].buffers()]
-    trial.check(trial.call(net[0]) is None, "expected nothing to be returned")
+    trial.check(trial.call(net[0]) is None, "expected None to be returned")
     state = net.state_dict()
     trial.close(state["0.running_mean"], np.zeros(3), rtol=0, atol=0, dtype="float32")
     trial.close(state["0.running_var"], np.ones(3), rtol=0, atol=0, dtype="float32")

@@ -60,7 +60,7 @@ def state_dict_keep_vars(trial: Trial) -> None:
     trial.equal(list(state), list(_SHAPES))
     for name, parameter in net.named_parameters():
         trial.check(state[name] is parameter, f"{name} is not the parameter itself")
-    trial.check(state["again.weight"] is state["inner.0.weight"], "the shared parameter has become two")
+    trial.check(state["again.weight"] is state["inner.0.weight"], "the shared parameter has two different entries")
 
 
 def state_dict_destination(trial: Trial) -> None:
@@ -68,7 +68,7 @@ def state_dict_destination(trial: Trial) -> None:
     net, host = _filled(trial, "float32")
     destination = OrderedDict(earlier=torch.ones(1))
     returned = trial.call(net, destination=destination, prefix="net.")
-    trial.check(returned is destination, "another mapping than the destination was returned")
+    trial.check(returned is destination, "the returned mapping is not the destination")
     trial.equal(list(destination), ["earlier"] + ["net." + name for name in _SHAPES])
     trial.close(destination["net.first.weight"], host["first.weight"], dtype="float32")
 
@@ -90,7 +90,7 @@ def state_dict_after_training(trial: Trial) -> None:
     trial.equal(list(state), list(_SHAPES))
     for name, buffer in net.inner[1].named_buffers():
         trial.equal(state[f"inner.1.{name}"], buffer)
-        trial.check((trial.numpy(buffer) != host[f"inner.1.{name}"]).any(), f"training left {name} as it was")
+        trial.check((trial.numpy(buffer) != host[f"inner.1.{name}"]).any(), f"training did not change {name}")
 
 
 def state_dict_round_trip(trial: Trial, dtype: str) -> None:

@@ -74,7 +74,7 @@ def adamax_groups(trial: Trial) -> None:
     trial.close(first, _Adamax(host[0], lr=0.5, betas=(0.5, 0.9)).step(gradient), dtype="float32")
     trial.close(second, _Adamax(host[1], lr=0.01).step(gradient), dtype="float32")
     trial.close(idle, host[2], dtype="float32")
-    trial.check(idle not in optimizer.state, "a parameter without gradient has got a state")
+    trial.check(idle not in optimizer.state, "a parameter without a gradient has a state")
 
 
 def adamax_closure(trial: Trial) -> None:
@@ -142,7 +142,7 @@ def check_resumed(trial: Trial, rule: Callable[..., Any]) -> None:
     later = trial.make([parameter], lr=7.0)
     later.load_state_dict(earlier.state_dict())
     parameter.grad = trial.tensor(gradients[3])
-    trial.check(trial.call_method(later, "step") is None, "expected nothing to be returned")
+    trial.check(trial.call_method(later, "step") is None, "expected None to be returned")
     trial.close(parameter, followed.step(gradients[3]), dtype="float32")
 
 
@@ -156,5 +156,5 @@ def adamax_options(trial: Trial) -> None:
     trial.equal([group[name] for name in expected if name != "betas"], [2e-3, 1e-8, 0.5])
     trial.equal(list(group["betas"]), [0.9, 0.999])
     trial.check(isinstance(optimizer, torch.optim.Optimizer), "not an Optimizer")
-    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "it does not hold its parameter")
+    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "the parameter is not in its group")
     trial.close(parameter, host, dtype="float32")

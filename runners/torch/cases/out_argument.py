@@ -28,7 +28,7 @@ def into(
     expected = np.asarray(references.find("numpy", numpy)(*map(widened, arrays), *args))
     out = trial.tensor(np.full(expected.shape, 3), result)
     returned = trial.call(*map(trial.tensor, arrays), *args, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
+    trial.check(returned is out, "the returned tensor is not the one given as out=")
     trial.close(out, expected, dtype=result)
 
 
@@ -37,7 +37,7 @@ def cat_into(trial: Trial, dtype: str) -> None:
     first, second = trial.random(2, 3, dtype=dtype, seed=1), trial.random(2, 4, dtype=dtype, seed=2)
     out = trial.tensor(np.zeros((2, 7)), dtype)
     returned = trial.call([trial.tensor(first), trial.tensor(second)], 1, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
+    trial.check(returned is out, "the returned tensor is not the one given as out=")
     trial.close(out, np.concatenate([first, second], axis=1), dtype=dtype)
 
 
@@ -45,7 +45,7 @@ def zeros_into(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     """With out= the given tensor is filled with zeros and returned."""
     out = trial.tensor(trial.random(*shape, dtype=dtype, low=1, high=9), dtype)
     returned = trial.call(shape, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
+    trial.check(returned is out, "the returned tensor is not the one given as out=")
     trial.close(out, np.zeros(shape), dtype=dtype)
 
 
@@ -53,7 +53,7 @@ def range_into(trial: Trial, dtype: str) -> None:
     """With out= the given tensor is resized if necessary, filled with the values and returned."""
     out = trial.tensor(np.array([9, 9]), dtype)
     returned = trial.call(2, 14, 3, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
+    trial.check(returned is out, "the returned tensor is not the one given as out=")
     trial.close(out, [2, 5, 8, 11, 14], dtype=dtype)
 
 
@@ -62,7 +62,7 @@ def randperm_into(trial: Trial, length: int, dtype: str) -> None:
     generator = torch.Generator(device=trial.device)
     out = trial.tensor(np.full(length, 7), dtype)
     returned = trial.call(length, generator=generator.manual_seed(4), out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
+    trial.check(returned is out, "the returned tensor is not the one given as out=")
     check_permutation(trial, out, length, dtype)
     plain = trial.make(length, generator=generator.manual_seed(4), dtype=trial.dtype(dtype), device=trial.device)
     trial.close(plain, trial.numpy(out), dtype=dtype)

@@ -25,7 +25,7 @@ def register_parameter_entry(
     """The parameter itself is found under its name: as an attribute, among the parameters and in the state."""
     module, parameter = torch.nn.Module(), _parameter(trial, *shape, dtype=dtype, requires_grad=requires_grad)
     host = trial.numpy(parameter)
-    trial.check(trial.call(module, "scale", parameter) is None, "expected nothing to be returned")
+    trial.check(trial.call(module, "scale", parameter) is None, "expected None to be returned")
     trial.check(module.scale is parameter, "the attribute is not the parameter")
     trial.equal([name for name, _ in module.named_parameters()], ["scale"])
     trial.check(_same(list(module.parameters()), [parameter]), "the parameter is not among the module's")
@@ -38,7 +38,7 @@ def register_parameter_none(trial: Trial) -> None:
     """None reserves the name: there is no parameter and no state entry until a parameter is assigned."""
     module, parameter = torch.nn.Module(), _parameter(trial, 3)
     trial.repeatable = False
-    trial.check(trial.call(module, "bias", None) is None, "expected nothing to be returned")
+    trial.check(trial.call(module, "bias", None) is None, "expected None to be returned")
     trial.check(module.bias is None, f"expected None, got {module.bias!r}")
     trial.equal([len(list(module.parameters())), len(module.state_dict())], [0, 0])
     refused = False
@@ -57,7 +57,7 @@ def register_parameter_replaces(trial: Trial) -> None:
     module = torch.nn.Module()
     module.register_parameter("a", first)
     module.register_parameter("b", second)
-    trial.check(trial.call(module, "a", third) is None, "expected nothing to be returned")
+    trial.check(trial.call(module, "a", third) is None, "expected None to be returned")
     trial.equal([name for name, _ in module.named_parameters()], ["a", "b"])
     trial.check(_same(list(module.parameters()), [third, second]), "the parameter was not replaced")
     trial.close(module.a, trial.random(2, seed=3), dtype="float32")
@@ -69,7 +69,7 @@ def register_parameter_names(trial: Trial) -> None:
     outer.inner = inner
     parameters = [_parameter(trial, size, seed=size) for size in (1, 2, 3, 4)]
     for module, name, parameter in zip((outer, inner, outer, inner), ("z", "y", "x", "w"), parameters):
-        trial.check(trial.call(module, name, parameter) is None, "expected nothing to be returned")
+        trial.check(trial.call(module, name, parameter) is None, "expected None to be returned")
     found = dict(outer.named_parameters())
     trial.equal(list(found), ["z", "x", "inner.y", "inner.w"])
     trial.check(_same(list(found.values()), [parameters[number] for number in (0, 2, 1, 3)]), "wrong parameters")
@@ -79,11 +79,11 @@ def register_parameter_names(trial: Trial) -> None:
 def register_parameter_shared(trial: Trial) -> None:
     """One parameter under two names is counted once and has two entries in the state."""
     module, parameter = torch.nn.Module(), _parameter(trial, 4)
-    trial.check(trial.call(module, "one", parameter) is None, "expected nothing to be returned")
-    trial.check(trial.call(module, "two", parameter) is None, "expected nothing to be returned")
-    trial.check(_same(list(module.parameters()), [parameter]), "the shared parameter does not count once")
+    trial.check(trial.call(module, "one", parameter) is None, "expected None to be returned")
+    trial.check(trial.call(module, "two", parameter) is None, "expected None to be returned")
+    trial.check(_same(list(module.parameters()), [parameter]), "the shared parameter is not listed exactly once")
     trial.equal(list(module.state_dict()), ["one", "two"])
-    trial.check(module.one is module.two, "the two names have become two parameters")
+    trial.check(module.one is module.two, "the two names have different parameters")
 
 
 def register_parameter_moves(trial: Trial, target: str) -> None:
@@ -92,9 +92,9 @@ def register_parameter_moves(trial: Trial, target: str) -> None:
     module = torch.nn.Module()
     trial.repeatable = False
     returned = trial.call(module, "weight", torch.nn.Parameter(torch.from_numpy(host.copy())))
-    trial.check(returned is None, "expected nothing to be returned")
+    trial.check(returned is None, "expected None to be returned")
     module.to(trial.device, trial.dtype(target))
-    trial.check(isinstance(module.weight, torch.nn.Parameter), "it is no parameter any more")
+    trial.check(isinstance(module.weight, torch.nn.Parameter), "it is not a parameter anymore")
     trial.equal(module.weight.device.type, trial.device.type)
     trial.close(module.weight, host, dtype=target)
 
@@ -110,7 +110,7 @@ def register_parameter_trains(trial: Trial, dtype: str) -> None:
     module = Product()
     trial.repeatable = False
     returned = trial.call(module, "weight", torch.nn.Parameter(trial.tensor(w)))
-    trial.check(returned is None, "expected nothing to be returned")
+    trial.check(returned is None, "expected None to be returned")
     optimizer = torch.optim.SGD(module.parameters(), lr=0.25)
     output = module(trial.tensor(x))
     trial.close(output, widened(x) @ widened(w), dtype=dtype)
@@ -125,7 +125,7 @@ def register_parameter_loads(trial: Trial, dtype: str) -> None:
     """A loaded state is written into the registered parameter itself."""
     module, parameter = torch.nn.Module(), _parameter(trial, 4, dtype=dtype)
     trial.repeatable = False
-    trial.check(trial.call(module, "weight", parameter) is None, "expected nothing to be returned")
+    trial.check(trial.call(module, "weight", parameter) is None, "expected None to be returned")
     values = trial.tensor(trial.random(4, dtype=dtype, seed=8), dtype)
     module.load_state_dict({"weight": values})
     trial.check(module.weight is parameter, "the parameter was replaced")
@@ -139,7 +139,7 @@ def register_parameter_many(trial: Trial, count: int) -> None:
     for number in range(count):
         trial.repeatable = number == count - 1
         returned = trial.call(module, f"p{number}", torch.nn.Parameter(trial.tensor(values + number)))
-        trial.check(returned is None, "expected nothing to be returned")
+        trial.check(returned is None, "expected None to be returned")
     trial.equal([name for name, _ in module.named_parameters()], [f"p{number}" for number in range(count)])
     trial.close(torch.stack(list(module.parameters())), values + np.arange(count)[:, None], dtype="float32")
 
@@ -148,7 +148,7 @@ def add_module_entry(trial: Trial, dtype: str) -> None:
     """The child itself is found under its name: as an attribute, among the children and with its parameters."""
     parent, child = torch.nn.Module(), torch.nn.Linear(3, 2).to(trial.device, trial.dtype(dtype))
     host = trial.numpy(child.weight)
-    trial.check(trial.call(parent, "layer", child) is None, "expected nothing to be returned")
+    trial.check(trial.call(parent, "layer", child) is None, "expected None to be returned")
     trial.check(parent.layer is child, "the attribute is not the child")
     trial.equal([name for name, _ in parent.named_children()], ["layer"])
     trial.check(_same(list(parent.children()), [child]), "the child is not among the children")
@@ -166,7 +166,7 @@ def add_module_to_sequential(trial: Trial, widths: Sequence[int], dtype: str) ->
         layer = torch.nn.Linear(entering, leaving, bias=False)
         layer.weight = torch.nn.Parameter(trial.tensor(w, dtype))
         weights.append(widened(trial.numpy(layer.weight)))
-        trial.check(trial.call(net, f"layer{number}", layer) is None, "expected nothing to be returned")
+        trial.check(trial.call(net, f"layer{number}", layer) is None, "expected None to be returned")
     trial.equal(len(net), len(weights))
     tensor = trial.tensor(x, dtype)
     expected = widened(trial.numpy(tensor))
@@ -187,7 +187,7 @@ def add_module_none(trial: Trial) -> None:
     """None reserves the name: there is no child until a module is assigned."""
     parent, child = torch.nn.Module(), torch.nn.Linear(2, 2).to(trial.device)
     trial.repeatable = False
-    trial.check(trial.call(parent, "part", None) is None, "expected nothing to be returned")
+    trial.check(trial.call(parent, "part", None) is None, "expected None to be returned")
     trial.check(parent.part is None, f"expected None, got {parent.part!r}")
     trial.equal([len(list(parent.children())), len(list(parent.modules()))], [0, 1])
     parent.part = child
@@ -200,7 +200,7 @@ def add_module_replaces(trial: Trial) -> None:
     parent = torch.nn.Sequential()
     parent.add_module("a", first)
     parent.add_module("b", second)
-    trial.check(trial.call(parent, "a", third) is None, "expected nothing to be returned")
+    trial.check(trial.call(parent, "a", third) is None, "expected None to be returned")
     trial.equal([name for name, _ in parent.named_children()], ["a", "b"])
     trial.check(_same(list(parent.children()), [third, second]), "the child was not replaced")
     trial.equal(list(parent.a.weight.shape), [3, 2])
@@ -211,19 +211,19 @@ def add_module_nested(trial: Trial) -> None:
     parent, middle = torch.nn.Module(), torch.nn.Module()
     leaf = torch.nn.Linear(2, 3).to(trial.device)
     for outer, name, inner in ((parent, "first", middle), (middle, "leaf", leaf), (parent, "second", leaf)):
-        trial.check(trial.call(outer, name, inner) is None, "expected nothing to be returned")
+        trial.check(trial.call(outer, name, inner) is None, "expected None to be returned")
     trial.equal([name for name, _ in parent.named_modules()], ["", "first", "first.leaf"])
     trial.check(_same(list(parent.modules()), [parent, middle, leaf]), "wrong modules")
     trial.equal([name for name, _ in parent.named_children()], ["first", "second"])
     trial.equal([name for name, _ in parent.named_parameters()], ["first.leaf.weight", "first.leaf.bias"])
-    trial.check(parent.get_submodule("first.leaf") is leaf, "the dotted name leads elsewhere")
+    trial.check(parent.get_submodule("first.leaf") is leaf, "the dotted name gives another module")
 
 
 def add_module_follows(trial: Trial, target: str) -> None:
     """Operations on the parent reach the child: moves, conversions, the mode and functions applied to all."""
     parent, child = torch.nn.Module(), torch.nn.BatchNorm1d(3)
     trial.repeatable = False
-    trial.check(trial.call(parent, "norm", child) is None, "expected nothing to be returned")
+    trial.check(trial.call(parent, "norm", child) is None, "expected None to be returned")
     parent.to(trial.device, trial.dtype(target)).eval()
     trial.equal(child.training, False)
     trial.equal(child.running_mean.device.type, trial.device.type)
@@ -242,7 +242,7 @@ def add_module_many(trial: Trial, count: int) -> None:
     children = [torch.nn.Linear(2, 2).to(trial.device) for _ in range(count)]
     for number, child in enumerate(children):
         trial.repeatable = number == count - 1
-        trial.check(trial.call(modules, str(number), child) is None, "expected nothing to be returned")
+        trial.check(trial.call(modules, str(number), child) is None, "expected None to be returned")
     trial.equal(len(modules), count)
     trial.check(_same(list(modules), children), "the children are not those that were added")
     trial.equal([name for name, _ in modules.named_children()], [str(number) for number in range(count)])

@@ -61,7 +61,7 @@ def rprop_steps(trial: Trial, steps: int, dtype: str = "float32", layout: str = 
             parameter.grad = trial.tensor(given[step], dtype)
         # Only the last step gets a steady time.
         trial.repeatable = step == steps - 1
-        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(optimizer, "step") is None, "expected None to be returned")
         for parameter, rule, given in zip(parameters, rules, gradients):
             rule.step(given[step])
             trial.close(parameter, rule.values, dtype=dtype, **_LOW_PRECISION.get(dtype, {}))
@@ -76,7 +76,7 @@ def rprop_signs(trial: Trial, dtype: str) -> None:
     trial.repeatable = False
     for gradient in ([1e-6, -1e3, 2.0, 0.0], [1e3, -1e-6, -5.0, 0.0], [-1.0, 1.0, -1e-3, 7.0]):
         parameter.grad = trial.tensor(np.array(gradient, dtype))
-        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(optimizer, "step") is None, "expected None to be returned")
     # First element: steps of 0.1 and 0.12, none after the change of sign. Second: the same, reversed. Third: 0.1, none,
     # 0.05 back. Fourth: one step of 0.1.
     moves = np.array([-0.22, 0.22, -0.05, -0.1])
@@ -95,7 +95,7 @@ def rprop_bounds(trial: Trial, step_sizes: Sequence[float]) -> None:
         # The first gradient keeps its sign, the second changes it at every other step; a step after a change counts as
         # a first step.
         parameter.grad = trial.tensor(np.array([1.0, (1, -1, -1, 1)[step % 4]]))
-        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(optimizer, "step") is None, "expected None to be returned")
         moves.append(np.abs(trial.numpy(parameter) - before))
     growing = [min(3.0**step, largest) for step in range(8)]
     shrinking = [max(0.25 ** ((step + 1) // 2), smallest) * (step % 2 == 0) for step in range(8)]
@@ -116,7 +116,7 @@ def rprop_large(trial: Trial, size: int) -> None:
     for step, gradient in enumerate(gradients):
         parameter.grad = trial.tensor(gradient)
         trial.repeatable = step == 2
-        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(optimizer, "step") is None, "expected None to be returned")
         rule.step(gradient)
     trial.close(parameter, rule.values, dtype="float32")
 
@@ -132,11 +132,11 @@ def rprop_groups(trial: Trial) -> None:
         for parameter, rule in zip((first, second), rules):
             parameter.grad = trial.tensor(np.array(gradient, "float32"))
             rule.step(np.array(gradient))
-        trial.check(trial.call_method(optimizer, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(optimizer, "step") is None, "expected None to be returned")
     trial.close(first, rules[0].values, dtype="float32")
     trial.close(second, rules[1].values, dtype="float32")
     trial.close(idle, host[2], rtol=0, atol=0, dtype="float32")
-    trial.check(idle not in optimizer.state, "a parameter without gradient has got a state")
+    trial.check(idle not in optimizer.state, "a parameter without a gradient has a state")
 
 
 def rprop_closure(trial: Trial) -> None:
@@ -157,5 +157,5 @@ def rprop_options(trial: Trial) -> None:
     (group,) = optimizer.param_groups
     trial.equal([group["lr"], *group["etas"], *group["step_sizes"]], [1e-2, 0.5, 1.2, 1e-3, 5])
     trial.check(isinstance(optimizer, torch.optim.Optimizer), "not an Optimizer")
-    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "it does not hold its parameter")
+    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "the parameter is not in its group")
     trial.close(parameter, host, rtol=0, atol=0, dtype="float32")

@@ -81,7 +81,10 @@ def relaxed_density_gradients(trial: Trial, temperature: float, dtype: str) -> N
 def relaxed_new(trial: Trial, temperature: Any, how: str, parameters: Any, dtype: str) -> None:
     """A new distribution has its parameters' shapes, normalized shares and logits, and draws that differ."""
     distribution = _made(trial, temperature, dtype, how, parameters, timed=True)
-    trial.check(isinstance(distribution, trial.function), f"no instance: {type(distribution).__name__}")
+    trial.check(
+        isinstance(distribution, trial.function),
+        f"not an instance of the class: {type(distribution).__name__}",
+    )
     given = widened(np.array(parameters, dtype))
     probs = given / given.sum(-1, keepdims=True) if how == "probs" else special.softmax(given, axis=-1)
     trial.equal(
@@ -104,7 +107,7 @@ def relaxed_sample(
     trial.equal(sample.requires_grad, False)
     found, logits = widened(trial.numpy(sample)), np.array(logits)
     trial.equal(list(found.shape), [draws, *logits.shape])
-    trial.check((found >= 0).all() and (found <= 1).all(), "a part lies outside of [0, 1]")
+    trial.check((found >= 0).all() and (found <= 1).all(), "a part is outside of [0, 1]")
     trial.check(np.allclose(found.sum(-1), 1, rtol=0, atol=1e-5), "the parts do not sum to 1")
     for row, draw in zip(
         logits.reshape(-1, logits.shape[-1]), np.moveaxis(found.reshape(draws, -1, logits.shape[-1]), 1, 0)
@@ -168,7 +171,7 @@ def relaxed_expand(trial: Trial, shape: Sequence[int]) -> None:
     probs = [0.1, 0.2, 0.7]
     distribution = _made(trial, 1.3, "float32", "probs", probs)
     expanded = trial.call_method(distribution, "expand", torch.Size(shape))
-    trial.check(isinstance(expanded, trial.function), f"no instance: {type(expanded).__name__}")
+    trial.check(isinstance(expanded, trial.function), f"not an instance of the class: {type(expanded).__name__}")
     trial.equal([list(expanded.batch_shape), list(expanded.event_shape)], [list(shape), [3]])
     trial.close(expanded.probs, np.broadcast_to(probs, (*shape, 3)), dtype="float32")
     x = _points(trial, 3, dtype="float32")

@@ -29,7 +29,10 @@ def _rates(optimizer: Any) -> list[Any]:
 
 
 def _check_rates(trial: Trial, found: Any, expected: Sequence[float]) -> None:
-    trial.check(isinstance(found, list) and all(type(rate) is float for rate in found), f"no list of numbers: {found}")
+    trial.check(
+        isinstance(found, list) and all(type(rate) is float for rate in found),
+        f"not a list of floats: {found}",
+    )
     trial.close(found, np.array(expected), **_EXACT)
 
 
@@ -40,7 +43,7 @@ def exponential_rates(trial: Trial, rates: Sequence[float], gamma: float, steps:
     trial.repeatable = False
     for step in range(1, steps + 1):
         optimizer.step()
-        trial.check(trial.call_method(scheduler, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(scheduler, "step") is None, "expected None to be returned")
         expected = [rate * gamma**step for rate in rates]
         _check_rates(trial, _rates(optimizer), expected)
         _check_rates(trial, scheduler.get_last_lr(), expected)
@@ -61,8 +64,8 @@ def exponential_new(trial: Trial, gamma: float) -> None:
     """A new schedule is at epoch 0, leaves the rates unchanged and remembers them."""
     optimizer = _optimizer(trial, [0.5, 0.02])
     scheduler = trial.call(optimizer, gamma=gamma)
-    trial.check(isinstance(scheduler, trial.function), f"no instance of the class: {type(scheduler).__name__}")
-    trial.check(scheduler.optimizer is optimizer, "it does not hold its optimiser")
+    trial.check(isinstance(scheduler, trial.function), f"not an instance of the class: {type(scheduler).__name__}")
+    trial.check(scheduler.optimizer is optimizer, "the schedule does not hold its optimizer")
     trial.equal([scheduler.gamma, scheduler.last_epoch], [gamma, 0])
     trial.equal(list(scheduler.base_lrs), [0.5, 0.02])
     trial.equal(_rates(optimizer), [0.5, 0.02])
@@ -79,7 +82,7 @@ def exponential_state(trial: Trial) -> None:
     state = trial.call_method(scheduler, "state_dict")
     trial.equal([state["gamma"], state["last_epoch"]], [0.8, 3])
     trial.equal(list(state["base_lrs"]), [0.5, 0.02])
-    trial.check("optimizer" not in state, "the state holds the optimiser")
+    trial.check("optimizer" not in state, "the state holds the optimizer")
     other = _optimizer(trial, [7.0, 9.0])
     later = trial.make(other, 0.1)
     other.load_state_dict(optimizer.state_dict())
@@ -97,7 +100,7 @@ def exponential_loaded(trial: Trial) -> None:
     optimizer = _optimizer(trial, [3.0])
     scheduler = trial.make(optimizer, 0.1)
     returned = trial.call_method(scheduler, "load_state_dict", earlier.state_dict())
-    trial.check(returned is None, "expected nothing to be returned")
+    trial.check(returned is None, "expected None to be returned")
     trial.equal([scheduler.gamma, scheduler.last_epoch], [0.8, 2])
     trial.equal(list(scheduler.base_lrs), [0.5])
     scheduler.step()
@@ -109,7 +112,7 @@ def exponential_resumed(trial: Trial, epoch: int) -> None:
     optimizer = _optimizer(trial, [0.25], initial_lr=1.0)
     trial.repeatable = False
     scheduler = trial.call(optimizer, 0.5, last_epoch=epoch)
-    trial.check(isinstance(scheduler, trial.function), f"no instance of the class: {type(scheduler).__name__}")
+    trial.check(isinstance(scheduler, trial.function), f"not an instance of the class: {type(scheduler).__name__}")
     trial.equal(scheduler.last_epoch, epoch + 1)
     trial.equal(list(scheduler.base_lrs), [1.0])
     (begin,) = _rates(optimizer)
@@ -127,7 +130,7 @@ def exponential_at_epoch(trial: Trial, epoch: int) -> None:
     for _ in range(2):
         optimizer.step()
         scheduler.step()
-    trial.check(trial.call_method(scheduler, "step", epoch) is None, "expected nothing to be returned")
+    trial.check(trial.call_method(scheduler, "step", epoch) is None, "expected None to be returned")
     _check_rates(trial, _rates(optimizer), [0.5 * 0.9**epoch, 2.0 * 0.9**epoch])
     trial.equal(scheduler.last_epoch, epoch)
 
@@ -143,7 +146,7 @@ def exponential_training(trial: Trial, steps: int, dtype: str) -> None:
     trial.repeatable = False
     for step in range(1, steps + 1):
         optimizer.step()
-        trial.check(trial.call_method(scheduler, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(scheduler, "step") is None, "expected None to be returned")
         expected = start - slope * sum(0.4 * 0.5**number for number in range(step))
         # bfloat16 is rounded after every step, by up to 2**-8 of numbers of about two.
         trial.close(parameter, expected, atol=2e-2 if dtype == "bfloat16" else None, dtype=dtype)
@@ -156,6 +159,6 @@ def exponential_chained(trial: Trial) -> None:
     trial.repeatable = False
     for step in range(1, 6):
         optimizer.step()
-        trial.check(trial.call_method(scheduler, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(scheduler, "step") is None, "expected None to be returned")
         halved.step()
         _check_rates(trial, _rates(optimizer), [0.9**step * 0.5 ** (step // 2)])

@@ -45,7 +45,7 @@ def sequential_named(trial: Trial, dtype: str) -> None:
     weights = filled(trial, net, dtype)
     trial.equal([name for name, _ in net.named_children()], ["last", "curve", "first"])
     trial.equal(list(weights), ["last.weight", "last.bias", "first.weight"])
-    trial.check(net.first is net[2] and net.last is net[0], "a module stands under another name than its own")
+    trial.check(net.first is net[2] and net.last is net[0], "a module has a wrong name")
     x = trial.random(4, 3, dtype=dtype)
     output = trial.call_method(net, "__call__", trial.tensor(x))
     hidden = np.tanh(widened(x) @ weights["last.weight"].T + weights["last.bias"])
@@ -79,7 +79,7 @@ def sequential_length(trial: Trial, count: int) -> None:
     net = trial.make(*modules)
     trial.equal(trial.call_method(net, "__len__"), count)
     trial.equal(len(list(net)), count)
-    trial.check(all(mine is module for mine, module in zip(net, modules)), "the modules come in another order")
+    trial.check(all(mine is module for mine, module in zip(net, modules)), "the modules are in a wrong order")
 
 
 def sequential_append(trial: Trial) -> None:
@@ -87,7 +87,7 @@ def sequential_append(trial: Trial) -> None:
     net, _ = _net(trial, [3, 4], "float32")
     trial.repeatable = False
     returned = trial.call_method(net, "append", torch.nn.Linear(4, 2).to(trial.device))
-    trial.check(returned is net, "append gave something else than the chain")
+    trial.check(returned is net, "append did not return the chain")
     weights = filled(trial, net, "float32")
     trial.equal(list(weights), ["0.weight", "0.bias", "1.weight", "1.bias"])
     x = trial.random(5, 3)

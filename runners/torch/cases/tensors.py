@@ -38,7 +38,7 @@ def to_device_from_host(trial: Trial, dtype: str, target: str, non_blocking: boo
 def to_same(trial: Trial) -> None:
     """If nothing needs conversion, the tensor itself is returned, not a copy."""
     tensor = trial.tensor(trial.random(4, 4))
-    trial.check(trial.call(tensor, torch.float32) is tensor, "a tensor of the demanded dtype was copied")
+    trial.check(trial.call(tensor, torch.float32) is tensor, "a tensor of the requested dtype was copied")
 
 
 def to_copy(trial: Trial, dtype: str) -> None:

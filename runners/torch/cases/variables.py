@@ -43,7 +43,7 @@ def variable_gradient(trial: Trial, dtype: str) -> None:
     # PyTorch gives the conjugate of the derivative for a complex number.
     slope = np.conj(2 * widened(trial.numpy(tensor)) * widened(trial.numpy(trial.tensor(weights, dtype))))
     trial.close(made.grad, slope, dtype=dtype)
-    trial.check(tensor.grad is None, "the tensor has got the gradient of the variable")
+    trial.check(tensor.grad is None, "the tensor got the gradient of the variable")
 
 
 def variable_detaches(trial: Trial, requires_grad: bool) -> None:
@@ -56,7 +56,7 @@ def variable_detaches(trial: Trial, requires_grad: bool) -> None:
     if requires_grad:
         (made**2).sum().backward()
         trial.close(made.grad, 6 * widened(host), dtype="float32")
-    trial.check(earlier.grad is None, "a gradient went through the variable into the history")
+    trial.check(earlier.grad is None, "a gradient passed through the variable into the history")
 
 
 def variable_shares_memory(trial: Trial, dtype: str) -> None:
@@ -89,13 +89,13 @@ def variable_training(trial: Trial, steps: int, dtype: str) -> None:
         weights.grad.data.zero_()
         w = w - 0.3 * 2 * x.T @ (x @ w - y) / len(x)
     trial.close(weights, w, dtype=dtype)
-    trial.check(inputs.grad is None and targets.grad is None, "a variable that wants no gradient has got one")
+    trial.check(inputs.grad is None and targets.grad is None, "a variable that does not require a gradient has one")
 
 
 def _check_leaf(trial: Trial, made: Any, tensor: Any, requires_grad: bool) -> None:
     trial.check(isinstance(made, torch.Tensor), f"expected a tensor, got {type(made).__name__}")
-    trial.check(isinstance(made, trial.function), "a variable is no instance of the class")
-    trial.check(made is not tensor, "the tensor itself came back")
+    trial.check(isinstance(made, trial.function), "the variable is not an instance of the class")
+    trial.check(made is not tensor, "the tensor itself was returned")
     trial.check(made.device == tensor.device, f"expected {tensor.device}, got {made.device}")
     trial.equal([made.requires_grad, made.is_leaf], [requires_grad, True])
     trial.check(made.grad is None and made.grad_fn is None, "a new variable has a gradient or a history")
