@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 from runners.core.testing.trial import Trial
-from runners.torch.cases.cuda_synchronize import matrix_chain
 
 _MIB = 1 << 20
 
@@ -249,3 +248,13 @@ def _allocated(trial: Trial) -> int:
 def _check_grown(trial: Trial, grown: int, mebibytes: int) -> None:
     message = f"expected {mebibytes} MiB more, got {grown / _MIB:.2f}"
     trial.check(mebibytes * _MIB <= grown <= mebibytes * _MIB + _SLACK, message)
+
+
+def matrix_chain(trial: Trial, size: int) -> Any:
+    """Small whole numbers, and a permutation matrix that shifts them by one column: exact in every precision."""
+    tensor = trial.tensor(trial.random(size, size, low=0, high=9).round())
+    step = trial.tensor(np.roll(np.eye(size, dtype="float32"), 1, axis=1))
+    # The first product loads a library, which is slow on the host.
+    tensor @ step
+    torch.cuda.synchronize(trial.device)
+    return tensor, step

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from runners.core.testing.trial import Trial
-from runners.torch.cases.cuda import skip_on_cpu
+from runners.torch.cases.cuda import matrix_chain, skip_on_cpu
 
 
 def synchronize_waits(trial: Trial, how: str) -> None:
@@ -84,16 +84,6 @@ def _named(trial: Trial, how: str) -> Any:
         "keyword": ((), {"device": trial.device}),
     }
     return ways[how]
-
-
-def matrix_chain(trial: Trial, size: int) -> Any:
-    """Small whole numbers, and a permutation matrix that shifts them by one column: exact in every precision."""
-    tensor = trial.tensor(trial.random(size, size, low=0, high=9).round())
-    step = trial.tensor(np.roll(np.eye(size, dtype="float32"), 1, axis=1))
-    # The first product loads a library, which is slow on the host.
-    tensor @ step
-    torch.cuda.synchronize(trial.device)
-    return tensor, step
 
 
 def _queued(tensor: Any, step: Any, event: Any) -> Any:
