@@ -124,8 +124,8 @@ def ge_chooses(trial: Trial) -> None:
 
         return ge(left, right), jax.grad(largest)(left, right)
 
-    truths, gradient = trial.call_inside(body, trial.tensor(left), trial.tensor(right))
-    trial.close(truths, left >= right, dtype="bool")
+    outcomes, gradient = trial.call_inside(body, trial.tensor(left), trial.tensor(right))
+    trial.close(outcomes, left >= right, dtype="bool")
     trial.close(gradient, (left >= right).astype("float64"), dtype="float32")
 
 

@@ -121,8 +121,8 @@ def in_function(trial: Trial) -> None:
     """In a tf.function for any shape, traced once, the tensor selects in each call, and only one branch runs."""
     hosts = [trial.random(*shape, seed=5) for shape in ((3, 2), (1, 7), (0, 4))]
     tensors = [trial.tensor(host) for host in hosts]
-    truths = [trial.tensor(np.asarray(truth)) for truth in (True, False)]
-    counts = [tf.Variable(trial.tensor(np.int64(0))) for _ in truths]
+    flags = [trial.tensor(np.asarray(flag)) for flag in (True, False)]
+    counts = [tf.Variable(trial.tensor(np.int64(0))) for _ in flags]
     traced: list[int] = []
 
     def body(smart_cond: SmartCond) -> Any:
@@ -144,7 +144,7 @@ def in_function(trial: Trial) -> None:
 
             return smart_cond(pred, double, total)
 
-        return [chosen(truth, tensor) for tensor in tensors for truth in truths]
+        return [chosen(flag, tensor) for tensor in tensors for flag in flags]
 
     outputs = iter(trial.call_inside(body))
     for host in hosts:
@@ -158,7 +158,7 @@ def structures(trial: Trial) -> None:
     """In a tf.function the branches can return nested structures of several dtypes."""
     host = trial.random(6, seed=6)
     values, words = trial.tensor(host), trial.tensor(np.arange(3, dtype="int64"))
-    truths = [trial.tensor(np.asarray(truth)) for truth in (True, False)]
+    flags = [trial.tensor(np.asarray(flag)) for flag in (True, False)]
 
     def body(smart_cond: SmartCond) -> Any:
         @tf.function(input_signature=[tf.TensorSpec([], tf.bool)])
@@ -169,21 +169,21 @@ def structures(trial: Trial) -> None:
                 lambda: {"part": values[3:], "more": (words * 10, tf.constant(False))},
             )
 
-        return [chosen(truth) for truth in truths]
+        return [chosen(flag) for flag in flags]
 
     first, second = trial.call_inside(body)
-    for found, part, numbers, truth in ((first, host[:3], [0, 1, 2], True), (second, host[3:], [0, 10, 20], False)):
+    for found, part, numbers, flag in ((first, host[:3], [0, 1, 2], True), (second, host[3:], [0, 10, 20], False)):
         trial.equal(sorted(found), ["more", "part"])
         trial.close(found["part"], part, dtype="float32")
         trial.close(found["more"][0], numbers, dtype="int64")
-        trial.close(found["more"][1], truth, dtype="bool")
+        trial.close(found["more"][1], flag, dtype="bool")
 
 
 def gradient(trial: Trial, dtype: str) -> None:
     """The gradient is that of the selected branch: 2 for sum(2 x), 2 x for sum(x^2 - 1)."""
     host = trial.random(9, dtype=dtype, seed=7)
     values = trial.tensor(host)
-    truths = [trial.tensor(np.asarray(truth)) for truth in (True, False)]
+    flags = [trial.tensor(np.asarray(flag)) for flag in (True, False)]
 
     def body(smart_cond: SmartCond) -> Any:
         @tf.function
@@ -194,7 +194,7 @@ def gradient(trial: Trial, dtype: str) -> None:
                 output = smart_cond(pred, branches.double, branches.square)
             return output, tape.gradient(output, x)
 
-        return [slope(truth, values) for truth in truths]
+        return [slope(flag, values) for flag in flags]
 
     (doubled, double_slope), (squared, square_slope) = trial.call_inside(body)
     trial.close(doubled, _expected(host, True), dtype=dtype)
