@@ -8,7 +8,7 @@ from typing import Any, Iterator, Mapping, Sequence
 import numpy as np
 import torch
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import ROUNDED, filled
 

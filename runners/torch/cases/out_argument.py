@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from runners.core.testing import references
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.torch.cases.creation import check_permutation
 

@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import Arrays, filled, slopes
 from runners.torch.cases.transformer_reference import (

@@ -1,0 +1,182 @@
+"""Sees each operation that a call asks TensorFlow for, with its dtypes and the device that it is asked of.
+
+An eager operation is seen before it is computed; those inside of a function when that is called, in its graph; those of
+a version 1 graph when a session is to run it: TensorFlow places the whole graph then, whatever is fetched. What is seen
+is what was asked for, not what a graph was optimized to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, NoReturn, Sequence
+
+import tensorflow as tf
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.client import session as sessions
+from tensorflow.python.eager import context, core, execute
+from tensorflow.python.framework import op_def_registry
+
+from runners.tensorflow.op_trace import short
+
+Types = Dict[str, List[str]]
+
+
+class Asked(NamedTuple):
+    """An operation: ``types`` of its attributes, and the device that it must be on, ``CPU:1``; None: anywhere."""
+
+    name: str
+    types: Types
+    device: str | None
+
+
+class Step(NamedTuple):
+    """What TensorFlow is told to compute at once: an eager operation or a function, its inputs, and its attributes but
+    those that every function has."""
+
+    name: str
+    inputs: Sequence[Any]
+    attributes: Mapping[str, Any]
+    device: str | None
+
+    @property
+    def is_function(self) -> bool:
+        return bool(context.context().has_function(self.name))
+
+
+Listener = Callable[[Asked], None]
+"""Is told each operation. What it raises ends the call that asked for it."""
+
+StepListener = Callable[[Step], None]
+"""Is told each eager step after its operations, before it is computed. What it raises ends the call."""
+
+GraphListener = Callable[[Any, Sequence[Any], Mapping[Any, Any]], None]
+"""Is told what a session is about to compute, after its operations: the graph, the tensors and operations that are
+wanted, and the arrays that are fed, by references of tensors. What it raises ends the call."""
+
+
+def _unheard(*args: Any) -> None:
+    """Nobody asked."""
+
+
+@contextlib.contextmanager
+def listening(listener: Listener, steps: StepListener = _unheard, graphs: GraphListener = _unheard) -> Iterator[None]:
+    """Tells the operations of what is called inside, in their order; several times where they are asked for so."""
+
+    def told(original: Callable[..., Any]) -> Callable[..., Any]:
+        def run(op_name: Any, num_outputs: int, inputs: Any, attrs: Any, *args: Any, **kwargs: Any) -> Any:
+            name = op_name.decode() if isinstance(op_name, bytes) else str(op_name)
+            device = _device_of_eager(inputs)
+            step = Step(name, list(inputs), {} if context.context().has_function(name) else _named(attrs), device)
+            for asked in _of_function(name) if step.is_function else [Asked(name, _types_of_step(step), device)]:
+                listener(asked)
+            steps(step)
+            return original(op_name, num_outputs, inputs, attrs, *args, **kwargs)
+
+        return run
+
+    plain, cancellable, fast = execute.execute, execute.execute_with_cancellation, pywrap_tfe.TFE_Py_FastPathExecute
+    execute.execute, execute.execute_with_cancellation = told(plain), told(cancellable)
+    pywrap_tfe.TFE_Py_FastPathExecute = _not_fast
+    try:
+        with _sessions_tell(listener, graphs):
+            yield
+    finally:
+        execute.execute, execute.execute_with_cancellation = plain, cancellable
+        pywrap_tfe.TFE_Py_FastPathExecute = fast
+
+
+def _not_fast(*args: Any) -> NoReturn:
+    """In place of the way past Python: an operation's wrapper takes this as "go through execute"."""
+    raise core._FallbackException()
+
+
+def _device_of_eager(inputs: Iterable[Any]) -> str | None:
+    for tensor in inputs or ():
+        # An operation on a resource goes where that lies, whatever the scope says; its handle (backing_device) may lie
+        # in the host's memory.
+        if getattr(tensor, "dtype", None) == tf.resource and hasattr(tensor, "numpy"):
+            return short(tensor.device)
+    return short(context.context().device_name) or None
+
+
+def _of_function(name: str) -> Iterator[Asked]:
+    """The operations of a function and of those that it calls, each function once."""
+    pending, seen = [name], {name}
+    while pending:
+        definition = context.context().get_function_def(pending.pop())
+        yield from _of_nodes(definition.node_def)
+        for called in _called(definition.node_def):
+            if called not in seen and context.context().has_function(called):
+                seen.add(called)
+                pending.append(called)
+
+
+def _called(nodes: Iterable[Any]) -> Iterator[str]:
+    for node in nodes:
+        yield node.op
+        for value in node.attr.values():
+            for function in [value.func, *value.list.func]:
+                if function.name:
+                    yield function.name
+
+
+def _of_nodes(nodes: Iterable[Any], functions: Iterable[str] = ()) -> Iterator[Asked]:
+    inner = set(functions)
+    for node in nodes:
+        if node.op not in inner and not context.context().has_function(node.op):
+            yield Asked(node.op, _types_of_attributes(node.attr), short(node.device) or None)
+
+
+@contextlib.contextmanager
+def _sessions_tell(listener: Listener, graphs: GraphListener) -> Iterator[None]:
+    original, original_inner = sessions.BaseSession._run, sessions.BaseSession._do_run
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        graph = self.graph.as_graph_def()
+        names = [function.signature.name for function in graph.library.function]
+        for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
+            for asked in _of_nodes(nodes, names):
+                listener(asked)
+        return original(self, *args, **kwargs)
+
+    def run_inner(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, *args: Any) -> Any:
+        graphs(self.graph, [*targets, *fetches], feeds)
+        return original_inner(self, handle, targets, fetches, feeds, *args)
+
+    sessions.BaseSession._run, sessions.BaseSession._do_run = run, run_inner
+    try:
+        yield
+    finally:
+        sessions.BaseSession._run, sessions.BaseSession._do_run = original, original_inner
+
+
+def _types_of_attributes(attributes: Mapping[str, Any]) -> Types:
+    found: Types = {}
+    for name, value in attributes.items():
+        kind = value.WhichOneof("value")
+        if kind == "type":
+            found[name] = [_dtype(value.type)]
+        elif kind == "list" and value.list.type:
+            found[name] = [_dtype(each) for each in value.list.type]
+    return found
+
+
+def _named(pairs: Any) -> Mapping[str, Any]:
+    """Of the flat ``(name, value, name, value)`` that an eager operation is called with."""
+    flat = list(pairs or ())
+    return {key.decode() if isinstance(key, bytes) else str(key): value for key, value in zip(flat[::2], flat[1::2])}
+
+
+def _types_of_step(step: Step) -> Types:
+    """A dtype may come as its number, which the operation's definition tells from a plain one."""
+    definition = op_def_registry.get(step.name)
+    named = {each.name for each in definition.attr if each.type in ("type", "list(type)")} if definition else set()
+    return {
+        name: [_dtype(each) for each in (value if isinstance(value, (list, tuple)) else [value])]
+        for name, value in step.attributes.items()
+        if name in named
+    }
+
+
+def _dtype(value: Any) -> str:
+    return str(tf.as_dtype(value).base_dtype.name)

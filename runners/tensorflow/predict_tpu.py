@@ -1,0 +1,143 @@
+"""Compiles calls of TensorFlow for a TPU that is not there.
+
+A call is made on TensorFlow's device of XLA on the CPU, whose kernels are those that it has for a TPU, but for
+complex128 (tensorflow-tpu 2.20.0 registers the same operations with the same dtypes for both, without it). So what has
+no kernel is refused in TensorFlow's own words. Each operation that is asked of that device, and each function and what
+a session computes as a whole, is lowered and handed to the TPU's compiler before it is computed. Implements
+runners.core.prediction.Predictor.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Mapping, NoReturn, Sequence
+
+import tensorflow as tf
+from tensorflow.python.eager import context
+
+from runners.core import failure
+from runners.core.prediction import compiling
+from runners.core.prediction.compiling import Compiler
+from runners.core.prediction.prediction import Estimate, Unknown, exceeds_host, together
+from runners.core.testing import tree
+from runners.tensorflow import dispatch_listener, lowering, session_programs
+from runners.tensorflow.devices import NAMES, said_by
+from runners.tensorflow.op_trace import NO_OPERATIONS, PYTHON, short
+
+STAND_IN = "xla"
+_HERE = short(NAMES[STAND_IN])
+
+_REFUSED = (compiling.Refused, compiling.Died)
+_REFUSING = ("type", "not_implemented")
+"""Categories of what TensorFlow raises where its device of XLA does not take something."""
+
+
+class _TooLarge(Exception):
+    """The host cannot compute an operation that the TPU's compiler has accepted."""
+
+
+def open_device(device: str) -> Compiler:
+    return Compiler(device)
+
+
+def stand_in(compiler: Compiler) -> str:
+    return STAND_IN
+
+
+def about(compiler: Compiler) -> Mapping[str, str | None]:
+    return compiler.about
+
+
+def facts(compiler: Compiler) -> Mapping[str, str | int | float | bool | None]:
+    return compiler.facts
+
+
+def refuses(error: BaseException, compiler: Compiler) -> bool:
+    if isinstance(error, _REFUSED):
+        return True
+    is_tensorflows = isinstance(error, tf.errors.OpError) or type(error).__module__.startswith("tensorflow.")
+    return is_tensorflows and failure.category("tensorflow", "failed", failure.facts_of(error)) in _REFUSING
+
+
+def predict(call: partial[Any], compiler: Compiler) -> Estimate:
+    steps = _Steps(compiler)
+    try:
+        with dispatch_listener.listening(steps.asked, steps.eager, steps.graph):
+            output = call()
+    except _TooLarge:
+        return steps.estimate()
+    except Exception as error:
+        if refuses(error, compiler):
+            raise
+        what = f"the call does not succeed on the CPU's device of XLA: {type(error).__name__}: {said_by(error)}"
+        raise Unknown(what) from error
+    for leaf in tree.leaves((call.args, call.keywords, output)):
+        if isinstance(leaf, (tf.Tensor, tf.Variable)) and hasattr(leaf, "numpy"):
+            steps.check([leaf.dtype.base_dtype.name], "a tensor")
+    if steps.unlowered:
+        raise Unknown(f"TensorFlow does not lower it for the compiler: {steps.unlowered[0]}")
+    return steps.estimate(output)
+
+
+class _Steps:
+    """Compiles what a call computes, as it is told of it."""
+
+    def __init__(self, compiler: Compiler) -> None:
+        self._compiler = compiler
+        self._accepted: list[Estimate] = []
+        self._here: list[str] = []
+        self._host: list[str] = []
+        self.unlowered: list[str] = []
+
+    def asked(self, asked: dispatch_listener.Asked) -> None:
+        on_host = asked.device not in (None, _HERE)
+        if not on_host:
+            for types in asked.types.values():
+                self.check(types, f"the operation {asked.name}")
+        if asked.name not in NO_OPERATIONS:
+            (self._host if on_host or asked.name in PYTHON else self._here).append(asked.name)
+
+    def check(self, dtypes: list[str], what: str) -> None:
+        """Raises what TensorFlow raises where a tensor of these dtypes is brought to a TPU."""
+        if "complex128" in dtypes:
+            _refuse(f"Element type C128 is not supported on TPU: {what} has complex128")
+
+    def eager(self, step: dispatch_listener.Step) -> None:
+        if step.device == _HERE and (step.is_function or lowering.is_compiled(step.name)):
+            self._compile(step)
+
+    def graph(self, graph: Any, wanted: Sequence[Any], feeds: Mapping[Any, Any]) -> None:
+        try:
+            program = session_programs.program(graph, NAMES[STAND_IN], wanted, feeds)
+        except session_programs.UnknownShape as error:
+            self.unlowered.append(str(error))
+            return
+        if program:
+            with context.eager_mode(), tf.device(NAMES[STAND_IN]):
+                inputs = [tf.constant(array, dtype) for array, dtype in program.inputs]
+            self._compile(dispatch_listener.Step(program.function, inputs, {}, _HERE))
+
+    def _compile(self, step: dispatch_listener.Step) -> None:
+        try:
+            module = lowering.hlo(step, NAMES[STAND_IN])
+        except lowering.NotLowered as error:
+            # Whether that is because the device does not take it is seen when it is computed.
+            self.unlowered.append(f"{step.name}: {said_by(error)}")
+            return
+        try:
+            estimate = self._compiler.compile(module, "hlo")
+        except compiling.Unreadable as error:
+            self.unlowered.append(f"{step.name}: {said_by(error)}")
+            return
+        self._accepted.append(estimate)
+        if exceeds_host(estimate):
+            raise _TooLarge
+
+    def estimate(self, *made: Any) -> Estimate:
+        """All steps in one."""
+
+        return together(self._accepted)._replace(device_work=bool(self._here), host_operations=self._host, made=made)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise tf.errors.InvalidArgumentError(None, None, message)
