@@ -1,4 +1,4 @@
-"""JAX on devices other than the host's own CPU: what can be tried without a GPU or TPU."""
+"""JAX on devices other than the host's CPU: tests that need neither GPU nor TPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ON_XLA = [
 ]
 
 READS_BACK = {
-    # NumPy finds the places that a mask or a list of indices leaves.
+    # NumPy computes the places that a mask or a list of indices keeps.
     "jax.numpy.compress",
     "jax.numpy.delete",
     "jax.disable_jit",
@@ -41,7 +41,7 @@ COMPUTES_NOTHING = {
 
 
 @pytest.mark.parametrize("version", ON_XLA)
-def test_xla_runs_the_whole_study_and_only_what_the_cpu_refuses_fails(run_manifest: Run, version: str) -> None:
+def test_the_whole_manifest_runs_on_xla_and_only_failures_of_the_cpu_fail(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     assert findings(document) == (CHANGED if version == CURRENT else {})
     assert unavailable(document) == (GONE if version == CURRENT else set())
@@ -50,17 +50,17 @@ def test_xla_runs_the_whole_study_and_only_what_the_cpu_refuses_fails(run_manife
 
 
 @pytest.mark.parametrize("version", ON_XLA)
-def test_functions_that_read_arrays_back_are_told(run_manifest: Run, version: str) -> None:
+def test_functions_that_read_arrays_back_are_recorded(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     partly = {r["function"] for r in document["results"] if r["placement"]["verdict"] in ("mixed", "host")}
-    # 0.4.13 reads a whole array of exponents back to see whether it is one integer.
+    # 0.4.13 reads a whole array of exponents back to check whether it is one integer.
     assert partly == READS_BACK | ({"jax.numpy.power"} if version == STUDY else set())
     host = {name for result in document["results"] for name in result["placement"].get("host_operations", [])}
     assert host == {"read to host"}
 
 
 @pytest.mark.parametrize("version", ON_XLA)
-def test_what_computes_on_arrays_is_seen_on_the_device(run_manifest: Run, version: str) -> None:
+def test_computations_on_arrays_are_recorded_on_the_device(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     verdicts: dict[str, set[str]] = {}
     for result in document["results"]:
@@ -73,7 +73,7 @@ def test_what_computes_on_arrays_is_seen_on_the_device(run_manifest: Run, versio
 
 
 @pytest.mark.parametrize("version", VERSIONS["jax"])
-def test_where_sums_run_is_told_rightly(run_manifest: Run, version: str) -> None:
+def test_placement_of_sums_is_recorded_correctly(run_manifest: Run, version: str) -> None:
     document = run_manifest("jax", version, "placement", device="xla", runs=1, protocol="cold")
     verdicts = {result["test"]: result["placement"]["verdict"] for result in document["results"]}
     assert verdicts == {
@@ -105,18 +105,18 @@ CHECKS = {
         for check in checks
     ],
 )
-def test_of_a_device(check_device: Callable[..., None], version: str, check: str) -> None:
+def test_device_check(check_device: Callable[..., None], version: str, check: str) -> None:
     check_device("jax_device_checks", f"jax-{version}-xla", CHECKS[version], check)
 
 
-def test_the_studys_synchronisation_leaves_containers_out(run_manifest: Run) -> None:
+def test_the_papers_synchronization_skips_containers(run_manifest: Run) -> None:
     document = run_manifest("jax", CURRENT, "placement", device="xla", runs=1, protocol="cold", sync="as-published")
     (proof,) = {result["proof"]["reason"] for result in document["results"]}
     assert "the work was not done" in proof
     assert {result["outcome"] for result in document["results"]} == {"passed"}
 
 
-def test_what_the_user_has_set_for_xla_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_xla_flags_set_by_the_user_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=/tmp/dump")
     assert runners.jax.variables("xla")["XLA_FLAGS"].startswith("--xla_dump_to=/tmp/dump --xla_force_host")
     assert "XLA_FLAGS" not in runners.jax.variables("gpu")
@@ -124,13 +124,13 @@ def test_what_the_user_has_set_for_xla_is_kept(monkeypatch: pytest.MonkeyPatch) 
     assert "XLA_FLAGS" not in runners.jax.variables("xla")
 
 
-def test_no_compiled_program_is_kept_for_another_process(run_manifest: Run, tmp_path: Path) -> None:
-    env = {
-        "JAX_COMPILATION_CACHE_DIR": str(tmp_path),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    }
-    run_manifest("jax", CURRENT, "placement", device="xla", runs=1, protocol="cold", env=env)
+def test_compiled_programs_are_not_shared_between_processes(
+    run_manifest: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+    run_manifest("jax", CURRENT, "placement", device="xla", runs=1, protocol="cold", timeout=100)
     assert not list(tmp_path.rglob("*"))
 
 
@@ -153,5 +153,5 @@ def test_a_host_with_one_device_has_no_xla(
 
 
 def on_xla(run_manifest: Run, version: str) -> dict[str, Any]:
-    """The study through XLA, once."""
+    """The study manifest through XLA, once."""
     return run_manifest("jax", version, "study", device="xla", runs=1, protocol="cold")

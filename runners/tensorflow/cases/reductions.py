@@ -1,4 +1,4 @@
-"""tf.math.reduce_logsumexp where a ``call`` test cannot reach: gradients, unknown shapes."""
+"""tf.math.reduce_logsumexp, where a ``call`` test is not enough: gradients, unknown shapes."""
 
 from __future__ import annotations
 
