@@ -32,7 +32,7 @@ def wait() -> None:
     if context.is_async():
         context.async_wait()
     # While operations are watched nothing is timed, and the operation here is not one of theirs.
-    if _one is not None and not op_trace.trace_ops():
+    if _one is not None and not op_trace.is_tracing():
         _run_last()
 
 

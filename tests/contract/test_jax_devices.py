@@ -89,9 +89,9 @@ CHECKS = {
     # In 0.4.13 a call on the host returns when its work is done: there is nothing to wait for.
     version: [
         *(["wait_waits", "sync_check_fails_without_a_wait"] if version == CURRENT else []),
-        "watch_sees",
-        "watch_without_its_names_says_so",
-        "taken_devices_are_told_with_their_holders",
+        "trace_sees",
+        "a_trace_without_its_names_says_so",
+        "errors_for_held_devices_name_the_holders",
     ]
     for version in VERSIONS["jax"]
 }
