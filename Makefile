@@ -24,7 +24,7 @@ study: .venv/ready ## run the study's functions on this machine's CPU (TARGETS="
 	$(BIN)/portbench merge $(STUDY)/results -o $(STUDY)/study
 	$(BIN)/portbench report $(STUDY)/study -o $(STUDY)/report
 
-test: .venv/ready ## what a change must pass (10 min): unit tests, Python 3.8, the page, every adapter on every device
+test: .venv/ready ## what a change must pass, within 10 min: unit tests, Python 3.8, the page, every adapter on every device
 	$(BIN)/python $(PYTEST) -m "not slow" $(SUITES)
 	$(BIN)/python -m tests.python38 $(PYTEST) -m "not slow" --junit-xml build/reports/$@-python38.xml
 
@@ -33,11 +33,11 @@ test-rest: .venv/ready ## what `make test` leaves out: whole studies, all versio
 	$(BIN)/python -m tests.python38 $(PYTEST) -m slow --junit-xml build/reports/$@-python38.xml
 	$(MAKE) --no-print-directory test-ray
 
-test-all: ## all tests (35 min): test, then test-rest
+test-all: ## all tests, within 35 min: test, then test-rest
 	$(MAKE) --no-print-directory test
 	$(MAKE) --no-print-directory test-rest
 
-test-unit: .venv/ready ## only the tests that need no framework: three minutes
+test-unit: .venv/ready ## only the tests that need no framework
 	$(BIN)/python $(PYTEST) -m "not slow" tests/unit
 
 test-python38: .venv/ready ## the runner's unit tests under Python 3.8
