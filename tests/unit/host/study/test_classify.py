@@ -91,7 +91,7 @@ def test_without_an_output_nothing_is_written(study: Path, portbench: Command) -
     result = portbench("classify", study)
     assert result.exit_code == 0, result.output
     assert everything(study) == before
-    assert "7 failures: 2 of another category than recorded, 0 overruled" in result.output
+    assert "7 failures: 2 with another category than recorded, 0 overridden" in result.output
     assert "other -> type: 1\n" in result.output
     assert "other -> precision: 1\n" in result.output
 
@@ -161,8 +161,8 @@ def test_annotations_overrule_and_the_report_marks_it(
     out = tmp_path / "new"
     result = portbench("classify", study, "--annotations", path, "-o", out)
     assert result.exit_code == 0, result.output
-    assert "5 overruled" in result.output
-    unused = [line for line in result.output.splitlines() if line.startswith("fits no failure")]
+    assert "5 overridden" in result.output
+    unused = [line for line in result.output.splitlines() if line.startswith("matches no failure")]
     assert [line.rsplit(": ", 1)[1] for line in unused] == ["$.annotations[4]", "$.annotations[5]"]
     found = rows(out, "category, overruled, outcome")
     of_test = {"category": "type", "reason": "of the test", "link": "https://x.org/1"}
