@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from portbench.cli import cli
-from portbench.study.import_2023 import NOT_TOLD, import_raw_timings
+from portbench.study.import_2023 import NOT_RECORDED, import_raw_timings
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control, pluralize
 
@@ -44,4 +44,4 @@ def command(paths: tuple[Path, ...], out: Path, framework: str | None) -> None:
         click.echo(
             f"left out, belongs to no function of the paper: {escape_control(file)} ({pluralize(tests, 'test')})"
         )
-    click.echo(f"not in the raw files: {NOT_TOLD}")
+    click.echo(f"not in the raw files: {NOT_RECORDED}")

@@ -132,7 +132,7 @@ def test_a_finished_run_is_checked_again_with_resume(tmp_path: Path) -> None:
     ("known", "changes", "message"),
     [
         ([{"function": "f"}], {}, '$.versions["1.0.0"][0]'),
-        ([KNOWN[0], KNOWN[0]], {}, "stands there already"),
+        ([KNOWN[0], KNOWN[0]], {}, "is a duplicate"),
         (KNOWN, {"manifest": "other"}, '$.manifest: found "other", expected "m"'),
         (KNOWN, {"device": "gpu"}, '$.device: found "gpu", expected "cpu"'),
     ],

@@ -94,7 +94,7 @@ def test_a_test_that_fails_with_the_real_function_is_named_and_not_mutated(tmp_p
     ("survivors", "message"),
     [
         ([{"function": "f"}], "$.survivors[0]"),
-        ([survivor("a", "scaled"), survivor("a", "scaled")], "stands there already"),
+        ([survivor("a", "scaled"), survivor("a", "scaled")], "is a duplicate"),
     ],
 )
 def test_a_wrong_file_of_survivors_is_one_error_before_anything_runs(

@@ -76,7 +76,7 @@ def test_it_is_made_once_from_the_lock_with_hashes_required(machine: Machine, tm
     assert "--require-hashes" in sync
     assert sync.endswith(str(machine.target.lock))
     assert environments.environment_exists(machine.target)
-    assert any("making the environment of fake-1.0.0-cpu" in line for line in machine.said)
+    assert any("creating the environment of fake-1.0.0-cpu" in line for line in machine.said)
 
 
 def test_another_lock_or_another_python_is_another_environment(machine: Machine) -> None:
@@ -117,7 +117,7 @@ def test_an_install_that_fails_is_told_with_the_end_of_what_uv_said(machine: Mac
     machine.install("for i in $(seq 100); do echo line $i; done >&2; echo 'hash mismatch for attrs' >&2; exit 1")
     with pytest.raises(EnvironmentFailed) as caught:
         machine.make()
-    assert "environment of fake-1.0.0-cpu could not be made" in str(caught.value)
+    assert "environment of fake-1.0.0-cpu could not be created" in str(caught.value)
     assert "hash mismatch for attrs" in str(caught.value)
     assert "line 10\n" not in str(caught.value)
     assert caught.value.exit_status == 6
