@@ -206,7 +206,7 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_continues_is_pri
     assert tell.readline() == "ready\n"
     process.send_signal(number)
     # One line, then the end of the pipe: no process is left.
-    assert tell.read() == "heard\n"
+    assert tell.read() == "interrupted\n"
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     (line,) = [line for line in stderr.splitlines() if line.startswith("To continue:")]
@@ -223,10 +223,10 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_continues_is_pri
 
 
 def test_a_second_ctrl_c_kills_a_runner_that_ignores_signals_and_its_children(clone: Clone) -> None:
-    process, tell = clone.start("run", "fake-cpu", *CURRENT, stand_in="is_deaf")
+    process, tell = clone.start("run", "fake-cpu", *CURRENT, stand_in="ignores_interrupts")
     assert tell.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    assert tell.readline() == "heard\n"
+    assert tell.readline() == "interrupted\n"
     process.send_signal(signal.SIGINT)
     assert tell.read() == ""
     _, stderr = process.communicate(timeout=60)
