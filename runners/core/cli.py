@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--mutant",
         choices=MUTANTS,
-        help="mutate each function in this way, to see which tests notice (portbench audit)",
+        help="mutate each function in this way, to see which tests notice (portbench mutation-test)",
     )
     add("--resume", action="store_true", help="continue the unfinished run in DIR, if it is the same run")
     add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")

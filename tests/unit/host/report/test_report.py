@@ -20,8 +20,9 @@ from markdown_it import MarkdownIt
 from portbench.errors import BadInput, NothingRan, StorageFailed
 from portbench.formats.documents import read_document
 from portbench.report.markdown import markdown
-from portbench.report.model import analysed, report_of, study_of
+from portbench.report.model import report_of
 from portbench.study.merge import merge
+from portbench.study.open import analysed, study_of
 from portbench.util.format import significant
 from portbench.util.text import escape_control
 
@@ -247,7 +248,7 @@ def test_a_mistake_is_one_message_and_no_traceback(command: str, status: int, tm
     said = ended.stdout + ended.stderr
     assert ended.returncode == status
     assert "bad.json: line 1, column 2: not JSON" in said
-    assert "Mend the file" in said
+    assert "Fix the file" in said
     assert "Traceback" not in said
 
 
