@@ -1,7 +1,7 @@
-"""Where a target's runner runs: in a container, in a pinned virtual environment, or in the user's own Python.
+"""Backends run a target's runner: in a container, in a locked virtual environment, or in the user's own Python.
 
-A backend is anything that satisfies the Protocol below. It knows how to start the runner and nothing of what the runner
-says; the arguments and the events are the same everywhere.
+A backend satisfies the Protocol ``Backend``. It knows how to start the runner and does not read its output. The
+runner's arguments and events are the same for all backends.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from portbench.targets.catalog import Target
 
 
 class Arguments(Protocol):
-    """What a runner is asked to do."""
+    """A task for a runner."""
 
     @property
     def manifest(self) -> Path | None:
-        """A file that it must be able to read; None where it needs none."""
+        """The manifest, which the runner must be able to read; None if it needs none."""
 
     @property
     def out(self) -> Path:
-        """The folder that it writes to."""
+        """The folder for the runner's output."""
 
     def argv(self, manifest: str, out: str) -> list[str]:
-        """As command line arguments, with the two paths as the runner sees them."""
+        """The command line arguments, with both paths as the runner sees them."""
 
 
 @dataclass(frozen=True)
 class EnumerateArguments:
-    """Asks for a list of the framework's functions. ``out`` is the host's path, absolute."""
+    """The task to list the framework's functions. ``out`` is an absolute path of the host."""
 
     out: Path
     as_study: bool
@@ -40,14 +40,14 @@ class EnumerateArguments:
     manifest: None = None
 
     def argv(self, manifest: str, out: str) -> list[str]:
-        """As command line arguments; there is no manifest."""
+        """The command line arguments; ``manifest`` is not used."""
         flags = [flag for flag, given in (("--as-study", self.as_study), ("--methods", self.methods)) if given]
         return ["--enumerate", "--out", out, *flags, "--progress", "json"]
 
 
 @dataclass(frozen=True)
 class RunnerArguments:
-    """What the runner is asked to do. Paths are the host's, absolute."""
+    """The task to run a manifest. The paths are absolute paths of the host."""
 
     manifest: Path
     out: Path
@@ -64,50 +64,50 @@ class RunnerArguments:
     tests: tuple[str, ...] = ()
 
     def argv(self, manifest: str, out: str) -> list[str]:
-        """As command line arguments, with the two paths as the runner sees them."""
-        words = ["--manifest", manifest, "--out", out, "--runs", str(self.runs), "--protocol", self.protocol]
-        words += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]
+        """The command line arguments, with both paths as the runner sees them."""
+        argv = ["--manifest", manifest, "--out", out, "--runs", str(self.runs), "--protocol", self.protocol]
+        argv += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]
         for pattern in self.functions:
-            words += ["--function", pattern]
+            argv += ["--function", pattern]
         for pattern in self.tests:
-            words += ["--test", pattern]
+            argv += ["--test", pattern]
         if self.sync != "complete":
-            # Not said where it is the usual one: runners of older images do not know the option.
-            words += ["--sync", self.sync]
+            # Omitted for the default, because runners in older images do not know the option.
+            argv += ["--sync", self.sync]
         if self.shuffle is not None:
-            words += ["--shuffle", str(self.shuffle)]
+            argv += ["--shuffle", str(self.shuffle)]
         if self.mutant is not None:
-            words += ["--mutant", self.mutant]
+            argv += ["--mutant", self.mutant]
         if self.memory is not None:
-            words += ["--memory", self.memory]
-        return [*words, *(["--resume"] if self.resume else []), "--progress", "json"]
+            argv += ["--memory", self.memory]
+        return [*argv, *(["--resume"] if self.resume else []), "--progress", "json"]
 
 
 @dataclass(frozen=True)
 class Command:
-    """How to start a runner, and how to stop it where its process is not a child of ours."""
+    """The commands that start a runner and, where it is not a child process, stop it."""
 
     argv: list[str]
     cwd: Path
     env: Mapping[str, str]
     interrupt: list[str] | None = None
-    """Asks the runner to stop; None: by SIGINT to the process that ``argv`` starts."""
+    """Asks the runner to stop. None: send SIGINT to the process of ``argv``."""
     remove: list[str] | None = None
-    """Ends and removes what the death of that process would leave behind."""
+    """Kills and removes what remains when that process is killed, such as a container."""
 
 
 class Backend(Protocol):
-    """One way to run a target."""
+    """A way to run a target."""
 
     @property
     def name(self) -> str:
-        """The word behind --backend."""
+        """The value of --backend."""
 
     def blocker(self, target: Target) -> TargetUnavailable | None:
-        """Why this backend cannot run the target here, with the remedy, or None. Quick, changes nothing."""
+        """Why this backend cannot run the target here, with the remedy, or None. Fast, changes nothing."""
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
-        """Makes what the target needs; ``say`` gets a line on what takes time. Raises a PortbenchError."""
+        """Creates what the target needs; ``say`` gets a line for each slow step. Raises a PortbenchError."""
 
     def command(self, target: Target, arguments: Arguments) -> Command:
-        """How to start the runner of a prepared target."""
+        """The command for the runner of a prepared target."""

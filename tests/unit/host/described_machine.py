@@ -63,11 +63,11 @@ class Described(Machine):
         info: Mapping[str, Any] | None = None,
     ) -> Described:
         """An engine that answers, with these images."""
-        told = {"DockerRootDir": "/var/lib/docker", "Runtimes": {"runc": {}}, **(info or {})}
+        reported = {"DockerRootDir": "/var/lib/docker", "Runtimes": {"runc": {}}, **(info or {})}
         self.commands |= {
             "docker version": (0, f"{engine}\n", ""),
             "docker compose version": (0, f"{compose}\n", ""),
-            "docker info": (0, json.dumps(told), ""),
+            "docker info": (0, json.dumps(reported), ""),
         }
         self.commands["docker image ls"] = (0, "\n".join(images), "")
         for image in images:

@@ -113,14 +113,14 @@ def test_a_dockerfile_speaks_of_its_own_folder(target: Target) -> None:
     assert set(re.findall(r"^FROM python:([0-9.]+)-slim-bookworm", text, re.MULTILINE)) == {target.python}
     assert set(re.findall(r"/lib/python([0-9.]+)/", text)) <= {target.python}
     kind = target.dockerfile.stem
-    # The image that foretells all TPUs foretells one unless told otherwise.
+    # The image that predicts all TPUs predicts one of them by default.
     device = "tpu-v5e" if kind == "tpu-aot" else kind
     assert f'"--framework", "{target.framework}", "--device", "{device}"]' in text
     labels = dict(re.findall(r'portbench\.([a-z]+)="([^"]*)"', text))
     assert labels == {"framework": target.framework, "version": target.version, "device": kind}
     # Where the lock may be missing, the Dockerfile says what makes it.
-    told = f"'portbench lock {target.framework}/{target.version}/{target.device}' makes it" in text
-    assert told is (target.name in MAY_LACK_A_LOCK)
+    is_named = f"'portbench lock {target.framework}/{target.version}/{target.device}' makes it" in text
+    assert is_named is (target.name in MAY_LACK_A_LOCK)
 
 
 @every_image
@@ -210,9 +210,9 @@ def test_no_file_names_a_registry_or_an_unhardened_service() -> None:
 
 
 def test_where_each_pin_comes_from_is_said() -> None:
-    told = (REPOSITORY / "images" / "pins.md").read_text()
+    pins = (REPOSITORY / "images" / "pins.md").read_text()
     for target in CATALOGUE:
-        assert re.search(rf"\b{re.escape(target.version)}\b", told), target.name
+        assert re.search(rf"\b{re.escape(target.version)}\b", pins), target.name
     for target in CATALOGUE:
         if not target.lock:
-            assert target.name in told
+            assert target.name in pins

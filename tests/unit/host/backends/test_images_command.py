@@ -401,9 +401,9 @@ def test_a_target_that_is_not_locked_is_one_error_that_says_how(host: Host) -> N
     assert "portbench lock torch/1.12.0" in done.stderr
 
 
-def test_only_steps_that_run_are_told() -> None:
-    told: list[str] = []
-    steps = Steps(told.append)
+def test_only_steps_that_run_are_reported() -> None:
+    reported: list[str] = []
+    steps = Steps(reported.append)
     for line in (
         '#0 building with "default" instance using docker driver',
         "#4 [torch-cpu internal] load build definition",
@@ -418,5 +418,5 @@ def test_only_steps_that_run_are_told() -> None:
         "#9 [torch-cpu] exporting to image",
         "#9 exporting layers",
     ):
-        steps.hear(line)
-    assert told == ["3/3 RUN python -m pip && uv venv", "2/7 COPY runners runners", "saving the image"]
+        steps.on_line(line)
+    assert reported == ["3/3 RUN python -m pip && uv venv", "2/7 COPY runners runners", "saving the image"]

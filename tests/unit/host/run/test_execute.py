@@ -198,7 +198,7 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_goes_on_is_print
     assert tell.readline() == "ready\n"
     process.send_signal(number)
     # Heard once; then the end of the pipe: no process is left.
-    assert tell.read() == "heard\n"
+    assert tell.read() == "received\n"
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     (line,) = [line for line in stderr.splitlines() if line.startswith("To go on:")]
@@ -218,7 +218,7 @@ def test_a_second_ctrl_c_kills_a_deaf_runner_and_its_children(clone: Clone) -> N
     process, tell = clone.start("run", "fake-cpu", *CURRENT, stand_in="is_deaf")
     assert tell.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    assert tell.readline() == "heard\n"
+    assert tell.readline() == "received\n"
     process.send_signal(signal.SIGINT)
     assert tell.read() == ""
     _, stderr = process.communicate(timeout=60)

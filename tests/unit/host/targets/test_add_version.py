@@ -266,14 +266,14 @@ def test_a_version_that_the_index_calls_otherwise_is_refused_with_the_name_that_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["torhc", "2.1.0"], "no framework is called 'torhc'; did you mean torch?"),
-        (["../torch", "2.1.0"], "no framework is called '../torch'"),
-        (["torch", "2.9.0"], "images/torch/2.9.0 is there already"),
+        (["torhc", "2.1.0"], "there is no framework 'torhc'; did you mean torch?"),
+        (["../torch", "2.1.0"], "there is no framework '../torch'"),
+        (["torch", "2.9.0"], "images/torch/2.9.0 exists already"),
         (["torch", "v2.1"], "'v2.1' is not a version"),
         (["torch", "../2.1.0"], "'../2.1.0' is not a version"),
         (["torch", "2.1.0+cpu"], "'2.1.0+cpu' is not a version"),
         (["torch", "2.1.0\n"], "is not a version"),
-        (["torch", "2.1.0", "--from", "2.0.0"], "images/torch holds no version 2.0.0"),
+        (["torch", "2.1.0", "--from", "2.0.0"], "images/torch has no version 2.0.0"),
         (["torch", "2.1.0", "--python", "three"], "'three' is not a Python"),
         (["fake", "2.0.0"], "1.0.0's cpu.in pins no package of fake at 1.0.0"),
     ],
@@ -312,7 +312,7 @@ def test_an_address_follows_if_it_names_the_version_and_is_refused_if_not(tmp_pa
     text = requirements_for(source, "tensorflow", "2.11.0", "2.12.1").text
     assert text == "tensorflow @ https://x.org/tf-2.12.1/tensorflow-2.12.1-cp38-cp38-linux_x86_64.whl\n"
     source.write_text("torch==1.12.0\ntorch_xla @ https://x.org/torch_xla-1.12-cp38-cp38-linux_x86_64.whl\n")
-    with pytest.raises(BadInput, match=r"tpu.in takes torch-xla from an address that does not name 1.12.0"):
+    with pytest.raises(BadInput, match=r"tpu.in takes torch-xla from an address without 1.12.0 in it"):
         requirements_for(source, "torch", "1.12.0", "1.13.0")
 
 

@@ -100,7 +100,7 @@ def test_targets_with_the_same_lock_share_one(machine: Machine) -> None:
     assert not environments.environment_exists(xla)
 
 
-def test_an_unfinished_one_is_made_anew(machine: Machine) -> None:
+def test_an_incomplete_one_is_created_again(machine: Machine) -> None:
     machine.install("exit 1")
     with pytest.raises(EnvironmentFailed):
         machine.make()
@@ -113,7 +113,7 @@ def test_an_unfinished_one_is_made_anew(machine: Machine) -> None:
     assert environments.environment_exists(machine.target)
 
 
-def test_an_install_that_fails_is_told_with_the_end_of_what_uv_said(machine: Machine) -> None:
+def test_a_failed_install_is_reported_with_the_end_of_uvs_output(machine: Machine) -> None:
     machine.install("for i in $(seq 100); do echo line $i; done >&2; echo 'hash mismatch for attrs' >&2; exit 1")
     with pytest.raises(EnvironmentFailed) as caught:
         machine.make()
@@ -123,7 +123,7 @@ def test_an_install_that_fails_is_told_with_the_end_of_what_uv_said(machine: Mac
     assert caught.value.exit_status == 6
 
 
-def test_a_full_disk_is_told_as_such(machine: Machine) -> None:
+def test_a_full_disk_is_reported(machine: Machine) -> None:
     machine.install("echo 'error: failed to write: No space left on device (os error 28)' >&2; exit 2")
     with pytest.raises(StorageFailed) as caught:
         machine.make()
@@ -132,7 +132,7 @@ def test_a_full_disk_is_told_as_such(machine: Machine) -> None:
     assert caught.value.exit_status == 5
 
 
-def test_a_cache_that_cannot_be_written_is_told_as_such(machine: Machine, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_reported(machine: Machine, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where a folder should be")
     with pytest.raises(StorageFailed) as caught:
         machine.make()

@@ -32,5 +32,5 @@ def test_only_a_locked_gpu_target_of_tensorflow_or_torch_has_such_a_wheel(target
     out = tmp_path / "kernels.json"
     done = CliRunner().invoke(cli, ["kernels", target, "-o", str(out)])
     assert done.exit_code
-    assert "expected a target gpu of tensorflow or torch that has a lock" in str(done.exception)
+    assert "expected a gpu target of tensorflow or torch with a lock" in str(done.exception)
     assert not out.exists()

@@ -106,7 +106,7 @@ def test_a_lock_that_cannot_be_made_stays_as_it_was(clone: Clone) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["cpu.in", "cpu.lock", "python-version"]
 
 
-def test_a_vendors_page_out_of_reach_is_told_and_the_others_are_made(clone: Clone) -> None:
+def test_an_unreachable_vendors_page_is_reported_and_the_other_locks_are_created(clone: Clone) -> None:
     folder = clone.root / "images" / "torch" / "1.12.0"
     (folder / "tpu.in").write_text("--find-links https://vendor.example/wheels.html\nvendor==1\n")
     (folder / "gpu.in").write_text("torch @ https://vendor.example/torch.whl\n")
@@ -114,10 +114,10 @@ def test_a_vendors_page_out_of_reach_is_told_and_the_others_are_made(clone: Clon
     done = run()
     assert isinstance(done.exception, EnvironmentFailed)
     assert done.exception.exit_status == 6
-    unreached = "https://vendor.example/wheels.html was not reached: no such host"
+    unreached = "https://vendor.example/wheels.html cannot be reached: no such host"
     assert str(done.exception).splitlines() == [
-        f"images/torch/1.12.0/gpu.lock could not be made (the old one stays): {unreached}",
-        f"images/torch/1.12.0/tpu.lock could not be made (there is none yet): {unreached}",
+        f"images/torch/1.12.0/gpu.lock could not be created (the old lock stays): {unreached}",
+        f"images/torch/1.12.0/tpu.lock could not be created (there is no lock yet): {unreached}",
     ]
     assert "failed     images/torch/1.12.0/tpu.lock" in done.output
     assert "changed    images/torch/2.9.0/cpu.lock" in done.output
