@@ -31,59 +31,6 @@ class Arguments(Protocol):
 
 
 @dataclass(frozen=True)
-class EnumerateArguments:
-    """The task to list the framework's functions. ``out`` is an absolute path of the host."""
-
-    out: Path
-    as_study: bool
-    methods: bool
-    manifest: None = None
-
-    def argv(self, manifest: str, out: str) -> list[str]:
-        """The command line arguments; ``manifest`` is not used."""
-        flags = [flag for flag, given in (("--as-study", self.as_study), ("--methods", self.methods)) if given]
-        return ["--enumerate", "--out", out, *flags, "--progress", "json"]
-
-
-@dataclass(frozen=True)
-class RunnerArguments:
-    """The task to run a manifest. The paths are absolute paths of the host."""
-
-    manifest: Path
-    out: Path
-    functions: tuple[str, ...]
-    runs: int
-    protocol: str
-    timeout_s: float
-    steady_budget_s: float
-    resume: bool
-    sync: str = "complete"
-    shuffle: int | None = None
-    mutant: str | None = None
-    memory: str | None = None
-    tests: tuple[str, ...] = ()
-
-    def argv(self, manifest: str, out: str) -> list[str]:
-        """The command line arguments, with both paths as the runner sees them."""
-        argv = ["--manifest", manifest, "--out", out, "--runs", str(self.runs), "--protocol", self.protocol]
-        argv += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]
-        for pattern in self.functions:
-            argv += ["--function", pattern]
-        for pattern in self.tests:
-            argv += ["--test", pattern]
-        if self.sync != "complete":
-            # Omitted for the default, because runners in older images do not know the option.
-            argv += ["--sync", self.sync]
-        if self.shuffle is not None:
-            argv += ["--shuffle", str(self.shuffle)]
-        if self.mutant is not None:
-            argv += ["--mutant", self.mutant]
-        if self.memory is not None:
-            argv += ["--memory", self.memory]
-        return [*argv, *(["--resume"] if self.resume else []), "--progress", "json"]
-
-
-@dataclass(frozen=True)
 class Command:
     """The commands that start a runner and, where it is not a child process, stop it."""
 

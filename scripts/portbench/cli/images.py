@@ -60,8 +60,8 @@ def build(context: click.Context, targets: tuple[str, ...]) -> None:
         for target in chosen:
             begin = time.monotonic()
             try:
-                with build_progress(target.name, console) as heard:
-                    built = images.build(target, heard)
+                with build_progress(target.name, console) as on_line:
+                    built = images.build(target, on_line)
                 size = _size(built.size_bytes)
                 click.echo(f"{target.name}: {built.image} is built, {size} ({duration(time.monotonic() - begin)})")
             except KeyboardInterrupt:

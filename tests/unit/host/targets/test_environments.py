@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from portbench.backends import RunnerArguments
 from portbench.backends.venv import Venv
 from portbench.cli import cli
 from portbench.errors import EnvironmentFailed, StorageFailed, TargetUnavailable
+from portbench.run.model import RunnerArguments
 from portbench.targets import environments, pythons
 from portbench.targets.catalog import Target, find_targets
 from portbench.util.repository import Checkout
@@ -194,7 +194,7 @@ def test_the_runner_gets_an_environment_without_the_users_other_pythons(
         monkeypatch.setenv(name, "/elsewhere")
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     checkout = Checkout(machine.clone.root)
-    arguments = RunnerArguments(Path("/m.json"), Path("/out"), (), 3, "both", 900.0, 0.1, False)
+    arguments = RunnerArguments(Path("/m.json"), Path("/out"))
     command = Venv(checkout).command(machine.target, arguments)
     python = environments.python_of(machine.target)
     assert command.argv[:3] == [str(python), "-m", "runners"]
