@@ -91,7 +91,7 @@ def test_a_selection_of_nothing_is_an_error_that_names_the_known_ones(clone: Clo
     for selection in ("torhc", "torch/2.9", "torch/2.9.0/gpu"):
         with pytest.raises(BadInput) as caught:
             locks.all_locks(Checkout(clone.root), selection)
-        assert f"images/{selection} holds no .in file" in str(caught.value)
+        assert f"images/{selection} has no .in file" in str(caught.value)
         assert "torch/1.12.0/cpu, torch/2.9.0/cpu" in caught.value.remedy
 
 
