@@ -1,8 +1,7 @@
-"""Stands in for the runner: obeys the contract between host and runner, and misbehaves on request.
+"""A stand-in for the runner: follows the contract between host and runner, and misbehaves on request.
 
-A clone made by clones.py holds it as runners/__main__.py. $STAND_IN says what it does; $STAND_IN_torch, where set, what
-it does for that framework. $STAND_IN_TELL names a pipe: a line there tells the test how far it has come, and whoever of
-its processes is alive holds the pipe open.
+A clone of clones.py has it as runners/__main__.py. $STAND_IN names its behaviour, and $STAND_IN_torch, where set, that
+for one framework. $STAND_IN_TELL names a pipe for lines on its progress. Each of its processes keeps the pipe open.
 """
 
 import argparse
@@ -118,7 +117,7 @@ def leaves_a_daemon():
 
 
 def waits():
-    """Until it is interrupted; then leaves in order, as the runner does."""
+    """Waits for an interruption; then ends in order, as the runner does."""
     interrupted = threading.Event()
 
     def stop(number, frame):

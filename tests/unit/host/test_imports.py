@@ -59,18 +59,8 @@ RUNNER = Side(
     "runners.core",
     ROOT / "runners" / "core",
     (
-        *(
-            "errors",
-            "result",
-            "documents",
-            "environment",
-            "devices",
-            "failure",
-            "adapter",
-            "manifest_grids",
-            "manifest",
-        ),
-        *("testing", "triage", "prediction", "process", "enumeration", "cli"),
+        *("errors", "result", "documents", "environment", "devices", "failure", "adapter"),
+        *("manifest_grids", "manifest", "testing", "triage", "prediction", "process", "enumeration", "cli"),
     ),
 )
 BOTH = pytest.mark.parametrize("side", (HOST, RUNNER), ids=("host", "runner"))

@@ -1,4 +1,4 @@
-"""`portbench doctor`, and the part of it that `portbench run` calls: on described machines, and on this one."""
+"""`portbench doctor`, and the part of it that `portbench run` calls, on described machines and on this one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Ask = Callable[..., Result]
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
-    """A clone with torch 1.12.0 for each device, in which this process stands; nothing is made or built."""
+    """A clone with torch 1.12.0 for each device, as the working folder. No environment or image exists."""
     clone = make_clone(tmp_path)
     (clone.root / "images" / "fake" / "1.0.0" / "cpu.Dockerfile").write_text(
         "FROM debian:bookworm-slim AS base\nFROM base\n"
@@ -54,7 +54,7 @@ def ask(clone: Clone) -> Ask:
 
 
 def create_environment(clone: Clone, name: str) -> None:
-    """As if the target's environment had been made."""
+    """Creates an empty environment for the target, marked as complete."""
     (target,) = find_targets([name], Checkout(clone.root))
     folder = environments.environment_folder(target)
     folder.mkdir(parents=True)
@@ -62,7 +62,7 @@ def create_environment(clone: Clone, name: str) -> None:
 
 
 def lines(result: Result) -> dict[str, tuple[str, str]]:
-    """Of each subject its verdict and text, the remedy included."""
+    """The verdict and the text, including the remedy, of each subject."""
     assert isinstance(result.exception, SystemExit | None), result.exception
     parts = re.split(r"^  (ok|warn|no) +", result.stdout, flags=re.MULTILINE)[1:]
     found = {}
@@ -72,7 +72,7 @@ def lines(result: Result) -> dict[str, tuple[str, str]]:
     return found
 
 
-def test_a_target_whose_environment_is_made_is_ready(ask: Ask, clone: Clone) -> None:
+def test_a_target_with_an_environment_is_ready(ask: Ask, clone: Clone) -> None:
     create_environment(clone, "fake-cpu")
     machine = Described()
     done = ask(machine, "doctor", "fake-cpu")
@@ -91,7 +91,7 @@ def test_xla_needs_no_device_and_cpus_environment_is_its_own(ask: Ask, clone: Cl
     assert lines(done)["environment"][1].startswith("created")
 
 
-def test_a_built_image_is_taken_before_an_environment(ask: Ask) -> None:
+def test_a_built_image_is_preferred_to_an_environment(ask: Ask) -> None:
     done = ask(Described().with_docker(images=[IMAGE]), "doctor", "fake-cpu")
     assert done.exit_code == 0
     assert "fake-1.0.0-cpu can run here, in a container" in done.stdout
@@ -127,7 +127,7 @@ def test_a_built_image_is_taken_before_an_environment(ask: Ask) -> None:
         ),
     ],
 )
-def test_what_keeps_docker_from_running_a_target_is_said_with_its_remedy(
+def test_a_problem_with_docker_is_reported_with_its_remedy(
     ask: Ask, commands: dict[str, tuple[int, str, str]], subject: str, expected: list[str]
 ) -> None:
     machine = Described()
@@ -138,7 +138,7 @@ def test_what_keeps_docker_from_running_a_target_is_said_with_its_remedy(
     assert verdict == "no"
     for words in expected:
         assert words in text
-    # The same words stop `run`.
+    # `run` stops with the same message.
     ran = ask(machine, "run", "fake-cpu", "--backend", "docker")
     assert ran.exit_code == 3
     assert expected[0] in ran.stderr
@@ -152,7 +152,7 @@ def test_without_docker_auto_falls_back_to_an_environment(ask: Ask) -> None:
     assert "in a virtual environment (Docker Engine 18.09.1 is too old" in done.stdout
 
 
-def test_where_neither_backend_can_run_it_both_say_why(ask: Ask, clone: Clone) -> None:
+def test_both_reasons_are_shown_where_neither_backend_can_run_a_target(ask: Ask, clone: Clone) -> None:
     for name in ("cpu.lock", "cpu.in"):
         (clone.root / "images" / "fake" / "1.0.0" / name).unlink()
     done = ask(Described(), "doctor", "fake-cpu")
@@ -162,7 +162,7 @@ def test_where_neither_backend_can_run_it_both_say_why(ask: Ask, clone: Clone) -
     assert "has no cpu.lock" in lines(done)["lock"][1]
 
 
-def test_versions_just_new_enough_are_enough(ask: Ask) -> None:
+def test_the_oldest_supported_versions_are_accepted(ask: Ask) -> None:
     machine = Described().with_docker(engine="20.10.10", compose="v2.15.1", images=[IMAGE])
     assert ask(machine, "doctor", "fake-cpu", "--backend", "docker").exit_code == 0
 
@@ -218,7 +218,7 @@ def test_run_refuses_a_gpu_target_without_a_gpu(ask: Ask) -> None:
     assert "error: this machine has no NVIDIA GPU" in done.stderr
 
 
-def test_where_the_kernel_shows_no_driver_nvidia_smi_is_believed(ask: Ask) -> None:
+def test_nvidia_smi_decides_where_the_kernel_shows_no_driver(ask: Ask) -> None:
     machine = Described()
     machine.commands["nvidia-smi"] = (0, "NVIDIA GeForce RTX 3080, 551.86\n", "")
     done = ask(machine, "doctor", "torch-gpu", "--backend", "venv")
@@ -237,7 +237,7 @@ def test_where_the_kernel_shows_no_driver_nvidia_smi_is_believed(ask: Ask) -> No
         ("torch==1.12.0+cu113 \\\n", "", "450.80.02", None),
         ("jaxlib==0.4.7+cuda11.cudnn82 \\\n", "", "440.33.01", "too old for CUDA 11"),
         ("tensorflow==2.11.0 \\\n", "FROM nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04\n", "418.87", "CUDA 11"),
-        # The wheel of this very version, which says nothing of the CUDA 10.2 in it.
+        # The wheel of this version, whose name does not have the CUDA 10.2 in it.
         ("torch==1.12.0 \\\n", "FROM python:3.10\n", "390.157", "too old for CUDA 10"),
         ("torch==1.12.0 \\\n", "FROM python:3.10\n", "440.33.01", None),
     ],
@@ -266,7 +266,7 @@ def test_a_driver_must_be_new_enough_for_the_cuda_of_the_target(
         ({}, "nvidia-container-runtime-hook", None),
     ],
 )
-def test_a_container_needs_a_way_to_the_gpu(
+def test_a_container_needs_the_container_toolkit(
     ask: Ask, info: dict[str, object], installed: str | None, expected: str | None
 ) -> None:
     machine = Described().with_docker(images=["portbench/torch:1.12.0-gpu"], info=info)
@@ -283,7 +283,7 @@ def test_a_container_needs_a_way_to_the_gpu(
         assert expected in ran.stderr
 
 
-def test_a_cuda_that_is_not_known_demands_no_driver(ask: Ask, clone: Clone) -> None:
+def test_an_unknown_cuda_version_needs_no_driver_version(ask: Ask, clone: Clone) -> None:
     folder = clone.add_version("torch", "1.13.0", default=False)
     (folder / "gpu.lock").write_text("torch==1.13.0 \\\n")
     machine = Described()
@@ -309,7 +309,7 @@ def test_a_free_tpu_is_ready(ask: Ask) -> None:
     assert lines(done)["TPU holder"] == ("ok", "no process")
 
 
-def test_who_holds_the_tpu_is_named(ask: Ask) -> None:
+def test_the_process_that_uses_the_tpu_is_named(ask: Ask) -> None:
     machine = tpu_machine()
     machine.running = [Process(4242, "python train.py\x1b[31m", frozenset({"/dev/null", "/dev/accel1"}))]
     done = ask(machine, "doctor", "torch-tpu")
@@ -324,7 +324,7 @@ def test_who_holds_the_tpu_is_named(ask: Ask) -> None:
     assert "kill 4242" in ran.stderr
 
 
-def test_processes_that_cannot_be_looked_into_are_a_warning(ask: Ask) -> None:
+def test_processes_that_cannot_be_inspected_are_a_warning(ask: Ask) -> None:
     machine = tpu_machine()
     machine.running = [Process(1, "/sbin/init", None), Process(77, "", None)]
     done = ask(machine, "doctor", "torch-tpu")
@@ -340,12 +340,12 @@ def test_processes_that_cannot_be_looked_into_are_a_warning(ask: Ask) -> None:
     [
         ({}, "this machine has no TPU"),
         (CHIP, "has 1 TPU chip, but no device node"),
-        # A node of vfio alone can be of any device.
+        # A node of vfio can belong to any device.
         ({**NO_CHIP, "/dev/vfio/0": ""}, "this machine has no TPU"),
         ({**CHIP, "/dev/vfio/0": ""}, None),
     ],
 )
-def test_a_tpu_is_its_device_nodes(ask: Ask, files: dict[str, str], expected: str | None) -> None:
+def test_a_tpu_needs_device_nodes(ask: Ask, files: dict[str, str], expected: str | None) -> None:
     machine = Described()
     machine.files |= files
     done = ask(machine, "doctor", "torch-tpu")
@@ -362,7 +362,7 @@ def test_a_tpu_that_this_user_may_not_use_is_reported(ask: Ask) -> None:
     assert "this user may not use /dev/accel1" in lines(done)["TPU"][1]
 
 
-def test_a_lock_that_another_user_left_matters_outside_of_containers_only(ask: Ask) -> None:
+def test_another_users_lock_file_matters_only_outside_of_containers(ask: Ask) -> None:
     machine = tpu_machine().with_docker(images=["portbench/torch:1.12.0-tpu"])
     machine.owners["/tmp/libtpu_lockfile"] = 0
     contained = ask(machine, "doctor", "torch-tpu", "--backend", "docker")
@@ -380,7 +380,7 @@ def test_a_lock_that_another_user_left_matters_outside_of_containers_only(ask: A
 
 @pytest.fixture
 def predicting_clone(clone: Clone) -> Clone:
-    """The clone with torch 1.12.0 for TPUs that need not be there, and the compiler's target."""
+    """The clone with torch 1.12.0 for predicted TPUs, and the compiler's target."""
     folder = clone.root / "images" / "torch" / "1.12.0"
     (folder / "tpu-aot.Dockerfile").write_text("FROM python:3.10-slim-bookworm\n")
     (clone.add_version("jax", "0.10.2") / "tpu.lock").write_text("libtpu==0.0.42.1 \\\n")
@@ -451,7 +451,7 @@ def test_a_predicted_gpu_needs_the_list_of_its_kernels(ask: Ask, clone: Clone) -
     assert ask(Described(), "doctor", "torch-gpu-predicted").exit_code == 0
 
 
-def test_a_disk_too_full_for_the_environment_stops_a_run_before_anything_is_made(ask: Ask, clone: Clone) -> None:
+def test_a_disk_too_full_for_the_environment_stops_a_run_before_anything_is_created(ask: Ask, clone: Clone) -> None:
     machine = Described()
     machine.free[str(clone.root / "cache")] = 1.0 * GB
     done = ask(machine, "doctor", "torch-cpu")
@@ -469,7 +469,7 @@ def test_a_disk_too_full_for_the_environment_stops_a_run_before_anything_is_made
     assert ask(machine, "doctor", "torch-cpu").exit_code == 0
 
 
-def test_a_need_that_nobody_measured_is_a_warning(ask: Ask, clone: Clone) -> None:
+def test_an_estimated_need_is_a_warning(ask: Ask, clone: Clone) -> None:
     clone.add_version("torch", "9.9.0", default=False)
     machine = Described()
     machine.free[str(clone.root / "cache")] = 1.0 * GB
@@ -489,7 +489,7 @@ def test_a_disk_too_full_for_the_image_is_reported(ask: Ask) -> None:
     assert "docker builder prune" in text
 
 
-def test_an_engine_that_keeps_its_images_elsewhere_is_a_warning(ask: Ask) -> None:
+def test_an_engine_with_its_images_on_another_machine_is_a_warning(ask: Ask) -> None:
     machine = Described().with_docker(images=[IMAGE], info={"DockerRootDir": "/elsewhere/docker"})
     done = ask(machine, "doctor", "fake-cpu")
     assert done.exit_code == 0
@@ -521,7 +521,7 @@ def test_little_memory_is_a_warning(ask: Ask) -> None:
     assert "0.9 of 16.4 GB are available" in lines(done)["memory"][1]
 
 
-def test_the_package_index_is_asked_only_for_what_is_to_be_downloaded(ask: Ask, clone: Clone) -> None:
+def test_the_package_index_is_queried_only_if_packages_are_downloaded(ask: Ask, clone: Clone) -> None:
     machine = Described()
     reasons = "error: Failed to fetch: there\n  cause: client error\n  cause: dns error\n"
     machine.commands["uv pip compile"] = (2, "", reasons)
@@ -536,7 +536,7 @@ def test_the_package_index_is_asked_only_for_what_is_to_be_downloaded(ask: Ask, 
     assert machine.asked[-1].endswith("--find-links there")
 
 
-def test_run_asks_no_network(ask: Ask, clone: Clone) -> None:
+def test_run_does_not_use_the_network(ask: Ask, clone: Clone) -> None:
     (clone.root / "images" / "fake" / "1.0.0" / "cpu.lock").write_text("numpy==1.26.4 \\\n")
     machine = Described()
     machine.free[str(clone.root / "results")] = 0
@@ -544,7 +544,7 @@ def test_run_asks_no_network(ask: Ask, clone: Clone) -> None:
     assert not any(line.startswith("uv") for line in machine.asked)
 
 
-def test_a_missing_python_is_a_warning_since_uv_downloads_one(ask: Ask, clone: Clone) -> None:
+def test_a_missing_python_is_a_warning(ask: Ask, clone: Clone) -> None:
     clone.add_version("jax", "0.0.1", python="3.99")
     done = ask(Described(), "doctor", "jax-cpu")
     assert done.exit_code == 0
@@ -563,7 +563,7 @@ def test_one_named_target_that_cannot_run_is_exit_status_1(ask: Ask) -> None:
     assert "torch-1.12.0-gpu cannot run here" in done.stdout
 
 
-def test_without_a_target_it_tells_of_the_machine_and_of_every_target(ask: Ask) -> None:
+def test_without_a_target_it_reports_on_the_machine_and_every_target(ask: Ask) -> None:
     done = ask(Described(), "doctor")
     assert done.exit_code == 0
     found = lines(done)
@@ -595,7 +595,7 @@ def test_json_has_every_finding_with_its_remedy(ask: Ask) -> None:
     }
 
 
-def test_a_target_that_is_not_there_is_wrong_input(ask: Ask) -> None:
+def test_an_unknown_target_is_wrong_input(ask: Ask) -> None:
     done = ask(Described(), "doctor", "tocrh-cpu")
     assert isinstance(done.exception, PortbenchError)
     assert done.exception.exit_status == 2
@@ -609,7 +609,7 @@ def test_no_line_is_wider_than_the_terminal(ask: Ask) -> None:
         assert max(len(line) for line in done.stdout.splitlines()) <= 80
 
 
-def test_this_machine_says_that_it_has_no_accelerator(clone: Clone) -> None:
+def test_a_machine_without_an_accelerator_says_so(clone: Clone) -> None:
     if list(Path("/dev").glob("accel[0-9]*")) or list(Path("/dev").glob("nvidia[0-9]*")):
         pytest.skip("it has one")
     done = clone.portbench("doctor", "torch-gpu", "torch-tpu", "--backend", "venv")
@@ -624,7 +624,7 @@ def test_this_machine_says_that_it_has_no_accelerator(clone: Clone) -> None:
     assert "GB free in" in findings["results"]["message"]
 
 
-def test_the_real_machine_sees_who_has_a_file_open(tmp_path: Path) -> None:
+def test_the_machine_finds_the_process_that_has_a_file_open(tmp_path: Path) -> None:
     path = tmp_path / "device"
     path.touch()
     code = f"handle = open({str(path)!r}); print(flush=True); input()"

@@ -23,7 +23,7 @@ def named(clone: Clone, *names: str) -> list[str]:
     return [target.name for target in find_targets(names, Checkout(clone.root))]
 
 
-def test_a_new_version_is_a_new_folder_and_nothing_else(clone: Clone) -> None:
+def test_a_new_version_is_only_a_new_folder(clone: Clone) -> None:
     clone.add_version("torch", "1.12.0")
     clone.add_version("torch", "1.9.1", default=False)
     folder = clone.add_version("torch", "2.9.0", python="3.10", default=False)
@@ -70,7 +70,7 @@ def test_xla_has_the_packages_of_cpu_unless_it_has_its_own(clone: Clone) -> None
     assert named(clone, "jax-xla", "torch-xla") == ["jax-0.4.13-xla", "torch-2.9.0-xla"]
 
 
-def test_a_short_name_is_the_default_version_and_names_none(clone: Clone) -> None:
+def test_a_short_name_means_the_default_version(clone: Clone) -> None:
     clone.add_version("torch", "1.12.0")
     clone.add_version("torch", "2.9.0", default=False)
     checkout = Checkout(clone.root)
@@ -130,7 +130,7 @@ def test_a_broken_folder_of_images_is_named(clone: Clone, file: str, content: st
 def test_the_command_shows_how_each_would_run_here(clone: Clone) -> None:
     folder = clone.add_version("torch", "1.12.0", python="3.10")
     (folder / "gpu.Dockerfile").touch()
-    # Without Docker on PATH there is but the venv backend.
+    # Without Docker on PATH there is only the venv backend.
     done = clone.portbench("targets", "--json", variables={"PATH": "/nowhere"})
     rows = {row["target"]: row for row in json.loads(done.stdout)["targets"]}
     cpu, gpu = rows["torch-1.12.0-cpu"], rows["torch-1.12.0-gpu"]
@@ -185,7 +185,7 @@ def test_a_clone_is_found_from_any_folder_inside(clone: Clone) -> None:
     assert find_checkout(clone.root / "manifests" / "study").root == clone.root
 
 
-def test_errors_carry_the_exit_status_that_their_class_says() -> None:
+def test_each_error_has_the_exit_status_of_its_class() -> None:
     statuses = {error.__name__: error.exit_status for error in PortbenchError.__subclasses__()}
     assert statuses["TargetUnavailable"] == 3
     assert statuses["Interrupted"] == 130
