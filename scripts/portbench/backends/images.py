@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 from portbench.backends.docker import Docker
 from portbench.errors import StorageFailed, TargetUnavailable
@@ -66,6 +66,20 @@ class DiskUse:
     build_cache: float
 
 
+class _Config(TypedDict):
+    Labels: dict[str, str] | None
+
+
+class _Inspected(TypedDict):
+    """The used parts of `docker image inspect`."""
+
+    Id: str
+    RepoTags: list[str] | None
+    Created: str
+    Size: int
+    Config: _Config
+
+
 @dataclass(frozen=True)
 class Images:
     """The images of a clone's targets. Every method raises TargetUnavailable if no engine answers."""
@@ -119,7 +133,7 @@ class Images:
         listed = self._docker("image", "ls", "--quiet", "--no-trunc", "--filter", f"label={_LABELS[0]}")
         found = []
         for facts in self._inspect(sorted(set(listed.split()))):
-            labels = facts["Config"]["Labels"]
+            labels = facts["Config"]["Labels"] or {}
             key = tuple(labels.get(label, "") for label in _LABELS)
             tags = [tag for tag in facts["RepoTags"] or () if tag != "<none>:<none>"]
             own = [tag for tag in tags if tag.rpartition(":")[0] in repositories]
@@ -146,7 +160,7 @@ class Images:
         known = answer.returncode == 0 and {"Images", "Build Cache"} <= set(sizes)
         return DiskUse(sizes["Images"], sizes["Build Cache"]) if known else None
 
-    def _image(self, target: Target, name: str | None, built: dict[str, Any]) -> Image:
+    def _image(self, target: Target, name: str | None, built: dict[str, _Inspected]) -> Image:
         facts = built.get(name) if name else None
         if facts is None:
             return Image(target.name, name, "not built")
@@ -158,13 +172,13 @@ class Images:
         commit = labels.get("org.opencontainers.image.revision") or None
         return Image(target.name, name, state, facts["Created"], facts["Size"], commit)
 
-    def _inspect(self, references: Iterable[str]) -> list[dict[str, Any]]:
+    def _inspect(self, references: Iterable[str]) -> list[_Inspected]:
         references = list(references)
         if not references:
             return []
         # Missing images make the command fail. Its output has the others.
         answer = self.machine.run(["docker", "image", "inspect", *references])
-        facts: list[dict[str, Any]] = json.loads(answer.stdout or "[]")
+        facts: list[_Inspected] = json.loads(answer.stdout or "[]")
         return facts
 
     def _docker(self, *arguments: str) -> str:

@@ -120,7 +120,7 @@ def _device(target: Target, checkout: Checkout, machine: Machine, thorough: bool
 def _needs(environments: Sequence[Target], backend: str | None, machine: Machine, thorough: bool) -> Findings:
     """Checks what a usable backend needs for a target with these environments."""
     if backend == "docker":
-        need = float(facts()["space"]["image_update"]["more_gb"])
+        need = facts()["space"]["image_update"]["more_gb"]
         yield _docker_disk(machine, need, "to bring the image up to date")
     elif backend == "venv":
         if environments[0].device == "tpu":

@@ -66,8 +66,7 @@ def cuda_of(machine: Machine, target: Target) -> int | None:
             found = re.search(pattern, text, re.MULTILINE)
             if found:
                 return int(found[1])
-    known = facts()["cuda"].get(target.name)
-    return int(known) if known else None
+    return facts()["cuda"].get(target.name)
 
 
 def _driver(version: Version | None, machine: Machine, targets: Iterable[Target]) -> Finding:
