@@ -109,11 +109,11 @@ class Host:
         (self.clone.root / "images" / "as-owner").write_text("#!/bin/sh\n")
         (self.clone.root / "schema" / "run.schema.json").write_text("{}")
 
-    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """`portbench images`, in the clone."""
+    def run(self, *arguments: str, command: str = "images", **variables: str) -> subprocess.CompletedProcess[str]:
+        """Runs `portbench images`, or another command, in the clone."""
         with self._monkeypatch.context() as patch:
             patch.chdir(self.clone.root)
-            patch.setattr(sys, "argv", ["portbench", "images", *arguments])
+            patch.setattr(sys, "argv", ["portbench", command, *arguments])
             patch.setenv("COLUMNS", "200")
             for name, value in ({"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"} | variables).items():
                 patch.setenv(name, value)
@@ -399,6 +399,18 @@ def test_a_target_that_is_not_locked_is_one_error_that_says_how(host: Host) -> N
     assert done.returncode == 3
     assert "torch-1.12.0-cpu is not locked" in done.stderr
     assert "portbench lock torch/1.12.0" in done.stderr
+
+
+def test_targets_shows_which_images_are_built_and_runs_each_docker_command_once(host: Host) -> None:
+    assert host.run("build", "torch-1.12.0-cpu").returncode == 0
+    asked = host.bin / "asked"
+    asked.unlink()
+    done = host.run("--json", command="targets")
+    built = {row["target"]: row["image_built"] for row in json.loads(done.stdout)["targets"]}
+    assert built == {"fake-1.0.0-cpu": False, "torch-1.12.0-cpu": True, "torch-2.9.0-cpu": False}
+    commands = asked.read_text().splitlines()
+    assert "compose config --format json" in commands
+    assert len(commands) == len(set(commands)) <= 5
 
 
 def test_only_steps_that_run_are_reported() -> None:
