@@ -126,7 +126,7 @@ def test_the_derivation_has_every_module_that_tables_and_summary_follow_from() -
     assert names - modules == {file.name for file in (package / "sql").iterdir()}
     for module in modules:
         imported = re.findall(r"^from portbench\.study\.(\w+) import", (package / module).read_text(), re.MULTILINE)
-        # parquet.py stores what the others derive; the number of the format stands for it.
+        # parquet.py stores the derived values; the version of the format covers it.
         assert {f"{name}.py" for name in imported} <= {*modules, "parquet.py"}
 
 
