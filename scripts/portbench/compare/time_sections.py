@@ -11,7 +11,7 @@ from portbench.compare.noise import least_p
 from portbench.compare.times import Limits, TestLatency, Times
 from portbench.util.format import NOTHING, in_us, significant
 from portbench.util.section import Section
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 PROTOCOL_TEXTS = {"steady": "steady state", "cold": "first call"}
 
@@ -64,7 +64,7 @@ def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
         if few:
             least = min(least_p(test.first_runs, test.second_runs) for test in few)
             yield (
-                f"{PROTOCOL_TEXTS[times.protocol]}: {number(len(few), 'test')} with too few samples for any verdict "
+                f"{PROTOCOL_TEXTS[times.protocol]}: {pluralize(len(few), 'test')} with too few samples for any verdict "
                 f"(p could be {least:.2g} at best)."
             )
     if steady and _moved_together(steady, limits):
