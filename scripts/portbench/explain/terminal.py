@@ -17,7 +17,7 @@ from portbench.explain.reproducer import Reproducer
 from portbench.explain.texts import environment, evidence, trimmed
 from portbench.study.model import STATUS_TEXTS
 from portbench.util.format import NOTHING, in_ms, in_us
-from portbench.util.text import escape_control, shortened
+from portbench.util.text import counts, escape_control, shortened
 
 _COLOURS = {"passed": "green", "flaky": "yellow", "failed": "red", "skipped": "bright_black"}
 _MOST_TESTS = 5
