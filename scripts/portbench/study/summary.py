@@ -123,9 +123,9 @@ def _targets(connection: duckdb.DuckDBPyConnection) -> list[TargetEntry]:
     functions: dict[TargetKey, list[FunctionEntry]] = {}
     for row, function in zip(*_functions(connection), strict=True):
         functions.setdefault(TargetKey.of_row(row), []).append(function)
-    proofs = {TargetKey.of_row(row): row for row in fetch_dicts(connection, "FROM proofs")}
+    checks = {TargetKey.of_row(row): row for row in fetch_dicts(connection, "FROM sync_checks")}
     missing = {TargetKey.of_row(row): row for row in fetch_dicts(connection, "FROM missing_functions")}
-    return [_target(key, rows, proofs.get(key), missing.get(key)) for key, rows in functions.items()]
+    return [_target(key, rows, checks.get(key), missing.get(key)) for key, rows in functions.items()]
 
 
 def _order(entry: TargetEntry) -> tuple[Any, ...]:
@@ -136,13 +136,13 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[F
     """The rows of the view functions, and the summary of each."""
     categories = _seen(connection, "categories")
     placements = _seen(connection, "placements")
-    values = _seen(connection, "number_verdicts")
+    values = _seen(connection, "value_verdicts")
     controls = _seen(connection, "controls")
     strict = _seen(connection, "strict_modes")
     reasons = _seen(connection, "skip_reasons")
     missing = _seen(connection, "missing_tests")
     operations = _seen(connection, "operations_on_host")
-    unproven = _seen(connection, "unproven")
+    failed_checks = _seen(connection, "failed_sync_checks")
     splits = _cold_splits(connection)
     wrong: dict[Key, list[WrongValues]] = _tests(connection, "wrong_values")
     flaky: dict[Key, list[FlakyTest]] = _tests(connection, "flaky_tests")
@@ -161,7 +161,7 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[F
             "flaky_tests": flaky.get(key, []),
             "wrong_values": wrong.get(key, []),
             "host_operations": [{"name": name, "tests": tests} for name, tests in operations.get(key, {}).items()],
-            "unproven_tests": unproven.get(key, {}).get("tests", 0),
+            "unproven_tests": failed_checks.get(key, {}).get("tests", 0),
             "missing_tests": missing.get(key, {}).get("tests"),
             "skipped": [{"reason": why, "tests": tests} for why, tests in reasons.get(key, {}).items()],
             "cold_mean_ns": row["cold_mean_ns"],
@@ -172,21 +172,21 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[F
     ]
 
 
-def _target(key: TargetKey, functions: list[FunctionEntry], proofs: Row | None, missing: Row | None) -> TargetEntry:
+def _target(key: TargetKey, functions: list[FunctionEntry], checks: Row | None, missing: Row | None) -> TargetEntry:
     own = [function["status"] for function in functions if function["successor_of"] is None]
     counts = {status: own.count(status) for status in STATUSES}
     rated = sum(counts.values()) - counts["none"]
     percent = {status: 100 * counts[status] / rated for status in STATUSES[:-1]} if rated else None
-    worst = proofs["worst"] if proofs else None
+    worst = checks["worst"] if checks else None
     return {
         "target": {"framework": key.framework, "version": key.version, "device": key.device},
         "machine": key.machine,
         "sync": key.sync,
         "proofs": {
-            "passed": proofs["passed"] if proofs else 0,
-            "failed": proofs["failed"] if proofs else 0,
+            "passed": checks["passed"] if checks else 0,
+            "failed": checks["failed"] if checks else 0,
             "reason": worst["reason"] if worst else None,
-            "seen_fraction": proofs["seen_fraction"] if proofs else None,
+            "seen_fraction": checks["seen_fraction"] if checks else None,
         },
         "missing": {"functions": missing["functions"], "tests": missing["tests"]} if missing else None,
         "functions_by_status": counts,
