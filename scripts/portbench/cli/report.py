@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench.analysis.results import answers_of
+from portbench.analysis.results import compute_results
 from portbench.cli import cli
 from portbench.errors import NothingRan
-from portbench.report.headlines import of_answers
-from portbench.report.model import analysed, report_of, study_of
+from portbench.report.headlines import build_headlines
+from portbench.report.model import analysed, build_report, study_of
 from portbench.report.terminal import print_report
 from portbench.tables.write import INTOLERABLE
 from portbench.util.strict_json import shown
@@ -70,13 +70,13 @@ def command(
         raise click.BadParameter(f"{intolerable} is no number.", param_hint="--intolerable")
     written = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study:
-        answers = answers_of(shown_study.connection)
-        report = report_of(shown_study, tuple(of_answers(answers, intolerable)), answers.predictions)
+        results = compute_results(shown_study.connection)
+        report = build_report(shown_study, tuple(build_headlines(results, intolerable)), results.predictions)
         if out:
             # Only here: Matplotlib takes a second to load.
             from portbench.report import write as report_files
 
-            written = report_files.write(shown_study, report, answers, out, intolerable)
+            written = report_files.write(shown_study, report, results, out, intolerable)
     if as_json:
         click.echo(json.dumps(report.summary, indent=1))
     else:

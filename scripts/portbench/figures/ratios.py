@@ -210,10 +210,10 @@ def _told(counts: dict[str, int], words: dict[str, str]) -> str:
 
 
 def _left_out(pair: Pair) -> str:
-    reasons = by_reason(pair.latencies.left_out)
+    reasons = by_reason(pair.latencies.exclusions)
     told = "; ".join(
         f"{number(sum(one.tests for one in left_out), 'test')} of {number(len(left_out), 'function')}: {reason}"
-        for reason, left_out in reasons.items()
+        for reason, exclusions in reasons.items()
     )
     return f" Left out: {told}." if told else ""
 

@@ -15,7 +15,7 @@ _OVERLAP = (
 )
 
 
-def of_targets(entries: Sequence[Row]) -> Iterator[Section]:
+def target_breakdown(entries: Sequence[Row]) -> Iterator[Section]:
     """One row for each target: the share of each part."""
     found = [(entry, _sum([function["cold_split"] for function in entry["functions"]])) for entry in entries]
     totals = [(entry, total) for entry, total in found if total]

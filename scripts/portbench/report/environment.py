@@ -14,7 +14,7 @@ _NOTE = (
 )
 
 
-def of_study(summary: Row) -> list[Section]:
+def drift_sections(summary: Row) -> list[Section]:
     """A row for each value of each fact that drifted; no section where nothing did. ``summary``: a study's."""
     rows = tuple(
         (

@@ -15,7 +15,7 @@ from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval, wilson
 from portbench.analysis.latency import AS_PUBLISHED, ROBUST, Latencies
 from portbench.analysis.rates import OTHERS, TOP20, FunctionRates, TestRates
-from portbench.analysis.results import Pair, Results, answers_of, spread_of
+from portbench.analysis.results import Pair, Results, compute_results, weighted_interval
 from portbench.published import paper as published
 from portbench.tables.write import INTOLERABLE
 from portbench.util.text import number
@@ -34,28 +34,28 @@ def sentences(connection: duckdb.DuckDBPyConnection, intolerable: float = INTOLE
     First how much fails, then how fast it is, then newer hardware. ``intolerable``: more than so many times the latency
     on the baseline is intolerable. Every sentence begins with its method, "As published" or "Robust".
     """
-    return list(of_answers(answers_of(connection), intolerable))
+    return list(build_headlines(compute_results(connection), intolerable))
 
 
-def of_answers(answers: Results, intolerable: float = INTOLERABLE) -> Iterator[str]:
+def build_headlines(results: Results, intolerable: float = INTOLERABLE) -> Iterator[str]:
     """The same, of what was computed already."""
-    for side in answers.sides:
-        yield from _failures(answers, side)
-    for pair in answers.by_device:
-        yield from _shared_failures(answers, pair)
-    for pair in answers.by_device:
+    for side in results.sides:
+        yield from _failures(results, side)
+    for pair in results.by_device:
+        yield from _shared_failures(results, pair)
+    for pair in results.by_device:
         for measured in pair.latencies:
-            yield from _speed(answers, measured, intolerable)
-    for pair in answers.by_model:
+            yield from _speed(results, measured, intolerable)
+    for pair in results.by_model:
         for measured in pair.latencies:
-            yield from _newer(answers, measured)
+            yield from _newer(results, measured)
 
 
-def _failures(answers: Results, side: Configuration) -> Iterator[str]:
+def _failures(results: Results, side: Configuration) -> Iterator[str]:
     """How many functions of a side fail, of the top 20 and of the others; how many tests."""
-    rates = answers.rates[side]
-    told = answers.primary(side)
-    where = _named(answers, side)
+    rates = results.rates[side]
+    told = results.primary(side)
+    where = _named(results, side)
     if rates.as_published.rated:
         shown = _published("failure_percent", told.device, told.framework) if told else ""
         yield f"As published: {_failing(rates.as_published)} fail, partially or completely, on {where}{shown}."
@@ -68,11 +68,11 @@ def _failures(answers: Results, side: Configuration) -> Iterator[str]:
             f"of the others, {_failing(others)}{beside[1]}."
         )
     if rates.robust.tests:
-        ended = _left_out(rates.left_out)
+        ended = _left_out(rates.exclusions)
         yield f"Robust: {_failing_tests(rates.robust)} fail on {where}{_weighted(rates.robust)}{ended}."
 
 
-def _shared_failures(answers: Results, pair: Pair) -> Iterator[str]:
+def _shared_failures(results: Results, pair: Pair) -> Iterator[str]:
     """How many of the tests that ran on both sides fail on each."""
     first, second = pair.rates.first.robust, pair.rates.second.robust
     if first.tests:
@@ -82,11 +82,11 @@ def _shared_failures(answers: Results, pair: Pair) -> Iterator[str]:
         )
 
 
-def _speed(answers: Results, measured: Latencies, intolerable: float) -> Iterator[str]:
+def _speed(results: Results, measured: Latencies, intolerable: float) -> Iterator[str]:
     """How many functions are slower on the second side, how many faster, and how many intolerably slower."""
     if not measured.functions:
         return
-    told = _framework_of_study(answers, measured)
+    told = _framework_of_study(results, measured)
     slower, faster = _slower(measured, 1), _faster(measured, 1)
     label = _LABELS[measured.method]
     than = f"on {_named(answers, measured.second)} than on {_named(answers, measured.first)}"
@@ -100,10 +100,10 @@ def _speed(answers: Results, measured: Latencies, intolerable: float) -> Iterato
     yield f"{label}: {beyond} are more than {intolerable:g} times slower {than}, an intolerable latency{beside}."
 
 
-def _newer(answers: Results, measured: Latencies) -> Iterator[str]:
+def _newer(results: Results, measured: Latencies) -> Iterator[str]:
     """How many functions are faster on the newer of two models of a device, by the study's factor."""
     if measured.functions:
-        first, second = answers.published(measured.first), answers.published(measured.second)
+        first, second = results.published(measured.first), results.published(measured.second)
         if first and second and measured.method == AS_PUBLISHED:
             step = _NEWER_IN_STUDY.get((first.model, second.model))
         else:
@@ -147,8 +147,8 @@ def _failing_tests(rates: TestRates) -> str:
     return _share(rates.failed, rates.tests, "tests", rates.interval)
 
 
-def _left_out(left_out: Iterable[Excluded]) -> str:
-    rest = sum(entry.tests for entry in left_out)
+def _left_out(exclusions: Iterable[Excluded]) -> str:
+    rest = sum(entry.tests for entry in exclusions)
     return f"; {number(rest, 'test')} left out" if rest else ""
 
 
@@ -156,7 +156,7 @@ def _weighted(rates: TestRates) -> str:
     weighted = rates.weighted
     if not weighted:
         return ""
-    spread = spread_of(weighted)
+    spread = weighted_interval(weighted)
     interval = f"; 95 % interval {_from_to(spread)}" if spread else ""
     of = number(weighted.functions, "function")
     return f"; weighted by use in the corpus, {100 * weighted.rate:.1f} % ({of}{interval})"
@@ -172,16 +172,16 @@ def _from_to(interval: Interval) -> str:
     return f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %"
 
 
-def _named(answers: Results, side: Configuration) -> str:
+def _named(results: Results, side: Configuration) -> str:
     """``jax-0.4.8-gpu on box (Tesla T4)``; the clock is told where it is not the complete wait."""
-    told = [answers.models.get(side), None if side.sync == "complete" else f"{side.sync} synchronisation"]
+    told = [results.models.get(side), None if side.sync == "complete" else f"{side.sync} synchronisation"]
     details = ", ".join(detail for detail in told if detail)
     return f"{side.target} on {side.machine}" + (f" ({details})" if details else "")
 
 
-def _framework_of_study(answers: Results, measured: Latencies) -> str | None:
+def _framework_of_study(results: Results, measured: Latencies) -> str | None:
     """The framework where both sides are the study's GPU and TPU and the latencies are as published."""
-    sides = (answers.primary(measured.first), answers.primary(measured.second))
+    sides = (results.primary(measured.first), results.primary(measured.second))
     is_studys = [side and side.device for side in sides] == ["gpu", "tpu"] and measured.method == AS_PUBLISHED
     return measured.first.framework if is_studys else None
 

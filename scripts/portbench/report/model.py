@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 from portbench.analysis.foretold import HOW_PREDICTED
-from portbench.analysis.predictions import Predictions, predictions_of
+from portbench.analysis.predictions import Predictions, compute_predictions
 from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.report import causes as report_causes
 from portbench.report import cold_start as report_cold
@@ -43,7 +43,7 @@ HOW_TIMES = (
     "steady: median over the passing tests of the median time of a call after the warm-up."
 )
 # Of each predicted side what was foretold of each function, by its name and what it succeeds.
-Foretold = dict[tuple[str, ...], Mapping[tuple[str, str], Row]]
+PredictedTarget = dict[tuple[str, ...], Mapping[tuple[str, str], Row]]
 
 BY_THE_STUDYS_CLOCK = " (sync study)"
 STRICT = "Strict placement: a test that passed, but not wholly on the device, counts as failed."
@@ -146,11 +146,11 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
         yield Analysed(connection, summary)
 
 
-def report_of(study: Analysed, headlines: Sequence[str] = (), predictions: Predictions | None = None) -> Report:
+def build_report(study: Analysed, headlines: Sequence[str] = (), predictions: Predictions | None = None) -> Report:
     """What is to be shown of a study. ``headlines``: what it found, in sentences; ``predictions``: what it foretells,
     where that was computed already."""
     summary = study.summary
-    found = predictions_of(study.connection) if predictions is None else predictions
+    found = compute_predictions(study.connection) if predictions is None else predictions
     evidence = fetch_dicts(study.connection, load_sql("report", "evidence"))
     times = fetch_dicts(study.connection, load_sql("report", "synchronisation"))
     contaminated = fetch_dicts(study.connection, load_sql("report", "contaminated"))
@@ -162,13 +162,13 @@ def report_of(study: Analysed, headlines: Sequence[str] = (), predictions: Predi
     as_study = [entry for entry in summary["targets"] if entry["sync"] == "study"]
     known = [(entry["target"], entry["machine"]) for entry in complete]
     entries = [*complete, *(entry for entry in as_study if (entry["target"], entry["machine"]) not in known)]
-    foretold: Foretold = {one.side.key: one.functions for one in found.foretold}
+    foretold: PredictedTarget = {one.side.key: one.functions for one in found.foretold}
     targets = tuple(_target(entry, causes, bool(summary["strict_placement"]), foretold) for entry in entries)
     sections = (
         *_all_rates(targets, found),
-        *report_drift.of_study(summary),
+        *report_drift.drift_sections(summary),
         *report_sync.not_proven(entries),
-        *report_cold.of_targets(entries),
+        *report_cold.target_breakdown(entries),
         *report_sync.side_by_side(complete, as_study, times),
         *report_causes.by_cause(summary),
         *report_causes.overruled(summary),
@@ -208,14 +208,14 @@ def _all_rates(targets: Sequence[TargetReport], found: Predictions) -> Iterator[
             rows=tuple(row[:-1] for row in rates.rows),
             note=note,
         )
-    yield from report_foretold.of_predictions(found)
+    yield from report_foretold.prediction_sections(found)
 
 
 def _target(
     entry: Row,
     causes: Mapping[tuple[str, ...], list[Row]],
     strict: bool,
-    foretold: Foretold,
+    foretold: PredictedTarget,
 ) -> TargetReport:
     functions = [(_named(function), function) for function in entry["functions"]]
     failing = [found for found in functions if found[1]["status"] in ("partial", "complete")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from portbench.analysis.accuracy import APART, HOW_HELD, HOW_PLACED, SETTLED
-from portbench.analysis.accuracy_published import HOW_BESIDE
+from portbench.analysis.accuracy import APART, HOW_MATCHED, HOW_PLACED, SETTLED
+from portbench.analysis.accuracy_published import HOW_COMPARED
 from portbench.analysis.foretold import LOWER_BOUND
 from portbench.analysis.predictions import Predictions
 from portbench.study.summary import Row
@@ -34,7 +34,7 @@ def figures(function: Row) -> tuple[str, ...]:
     )
 
 
-def of_predictions(found: Predictions) -> Iterator[Section]:
+def prediction_sections(found: Predictions) -> Iterator[Section]:
     """How much was foretold; hits, misses and false alarms; and what the study published beside it."""
     yield from _foretold(found)
     yield from _held(found)
@@ -69,7 +69,7 @@ def _foretold(found: Predictions) -> Iterator[Section]:
 
 def _held(found: Predictions) -> Iterator[Section]:
     rows = []
-    for one in found.held:
+    for one in found.match_predictions:
         names = (str(one.predicted.target), str(one.measured.target), one.measured.machine)
         for of, counts in (("failures", one.outcomes), ("work on the host", one.placements)):
             hits, misses, alarms, both = (counts.get(name, 0) for name in SETTLED)
@@ -105,7 +105,7 @@ def _misses(found: Predictions) -> Iterator[Section]:
             _said(row["predicted_category"], row["predicted_message"]),
             _said(row["measured_category"], row["measured_message"]),
         )
-        for one in found.held
+        for one in found.match_predictions
         for row in one.rows
         for kind in _kinds(row)
     ]
@@ -146,7 +146,7 @@ def _beside(found: Predictions) -> Iterator[Section]:
             (*titles, "functions"),
             ("published of", "functions by outcome"),
             tuple(rows),
-            HOW_BESIDE,
+            HOW_COMPARED,
         )
 
 

@@ -19,8 +19,8 @@ from portbench.tables.model import (
     Table,
     fixed,
     interval_of,
-    notes_of,
-    published_beside,
+    exclusion_notes,
+    published_columns,
     signed,
     told,
     whole,
@@ -57,36 +57,36 @@ def speed(ratio: float, intolerable: float) -> str:
     return "slower" if ratio > 1 else "faster" if ratio < 1 else "equal"
 
 
-def table_2(answers: Results, intolerable: float) -> Iterator[Table]:
+def table_2(results: Results, intolerable: float) -> Iterator[Table]:
     """The functions of the largest and of the least ratio: the slowest and the fastest on the second device."""
-    for devices, pairs in _by(answers.by_device, lambda pair: (pair.first.device, pair.second.device)):
+    for devices, pairs in _by(results.by_device, lambda pair: (pair.first.device, pair.second.device)):
         title = (
             f"Table 2: the {EXTREMES} largest and {EXTREMES} least ratios of latency, {devices[1]} over {devices[0]}"
         )
-        yield from _latencies(answers, pairs, f"table-2-{'-'.join(devices)}", title, devices, intolerable, EXTREMES)
+        yield from _latencies(results, pairs, f"table-2-{'-'.join(devices)}", title, devices, intolerable, EXTREMES)
 
 
-def tables_5_to_7(answers: Results, intolerable: float) -> Iterator[Table]:
+def tables_5_to_7(results: Results, intolerable: float) -> Iterator[Table]:
     """All functions of a framework that were timed on two devices."""
-    by = _by(answers.by_device, lambda pair: (pair.first.framework, pair.first.device, pair.second.device))
+    by = _by(results.by_device, lambda pair: (pair.first.framework, pair.first.device, pair.second.device))
     for (framework, *devices), pairs in sorted(by, key=lambda found: _NUMBERS.get(found[0][0], "table-9")):
         table = _NUMBERS.get(framework)
         name = f"{table or 'latencies'}-{framework}-{'-'.join(devices)}"
         about = f"{table.replace('table-', 'Table ')}: latency" if table else "Latency"
         title = f"{about} of {_NAMES.get(framework, framework)} functions on {' and '.join(devices)}"
-        yield from _latencies(answers, pairs, name, title, devices, intolerable)
+        yield from _latencies(results, pairs, name, title, devices, intolerable)
 
 
-def newer_hardware(answers: Results, intolerable: float) -> Iterator[Table]:
+def newer_hardware(results: Results, intolerable: float) -> Iterator[Table]:
     """All functions of a framework that were timed on two models of a device."""
-    for (framework, device), pairs in _by(answers.by_model, lambda pair: (pair.first.framework, pair.first.device)):
+    for (framework, device), pairs in _by(results.by_model, lambda pair: (pair.first.framework, pair.first.device)):
         name = f"newer-hardware-{framework}-{device}"
         title = f"Latency of {_NAMES.get(framework, framework)} functions on older and newer models of {device}"
-        yield from _latencies(answers, pairs, name, title, ("older", "newer"), intolerable)
+        yield from _latencies(results, pairs, name, title, ("older", "newer"), intolerable)
 
 
 def _latencies(
-    answers: Results,
+    results: Results,
     pairs: Sequence[Pair],
     name: str,
     title: str,
@@ -96,7 +96,7 @@ def _latencies(
 ) -> Iterator[Table]:
     """A table for each method, with a group for each pair; ``called`` is what the first and the second side go by."""
     for place, method in enumerate((AS_PUBLISHED, ROBUST)):
-        groups = [_group(answers, pair, pair.latencies[place], called, intolerable, extremes) for pair in pairs]
+        groups = [_group(results, pair, pair.latencies[place], called, intolerable, extremes) for pair in pairs]
         notes = (
             f"{_HOW[method]} intolerable: more than {intolerable:g} times the latency on {called[0]}.",
             *(("Tables 5-7 have all functions, and what was left out.",) if extremes else ()),
@@ -115,8 +115,8 @@ def _keys(called: Sequence[str]) -> Iterator[Column]:
     yield Column("synchronisation", "synchronisation")
 
 
-def _key(answers: Results, pair: Pair) -> tuple[str, ...]:
-    machines = [text for side in (pair.first, pair.second) for text in (side.machine, answers.models.get(side) or "")]
+def _key(results: Results, pair: Pair) -> tuple[str, ...]:
+    machines = [text for side in (pair.first, pair.second) for text in (side.machine, results.models.get(side) or "")]
     return pair.first.framework, pair.first.version, *machines, pair.first.sync
 
 
@@ -131,11 +131,11 @@ def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
     yield Column("class", "class")
     if method == AS_PUBLISHED:
         for figure in figures:
-            yield from published_beside(figure, shown, signed(3))
+            yield from published_columns(figure, shown, signed(3))
 
 
 def _group(
-    answers: Results,
+    results: Results,
     pair: Pair,
     measured: Latencies,
     called: Sequence[str],
@@ -143,16 +143,16 @@ def _group(
     extremes: int | None,
 ) -> Group:
     """The functions of a pair, the largest ratio first; only so many of either end where ``extremes`` is given."""
-    beside = _published(answers, pair, measured)
+    beside = _published(results, pair, measured)
     functions = sorted(measured.functions, key=lambda found: (-found.ratio, found.function))
     if extremes and len(functions) > 2 * extremes:
         functions = [*functions[:extremes], *functions[-extremes:]]
     rows = tuple(_row(found, measured.method, beside.get(found.listed_as), intolerable) for found in functions)
     if extremes:
-        return Group(rows, _key(answers, pair))
+        return Group(rows, _key(results, pair))
     nothing = () if rows else ("No function was timed on both.",)
-    notes = (*nothing, *_agreement(pair, beside, called), *notes_of(measured.left_out))
-    return Group(rows, _key(answers, pair), notes)
+    notes = (*nothing, *_agreement(pair, beside, called), *exclusion_notes(measured.exclusions))
+    return Group(rows, _key(results, pair), notes)
 
 
 def _row(found: FunctionLatency, method: str, beside: Difference | None, intolerable: float) -> tuple[Cell, ...]:
@@ -173,9 +173,9 @@ def _less(ours: float | None, theirs: float) -> float | None:
     return None if ours is None else round(ours - theirs, 6)
 
 
-def _published(answers: Results, pair: Pair, measured: Latencies) -> dict[str, Difference]:
+def _published(results: Results, pair: Pair, measured: Latencies) -> dict[str, Difference]:
     """Published latencies beside ours, by published name; only as published, and of the study's GPU and TPU."""
-    sides = (answers.primary(pair.first), answers.primary(pair.second))
+    sides = (results.primary(pair.first), results.primary(pair.second))
     if measured.method != AS_PUBLISHED or [side and side.device for side in sides] != ["gpu", "tpu"]:
         return {}
     return {found.published.function: found for found in published.differences(measured)}

@@ -43,7 +43,7 @@ def interval_of(column: Column, *, is_optional: bool = False) -> tuple[Column, C
     )
 
 
-def published_beside(column: Column, shown: Shown, difference: Shown) -> tuple[Column, Column]:
+def published_columns(column: Column, shown: Shown, difference: Shown) -> tuple[Column, Column]:
     """The columns of the published figure and of how much more ours is, in points where the figure is in percent."""
     points = column.name.replace("_percent", "_points")
     return (
@@ -114,12 +114,12 @@ def told(table: Table) -> Table:
     return replace(table, columns=columns, groups=groups, on_published=table.on_published if has_published else "")
 
 
-def notes_of(left_out: Iterable[Excluded]) -> tuple[str, ...]:
+def exclusion_notes(exclusions: Iterable[Excluded]) -> tuple[str, ...]:
     """A note for each reason, the one of most functions first: how many tests of which functions it kept out."""
     return tuple(
         f"Left out: {number(sum(entry.tests for entry in entries), 'test')} of {number(len(entries), 'function')}, "
         f"{reason}: {', '.join(f'{entry.function} ({entry.tests})' for entry in entries)}."
-        for reason, entries in by_reason(left_out).items()
+        for reason, entries in by_reason(exclusions).items()
     )
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from portbench.analysis.accuracy import APART, HOW_HELD, HOW_PLACED, SETTLED, PredictionMatch
-from portbench.analysis.accuracy_published import HOW_BESIDE, PublishedComparison
+from portbench.analysis.accuracy import APART, HOW_MATCHED, HOW_PLACED, SETTLED, PredictionMatch
+from portbench.analysis.accuracy_published import HOW_COMPARED, PublishedComparison
 from portbench.analysis.foretold import HOW_PREDICTED, LOWER_BOUND
 from portbench.analysis.results import Results
 from portbench.tables.model import Cell, Column, Group, Table, fixed, signed, told, whole
@@ -31,21 +31,21 @@ _PAIR = (
 _SIDE = (Column("target", "target", is_code=True), Column("machine", "machine", is_code=True))
 
 
-def tables_of_predictions(answers: Results) -> Iterator[Table]:
+def prediction_tables(results: Results) -> Iterator[Table]:
     """Every table of predictions; those without groups have nothing to say."""
-    found = answers.predictions
-    yield from _rates(answers)
-    yield _figures(answers)
-    yield _held(found.held)
-    yield _tests(found.held)
+    found = results.predictions
+    yield from _rates(results)
+    yield _figures(results)
+    yield _held(found.match_predictions)
+    yield _tests(found.match_predictions)
     yield _beside(found.beside)
     yield _functions(found.beside)
 
 
-def _rates(answers: Results) -> Iterator[Table]:
+def _rates(results: Results) -> Iterator[Table]:
     """The study's tables of rates, of predicted sides alone."""
-    sides = tuple(one.side for one in answers.predictions.foretold)
-    own = replace(answers, sides=sides, by_device=(), by_model=())
+    sides = tuple(one.side for one in results.predictions.foretold)
+    own = replace(results, sides=sides, by_device=(), by_model=())
     for make in (table_1, table_4, table_8):
         for table in make(own):
             # Tables 1 have a group of what each side ran by itself.
@@ -59,7 +59,7 @@ def _rates(answers: Results) -> Iterator[Table]:
             )
 
 
-def _figures(answers: Results) -> Table:
+def _figures(results: Results) -> Table:
     """What the compiler tells of each function."""
     columns = (
         *_SIDE,
@@ -76,7 +76,7 @@ def _figures(answers: Results) -> Table:
     )
     rows = [
         (str(one.side.target), one.side.machine, name, former or None, *(row[column.name] for column in columns[4:]))
-        for one in answers.predictions.foretold
+        for one in results.predictions.foretold
         for (name, former), row in one.functions.items()
     ]
     title = f"{_PREDICTED}tests by what was foretold of them, and what they need"
@@ -106,7 +106,7 @@ def _held(found: Iterable[PredictionMatch]) -> Table:
         placed.append((*_pair(one), *_settled(one.placements), *([None] * (1 + len(APART)))))
     groups = (Group(tuple(failures), ("failures",)), Group(tuple(placed), ("work on the host",)))
     title = "Hits, misses and false alarms of predictions"
-    notes = (HOW_HELD, HOW_PLACED)
+    notes = (HOW_MATCHED, HOW_PLACED)
     table = Table(
         "hits", title, AGAINST_MEASURED, columns, groups if failures else (), (Column("of", "Tests by"),), notes
     )
@@ -142,7 +142,7 @@ def _tests(found: Iterable[PredictionMatch]) -> Table:
         for row in one.rows
         if row["outcome"] != "both pass" or row["placement"] in ("hit", "miss", "false alarm")
     ]
-    notes = (HOW_HELD, HOW_PLACED, "Tests that pass on both are left out, but for those with work on the host.")
+    notes = (HOW_MATCHED, HOW_PLACED, "Tests that pass on both are left out, but for those with work on the host.")
     return _whole("tests", "What was foretold of each test, and what came", AGAINST_MEASURED, columns, rows, notes)
 
 
@@ -170,7 +170,7 @@ def _beside(found: Iterable[PublishedComparison]) -> Table:
         groups.append(Group(tuple(rows), (f"{side.target} on {side.machine}",), one.because))
     title = "Predicted rates of functions beside the study's Tables 1 and 8"
     keys = (Column("predicted_side", ""),)
-    return Table("rates", title, AGAINST_PUBLISHED, columns, tuple(groups), keys, (HOW_BESIDE,))
+    return Table("rates", title, AGAINST_PUBLISHED, columns, tuple(groups), keys, (HOW_COMPARED,))
 
 
 def _functions(found: Iterable[PublishedComparison]) -> Table:
@@ -195,7 +195,7 @@ def _functions(found: Iterable[PublishedComparison]) -> Table:
         for function in one.functions
     ]
     title = "Predicted status of each function beside what the study tells of it"
-    return _whole("functions", title, AGAINST_PUBLISHED, columns, rows, (HOW_BESIDE,))
+    return _whole("functions", title, AGAINST_PUBLISHED, columns, rows, (HOW_COMPARED,))
 
 
 def _pair(one: PredictionMatch) -> tuple[Cell, ...]:

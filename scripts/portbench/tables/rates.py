@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.latency import AS_PUBLISHED, ROBUST
 from portbench.analysis.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates, Rates
-from portbench.analysis.results import Pair, Results, spread_of
+from portbench.analysis.results import Pair, Results, weighted_interval
 from portbench.published import paper as published
 from portbench.tables.model import (
     Cell,
@@ -19,8 +19,8 @@ from portbench.tables.model import (
     Table,
     fixed,
     interval_of,
-    notes_of,
-    published_beside,
+    exclusion_notes,
+    published_columns,
     signed,
     told,
     whole,
@@ -57,36 +57,36 @@ _DIFFERENCE = f"{_DIFFERENCE_OF_COUNTS[:-1]}, in points of percent."
 Published = Callable[[Configuration], Mapping[str, float] | None]
 
 
-def table_1(answers: Results) -> Iterator[Table]:
+def table_1(results: Results) -> Iterator[Table]:
     """Success, partial and complete failure of each side, and of two devices over the tests that ran on both."""
 
     def figures(side: Configuration) -> Mapping[str, int] | None:
-        found = answers.primary(side)
+        found = results.primary(side)
         return published.table1(found.framework, found.device) if found else None
 
     title = "Table 1: functions that succeed, fail partially and fail completely"
-    yield _statuses(answers, "table-1", title, _own(answers, answers.sides), answers.by_device, figures)
+    yield _statuses(results, "table-1", title, _own(results, results.sides), results.by_device, figures)
     title = "Table 1: tests that fail"
-    yield _failing_tests(answers, "table-1", title, _own(answers, answers.sides), answers.by_device)
+    yield _failing_tests(results, "table-1", title, _own(results, results.sides), results.by_device)
 
 
-def table_3(answers: Results) -> Iterator[Table]:
+def table_3(results: Results) -> Iterator[Table]:
     """The same for sides that differ in the model of the device: older and newer hardware."""
 
     def figures(side: Configuration) -> Mapping[str, int] | None:
-        found = answers.published(side)
+        found = results.published(side)
         return published.table3(found.framework, found.model) if found else None
 
-    compared = {side: None for pair in answers.by_model for side in (pair.first, pair.second)}
-    own = _own(answers, compared)
+    compared = {side: None for pair in results.by_model for side in (pair.first, pair.second)}
+    own = _own(results, compared)
     title = "Table 3: functions that succeed, fail partially and fail completely on older and newer hardware"
-    yield _statuses(answers, "table-3", title, own, answers.by_model, figures)
+    yield _statuses(results, "table-3", title, own, results.by_model, figures)
     yield _failing_tests(
-        answers, "table-3", "Table 3: tests that fail on older and newer hardware", own, answers.by_model
+        results, "table-3", "Table 3: tests that fail on older and newer hardware", own, results.by_model
     )
 
 
-def table_4(answers: Results) -> Iterator[Table]:
+def table_4(results: Results) -> Iterator[Table]:
     """Failure rates of the functions of greatest use against the others, and in the robust way by each decile too."""
     strata = {TOP20: "top 20", OTHERS: "others", ALL: "all"}
     how = (
@@ -95,8 +95,8 @@ def table_4(answers: Results) -> Iterator[Table]:
     )
     unknown = tuple(
         f"{side}: its run files do not say which functions are of the top 20."
-        for side in answers.sides
-        if not answers.rates[side].strata_known
+        for side in results.sides
+        if not results.rates[side].strata_known
     )
     title = "Table 4: functions that fail, the top 20 against the others"
     failing = Column("failing_percent", "failing %", _PERCENT)
@@ -107,34 +107,34 @@ def table_4(answers: Results) -> Iterator[Table]:
         Column("failing", "failing", whole),
         failing,
     )
-    beside = published_beside(failing, whole, _POINTS)
+    beside = published_columns(failing, whole, _POINTS)
     rows = [
-        (*_side(answers, side), strata[stratum], *_failing(rates), *_beside(rates.failing_percent, shown, stratum))
-        for side, stratum, rates, shown in _by_stratum(answers, strata)
+        (*_side(results, side), strata[stratum], *_failing(rates), *_beside(rates.failing_percent, shown, stratum))
+        for side, stratum, rates, shown in _by_stratum(results, strata)
     ]
     yield _whole("table-4", title, AS_PUBLISHED, (*columns, *beside), rows, (how, *unknown), _DIFFERENCE)
     strata |= {decile: decile for decile in DECILES}
     rows = [
-        (*_side(answers, side), strata[stratum], *_failing(rates), *_percents(rates))
-        for side, stratum, rates, _ in _by_stratum(answers, strata)
+        (*_side(results, side), strata[stratum], *_failing(rates), *_percents(rates))
+        for side, stratum, rates, _ in _by_stratum(results, strata)
     ]
     more = "Intervals are Wilson's, 95 %. decile 1: the functions of least use, 10: of greatest."
     yield _whole("table-4", title, ROBUST, (*columns, *interval_of(failing)), rows, (how, more, *unknown))
 
 
-def table_8(answers: Results) -> Iterator[Table]:
+def table_8(results: Results) -> Iterator[Table]:
     """How many functions of each side have which status."""
     counted = [Column(name, name, whole) for name in ("partial", "complete", "success", "total")]
-    beside = (column for own in counted for column in published_beside(own, whole, signed(0)))
+    beside = (column for own in counted for column in published_columns(own, whole, signed(0)))
     columns = (*_SIDE, *counted, Column("none", "none", whole), *beside)
     rows = []
-    for side in answers.sides:
-        counts = answers.rates[side].as_published
+    for side in results.sides:
+        counts = results.rates[side].as_published
         ours = {**counts.counts, "total": counts.rated}
-        found = answers.primary(side)
+        found = results.primary(side)
         shown = published.table8(found.framework, found.device) if found else None
         row: list[Cell] = [
-            *_side(answers, side),
+            *_side(results, side),
             *(ours[key] for key in ("partial", "complete", "pass", "total", "none")),
         ]
         for key in ("partial", "complete", "pass", "total"):
@@ -146,18 +146,18 @@ def table_8(answers: Results) -> Iterator[Table]:
 
 
 def _statuses(
-    answers: Results, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair], figures: Published
+    results: Results, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair], figures: Published
 ) -> Table:
     """Percent of functions by status: of each side, with the published figures, and of each pair."""
     percents = [Column(f"{name}_percent", f"{name} %", _PERCENT) for name in STATUS_NAMES.values()]
-    beside = (column for percent in percents for column in published_beside(percent, whole, _POINTS))
+    beside = (column for percent in percents for column in published_columns(percent, whole, _POINTS))
     columns = (*_SIDE, *percents, Column("functions", "functions", whole), *beside)
 
     def row(rates: Rates, shown: Mapping[str, float] | None) -> tuple[Cell, ...]:
         percent: Mapping[str, float] = rates.as_published.percent or {}
         ours = [percent.get(status) for status in STATUS_NAMES]
         beside = (_beside(percent.get(status), shown, status) for status in STATUS_NAMES)
-        return (*_side(answers, rates.side), *ours, rates.as_published.rated, *(cell for two in beside for cell in two))
+        return (*_side(results, rates.side), *ours, rates.as_published.rated, *(cell for two in beside for cell in two))
 
     rated = list(own)
     groups = _groups(rated, pairs, lambda rates: row(rates, figures(rates.side)), lambda rates: row(rates, None))
@@ -165,7 +165,7 @@ def _statuses(
     return _grouped(name, title, AS_PUBLISHED, columns, groups, notes, _DIFFERENCE)
 
 
-def _failing_tests(answers: Results, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair]) -> Table:
+def _failing_tests(results: Results, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair]) -> Table:
     """Percent of tests that fail, with intervals and weighted by use: of each side, and of each pair."""
     failing = Column("failing_percent", "failing %", _PERCENT)
     weighted = Column("weighted_percent", "weighted %", _PERCENT, is_optional=True)
@@ -181,7 +181,7 @@ def _failing_tests(answers: Results, name: str, title: str, own: Iterable[Rates]
     )
 
     def row(rates: Rates) -> tuple[Cell, ...]:
-        return (*_side(answers, rates.side), *_tests(rates))
+        return (*_side(results, rates.side), *_tests(rates))
 
     return _grouped(name, title, ROBUST, columns, _groups(own, pairs, row, row), (_HOW[ROBUST],))
 
@@ -190,7 +190,7 @@ def _tests(rates: Rates) -> tuple[Cell, ...]:
     robust, weighted = rates.robust, rates.robust.weighted
     if robust.rate is None:
         return (robust.tests, robust.failed, *([None] * 7))
-    spread = weighted and spread_of(weighted)
+    spread = weighted and weighted_interval(weighted)
     return (
         robust.tests,
         robust.failed,
@@ -204,8 +204,8 @@ def _tests(rates: Rates) -> tuple[Cell, ...]:
     )
 
 
-def _own(answers: Results, sides: Iterable[Configuration]) -> list[Rates]:
-    return [answers.rates[side] for side in sides]
+def _own(results: Results, sides: Iterable[Configuration]) -> list[Rates]:
+    return [results.rates[side] for side in sides]
 
 
 def _groups(
@@ -218,32 +218,32 @@ def _groups(
     rated = list(own)
     if not rated:
         return ()
-    missing = (f"{rates.side}: {note}" for rates in rated for note in notes_of(rates.left_out))
+    missing = (f"{rates.side}: {note}" for rates in rated for note in exclusion_notes(rates.exclusions))
     groups = [Group(tuple(row(rates) for rates in rated), (_OWN,), tuple(missing))]
     for pair in pairs:
         both = (shared(pair.rates.first), shared(pair.rates.second))
         over = f"the tests that ran on both {pair.first} and {pair.second}"
-        groups.append(Group(both, (over,), notes_of(pair.rates.left_out)))
+        groups.append(Group(both, (over,), exclusion_notes(pair.rates.exclusions)))
     return tuple(groups)
 
 
 def _by_stratum(
-    answers: Results, strata: Iterable[str]
+    results: Results, strata: Iterable[str]
 ) -> Iterator[tuple[Configuration, str, FunctionRates, Mapping[str, float] | None]]:
     """Each stratum of each side whose strata are known, and the published figures of the side."""
-    for side in answers.sides:
-        rates = answers.rates[side]
-        found = answers.primary(side)
+    for side in results.sides:
+        rates = results.rates[side]
+        found = results.primary(side)
         shown = published.table4(found.framework, found.device) if found else None
         for stratum in strata:
             if len(rates.by_stratum) > 1 and stratum in rates.by_stratum:
                 yield side, stratum, rates.by_stratum[stratum], shown
 
 
-def _side(answers: Results, side: Configuration) -> tuple[Cell, ...]:
+def _side(results: Results, side: Configuration) -> tuple[Cell, ...]:
     """The cells of the columns _SIDE. The clock is told where not every side waited for all of its work."""
-    is_mixed = any(other.sync != "complete" for other in answers.sides)
-    return str(side.target), side.machine, answers.models.get(side), side.sync if is_mixed else None
+    is_mixed = any(other.sync != "complete" for other in results.sides)
+    return str(side.target), side.machine, results.models.get(side), side.sync if is_mixed else None
 
 
 def _failing(rates: FunctionRates) -> tuple[Cell, ...]:
@@ -261,7 +261,7 @@ def _agreement(
 ) -> Iterator[str]:
     """How many published percentages ours are, of all sides that have both."""
     repeated = [
-        published.study_rounding(ours[status]) == figure
+        published.paper_rounding(ours[status]) == figure
         for ours, shown in both
         if ours and shown
         for status, figure in shown.items()

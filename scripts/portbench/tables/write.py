@@ -9,14 +9,14 @@ from typing import Any
 
 import duckdb
 
-from portbench.analysis.results import Results, answers_of
+from portbench.analysis.results import Results, compute_results
 from portbench.report.model import STRICT
 from portbench.tables.as_csv import as_csv
 from portbench.tables.as_markdown import as_markdown, index
 from portbench.tables.latencies import newer_hardware, table_2, tables_5_to_7
 from portbench.tables.latex import as_latex
 from portbench.tables.model import Table
-from portbench.tables.predictions import tables_of_predictions
+from portbench.tables.predictions import prediction_tables
 from portbench.tables.rates import table_1, table_3, table_4, table_8
 from portbench.util.files import write_text
 
@@ -37,10 +37,10 @@ _ABSENT = {
 }
 
 
-def tables_of(answers: Results, intolerable: float = INTOLERABLE) -> list[Table]:
+def build_tables(results: Results, intolerable: float = INTOLERABLE) -> list[Table]:
     """Every table of the study that has something to say, by number, then those of predictions. ``intolerable``: above
     which ratio."""
-    return [table for table in _tables(answers, intolerable) if table.groups]
+    return [table for table in _tables(results, intolerable) if table.groups]
 
 
 def write(
@@ -51,14 +51,14 @@ def write(
 
     Returns the files in the order of the tables. Raises StorageFailed; a file is whole or not written.
     """
-    return write_answers(answers_of(connection), folder, intolerable, bool(study_summary["strict_placement"]))
+    return write_tables(compute_results(connection), folder, intolerable, bool(study_summary["strict_placement"]))
 
 
-def write_answers(
-    answers: Results, folder: Path, intolerable: float = INTOLERABLE, is_strict: bool = False
+def write_tables(
+    results: Results, folder: Path, intolerable: float = INTOLERABLE, is_strict: bool = False
 ) -> list[Path]:
     """The same, of what was computed already."""
-    found = tables_of(answers, intolerable)
+    found = build_tables(results, intolerable)
     if is_strict:
         found = [replace(table, notes=(*table.notes, STRICT)) for table in found]
     written = []
@@ -71,15 +71,15 @@ def write_answers(
     return [folder / "README.md", *written]
 
 
-def _tables(answers: Results, intolerable: float) -> Iterator[Table]:
-    yield from table_1(answers)
-    yield from table_2(answers, intolerable)
-    yield from table_3(answers)
-    yield from newer_hardware(answers, intolerable)
-    yield from table_4(answers)
-    yield from tables_5_to_7(answers, intolerable)
-    yield from table_8(answers)
-    yield from tables_of_predictions(answers)
+def _tables(results: Results, intolerable: float) -> Iterator[Table]:
+    yield from table_1(results)
+    yield from table_2(results, intolerable)
+    yield from table_3(results)
+    yield from newer_hardware(results, intolerable)
+    yield from table_4(results)
+    yield from tables_5_to_7(results, intolerable)
+    yield from table_8(results)
+    yield from prediction_tables(results)
 
 
 def _absent(found: Sequence[Table]) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from portbench.report.markdown import markdown
-from portbench.report.model import analysed, report_of, study_of
+from portbench.report.model import analysed, build_report, study_of
 from portbench.tables import write as tables
 from tests.unit.host.conftest import result_document, run_document
 
@@ -16,7 +16,7 @@ NO_FIGURES = dict.fromkeys(("compile_ns", "flops", "bytes", "memory_bytes", "roo
 UNTRACED = "the call cannot be traced as one program: TracerBoolConversionError: Attempted boolean conversion"
 
 
-def foretold_result(
+def predicted_result(
     function: str = "torch.cat", test: str = "rows", verdict: str = "accepted", **facts: Any
 ) -> Document:
     """A result of a predicted target; ``facts`` replace keys of it, ``figures`` those of its prediction."""
@@ -51,4 +51,4 @@ def told(runs: Path, folder: Path) -> str:
     """The report of run files as Markdown; the tables are written into ``folder``."""
     with study_of([str(runs)]) as study, analysed(study) as found:
         tables.write(found.connection, found.summary, folder)
-        return markdown(report_of(found))
+        return markdown(build_report(found))

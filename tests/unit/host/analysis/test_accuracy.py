@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from portbench.analysis.accuracy import counterparts, held
+from portbench.analysis.accuracy import counterparts, match_predictions
 from portbench.analysis.configurations import Configuration
 from portbench.devices import PREDICTED_DEVICES
 from tests.unit.host.conftest import result_document, run_document
 from tests.unit.host.opened_study import opened
-from tests.unit.host.predicted_study import foretold_result, on_tpu, predicted_run, told
+from tests.unit.host.predicted_study import predicted_result, on_tpu, predicted_run, told
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
@@ -42,21 +42,21 @@ TESTS: dict[str, tuple[Document, Document]] = {
 
 def documents() -> list[Document]:
     """One function, predicted, measured, and of one test on the CPU."""
-    foretold = [foretold_result(test=test, **facts) for test, (facts, _) in TESTS.items()]
+    foretold = [predicted_result(test=test, **facts) for test, (facts, _) in TESTS.items()]
     seen = [result_document(test=test, **facts) for test, (_, facts) in TESTS.items()]
     on_cpu = [result_document(test="on_cpu", outcome="failed"), result_document(test="alarm")]
     flaky = result_document(test="flaky"), result_document(test="flaky", run=2, outcome="failed")
     return [
-        predicted_run([*foretold, foretold_result(test="flaky"), foretold_result(test="only foretold")]),
+        predicted_run([*foretold, predicted_result(test="flaky"), predicted_result(test="only foretold")]),
         on_tpu([*seen, *flaky]),
-        predicted_run([foretold_result()], target="torch-2.9.0-tpu-v5e"),
+        predicted_run([predicted_result()], target="torch-2.9.0-tpu-v5e"),
         run_document(on_cpu),
     ]
 
 
 def test_each_test_is_what_the_two_sides_say(tmp_path: Path) -> None:
     with opened(documents(), tmp_path) as connection:
-        (found,) = held(connection)
+        (found,) = match_predictions(connection)
     assert (found.predicted.device, found.measured.device, found.model) == ("tpu-v3", "tpu", "TPU v3-8")
     assert {row["test"]: row["outcome"] for row in found.rows} == {
         "hit": "hit",
@@ -82,12 +82,12 @@ def test_each_test_is_what_the_two_sides_say(tmp_path: Path) -> None:
 
 def test_a_failure_on_the_cpu_of_another_version_excuses_nothing(tmp_path: Path) -> None:
     runs = [
-        predicted_run([foretold_result()]),
+        predicted_run([predicted_result()]),
         on_tpu([result_document(outcome="failed")]),
         run_document([result_document(outcome="failed")], target="torch-2.8.0-cpu"),
     ]
     with opened(runs, tmp_path) as connection:
-        (found,) = held(connection)
+        (found,) = match_predictions(connection)
     assert found.outcomes == {"miss": 1}
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from portbench.analysis.accuracy_published import outcome
-from portbench.analysis.predictions import predictions_of
+from portbench.analysis.predictions import compute_predictions
 from portbench.published import paper as published
 from tests.unit.host.opened_study import listed, opened
-from tests.unit.host.predicted_study import foretold_result, predicted_run, told
+from tests.unit.host.predicted_study import predicted_result, predicted_run, told
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
@@ -26,13 +26,13 @@ EIG, SVD, INFEED = "jax.numpy.linalg.eig", "jax.numpy.linalg.svd", "jax.lax.infe
 def on_jax(device: str = "tpu-v3", version: str = "0.10.2") -> Document:
     """JAX predicted: eig is refused, as published; svd in one of two tests; infeed unknown; one of no sample."""
     results = [
-        foretold_result(EIG, verdict="refused", category="not_implemented"),
-        foretold_result(SVD, "a"),
-        foretold_result(SVD, "b", verdict="refused"),
-        foretold_result(INFEED, verdict="unknown"),
-        foretold_result("jax.numpy.linalg.lu"),
-        foretold_result("jax.scipy.linalg.lu"),
-        foretold_result("jax.own"),
+        predicted_result(EIG, verdict="refused", category="not_implemented"),
+        predicted_result(SVD, "a"),
+        predicted_result(SVD, "b", verdict="refused"),
+        predicted_result(INFEED, verdict="unknown"),
+        predicted_result("jax.numpy.linalg.lu"),
+        predicted_result("jax.scipy.linalg.lu"),
+        predicted_result("jax.own"),
     ]
     document = predicted_run(results, target=f"jax-{version}-{device}")
     names = (EIG, SVD, INFEED, "jax.own")
@@ -77,9 +77,9 @@ def test_what_the_study_tells_of_a_function() -> None:
 
 
 def test_functions_of_the_sample_are_held_against_the_published(tmp_path: Path) -> None:
-    runs = [on_jax(), on_jax("tpu-v5e"), predicted_run([foretold_result()], target="fake-1.0.0-tpu-v3")]
+    runs = [on_jax(), on_jax("tpu-v5e"), predicted_run([predicted_result()], target="fake-1.0.0-tpu-v3")]
     with opened(runs, tmp_path) as connection:
-        (found,) = predictions_of(connection).beside
+        (found,) = compute_predictions(connection).beside
     assert (found.device, found.model, found.percent["complete"], found.counts["total"]) == ("tpu", "v3-8", 3, 63)
     assert {entry.listed_as: entry.outcome for entry in found.functions} == {
         EIG: "hit",
@@ -100,7 +100,7 @@ def test_functions_of_the_sample_are_held_against_the_published(tmp_path: Path) 
 
 def test_the_same_version_is_said_to_be_the_same(tmp_path: Path) -> None:
     with opened([on_jax(version="0.4.8")], tmp_path) as connection:
-        (found,) = predictions_of(connection).beside
+        (found,) = compute_predictions(connection).beside
     assert found.because[0].startswith("Versions: jax 0.4.8. Foretold:")
 
 

@@ -48,7 +48,7 @@ def test_as_published_is_the_mean_of_all_first_calls_of_shared_tests(
         GPU,
         TPU,
     )
-    assert (found.method, found.first, found.second, found.left_out) == (AS_PUBLISHED, GPU, TPU, ())
+    assert (found.method, found.first, found.second, found.exclusions) == (AS_PUBLISHED, GPU, TPU, ())
     (function,) = found.functions
     assert (function.function, function.listed_as, function.tests) == ("torch.cat", "torch.concat", 2)
     # gpu: 110, 210, 310, 400 and 1700 over five calls; tpu: 4500, 6500 and 1000 over three.
@@ -79,7 +79,7 @@ def test_robust_is_the_geometric_mean_of_medians(make_result: Make, make_call: M
         GPU,
         TPU,
     )
-    assert (found.method, found.left_out) == (ROBUST, ())
+    assert (found.method, found.exclusions) == (ROBUST, ())
     (function,) = found.functions
     # Ratios 2, 4 and 8: the cube root of 64 is 4. Times: the cube roots of 3 * 8 * 9 = 216 and of 64 * 216.
     assert function.ratio == pytest.approx(4)
@@ -123,7 +123,7 @@ def test_what_is_not_timed_on_both_is_named_with_the_reason(
     ]
     for found in (as_published(study, GPU, TPU), robust(study, GPU, TPU)):
         assert [function.tests for function in found.functions] == [1]
-        assert found.left_out == tuple(Excluded("torch.cat", reason, 1) for reason in expected)
+        assert found.exclusions == tuple(Excluded("torch.cat", reason, 1) for reason in expected)
 
 
 def test_each_protocol_needs_its_own_samples(make_result: Make, make_call: Make, compared: Opened) -> None:
@@ -132,9 +132,9 @@ def test_each_protocol_needs_its_own_samples(make_result: Make, make_call: Make,
     assert len(as_published(study, GPU, TPU).functions) == 1
     found = robust(study, GPU, TPU)
     assert found.functions == ()
-    assert found.left_out == (Excluded("torch.cat", "not timed on torch-1.12.0-gpu on a", 1),)
+    assert found.exclusions == (Excluded("torch.cat", "not timed on torch-1.12.0-gpu on a", 1),)
     # The other way round: what each side lacks is told of that side.
-    assert robust(study, TPU, GPU).left_out == found.left_out
+    assert robust(study, TPU, GPU).exclusions == found.exclusions
 
 
 def test_what_took_no_time_has_no_ratio(make_result: Make, make_call: Make, compared: Opened) -> None:
@@ -142,7 +142,7 @@ def test_what_took_no_time_has_no_ratio(make_result: Make, make_call: Make, comp
     study = compared([instant], [make_result()])
     for found in (as_published(study, GPU, TPU), robust(study, GPU, TPU)):
         assert found.functions == ()
-        assert found.left_out == (Excluded("torch.cat", "took no time by the clock", 1),)
+        assert found.exclusions == (Excluded("torch.cat", "took no time by the clock", 1),)
 
 
 def test_another_clock_of_the_same_target_is_another_side(make_result: Make, make_run: Make, tmp_path: Path) -> None:

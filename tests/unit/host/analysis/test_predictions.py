@@ -19,7 +19,7 @@ from portbench.report.headlines import sentences
 from portbench.report.model import analysed, study_of
 from tests.unit.host.conftest import result_document, run_document
 from tests.unit.host.opened_study import opened
-from tests.unit.host.predicted_study import NO_FIGURES, UNTRACED, foretold_result, on_tpu, predicted_run, told
+from tests.unit.host.predicted_study import NO_FIGURES, UNTRACED, predicted_result, on_tpu, predicted_run, told
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
@@ -33,12 +33,12 @@ def predicted() -> Document:
     """Of torch on a TPU v3: one function with each verdict and figures, one of which nothing is known."""
     return predicted_run(
         [
-            foretold_result(test="small", figures=SMALL),
-            foretold_result(test="large", figures=LARGE),
-            foretold_result(test="refused", verdict="refused"),
-            foretold_result(test="unknown", verdict="unknown"),
-            foretold_result("torch.unique", verdict="unknown"),
-            foretold_result("torch.sort", verdict="refused"),
+            predicted_result(test="small", figures=SMALL),
+            predicted_result(test="large", figures=LARGE),
+            predicted_result(test="refused", verdict="refused"),
+            predicted_result(test="unknown", verdict="unknown"),
+            predicted_result("torch.unique", verdict="unknown"),
+            predicted_result("torch.sort", verdict="refused"),
         ],
         machine="laptop",
     )
@@ -158,7 +158,7 @@ def test_a_bundle_says_that_no_device_was_there(
     write: Write, portbench: Command, manifest: Document, tmp_path: Path
 ) -> None:
     given = write("manifest/torch.json", manifest)
-    document = predicted_run([foretold_result("torch.argsort", "stable", verdict="refused")])
+    document = predicted_run([predicted_result("torch.argsort", "stable", verdict="refused")])
     document["manifest"]["sha256"] = read_document(given).sha256
     document["environment"] |= {"container": "docker", "image_digest": "sha256:" + "d" * 64}
     path = write("runs/predicted.json", document)
@@ -180,8 +180,8 @@ def test_a_prediction_is_not_compared_with_a_measurement(write: Write, portbench
 
 
 def test_two_predictions_are_compared_and_marked(write: Write, portbench: Command, tmp_path: Path) -> None:
-    write("runs/old.json", predicted_run([foretold_result(verdict="refused")], target="torch-2.8.0-tpu-v3"))
-    write("runs/new.json", predicted_run([foretold_result()]))
+    write("runs/old.json", predicted_run([predicted_result(verdict="refused")], target="torch-2.8.0-tpu-v3"))
+    write("runs/new.json", predicted_run([predicted_result()]))
     # On the CPU both versions were measured: no device to hold a prediction against.
     for version in ("2.8.0", "2.9.0"):
         write(f"runs/cpu-{version}.json", run_document([result_document()], target=f"torch-{version}-cpu"))

@@ -50,7 +50,7 @@ def test_the_counts_of_table_8_are_the_percentages_of_table_1(framework: str, de
     counts = dict(published.table8(framework, device) or {})
     total = counts.pop("total")
     assert total == len(published.sample(framework))
-    rounded = {status: published.study_rounding(100 * count / total) for status, count in counts.items()}
+    rounded = {status: published.paper_rounding(100 * count / total) for status, count in counts.items()}
     assert rounded == published.table1(framework, device)
 
 
@@ -58,7 +58,7 @@ def test_our_percentages_are_the_study_s_where_its_counts_add_up() -> None:
     # tensorflow on gpu: 51 of 65 pass (78.46 %), 5 fail partially (7.69 %), 9 completely (13.85 %).
     rates = FunctionRates({"pass": 51, "partial": 5, "complete": 9, "none": 0})
     assert rates.percent
-    ours = {status: published.study_rounding(value) for status, value in rates.percent.items()}
+    ours = {status: published.paper_rounding(value) for status, value in rates.percent.items()}
     assert ours == {"pass": 78, "partial": 8, "complete": 14} == published.table1("tensorflow", "gpu")
     assert rates.failing_percent == pytest.approx(
         published.headlines()["failure_percent"]["gpu"]["tensorflow"], abs=5e-3
@@ -66,7 +66,7 @@ def test_our_percentages_are_the_study_s_where_its_counts_add_up() -> None:
 
 
 def test_rounding_is_to_the_nearest_halves_up() -> None:
-    assert [published.study_rounding(value) for value in (0.5, 1.5, 2.5, 2.4999, 0.0)] == [1, 2, 3, 2, 0]
+    assert [published.paper_rounding(value) for value in (0.5, 1.5, 2.5, 2.4999, 0.0)] == [1, 2, 3, 2, 0]
 
 
 @pytest.mark.parametrize(("framework", "device"), COLUMNS)
@@ -80,12 +80,12 @@ def test_table_4_is_of_the_strata(framework: str, device: str) -> None:
     others = len(published.sample(framework)) - top
     # torch on tpu: the text has 28 of 63, and the counts add up to 64.
     failing = counts["partial"] + counts["complete"]
-    of_top = [count for count in range(top + 1) if published.study_rounding(100 * count / top) == told[TOP20]]
+    of_top = [count for count in range(top + 1) if published.paper_rounding(100 * count / top) == told[TOP20]]
     assert len(of_top) == 1, "a percentage of the top 20 stands for one count"
-    drawn = published.study_rounding(100 * (failing - of_top[0]) / others)
+    drawn = published.paper_rounding(100 * (failing - of_top[0]) / others)
     if (framework, device) == ("tensorflow", "gpu"):
         # The one figure that is not: 22 % is the share of all 65 functions. Of those drawn by decile it is 9 of 50.
-        assert (drawn, published.study_rounding(100 * failing / (top + others))) == (18, told[OTHERS])
+        assert (drawn, published.paper_rounding(100 * failing / (top + others))) == (18, told[OTHERS])
     else:
         assert drawn == told[OTHERS]
 
@@ -104,7 +104,7 @@ def test_the_headlines_are_of_the_tables() -> None:
     assert round(100 * sum(ratio > 10 for ratio in torch) / len(torch), 1) == told["torch_over_10x_slower_percent"]
     for framework, percent in told["slower_on_tpu_percent"].items():
         ratios = [row.ratio for row in published.latencies(framework).values()]
-        assert published.study_rounding(100 * sum(ratio > 1 for ratio in ratios) / len(ratios)) == percent
+        assert published.paper_rounding(100 * sum(ratio > 1 for ratio in ratios) / len(ratios)) == percent
 
 
 def test_what_the_study_does_not_have_is_none() -> None:

@@ -103,7 +103,7 @@ def test_a_pair_is_compared_over_the_tests_that_both_could_have_run(study: Any) 
 
 
 def test_what_a_pair_does_not_share_is_named_with_the_reason(study: Any) -> None:
-    assert pair_rates(study, GPU, TPU).left_out == (
+    assert pair_rates(study, GPU, TPU).exclusions == (
         Excluded("torch.cat", "skipped on torch-1.12.0-tpu on b (torch.cat is not in this version)", 1),
         Excluded("torch.fft", "skipped on torch-1.12.0-gpu on a (torch.fft is not in this version)", 1),
         Excluded("torch.gone", "not recorded on torch-1.12.0-tpu on b", 1),
@@ -111,14 +111,14 @@ def test_what_a_pair_does_not_share_is_named_with_the_reason(study: Any) -> None
 
 
 def test_what_did_not_run_on_a_side_is_named_too(study: Any) -> None:
-    assert rates(study)[TPU].left_out == (Excluded("torch.cat", "skipped (torch.cat is not in this version)", 1),)
+    assert rates(study)[TPU].exclusions == (Excluded("torch.cat", "skipped (torch.cat is not in this version)", 1),)
 
 
 def test_both_sides_skip_for_one_reason(make_result: Make, make_run: Make, tmp_path: Path) -> None:
     skipped = [make_result(test=name, outcome="skipped", reason="needs two devices") for name in ("a", "b")]
     documents = [make_run(skipped, target=str(side.target), machine=side.machine) for side in (GPU, TPU)]
     found = pair_rates(opened(documents, tmp_path), GPU, TPU)
-    assert found.left_out == (Excluded("torch.cat", f"skipped on {GPU} and on {TPU} (needs two devices)", 2),)
+    assert found.exclusions == (Excluded("torch.cat", f"skipped on {GPU} and on {TPU} (needs two devices)", 2),)
     assert found.first.as_published.percent is None
     assert found.first.as_published.failing_percent is None
     assert found.first.robust.rate is None

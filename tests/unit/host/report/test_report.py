@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 from portbench.errors import BadInput, NothingRan, StorageFailed
 from portbench.formats.documents import read_document
 from portbench.report.markdown import markdown
-from portbench.report.model import analysed, report_of, study_of
+from portbench.report.model import analysed, build_report, study_of
 from portbench.study.merge import merge
 from portbench.util.format import significant
 from portbench.util.text import escape_control
@@ -130,7 +130,7 @@ def test_the_evidence_is_the_first_line_that_says_something(write: Write, make_r
     error = {"type": "ValueError", "message": "\n  first line\nsecond line", "traceback": "", "causes": []}
     path = write("run.json", make_run([make_result(outcome="failed", error=error, category="type")]))
     with study_of([str(path)]) as study, analysed(study) as shown:
-        (failure,) = report_of(shown).targets[0].failures
+        (failure,) = build_report(shown).targets[0].failures
     assert (failure.category, failure.evidence, failure.others) == ("type", "ValueError: first line", 0)
 
 
@@ -180,7 +180,7 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
     assert shown.count("[bold]x[/]|`<script>") == 11
     assert all(line.isprintable() for line in shown.splitlines())
     with study_of([str(path)]) as study, analysed(study) as found_again:
-        text = markdown(report_of(found_again))
+        text = markdown(build_report(found_again))
     assert "\\x1b" in text
     assert all(line.isprintable() for line in text.splitlines())
     assert "https://" not in text and "www.evil" not in text  # GitHub makes links of these

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from portbench.errors import Contradiction
-from portbench.report.environment import of_study
+from portbench.report.environment import drift_sections
 from portbench.report.model import analysed
 from portbench.study.merge import merge
 from portbench.study.store import read_study
@@ -95,7 +95,7 @@ def test_machines_and_targets_may_differ_and_so_may_what_is_not_measured(
     summary = merge([str(study.parent / "r")], study).study.summary
     assert len(summary["run_files"]) == 5
     assert summary["drift"] == []
-    assert of_study(summary) == []
+    assert drift_sections(summary) == []
 
 
 def test_allowed_drift_is_told_and_does_not_stop_what_follows(
@@ -124,7 +124,7 @@ def test_a_report_shows_drift(write: Write, make_run: Make, study: Path) -> None
     write("r/2.json", changed(base, kernel="6.18.0"))
     merge([str(study.parent / "r")], study, allow_drift=True)
     with analysed(read_study(study)) as shown:
-        (section,) = of_study(shown.summary)
+        (section,) = drift_sections(shown.summary)
     assert section.rows == (
         ("-", "box", "kernel", "6.1.0-18-amd64", "1 run file"),
         ("-", "box", "kernel", "6.18.0", "1 run file"),

@@ -61,14 +61,14 @@ def test_the_headlines_of_jax_are_those_of_the_raw_data(table7: Latencies) -> No
     found = published.differences(table7)
     slower = sum(entry.ratio is not None and entry.ratio > 1 for entry in found)
     told = published.headlines()
-    assert published.study_rounding(100 * slower / len(found)) == told["slower_on_tpu_percent"]["jax"]
+    assert published.paper_rounding(100 * slower / len(found)) == told["slower_on_tpu_percent"]["jax"]
     assert round(100 * (len(found) - slower) / len(found), 1) == told["faster_on_tpu_percent"]["jax"]
 
 
 def test_the_rest_is_left_out_with_its_reason(table7: Latencies) -> None:
     timed = {function.function for function in table7.functions}
-    assert {entry.function for entry in table7.left_out} - timed == {"jax.lax.infeed", "jax.numpy.linalg.eig"}
-    infeed = {entry.reason: entry.tests for entry in table7.left_out if entry.function == "jax.lax.infeed"}
+    assert {entry.function for entry in table7.exclusions} - timed == {"jax.lax.infeed", "jax.numpy.linalg.eig"}
+    infeed = {entry.reason: entry.tests for entry in table7.exclusions if entry.function == "jax.lax.infeed"}
     why = "the study timed nothing in it, and its raw data does not tell whether it passed"
     assert infeed == {f"skipped on {TPU} ({why})": 2, f"skipped on {GPU} and on {TPU} ({why})": 2}
 

@@ -12,7 +12,7 @@ from click.testing import Result
 
 from portbench.formats.documents import read_document
 from portbench.report.markdown import markdown
-from portbench.report.model import Report, analysed, report_of, study_of
+from portbench.report.model import Report, analysed, build_report, study_of
 from portbench.study.merge import merge
 from portbench.util.section import Section
 from tests.paths import EXAMPLES
@@ -65,7 +65,7 @@ def reported(write: Write, make_run: Make, tmp_path: Path) -> Reported:
             write(f"runs/{number}.json", make_run(results, **{"target": XLA, **changes}))
         with study_of([str(tmp_path / "runs")]) as study:
             with analysed(study, strict) as shown:
-                found = report_of(shown)
+                found = build_report(shown)
             read_document(study.path / "study.json", "study")
         return found
 

@@ -6,16 +6,16 @@ import pytest
 
 from portbench.tables.latencies import speed
 from portbench.tables.model import Cell, Table
-from portbench.tables.write import tables_of
-from tests.unit.host.answered_study import GPU, NEWER, TPU, answers
+from portbench.tables.write import build_tables
+from tests.unit.host.sample_results import GPU, NEWER, TPU, results
 
 SIDE = ("torch-1.12.0-gpu", "t4-box", "Tesla T4")
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, Table]:
-    """Every table of ``answered_study``, by the name of its files."""
-    return {table.file_stem: table for table in tables_of(answers())}
+    """Every table of ``sample_results``, by the name of its files."""
+    return {table.file_stem: table for table in build_tables(results())}
 
 
 def row(table: Table, *start: str, group: int = 0) -> dict[str, Cell]:
@@ -81,13 +81,13 @@ def test_the_robust_table_1_has_intervals(tables: dict[str, Table]) -> None:
 
 
 def test_table_2_has_the_ends_and_each_function_once() -> None:
-    study = answers(functions=13)
-    table = {table.file_stem: table for table in tables_of(study)}["table-2-gpu-tpu-as-published"]
+    study = results(functions=13)
+    table = {table.file_stem: table for table in build_tables(study)}["table-2-gpu-tpu-as-published"]
     assert [cells[0] for cells in table.groups[0].rows] == [
         f"torch.f{place}" for place in (12, 11, 10, 9, 8, 4, 3, 2, 1, 0)
     ]
-    few = answers(functions=9)
-    table = {table.file_stem: table for table in tables_of(few)}["table-2-gpu-tpu-as-published"]
+    few = results(functions=9)
+    table = {table.file_stem: table for table in build_tables(few)}["table-2-gpu-tpu-as-published"]
     assert len(table.groups[0].rows) == 9
 
 
@@ -164,7 +164,7 @@ def test_what_is_intolerable_is_the_readers_to_say(ratio: float, threshold: floa
 
 
 def test_the_readers_threshold_reaches_the_tables() -> None:
-    for table in tables_of(answers(), intolerable=5000):
+    for table in build_tables(results(), intolerable=5000):
         if table.name == "table-6-torch-gpu-tpu" and table.method == "as published":
             assert [row(table, name)["class"] for name in ("torch.argsort", "torch.cat")] == ["intolerable", "slower"]
             assert "intolerable: more than 5000 times the latency on gpu." in table.notes[0]
@@ -173,7 +173,7 @@ def test_the_readers_threshold_reaches_the_tables() -> None:
 
 
 def test_a_study_in_which_nothing_ran_has_tables_without_figures() -> None:
-    tables = {table.file_stem: table for table in tables_of(answers(empty=True))}
+    tables = {table.file_stem: table for table in build_tables(results(empty=True))}
     assert row(tables["table-1-as-published"], *SIDE)["success_percent"] is None
     assert row(tables["table-1-robust"], *SIDE)["failing_percent"] is None
     assert row(tables["table-8-as-published"], *SIDE)["none"] == 2

@@ -24,8 +24,8 @@ from portbench.tables.model import (
     Table,
     fixed,
     interval_of,
-    notes_of,
-    published_beside,
+    exclusion_notes,
+    published_columns,
     signed,
     told,
 )
@@ -111,7 +111,7 @@ def test_latex_in_full() -> None:
 def test_in_latex_an_interval_and_a_published_figure_stand_in_the_cell_of_the_figure() -> None:
     # A page has no room for a column of each.
     ratio = Column("ratio", "ratio", fixed(1))
-    columns = (COLUMNS[0], ratio, *interval_of(ratio), *published_beside(ratio, fixed(0), signed(1)))
+    columns = (COLUMNS[0], ratio, *interval_of(ratio), *published_columns(ratio, fixed(0), signed(1)))
     rows = (("fake.add", 1.5, 1.25, 2, 1, 0.5), ("fake.sub", 2, None, None, None, None))
     shown = Table(
         "table-9-fake", "Table 9: ratios", "robust", columns, (Group(rows),), on_published="difference: of us."
@@ -165,7 +165,7 @@ def test_hostile_text_means_nothing_to_markdown() -> None:
 
 def test_a_note_is_never_cut() -> None:
     names = [f"fake.function_{place}" for place in range(200)]
-    text = as_markdown(table(Group(ROWS, (), notes_of(Excluded(name, "why", 1) for name in names))))
+    text = as_markdown(table(Group(ROWS, (), exclusion_notes(Excluded(name, "why", 1) for name in names))))
     assert "Left out: 200 tests of 200 functions, why: fake.function\\_0 (1), " in text
     assert "fake.function\\_99 (1)." in text
 
@@ -221,8 +221,8 @@ def test_columns_that_say_nothing_can_be_left_away() -> None:
 
 def test_what_was_left_out_is_named_by_reason_and_counted() -> None:
     found = [Excluded("a", "not timed", 1), Excluded("c", "it failed", 2), Excluded("b", "it failed", 1)]
-    assert notes_of(found) == (
+    assert exclusion_notes(found) == (
         "Left out: 3 tests of 2 functions, it failed: b (1), c (2).",
         "Left out: 1 test of 1 function, not timed: a (1).",
     )
-    assert notes_of([]) == ()
+    assert exclusion_notes([]) == ()
