@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from portbench.devices import BASELINE_ORDER, PREDICTED_DEVICES, PREDICTED_MARK
-from portbench.study.summary import Target
+from portbench.study.model import Target
 
 SYNCHRONIZATION = {"complete": "complete", "study": "as published"}
 """How the values of ``sync`` are shown to people."""

@@ -11,7 +11,7 @@ from rich.console import Console
 from portbench.cli import cli
 from portbench.run.known_failures import check_run, find_expectations, run_files
 from portbench.run.known_failures_terminal import as_data, print_check
-from portbench.study.summary import Target
+from portbench.study.model import Target
 from portbench.util.repository import find_checkout
 
 

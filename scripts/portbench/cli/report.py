@@ -13,8 +13,9 @@ from portbench.analysis.results import compute_results
 from portbench.cli import cli
 from portbench.errors import NothingRan
 from portbench.report.headlines import build_headlines
-from portbench.report.model import analysed, build_report, study_of
+from portbench.report.model import build_report
 from portbench.report.terminal import print_report
+from portbench.study.open import analysed, study_of
 from portbench.tables.write import INTOLERABLE
 from portbench.util.strict_json import shown
 from portbench.util.text import number

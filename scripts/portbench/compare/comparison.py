@@ -22,7 +22,7 @@ from portbench.compare.outcomes import Outcomes, outcomes
 from portbench.compare.selection import Unpaired, find_side, named, on_other_devices, pair_up, where
 from portbench.compare.times import Limits, Times, times
 from portbench.errors import BadInput
-from portbench.report.model import study_of
+from portbench.study.open import study_of
 from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse
 from portbench.util.text import escape_control

@@ -14,12 +14,13 @@ import shutil
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import NamedTuple
 
 import duckdb
 
 from portbench.errors import BadInput
+from portbench.study.model import TargetKey
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import shown
 
@@ -30,22 +31,12 @@ _SINCE_VERSION_4 = ("functions",)
 # The view that shows each table. The view functions is what the analysis says of functions.
 VIEWS = {"runs": "runs", "results": "results", "samples": "timed_calls", "functions": "listed_functions"}
 
-# What the tables hold beyond the facts of run files, and a summary beyond the tables, follows from these.
-_DERIVATION = ("summary.py", "drift.py", "failures.py", "fingerprints.py", "sql")
+# The modules, in addition to this package's SQL, that derived columns of the tables and the summary follow from.
+_DERIVATION = ("model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py")
 
 # Parts with fewer rows of results are put together once there are many of them.
 _SMALL_ROWS = 20_000
 _MOST_SMALL = 16
-
-
-class TargetKey(NamedTuple):
-    """What is never pooled with another: a target on a machine with a synchronisation."""
-
-    framework: str
-    version: str
-    device: str
-    machine: str
-    sync: str
 
 
 def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConnection:
@@ -218,10 +209,20 @@ def tables_name(sha256s: Iterable[str]) -> str:
 
 @cache
 def _derivation() -> str:
-    """A digest of the code that tables and summary follow from: what another has made is made anew."""
+    return derivation_digest(derivation_files())
+
+
+def derivation_files() -> list[Traversable]:
+    """The code that tables and summary follow from, in a fixed order."""
+    package = resources.files("portbench.study")
+    sql = sorted((package / "sql").iterdir(), key=lambda file: file.name)
+    return [*(package / name for name in _DERIVATION), *sql]
+
+
+def derivation_digest(files: Iterable[Traversable]) -> str:
+    """SHA-256 of the contents of files. A merge derives a study again that code with another digest has derived."""
     digest = hashlib.sha256()
-    for name in _DERIVATION:
-        source = resources.files("portbench.study") / name
-        for file in sorted(source.iterdir(), key=lambda one: one.name) if source.is_dir() else [source]:
-            digest.update(file.read_bytes())
+    for file in files:
+        content = file.read_bytes()
+        digest.update(len(content).to_bytes(8, "big") + content)
     return digest.hexdigest()

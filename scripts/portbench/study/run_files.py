@@ -21,8 +21,8 @@ from portbench.errors import BadInput
 from portbench.formats.documents import JOURNAL, Document, files_below, read_document
 from portbench.study import remote
 from portbench.study.failures import put_fingerprints
+from portbench.study.model import RunFile
 from portbench.study.parquet import connect, set_variable, write_part
-from portbench.study.summary import RunFile, Target
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import bytes_of, shown
 from portbench.util.text import escape_control
@@ -153,19 +153,7 @@ def _source(name: str, document: Document) -> Source:
             f"{escape_control(name)}: its functions were broken on purpose (mutant {mutant}), to audit the tests",
             "Such results say nothing about a framework: leave the file out.",
         )
-    return Source(
-        name,
-        RunFile(
-            run_id=data["run_id"],
-            sha256=document.sha256,
-            target=Target(**data["target"]),
-            machine=data["environment"]["machine"],
-            sync=data["protocol"].get("sync", "complete"),
-            manifest=data["manifest"]["name"],
-            manifest_sha256=data["manifest"]["sha256"],
-            started_at=data["started_at"],
-        ),
-    )
+    return Source(name, RunFile.from_document(data, document.sha256))
 
 
 def _write_lines(number: int, document: Document, heads: IO[bytes], lines: IO[bytes]) -> int:
@@ -187,8 +175,8 @@ def _write_part(connection: duckdb.DuckDBPyConnection, heads: Path, lines: Path,
     set_variable(connection, "longest", max(_SMALLEST_BUFFER_BYTES, longest))
     for name in ("read_run_files", "new_tables"):
         connection.execute(load_sql("study", name))
-    connection.execute("CREATE TEMP VIEW told_results AS FROM new_results")
-    put_fingerprints(connection, "told_results")
+    connection.execute("CREATE TEMP VIEW recorded_results AS FROM new_results")
+    put_fingerprints(connection, "recorded_results")
     connection.execute(load_sql("study", "part_results"))
     digests = connection.sql("SELECT sha256 FROM new_runs ORDER BY ALL").fetchall()
     part = hashlib.sha256("\n".join(digest for (digest,) in digests).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
--- What was predicted for each test, and what it did on the device itself. On the views verdicts, told and test_controls.
+-- What was predicted for each test, and what it did on the device itself. On the views verdicts, recorded and test_controls.
 -- Variables: first (the key of the predicted side), second (that of the measured one): structs as for pairs.sql.
 CREATE OR REPLACE TEMP VIEW compared_sides AS
 SELECT 'predicted' AS place, unnest(getvariable('first'))
@@ -17,7 +17,7 @@ WITH seen AS (
         min(category) FILTER (outcome NOT IN ('passed', 'skipped')) AS category,
         min(coalesce(error_message, reason)) FILTER (outcome NOT IN ('passed', 'skipped')) AS message,
         min(reason) FILTER (outcome = 'skipped') AS why_skipped
-    FROM told
+    FROM recorded
     JOIN compared_sides USING (framework, version, device, machine, sync)
     GROUP BY ALL
 )

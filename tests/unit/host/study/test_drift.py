@@ -13,8 +13,8 @@ from click.testing import Result
 
 from portbench.errors import Contradiction
 from portbench.report.environment import drift_sections
-from portbench.report.model import analysed
 from portbench.study.merge import merge
+from portbench.study.open import analysed
 from portbench.study.store import read_study
 
 Document = dict[str, Any]

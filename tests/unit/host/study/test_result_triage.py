@@ -12,8 +12,9 @@ from click.testing import Result
 
 from portbench.formats.documents import read_document
 from portbench.report.markdown import markdown
-from portbench.report.model import Report, analysed, build_report, study_of
+from portbench.report.model import Report, build_report
 from portbench.study.merge import merge
+from portbench.study.open import analysed, study_of
 from portbench.util.section import Section
 from tests.paths import EXAMPLES
 
