@@ -18,10 +18,10 @@ from portbench.analysis.configurations import Configuration
 from portbench.analysis.predictions import PredictedTarget
 from portbench.analysis.rates import FunctionRates
 from portbench.analysis.strata import strata
-from portbench.analysis.terms import STATUS_WORDS
 from portbench.published import paper
+from portbench.study.model import STATUS_TEXTS
 from portbench.study.summary import STATUSES, Row, fetch_dicts
-from portbench.util.text import number, shortened
+from portbench.util.text import pluralize, shortened
 
 UNDECIDED, NOT_PREDICTED = "undecided", "not predicted"
 
@@ -174,7 +174,7 @@ def _because(
     if one.tests["unknown"]:
         most, tests = next(iter(one.reasons.items()))
         yield (
-            f"{one.tests['unknown']:,} of {number(sum(one.tests.values()), 'test')} cannot be predicted, most often "
+            f"{one.tests['unknown']:,} of {pluralize(sum(one.tests.values()), 'test')} cannot be predicted, most often "
             f"({tests:,}) since {shortened(most, _LONGEST_REASON)}."
         )
     yield _by_latency(functions)
@@ -192,7 +192,7 @@ def _by_latency(functions: Sequence[PublishedFunction]) -> str:
 
     def counts(found: Sequence[PublishedFunction]) -> str:
         statuses = Counter(function.status for function in found)
-        return ", ".join(f"{statuses[status]} {STATUS_WORDS[status]}" for status in ("complete", "partial", "pass"))
+        return ", ".join(f"{statuses[status]} {STATUS_TEXTS[status]}" for status in ("complete", "partial", "pass"))
 
     untimed = [function for function in functions if "complete" in function.possible]
     timed = [function for function in functions if "complete" not in function.possible]

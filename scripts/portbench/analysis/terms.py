@@ -11,14 +11,6 @@ INTOLERABLE = 10.0
 NEWER = 1.5
 """A function counts as faster on newer hardware from this factor on, as in the paper."""
 
-STATUS_WORDS = {
-    "pass": "all tests pass",
-    "partial": "some tests fail",
-    "complete": "all tests fail",
-    "none": "not testable",
-}
-"""How the statuses of a function are shown to people."""
-
 PAPER_STATUSES = {"pass": "success", "partial": "partial", "complete": "complete"}
 """The paper's words for the statuses, in its order. Only the paper's own tables use them."""
 

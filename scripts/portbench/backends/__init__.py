@@ -26,7 +26,7 @@ class Arguments(Protocol):
     def out(self) -> Path:
         """The folder that it writes to."""
 
-    def words(self, manifest: str, out: str) -> list[str]:
+    def argv(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
 
 
@@ -39,7 +39,7 @@ class EnumerateArguments:
     methods: bool
     manifest: None = None
 
-    def words(self, manifest: str, out: str) -> list[str]:
+    def argv(self, manifest: str, out: str) -> list[str]:
         """As command line arguments; there is no manifest."""
         flags = [flag for flag, given in (("--as-study", self.as_study), ("--methods", self.methods)) if given]
         return ["--enumerate", "--out", out, *flags, "--progress", "json"]
@@ -63,7 +63,7 @@ class RunnerArguments:
     memory: str | None = None
     tests: tuple[str, ...] = ()
 
-    def words(self, manifest: str, out: str) -> list[str]:
+    def argv(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
         words = ["--manifest", manifest, "--out", out, "--runs", str(self.runs), "--protocol", self.protocol]
         words += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]

@@ -51,7 +51,7 @@ class Docker:
         """The first of the findings that is one."""
         return blocker(self.findings(target))
 
-    def engine_obstacle(self) -> TargetUnavailable | None:
+    def engine_blocker(self) -> TargetUnavailable | None:
         """Why no container can be started here at all, or None."""
         return blocker(engine.engine_and_compose(self.machine))
 
@@ -92,7 +92,7 @@ class Docker:
         else:
             manifest = f"/tmp/{arguments.manifest.name}"
             argv += ["--volume", f"{arguments.manifest}:{manifest}:ro"]
-        argv += [target.service, "--version", target.version, *arguments.words(manifest, "/results")]
+        argv += [target.service, "--version", target.version, *arguments.argv(manifest, "/results")]
         env = {
             **compose.environment(target),
             "PORTBENCH_RESULTS": str(arguments.out),
@@ -121,4 +121,4 @@ class Docker:
         return ok("image", f"{name} is built")
 
     def _docker(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        return self.machine.ask(["docker", *arguments], self.checkout.root, env)
+        return self.machine.run(["docker", *arguments], self.checkout.root, env)

@@ -23,15 +23,15 @@ def engine_and_compose(machine: Machine) -> Findings:
     if machine.find("docker") is None:
         yield error("Docker", "there is no docker command", "Install Docker Engine and its Compose plugin.")
         return
-    answer = machine.ask(["docker", "version", "--format", "{{.Server.Version}}"])
+    answer = machine.run(["docker", "version", "--format", "{{.Server.Version}}"])
     yield _engine(answer)
     if answer.returncode == 0:
-        yield _compose(machine.ask(["docker", "compose", "version", "--short"]))
+        yield _compose(machine.run(["docker", "compose", "version", "--short"]))
 
 
 def information(machine: Machine) -> dict[str, Any]:
     """What `docker info` says; empty where no engine answers."""
-    answer = machine.ask(["docker", "info", "--format", "{{json .}}"])
+    answer = machine.run(["docker", "info", "--format", "{{json .}}"])
     try:
         told = json.loads(answer.stdout) if answer.returncode == 0 else {}
     except ValueError:
@@ -71,10 +71,10 @@ def gpu_access(machine: Machine) -> Finding:
 def base_images(machine: Machine, dockerfile: Path) -> Findings:
     """Whether the images that a Dockerfile starts from are here, or can be fetched. Asks a registry: slow."""
     for base in _bases(machine.read(dockerfile) or ""):
-        if machine.ask(["docker", "image", "inspect", "--format", "{{.Id}}", base]).returncode == 0:
+        if machine.run(["docker", "image", "inspect", "--format", "{{.Id}}", base]).returncode == 0:
             yield ok("base image", f"{base} is here")
             continue
-        answer = machine.ask(["docker", "manifest", "inspect", base])
+        answer = machine.run(["docker", "manifest", "inspect", base])
         if answer.returncode == 0:
             yield ok("base image", f"{base} can be fetched")
         else:

@@ -37,7 +37,7 @@ def command(as_json: bool) -> None:
     """
     checkout = find_checkout()
     docker = Docker(checkout)
-    engine = docker if docker.engine_obstacle() is None else None
+    engine = docker if docker.engine_blocker() is None else None
     groups = by_image(all_targets(checkout))
     if as_json:
         rows = [row for group in groups for row in _rows(group, checkout, engine)]

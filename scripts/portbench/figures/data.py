@@ -16,12 +16,13 @@ from portbench.analysis.configurations import (
     pairs_of_models,
 )
 from portbench.analysis.latency import Latencies, as_published, robust
-from portbench.analysis.rates import DECILES, TOP20, FunctionRates, rates
+from portbench.analysis.rates import DECILES, FunctionRates, rates
+from portbench.published.paper import TOP20
 from portbench.figures.failures import MOST_IN_PANEL, PLACEMENT, Panel, Rated
 from portbench.figures.labels import labels, places, release
 from portbench.figures.ratios import Pair
 from portbench.figures.times import Latency, Spread
-from portbench.published import paper as published
+from portbench.published import paper
 from portbench.util.sql import load_sql
 
 
@@ -128,14 +129,14 @@ def _pairs(
 
 
 def _rated(side: Configuration, by_stratum: Mapping[str, FunctionRates], names: Names) -> Rated:
-    column = published.published_side(side, names.models.get(side))
+    column = paper.published_side(side, names.models.get(side))
     if column is None:
         return Rated(names.labels[side], side.device, by_stratum)
-    status = published.table3(side.framework, column.model)
+    status = paper.table3(side.framework, column.model)
     failing = None
     if column.is_primary:
-        status = published.table1(side.framework, column.device)
-        failing = published.table4(side.framework, column.device)
+        status = paper.table1(side.framework, column.device)
+        failing = paper.table4(side.framework, column.device)
     return Rated(names.labels[side], side.device, by_stratum, status, failing)
 
 

@@ -11,12 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from portbench.analysis.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates
+from portbench.analysis.rates import ALL, DECILES, FunctionRates
+from portbench.published.paper import OTHERS, TOP20
 from portbench.figures import canvas, style
 from portbench.figures.style import Drawing
 from portbench.study.categories import CATEGORIES
 from portbench.util.format import percent
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 PLACEMENT = "placement"
 """The category of a test that passed, but not wholly on the device, where that counts as failed."""
@@ -114,7 +115,7 @@ def deciles(name: str, panels: Sequence[Panel]) -> Drawing:
         "use in the corpus (10: used most), with 95 % Wilson intervals."
     )
     details = [
-        f"{panel.label} {side.label}: {number(sum(rates.rated for _, rates in _by_decile(side)), 'function')}."
+        f"{panel.label} {side.label}: {pluralize(sum(rates.rated for _, rates in _by_decile(side)), 'function')}."
         for panel in panels
         for side in panel.sides
     ]

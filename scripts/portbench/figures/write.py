@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
 from portbench.errors import StorageFailed
 from portbench.figures import data
 from portbench.figures import failures as of_failures

@@ -11,18 +11,18 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
 
 from portbench.errors import BadInput
 from portbench.formats.schema_errors import Violation, explain
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import MEND
 from portbench.util.text import escape_control, shortened
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 # The newest version of each format that this portbench reads. What a version changed stands in schema/README.md.
 VERSIONS = {
@@ -98,7 +98,7 @@ def fits(kind: str, data: Any) -> bool:
 @cache
 def validator(kind: str) -> Any:
     """A validator for ``schema/<kind>.schema.json`` that explains."""
-    return _Strict(_schema(kind))
+    return _explaining_validator()(_schema(kind))
 
 
 @cache
@@ -110,10 +110,18 @@ def _schema(kind: str) -> Any:
     return json.loads((find_checkout().schema / f"{kind}.schema.json").read_text("utf-8"))
 
 
+@cache
+def _explaining_validator() -> Any:
+    # Imported here: it takes a sixth of a second, and only a document that does not fit needs it.
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    return extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+
+
 def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError
+
     # Python's "$" also matches before a last line feed, JSON Schema's does not.
     if isinstance(instance, str) and not re.search(re.sub(r"(?<!\\)\$$", r"\\Z", pattern), instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
-
-
-_Strict: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]

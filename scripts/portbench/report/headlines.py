@@ -13,12 +13,14 @@ import duckdb
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval, wilson
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST, Latencies
-from portbench.analysis.rates import OTHERS, TOP20, FunctionRates, TestRates
+from portbench.analysis.latency import Latencies
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.analysis.rates import FunctionRates, TestRates
+from portbench.published.paper import OTHERS, TOP20
 from portbench.analysis.results import Pair, Results, compute_results, weighted_interval
-from portbench.published import paper as published
+from portbench.published import paper
 from portbench.tables.write import INTOLERABLE
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 NEWER = 1.5
 """From this factor on a function counts as faster on newer hardware, as in the study."""
@@ -61,7 +63,7 @@ def _failures(results: Results, side: Configuration) -> Iterator[str]:
         yield f"As published: {_failing(rates.as_published)} fail, partially or completely, on {where}{shown}."
     top20, others = rates.by_stratum.get(TOP20), rates.by_stratum.get(OTHERS)
     if top20 and others and top20.rated and others.rated:
-        table = published.table4(told.framework, told.device) if told else None
+        table = paper.table4(told.framework, told.device) if told else None
         beside = [_beside(table.get(stratum)) if table else "" for stratum in (TOP20, OTHERS)]
         yield (
             f"As published: of the top 20, {_failing(top20)} fail on {where}{beside[0]}; "
@@ -77,8 +79,8 @@ def _shared_failures(results: Results, pair: Pair) -> Iterator[str]:
     first, second = pair.rates.first.robust, pair.rates.second.robust
     if first.tests:
         yield (
-            f"Robust, over the tests that ran on both: {_failing_tests(first)} fail on {_named(answers, pair.first)}, "
-            f"{_failing_tests(second)} on {_named(answers, pair.second)}{_left_out(pair.rates.left_out)}."
+            f"Robust, over the tests that ran on both: {_failing_tests(first)} fail on {_named(results, pair.first)}, "
+            f"{_failing_tests(second)} on {_named(results, pair.second)}{_left_out(pair.rates.exclusions)}."
         )
 
 
@@ -89,7 +91,7 @@ def _speed(results: Results, measured: Latencies, intolerable: float) -> Iterato
     told = _framework_of_study(results, measured)
     slower, faster = _slower(measured, 1), _faster(measured, 1)
     label = _LABELS[measured.method]
-    than = f"on {_named(answers, measured.second)} than on {_named(answers, measured.first)}"
+    than = f"on {_named(results, measured.second)} than on {_named(results, measured.first)}"
     yield (
         f"{label}: {slower} are slower {than}{_published('slower_on_tpu_percent', told)}; "
         f"{faster} are faster{_published('faster_on_tpu_percent', told)}."
@@ -111,7 +113,7 @@ def _newer(results: Results, measured: Latencies) -> Iterator[str]:
         beside = _published("faster_1_5x_on_newer", step, measured.first.framework) if step else ""
         yield (
             f"{_LABELS[measured.method]}: {_faster(measured, NEWER)} are more than {NEWER:g} times faster on "
-            f"{_named(answers, measured.second)} than on the older {_named(answers, measured.first)}{beside}."
+            f"{_named(results, measured.second)} than on the older {_named(results, measured.first)}{beside}."
         )
 
 
@@ -149,7 +151,7 @@ def _failing_tests(rates: TestRates) -> str:
 
 def _left_out(exclusions: Iterable[Excluded]) -> str:
     rest = sum(entry.tests for entry in exclusions)
-    return f"; {number(rest, 'test')} left out" if rest else ""
+    return f"; {pluralize(rest, 'test')} left out" if rest else ""
 
 
 def _weighted(rates: TestRates) -> str:
@@ -158,7 +160,7 @@ def _weighted(rates: TestRates) -> str:
         return ""
     spread = weighted_interval(weighted)
     interval = f"; 95 % interval {_from_to(spread)}" if spread else ""
-    of = number(weighted.functions, "function")
+    of = pluralize(weighted.functions, "function")
     return f"; weighted by use in the corpus, {100 * weighted.rate:.1f} % ({of}{interval})"
 
 
@@ -188,7 +190,7 @@ def _framework_of_study(results: Results, measured: Latencies) -> str | None:
 
 def _published(*path: str | None) -> str:
     """A figure of the study's text, as a remark; nothing where it has none."""
-    figure: Any = published.headlines()
+    figure: Any = paper.headlines()
     for key in path:
         figure = figure.get(key) if isinstance(figure, Mapping) else None
     return _beside(figure)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.analysis.latency import FunctionLatency, Latencies
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
 from portbench.analysis.results import Pair, Results
-from portbench.published import paper as published
+from portbench.published import paper
 from portbench.published.paper import Difference
 from portbench.tables.model import (
     Cell,
@@ -22,11 +23,11 @@ from portbench.tables.model import (
     exclusion_notes,
     published_columns,
     signed,
-    told,
+    without_empty_columns,
     whole,
 )
 from portbench.util.format import NOTHING, significant
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 EXTREMES = 5
 """How many functions Table 2 has of each end."""
@@ -103,7 +104,7 @@ def _latencies(
         )
         kept = tuple(group for group in groups if group.rows or group.notes)
         columns = tuple(_columns(method, called))
-        yield told(Table(name, title, method, columns, kept, tuple(_keys(called)), notes, _DIFFERENCE))
+        yield without_empty_columns(Table(name, title, method, columns, kept, tuple(_keys(called)), notes, _DIFFERENCE))
 
 
 def _keys(called: Sequence[str]) -> Iterator[Column]:
@@ -178,7 +179,7 @@ def _published(results: Results, pair: Pair, measured: Latencies) -> dict[str, D
     sides = (results.primary(pair.first), results.primary(pair.second))
     if measured.method != AS_PUBLISHED or [side and side.device for side in sides] != ["gpu", "tpu"]:
         return {}
-    return {found.published.function: found for found in published.differences(measured)}
+    return {found.published.function: found for found in paper.differences(measured)}
 
 
 def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[str]) -> Iterator[str]:
@@ -186,7 +187,7 @@ def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[st
     against."""
     if not beside:
         return
-    others = published.disagreeing(beside.values())
+    others = paper.disagreeing(beside.values())
     agreeing = len(beside) - len(others)
     yield f"{agreeing} of {len(beside)} functions have the published figures to the last printed digit."
     if others:
@@ -200,9 +201,9 @@ def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[st
     if by_test := [found.published.function for found in others if found.agrees_by_test]:
         names = ", ".join(by_test)
         yield f"Of these with the published milliseconds where each test counts alike, with all its calls: {names}."
-    missing = [name for name in published.latencies(pair.first.framework) if name not in beside]
+    missing = [name for name in paper.latencies(pair.first.framework) if name not in beside]
     if missing:
-        of = number(len(missing), "function")
+        of = pluralize(len(missing), "function")
         yield f"Published, but not timed on both sides here: {of}: {', '.join(missing)}."
 
 

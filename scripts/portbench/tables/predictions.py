@@ -11,7 +11,7 @@ from portbench.analysis.accuracy import APART, HOW_MATCHED, HOW_PLACED, SETTLED,
 from portbench.analysis.accuracy_published import HOW_COMPARED, PublishedComparison
 from portbench.analysis.foretold import HOW_PREDICTED, LOWER_BOUND
 from portbench.analysis.results import Results
-from portbench.tables.model import Cell, Column, Group, Table, fixed, signed, told, whole
+from portbench.tables.model import Cell, Column, Group, Table, fixed, signed, without_empty_columns, whole
 from portbench.tables.rates import STATUS_NAMES, table_1, table_4, table_8
 
 FORETOLD = "foretold"
@@ -110,7 +110,7 @@ def _held(found: Iterable[PredictionMatch]) -> Table:
     table = Table(
         "hits", title, AGAINST_MEASURED, columns, groups if failures else (), (Column("of", "Tests by"),), notes
     )
-    return told(table)
+    return without_empty_columns(table)
 
 
 def _settled(counts: Mapping[str, int]) -> tuple[Cell, ...]:
@@ -212,4 +212,4 @@ def _whole(
 ) -> Table:
     """A table of one group."""
     found = tuple(rows)
-    return told(Table(name, title, method, columns, (Group(found),) if found else (), (), notes))
+    return without_empty_columns(Table(name, title, method, columns, (Group(found),) if found else (), (), notes))

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from portbench.analysis.configurations import Configuration
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST
-from portbench.analysis.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates, Rates
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.analysis.rates import ALL, DECILES, FunctionRates, Rates
+from portbench.published.paper import OTHERS, TOP20
 from portbench.analysis.results import Pair, Results, weighted_interval
-from portbench.published import paper as published
+from portbench.published import paper
 from portbench.tables.model import (
     Cell,
     Column,
@@ -22,7 +23,7 @@ from portbench.tables.model import (
     exclusion_notes,
     published_columns,
     signed,
-    told,
+    without_empty_columns,
     whole,
 )
 
@@ -62,7 +63,7 @@ def table_1(results: Results) -> Iterator[Table]:
 
     def figures(side: Configuration) -> Mapping[str, int] | None:
         found = results.primary(side)
-        return published.table1(found.framework, found.device) if found else None
+        return paper.table1(found.framework, found.device) if found else None
 
     title = "Table 1: functions that succeed, fail partially and fail completely"
     yield _statuses(results, "table-1", title, _own(results, results.sides), results.by_device, figures)
@@ -75,7 +76,7 @@ def table_3(results: Results) -> Iterator[Table]:
 
     def figures(side: Configuration) -> Mapping[str, int] | None:
         found = results.published(side)
-        return published.table3(found.framework, found.model) if found else None
+        return paper.table3(found.framework, found.model) if found else None
 
     compared = {side: None for pair in results.by_model for side in (pair.first, pair.second)}
     own = _own(results, compared)
@@ -132,7 +133,7 @@ def table_8(results: Results) -> Iterator[Table]:
         counts = results.rates[side].as_published
         ours = {**counts.counts, "total": counts.rated}
         found = results.primary(side)
-        shown = published.table8(found.framework, found.device) if found else None
+        shown = paper.table8(found.framework, found.device) if found else None
         row: list[Cell] = [
             *_side(results, side),
             *(ours[key] for key in ("partial", "complete", "pass", "total", "none")),
@@ -234,7 +235,7 @@ def _by_stratum(
     for side in results.sides:
         rates = results.rates[side]
         found = results.primary(side)
-        shown = published.table4(found.framework, found.device) if found else None
+        shown = paper.table4(found.framework, found.device) if found else None
         for stratum in strata:
             if len(rates.by_stratum) > 1 and stratum in rates.by_stratum:
                 yield side, stratum, rates.by_stratum[stratum], shown
@@ -261,7 +262,7 @@ def _agreement(
 ) -> Iterator[str]:
     """How many published percentages ours are, of all sides that have both."""
     repeated = [
-        published.paper_rounding(ours[status]) == figure
+        paper.paper_rounding(ours[status]) == figure
         for ours, shown in both
         if ours and shown
         for status, figure in shown.items()
@@ -288,7 +289,7 @@ def _whole(
     """A table of one group."""
     found = tuple(rows)
     groups = (Group(found),) if found else ()
-    return told(Table(name, title, method, tuple(columns), groups, (), notes, on_published))
+    return without_empty_columns(Table(name, title, method, tuple(columns), groups, (), notes, on_published))
 
 
 def _grouped(
@@ -301,4 +302,4 @@ def _grouped(
     on_published: str = "",
 ) -> Table:
     """A table of what ``_groups`` makes."""
-    return told(Table(name, title, method, tuple(columns), groups, (_OVER,), notes, on_published))
+    return without_empty_columns(Table(name, title, method, tuple(columns), groups, (_OVER,), notes, on_published))

@@ -12,7 +12,7 @@ from portbench.targets.catalog import Target
 from portbench.targets.image_digest import source_sha256
 from portbench.util import processes
 from portbench.util.machine import Machine
-from portbench.util.process_lines import run_streaming
+from portbench.util.processes import run_streaming
 from portbench.util.repository import Checkout
 
 _LOG_LINES_SHOWN = 20
@@ -47,13 +47,13 @@ def build(
     ``heard`` gets each line of the log. Raises EnvironmentFailed with the log's tail, StorageFailed where the disk is
     full.
     """
-    surroundings = {
+    env = {
         **environment(target),
         "BUILDKIT_PROGRESS": "plain",
         "PORTBENCH_RUNNER_COMMIT": runner_commit(checkout, machine),
         "PORTBENCH_SOURCE_SHA256": source_sha256(target, checkout),
     }
-    done = run_streaming(["docker", "compose", "build", target.service], checkout.root, surroundings, heard)
+    done = run_streaming(["docker", "compose", "build", target.service], checkout.root, env, heard)
     if done.returncode == 0:
         return
     said = processes.tail(done.stdout, _LOG_LINES_SHOWN)
@@ -72,14 +72,14 @@ def runner_commit(checkout: Checkout, machine: Machine) -> str:
     """The commit of the last change in what an image holds of this repository, so that other commits make no other
     image; with a + where files there are changed since, empty where git cannot tell."""
     folders = ("runners", "schema")
-    commit = machine.ask(["git", "log", "-1", "--format=%H", "--", *folders], checkout.root)
-    changed = machine.ask(["git", "status", "--porcelain", "--", *folders], checkout.root)
+    commit = machine.run(["git", "log", "-1", "--format=%H", "--", *folders], checkout.root)
+    changed = machine.run(["git", "status", "--porcelain", "--", *folders], checkout.root)
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "") if commit.returncode == 0 else ""
 
 
 def _services(target: Target, checkout: Checkout, machine: Machine) -> dict[str, Any]:
     command = ["docker", "compose", "config", "--format", "json"]
-    answer = machine.ask(command, checkout.root, environment(target))
+    answer = machine.run(command, checkout.root, environment(target))
     if answer.returncode:
         raise BadInput(
             f"{checkout.root / 'compose.yaml'} cannot be read by Compose\n{processes.tail(answer.stderr)}",

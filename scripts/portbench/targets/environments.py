@@ -84,8 +84,8 @@ def _make(target: Target, folder: Path, say: Callable[[str], None]) -> None:
 
 
 def _uv(target: Target, folder: Path, *arguments: str) -> None:
-    surroundings = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
-    done = processes.run_captured([find_uv_bin(), *arguments], env=surroundings)
+    env = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
+    done = processes.run_captured([find_uv_bin(), *arguments], env=env)
     if done.returncode == 0:
         return
     said = processes.tail(done.stderr)

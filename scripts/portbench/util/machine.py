@@ -16,7 +16,7 @@ from pathlib import Path
 
 from portbench.util import processes
 
-ANSWER_LIMIT_S = 20
+TIMEOUT_S = 20
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class Machine:
         """Where a command lies on PATH."""
         return shutil.which(command)
 
-    def ask(
+    def run(
         self,
         command: Sequence[str],
         folder: Path | None = None,
         env: Mapping[str, str] | None = None,
-        told: str | None = None,
-        limit_s: float = ANSWER_LIMIT_S,
+        input: str | None = None,
+        timeout_s: float = TIMEOUT_S,
     ) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end, or to the end of its time; ``told`` is what it reads from stdin."""
         try:
-            return processes.run_captured(command, cwd=folder, env=env, told=told, limit_s=limit_s)
+            return processes.run_captured(command, cwd=folder, env=env, input=input, timeout_s=timeout_s)
         except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(command, 124, "", f"no answer within {limit_s:g} s")
+            return subprocess.CompletedProcess(command, 124, "", f"no answer within {timeout_s:g} s")
         except OSError as error:
             return subprocess.CompletedProcess(command, 127, "", str(error))
 

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from portbench.run.eta import Eta
 from portbench.run.events import Result, Started
-from portbench.run.progress import Reporter, duration
+from portbench.run.progress import Reporter
+from portbench.util.text import duration
 
 # Alike, one that dwarfs the others at the end, and a mixture.
 SHAPES = {"even": [2.0] * 12, "one long": [1.0] * 11 + [60.0], "mixed": [0.1, 30.0, 2.0, 0.5, 9.0, 4.0] * 2}
