@@ -1,30 +1,31 @@
-"""The study's tables of latencies: 2 (largest and least ratios), 5-7 (all functions of TensorFlow, PyTorch, JAX), for
-every two devices of a framework and version; and those of older and newer hardware.
+"""The paper's tables of latencies: 2 (largest and least ratios) and 5-7 (all functions of TensorFlow, PyTorch, JAX),
+for every two devices of a framework and version; and those of older and newer hardware.
 
-Published figures stand beside ours, as published, where both sides are the study's.
+As published, the paper's figures are next to ours where both devices are the paper's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from portbench.analysis.configurations import SYNCHRONIZATION
 from portbench.analysis.latency import FunctionLatency, Latencies
-from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.analysis.published import Difference, differences, disagreeing
 from portbench.analysis.results import Pair, Results
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
 from portbench.published import paper
-from portbench.published.paper import Difference
 from portbench.tables.model import (
     Cell,
     Column,
     Group,
     Table,
+    exclusion_notes,
     fixed,
     interval_of,
-    exclusion_notes,
     published_columns,
     signed,
-    without_empty_columns,
     whole,
+    without_empty_columns,
 )
 from portbench.util.format import NOTHING, significant
 from portbench.util.text import pluralize
@@ -37,29 +38,29 @@ _NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
 
 _HOW = {
     AS_PUBLISHED: "Latency of a function: mean of all first calls, waiting included, over all runs of the tests that "
-    "passed and were timed on both sides. ratio: of the means.",
+    "passed and were timed on both. ratio: of the means.",
     ROBUST: "Latency of a test: median of a call after the warm-up, over all blocks and runs. Latency of a function: "
-    "geometric mean over the tests that passed and were timed on both sides. ratio: geometric mean of the tests' "
-    "ratios, with a bootstrap interval over tests, 95 %; none where one test alone was timed.",
+    "geometric mean over the tests that passed and were timed on both. ratio: geometric mean of the tests' "
+    "ratios, with a bootstrap interval over tests, 95 %; none where only one test was timed.",
 }
 _DIFFERENCE = (
-    "published: the study's figures, as printed; difference: ours, rounded alike, less the published. The study's "
-    "ratios are of its printed milliseconds, and so are those of ours that the difference is of."
+    "published: the paper's figures, as printed; difference: ours, rounded in the same way, less the published. The "
+    "paper's ratios are of its printed milliseconds; for the difference ours are computed in the same way."
 )
 
-# As the study prints its figures, so that they can be compared by eye.
+# As the paper prints its figures, so that they can be compared by eye.
 _SHOWN = {AS_PUBLISHED: fixed(3), ROBUST: significant}
 
 
 def speed(ratio: float, intolerable: float) -> str:
-    """The class of a latency that is ``ratio`` times the baseline's: intolerable above the reader's threshold."""
+    """The class of a latency that is ``ratio`` times the baseline's; above ``intolerable`` it is intolerable."""
     if ratio > intolerable:
         return "intolerable"
     return "slower" if ratio > 1 else "faster" if ratio < 1 else "equal"
 
 
 def table_2(results: Results, intolerable: float) -> Iterator[Table]:
-    """The functions of the largest and of the least ratio: the slowest and the fastest on the second device."""
+    """The functions with the largest and the least ratios: the slowest and the fastest on the second device."""
     for devices, pairs in _by(results.by_device, lambda pair: (pair.first.device, pair.second.device)):
         title = (
             f"Table 2: the {EXTREMES} largest and {EXTREMES} least ratios of latency, {devices[1]} over {devices[0]}"
@@ -95,7 +96,7 @@ def _latencies(
     intolerable: float,
     extremes: int | None = None,
 ) -> Iterator[Table]:
-    """A table for each method, with a group for each pair; ``called`` is what the first and the second side go by."""
+    """A table for each method, with a group for each pair; ``called`` names the first and the second configuration."""
     for place, method in enumerate((AS_PUBLISHED, ROBUST)):
         groups = [_group(results, pair, pair.latencies[place], called, intolerable, extremes) for pair in pairs]
         notes = (
@@ -110,15 +111,15 @@ def _latencies(
 def _keys(called: Sequence[str]) -> Iterator[Column]:
     yield Column("framework", "")
     yield Column("version", "")
-    for side in called:
-        yield Column(f"{side}_machine", f"{side} on")
-        yield Column(f"{side}_model", "")
-    yield Column("synchronisation", "synchronisation")
+    for name in called:
+        yield Column(f"{name}_machine", f"{name} on")
+        yield Column(f"{name}_model", "")
+    yield Column("synchronization", "synchronization")
 
 
 def _key(results: Results, pair: Pair) -> tuple[str, ...]:
     machines = [text for side in (pair.first, pair.second) for text in (side.machine, results.models.get(side) or "")]
-    return pair.first.framework, pair.first.version, *machines, pair.first.sync
+    return pair.first.framework, pair.first.version, *machines, SYNCHRONIZATION.get(pair.first.sync, pair.first.sync)
 
 
 def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
@@ -143,53 +144,57 @@ def _group(
     intolerable: float,
     extremes: int | None,
 ) -> Group:
-    """The functions of a pair, the largest ratio first; only so many of either end where ``extremes`` is given."""
-    beside = _published(results, pair, measured)
+    """The functions of a pair, the largest ratio first; only ``extremes`` of each end where that is given."""
+    published = _published(results, pair, measured)
     functions = sorted(measured.functions, key=lambda found: (-found.ratio, found.function))
     if extremes and len(functions) > 2 * extremes:
         functions = [*functions[:extremes], *functions[-extremes:]]
-    rows = tuple(_row(found, measured.method, beside.get(found.listed_as), intolerable) for found in functions)
+    rows = tuple(_row(found, measured.method, published.get(found.listed_as), intolerable) for found in functions)
     if extremes:
         return Group(rows, _key(results, pair))
     nothing = () if rows else ("No function was timed on both.",)
-    notes = (*nothing, *_agreement(pair, beside, called), *exclusion_notes(measured.exclusions))
+    notes = (*nothing, *_agreement(pair, published, called), *exclusion_notes(measured.exclusions))
     return Group(rows, _key(results, pair), notes)
 
 
-def _row(found: FunctionLatency, method: str, beside: Difference | None, intolerable: float) -> tuple[Cell, ...]:
+def _row(found: FunctionLatency, method: str, published: Difference | None, intolerable: float) -> tuple[Cell, ...]:
     interval = (found.low, found.high) if method == ROBUST else ()
     ours = (found.function, found.first_ns / 1e6, found.second_ns / 1e6, found.ratio, *interval)
     row = (*ours, found.tests, speed(found.ratio, intolerable))
     if method == ROBUST:
         return row
-    if not beside:
+    if not published:
         return (*row, *([None] * 6))
-    of = beside.published
-    both = ((beside.gpu_ms, of.gpu_ms), (beside.tpu_ms, of.tpu_ms), (beside.ratio, of.ratio))
+    printed = published.published
+    both = (
+        (published.gpu_ms, printed.gpu_ms),
+        (published.tpu_ms, printed.tpu_ms),
+        (published.ratio, printed.ratio),
+    )
     return (*row, *(cell for ours, theirs in both for cell in (theirs, _less(ours, theirs))))
 
 
 def _less(ours: float | None, theirs: float) -> float | None:
-    """A difference of printed figures, without the noise of binary fractions."""
+    """The difference of printed figures, without the noise of binary fractions."""
     return None if ours is None else round(ours - theirs, 6)
 
 
 def _published(results: Results, pair: Pair, measured: Latencies) -> dict[str, Difference]:
-    """Published latencies beside ours, by published name; only as published, and of the study's GPU and TPU."""
+    """The differences to the published latencies, by published name; only as published, and of the paper's GPU and
+    TPU."""
     sides = (results.primary(pair.first), results.primary(pair.second))
     if measured.method != AS_PUBLISHED or [side and side.device for side in sides] != ["gpu", "tpu"]:
         return {}
-    return {found.published.function: found for found in paper.differences(measured)}
+    return {found.published.function: found for found in differences(measured)}
 
 
-def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[str]) -> Iterator[str]:
-    """How many published figures are repeated, which are not and by how much, and which there is nothing to hold
-    against."""
-    if not beside:
+def _agreement(pair: Pair, published: Mapping[str, Difference], called: Sequence[str]) -> Iterator[str]:
+    """How many published figures are repeated, which differ and by how much, and which were not measured."""
+    if not published:
         return
-    others = paper.disagreeing(beside.values())
-    agreeing = len(beside) - len(others)
-    yield f"{agreeing} of {len(beside)} functions have the published figures to the last printed digit."
+    others = disagreeing(published.values())
+    agreeing = len(published) - len(others)
+    yield f"{agreeing} of {len(published)} functions have the published figures to the last printed digit."
     if others:
         each = (
             f"{found.published.function}: {called[0]} {found.gpu_ms:.3f} ms (published {found.published.gpu_ms:.3f}), "
@@ -201,10 +206,10 @@ def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[st
     if by_test := [found.published.function for found in others if found.agrees_by_test]:
         names = ", ".join(by_test)
         yield f"Of these with the published milliseconds where each test counts alike, with all its calls: {names}."
-    missing = [name for name in paper.latencies(pair.first.framework) if name not in beside]
+    missing = [name for name in paper.latencies(pair.first.framework) if name not in published]
     if missing:
         of = pluralize(len(missing), "function")
-        yield f"Published, but not timed on both sides here: {of}: {', '.join(missing)}."
+        yield f"Published, but not timed on both here: {of}: {', '.join(missing)}."
 
 
 def _printed(ratio: float | None) -> str:
@@ -212,7 +217,7 @@ def _printed(ratio: float | None) -> str:
 
 
 def _by(pairs: Iterable[Pair], key: Callable[[Pair], tuple[str, ...]]) -> list[tuple[tuple[str, ...], list[Pair]]]:
-    """Pairs with the same key together, in the order in which the keys come first."""
+    """The pairs by key, in the order in which the keys occur first."""
     found: dict[tuple[str, ...], list[Pair]] = {}
     for pair in pairs:
         found.setdefault(key(pair), []).append(pair)

@@ -1,6 +1,7 @@
 """A table as values: its cells and their number of digits, in no format.
 
-``as_markdown``, ``as_csv`` and ``latex`` write it. Text comes out of run files and is not trusted: the writers escape it.
+``as_markdown``, ``as_csv`` and ``latex`` write it. Text comes out of run files and is not trusted: the writers escape
+it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ Shown = Callable[[float], str]
 
 @dataclass(frozen=True)
 class Column:
-    """A column. ``name``, with the unit in it, is its header in CSV, ``title`` its header for people. ``shown`` formats a
-    number for people; None for a column of text. ``is_code``: the text is a name out of code; ``is_optional``: the column
-    is left out where all of its cells are empty. A column that belongs to the column named ``of`` has a ``role``: the
-    ``low`` or ``high`` end of its interval, its ``published`` figure, or the ``difference`` between the two."""
+    """A column. ``name``, with the unit in it, is its header in CSV, ``title`` its header for people. ``shown`` formats
+    a number for people; None for a column of text. ``is_code``: the text is a name out of code; ``is_optional``: the
+    column is left out where all of its cells are empty. A column that belongs to the column named ``of`` has a
+    ``role``: the ``low`` or ``high`` end of its interval, its ``published`` figure, or the ``difference`` between the
+    two."""
 
     name: str
     title: str
@@ -115,7 +117,7 @@ def without_empty_columns(table: Table) -> Table:
 def exclusion_notes(exclusions: Iterable[Excluded]) -> tuple[str, ...]:
     """A note for each reason, the one of most functions first: how many tests of which functions it excludes."""
     return tuple(
-        f"Left out: {pluralize(sum(entry.tests for entry in entries), 'test')} of {pluralize(len(entries), 'function')}, "
+        f"Left out: {pluralize(sum(one.tests for one in entries), 'test')} of {pluralize(len(entries), 'function')}, "
         f"{reason}: {', '.join(f'{entry.function} ({entry.tests})' for entry in entries)}."
         for reason, entries in by_reason(exclusions).items()
     )
