@@ -10,13 +10,13 @@ import click
 from rich.console import Console
 
 from portbench.analysis.results import compute_results
+from portbench.analysis.terms import INTOLERABLE
 from portbench.cli import cli
 from portbench.errors import NothingRan
+from portbench.report.build import build_report
 from portbench.report.headlines import build_headlines
-from portbench.report.model import build_report
 from portbench.report.terminal import print_report
 from portbench.study.open import analysed, study_of
-from portbench.tables.write import INTOLERABLE
 from portbench.util.strict_json import shown
 from portbench.util.text import pluralize
 
@@ -77,7 +77,7 @@ def command(
             # Only here: Matplotlib takes a second to load.
             from portbench.report import write as report_files
 
-            written = report_files.write(shown_study, report, results, out, intolerable)
+            written = report_files.write_report(shown_study, report, results, out, intolerable)
     if as_json:
         click.echo(json.dumps(report.summary, indent=1))
     else:

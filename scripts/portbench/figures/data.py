@@ -159,9 +159,7 @@ def rated_sides(results: Results, names: Names) -> dict[Configuration, Rated]:
     """The rates of each configuration of which some function has a status, with the paper's."""
     rates = results.rates
     return {
-        side: _rated(results, side, names)
-        for side in results.sides
-        if side in rates and rates[side].as_published.rated
+        side: _rated(results, side, names) for side in results.sides if side in rates and rates[side].as_published.rated
     }
 
 

@@ -34,7 +34,7 @@ def test_sides_sort_by_clock_then_version_as_numbers(make_run: Make, tmp_path: P
         "jax-0.4.8-gpu on a",
         "jax-0.4.8-gpu on b",
         "jax-0.10.2-gpu on a",
-        "jax-0.4.8-gpu on a (study synchronisation)",
+        "jax-0.4.8-gpu on a (synchronization as published)",
     ]
 
 

@@ -1,4 +1,4 @@
-"""The headline sentences: method, figure, count, and the published figure where the study has one."""
+"""The headline sentences: method, figure, count, and the published figure where the paper has one."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def sentences() -> list[str]:
 
 
 def test_how_much_fails(sentences: list[str]) -> None:
-    # 2 + 3 of 63; of one more nothing ran. The study has no failure rate of torch on gpu in its text, but of tpu.
+    # 2 + 3 of 63; one more is not testable. The paper has no failure rate of torch on gpu in its text, but of tpu.
     assert (
-        f"As published: 7.9 % of functions (5 of 63; of 1 more nothing ran) fail, partially or completely, on {T4}."
+        f"As published: 7.9 % of functions (5 of 63; of 1 more not testable) fail, partially or completely, on {T4}."
         in (sentences)
     )
     assert (
@@ -99,7 +99,7 @@ def test_other_hardware_has_no_published_figures() -> None:
     assert any("on torch-1.12.0-tpu on tpu-box." in sentence for sentence in found)
 
 
-def test_another_clock_is_told() -> None:
+def test_another_synchronization_is_named() -> None:
     study = results()
     as_study = replace(GPU, sync="study")
     alone = replace(
@@ -110,7 +110,7 @@ def test_another_clock_is_told() -> None:
         by_device=(),
         by_model=(),
     )
-    assert "on torch-1.12.0-gpu on t4-box (Tesla T4, study synchronisation)" in next(build_headlines(alone))
+    assert "on torch-1.12.0-gpu on t4-box (Tesla T4, synchronization as published)" in next(build_headlines(alone))
 
 
 def test_nothing_to_say_is_no_sentence() -> None:

@@ -13,6 +13,7 @@ from click.testing import Result
 
 from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, pairs_of_models, sides
 from portbench.analysis.latency import Latencies, as_published
+from portbench.analysis.published import differences, disagreeing, published_column
 from portbench.analysis.rates import rates
 from portbench.errors import BadInput
 from portbench.published import paper as published
@@ -43,9 +44,9 @@ def table7(study: Any) -> Latencies:
 
 
 def test_table_7_is_recomputed_to_the_last_printed_digit(table7: Latencies) -> None:
-    found = published.differences(table7)
+    found = differences(table7)
     assert [entry.published for entry in found] == list(published.latencies("jax").values())
-    differing = {entry.published.function: entry for entry in published.disagreeing(found)}
+    differing = {entry.published.function: entry for entry in disagreeing(found)}
     # These time several calls in some of their tests, and the study's mean is not over all calls, but over tests.
     assert set(differing) == {"jax.tree_util.Partial", "jax.numpy.linalg.svd", "jax.scipy.linalg.lu"}
     lu = differing["jax.scipy.linalg.lu"]
@@ -54,11 +55,11 @@ def test_table_7_is_recomputed_to_the_last_printed_digit(table7: Latencies) -> N
 
 
 def test_with_each_test_counted_alike_all_of_table_7_agrees(table7: Latencies) -> None:
-    assert [entry.agrees_by_test for entry in published.differences(table7)] == [True] * 61
+    assert [entry.agrees_by_test for entry in differences(table7)] == [True] * 61
 
 
 def test_the_headlines_of_jax_are_those_of_the_raw_data(table7: Latencies) -> None:
-    found = published.differences(table7)
+    found = differences(table7)
     slower = sum(entry.ratio is not None and entry.ratio > 1 for entry in found)
     told = published.headlines()
     assert published.paper_rounding(100 * slower / len(found)) == told["slower_on_tpu_percent"]["jax"]
@@ -77,9 +78,9 @@ def test_sides_and_models_are_the_study_s(study: Any) -> None:
     assert sides(study) == [GPU, TPU]
     models = device_model(study)
     assert models == {GPU: "Tesla T4", TPU: "TPU v3-8"}
-    assert [published.published_side(side, models[side]) for side in sides(study)] == [
-        published.PublishedSide("jax", "gpu", "T4"),
-        published.PublishedSide("jax", "tpu", "v3-8"),
+    assert [published_column(side, models[side]) for side in sides(study)] == [
+        published.PublishedColumn("jax", "gpu", "T4"),
+        published.PublishedColumn("jax", "tpu", "v3-8"),
     ]
     assert pairs_of_devices(sides(study)) == [(GPU, TPU)]
 

@@ -56,7 +56,7 @@ def test_table_1_has_the_studys_percentages_and_the_published_beside_them(tables
     assert shown["functions"] == 63
     # On the TPU the published 57 % is not 35 of 63; on the A100 Table 1 published nothing.
     table = tables["table-1-as-published"]
-    assert "5 of 6 published percentages are ours, rounded as the study rounds." in table.notes
+    assert "5 of 6 published percentages are ours, rounded as the paper rounds." in table.notes
     assert row(table, "torch-1.12.0-gpu", "a100-box")["published_success_percent"] is None
 
 
