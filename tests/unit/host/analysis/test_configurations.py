@@ -42,7 +42,7 @@ def test_the_device_is_named_as_well_as_its_environment_tells(make_run: Make, tm
     documents = [
         on(make_run, "torch-1.12.0-gpu", "t4", model="Tesla T4"),
         on(make_run, "torch-1.12.0-tpu", "typed", accelerator_type="v3-8", generation="v2 or v3"),
-        on(make_run, "jax-0.4.8-tpu", "told", model="TPU v2"),
+        on(make_run, "jax-0.4.8-tpu", "named", model="TPU v2"),
         on(make_run, "torch-1.12.0-tpu", "bus", generation="v4"),
         on(make_run, "torch-1.12.0-cpu", "box", threads=2),
         on(make_run, "torch-1.12.0-gpu", "silent"),
@@ -51,7 +51,7 @@ def test_the_device_is_named_as_well_as_its_environment_tells(make_run: Make, tm
     assert found == {
         "t4": "Tesla T4",
         "typed": "TPU v3-8",
-        "told": "TPU v2",
+        "named": "TPU v2",
         "bus": "TPU v4",
         "box": "AMD EPYC 7B13",
         "silent": None,

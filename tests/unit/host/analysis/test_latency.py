@@ -133,7 +133,7 @@ def test_each_protocol_needs_its_own_samples(make_result: Make, make_call: Make,
     found = robust(study, GPU, TPU)
     assert found.functions == ()
     assert found.exclusions == (Excluded("torch.cat", "not timed on torch-1.12.0-gpu on a", 1),)
-    # The other way round: what each side lacks is told of that side.
+    # The other way round: each reason names the side that lacks the test.
     assert robust(study, TPU, GPU).exclusions == found.exclusions
 
 

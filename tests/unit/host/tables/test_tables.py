@@ -1,4 +1,4 @@
-"""The tables of the study: what stands in them, with the published figures beside it."""
+"""The tables: their cells, with the published figures next to them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_table_is_of_one_labelled_method(tables: dict[str, Table]) -> None
 
 def test_table_1_has_the_studys_percentages_and_the_published_beside_them(tables: dict[str, Table]) -> None:
     shown = row(tables["table-1-as-published"], *SIDE)
-    # The study's own counts: 58 of 63 functions succeed, 2 fail partially, 3 completely; it prints 92, 3 and 5 %.
+    # The paper's own counts: 58 of 63 functions succeed, 2 fail partially, 3 completely; it prints 92, 3 and 5 %.
     assert shown["success_percent"] == pytest.approx(100 * 58 / 63)
     assert shown["partial_percent"] == pytest.approx(100 * 2 / 63)
     assert shown["complete_percent"] == pytest.approx(100 * 3 / 63)
@@ -132,7 +132,7 @@ def test_tables_5_to_7_say_which_functions_differ_from_the_published_and_by_how_
     assert notes[2] == (
         "Of these with the published milliseconds where each test counts alike, with all its calls: torch.cat."
     )
-    # The study's Table 6 has 43 functions.
+    # The paper's Table 6 has 43 functions.
     assert notes[3].startswith("Published, but not timed on both sides here: 41 functions: torch.optim.Adamax, ")
     assert notes[4] == f"Left out: 3 tests of 1 function, failed on {TPU}: torch.dot (3)."
     robust = tables["table-6-torch-gpu-tpu-robust"]

@@ -27,7 +27,7 @@ from portbench.tables.model import (
     interval_of,
     published_columns,
     signed,
-    told,
+    without_empty_columns,
 )
 from portbench.util.text import escape_control
 
@@ -214,7 +214,7 @@ def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[st
 
 def test_columns_that_say_nothing_can_be_left_away() -> None:
     rows = (("fake.copy", "", None, None), ("fake.add", "", None, 2))
-    shown = told(table(Group(rows, ("a",), ("Note.",)), keys=COLUMNS[:1]))
+    shown = without_empty_columns(table(Group(rows, ("a",), ("Note.",)), keys=COLUMNS[:1]))
     assert [column.name for column in shown.columns] == ["function", "reason", "difference_percent"]
     assert shown.groups[0] == Group((("fake.copy", "", None), ("fake.add", "", 2)), ("a",), ("Note.",))
 
