@@ -114,7 +114,7 @@ def test_a_comparison_with_a_prediction_says_so(predicted: Path, look: Look) -> 
     )
 
 
-def test_a_study_without_predictions_says_nothing_of_them(small: Path, look: Look) -> None:
+def test_a_study_without_predictions_does_not_mention_them(small: Path, look: Look) -> None:
     page = look(small)
     assert page.locator('[data-kind="evidence"]').count() == 0
     assert "predicted" not in page.inner_text("#legend")

@@ -21,7 +21,7 @@ from portbench.explain.evidence import TargetEvidence, TestEvidence
 from portbench.explain.reproducer import reproducer
 from portbench.explain.texts import environment
 from portbench.page.details import pack_details
-from portbench.page.packing import bits, rounded
+from portbench.page.packing import bits, pack, rounded
 from portbench.study.categories import CATEGORIES, read_rules
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.repository import Checkout, find_checkout

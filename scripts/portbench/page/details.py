@@ -10,7 +10,7 @@ from operator import itemgetter
 import duckdb
 
 from portbench.explain.texts import evidence, trimmed
-from portbench.page.packing import rounded
+from portbench.page.packing import pack, rounded
 from portbench.study.categories import Error, Rules
 from portbench.study.summary import Row
 

@@ -54,7 +54,7 @@ def documents() -> list[Document]:
     ]
 
 
-def test_each_test_is_what_the_two_sides_say(tmp_path: Path) -> None:
+def test_each_test_has_the_outcome_of_prediction_and_measurement(tmp_path: Path) -> None:
     with opened(documents(), tmp_path) as connection:
         (found,) = match_predictions(connection)
     assert (found.predicted.device, found.measured.device, found.model) == ("tpu-v3", "tpu", "TPU v3-8")

@@ -96,7 +96,7 @@ def test_functions_of_the_sample_are_compared_with_the_published(tmp_path: Path)
     assert "torch_xla" not in said
 
 
-def test_the_same_version_is_said_to_be_the_same(tmp_path: Path) -> None:
+def test_the_same_version_is_named_once(tmp_path: Path) -> None:
     with opened([on_jax(version="0.4.8")], tmp_path) as connection:
         (found,) = compute_predictions(connection).comparisons
     assert found.because[0].startswith("Versions: jax 0.4.8. Predicted:")

@@ -145,7 +145,9 @@ def test_what_took_no_time_has_no_ratio(make_result: Make, make_call: Make, comp
         assert found.exclusions == (Excluded("torch.cat", "took no time by the clock", 1),)
 
 
-def test_another_clock_of_the_same_target_is_another_side(make_result: Make, make_run: Make, tmp_path: Path) -> None:
+def test_another_synchronization_of_a_target_is_another_configuration(
+    make_result: Make, make_run: Make, tmp_path: Path
+) -> None:
     def timed(sync: str, call_ns: int) -> Document:
         call = {"cold": {"call_ns": call_ns, "wait_ns": 0, "counters": {}}, "steady": None}
         return make_run([make_result(calls=[call])], sync=sync)

@@ -32,7 +32,7 @@ def side(framework: str, version: str, device: str, sync: str = "complete") -> C
         (side("fake", "1.0", "gpu"), "Tesla T4", None),
     ],
 )
-def test_a_side_repeats_a_column_by_version_device_and_model(
+def test_a_configuration_repeats_a_column_by_version_device_and_model(
     measured: Configuration, model: str | None, expected: PublishedColumn | None
 ) -> None:
     assert published_column(measured, model) == expected

@@ -227,7 +227,7 @@ def test_each_function_that_was_timed_on_both_is_a_point_of_its_class(drawn: Pat
     assert "Left out: " in said
 
 
-def test_a_point_stands_at_its_latencies(drawn: Path) -> None:
+def test_a_point_is_at_its_latencies(drawn: Path) -> None:
     svg = drawn / "latency-scatter-as-published.svg"
     ((fast_x, fast_y),) = places(svg, "points-1-much-faster")
     ((slow_x, slow_y),) = places(svg, "points-1-much-slower")

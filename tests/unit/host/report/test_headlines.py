@@ -83,7 +83,7 @@ def test_newer_hardware(sentences: list[str]) -> None:
     )
 
 
-def test_the_published_share_stands_only_at_the_published_threshold() -> None:
+def test_the_published_share_is_shown_only_for_the_published_threshold() -> None:
     found = [sentence for sentence in build_headlines(results(), intolerable=1000) if "intolerable" in sentence]
     assert found[0] == (
         f"As published: 33.3 % of functions (1 of 3) are more than 1000 times slower on {V3} than on {T4}, "
@@ -113,5 +113,5 @@ def test_another_synchronization_is_named() -> None:
     assert "on torch-1.12.0-gpu on t4-box (Tesla T4, synchronization as published)" in next(build_headlines(alone))
 
 
-def test_nothing_to_say_is_no_sentence() -> None:
+def test_without_results_there_is_no_sentence() -> None:
     assert list(build_headlines(results(empty=True))) == []

@@ -127,7 +127,7 @@ def test_the_terminal_shows_all_within_its_width(
     assert ("torch.cat", "all", "tests", "pass", "host", "1/1", "12.3", "1,235") in rows
 
 
-def test_the_evidence_is_the_first_line_that_says_something(write: Write, make_run: Make, make_result: Make) -> None:
+def test_the_evidence_is_the_first_line_with_text(write: Write, make_run: Make, make_result: Make) -> None:
     error = {"type": "ValueError", "message": "\n  first line\nsecond line", "traceback": "", "causes": []}
     path = write("run.json", make_run([make_result(outcome="failed", error=error, category="type")]))
     with study_of([str(path)]) as study, analysed(study) as shown:

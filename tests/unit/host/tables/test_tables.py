@@ -45,7 +45,7 @@ def test_every_table_is_of_one_labelled_method(tables: dict[str, Table]) -> None
         assert stem.endswith(table.method.replace(" ", "-"))
 
 
-def test_table_1_has_the_studys_percentages_and_the_published_beside_them(tables: dict[str, Table]) -> None:
+def test_table_1_has_our_percentages_and_the_published_ones(tables: dict[str, Table]) -> None:
     shown = row(tables["table-1-as-published"], *SIDE)
     # The paper's own counts: 58 of 63 functions succeed, 2 fail partially, 3 completely; it prints 92, 3 and 5 %.
     assert shown["success_percent"] == pytest.approx(100 * 58 / 63)
@@ -159,7 +159,7 @@ def test_table_8_counts(tables: dict[str, Table]) -> None:
     ("ratio", "threshold", "called"),
     [(0.5, 10, "faster"), (1, 10, "equal"), (10, 10, "slower"), (10.1, 10, "intolerable"), (2.5, 2, "intolerable")],
 )
-def test_what_is_intolerable_is_the_readers_to_say(ratio: float, threshold: float, called: str) -> None:
+def test_the_reader_sets_the_intolerable_ratio(ratio: float, threshold: float, called: str) -> None:
     assert speed(ratio, threshold) == called
 
 

@@ -108,7 +108,7 @@ def test_latex_in_full() -> None:
     )
 
 
-def test_in_latex_an_interval_and_a_published_figure_stand_in_the_cell_of_the_figure() -> None:
+def test_in_latex_a_figure_has_its_interval_and_published_figure_in_its_cell() -> None:
     # A page has no room for a column of each.
     ratio = Column("ratio", "ratio", fixed(1))
     columns = (COLUMNS[0], ratio, *interval_of(ratio), *published_columns(ratio, fixed(0), signed(1)))
@@ -135,13 +135,13 @@ def test_in_latex_an_interval_and_a_published_figure_stand_in_the_cell_of_the_fi
     assert "difference: of us." in as_markdown(shown)
 
 
-def test_in_markdown_a_group_has_only_the_columns_that_say_something_of_it() -> None:
+def test_in_markdown_a_group_has_no_empty_columns() -> None:
     groups = (Group((("fake.add", "", 1, 2),), ("1",)), Group((("fake.sub", "", None, None),), ("2",)))
     heads = [line for line in as_markdown(table(*groups, keys=COLUMNS[1:2])).splitlines() if line.startswith("| f")]
     assert heads == ["| function | reason | gpu ms | difference % |", "| function | reason |"]
 
 
-def test_notes_of_several_groups_say_whose_they_are() -> None:
+def test_notes_of_several_groups_name_their_group() -> None:
     groups = (Group(ROWS, ("1",), ("First.",)), Group(ROWS, ("2",), ("Second.",)))
     text = as_latex(table(*groups, keys=(Column("version", "version"),)))
     assert "version 1: First." in text
@@ -212,7 +212,7 @@ def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[st
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=120)
 
 
-def test_columns_that_say_nothing_can_be_left_away() -> None:
+def test_empty_optional_columns_are_removed() -> None:
     rows = (("fake.copy", "", None, None), ("fake.add", "", None, 2))
     shown = without_empty_columns(table(Group(rows, ("a",), ("Note.",)), keys=COLUMNS[:1]))
     assert [column.name for column in shown.columns] == ["function", "reason", "difference_percent"]
