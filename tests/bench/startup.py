@@ -1,8 +1,8 @@
 """CPU time that a command takes to start: help, version, the list of targets, and one function of a study.
 
-Run by ``make bench``. The study has results of three frameworks and is made by the benchmark (see many_run_files). Each
-command is a process of its own; its CPU time includes the processes that it starts. ``python -c pass`` runs in turn with
-the commands, so that the ratios hold on a machine whose speed drifts. ``--quick`` measures one round.
+Run by ``make bench``. The benchmark creates a study with results of three frameworks (see many_run_files). The CPU time
+of a command includes the processes that it starts. ``python -c pass`` runs in turn with the commands, so that the
+ratios hold on a machine whose speed drifts. ``--quick`` measures one round.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from portbench.backends.build_progress import build_progress
 from portbench.backends.images import DiskUse, Image, Images
 from portbench.cli import cli
 from portbench.errors import Interrupted, PortbenchError
-from portbench.targets.shared_images import by_image, title
+from portbench.targets.catalog import by_image, title
 from portbench.util.console import show_error
 from portbench.util.machine import Machine
 from portbench.util.processes import stoppable

@@ -9,7 +9,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,11 +18,9 @@ from rich.table import Column
 
 from portbench.run.eta import Eta
 from portbench.run.events import Event, Result, Started
+from portbench.run.model import TargetResult
 from portbench.util.console import show_error
 from portbench.util.text import counts, duration, escape_control, in_order
-
-if TYPE_CHECKING:
-    from portbench.run.execute import TargetResult
 
 _LINE_EVERY_S = 10.0
 _COLOURS = {"passed": "green", "failed": "red", "timed_out": "magenta", "crashed": "red", "skipped": "yellow"}

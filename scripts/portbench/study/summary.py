@@ -1,7 +1,7 @@
-"""The analysis as published: the status of each function on each target and machine, rates over functions, times.
+"""The summary of a study: the status and times of each function on each target and machine, and rates over functions.
 
-The rules stand in sql/analysis.sql, what goes beyond the published in sql/triage.sql and sql/cold_split.sql;
-here their rows become the summary of a study.
+sql/analysis.sql has the rules of the paper, sql/triage.sql, sql/missing.sql and sql/cold_split.sql the rest. This
+module runs them and makes a summary of their rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from portbench.util.sql import load_sql
 STATUSES = ("pass", "partial", "complete", "none")
 VERDICTS = ("passed", "failed", "flaky", "skipped")
 
-# What is counted in tests: the key of a function in the summary, and the view that says how often what was seen.
+# Counts of tests in the entry of a function: the field, and the view with the count of each value.
 _COUNTED = {
     "tests_by_category": "categories",
     "tests_by_placement": "placements",
@@ -36,12 +36,12 @@ Seen = dict[Key, dict[str, Any]]
 
 
 def runs_of(summary: Row) -> list[RunFile]:
-    """The run files of a study, from its summary."""
+    """The run files of a study, by its summary."""
     return [RunFile.from_entry(entry) for entry in summary["run_files"]]
 
 
 def analyse(connection: duckdb.DuckDBPyConnection, strict_placement: bool = False) -> None:
-    """Makes the tables and views of the analysis from runs, results and samples.
+    """Creates the tables and views of the analysis from runs, results and samples.
 
     With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
     """
@@ -51,14 +51,14 @@ def analyse(connection: duckdb.DuckDBPyConnection, strict_placement: bool = Fals
 
 
 def analyse_failures(connection: duckdb.DuckDBPyConnection, strict_placement: bool = False) -> None:
-    """Makes the views of ``analyse`` that need no verdicts: what was told, and the failures by cause."""
+    """Creates the views of ``analyse`` that need no verdicts: the recorded results, and the failures by cause."""
     set_variable(connection, "strict_placement", strict_placement)
     put_fingerprints(connection, "results", "fingerprint IS NULL")
     connection.execute(load_sql("study", "recorded"))
 
 
 def target_entries(tables: Path, only: TargetKey | None = None, threads: int = 0) -> list[Row]:
-    """The entries of a study's summary for the targets of ``tables``, or for one of them."""
+    """The entries of a summary for all targets of ``tables``, or for one of them."""
     with connect(threads=threads) as connection:
         create_views(connection, tables, only)
         analyse(connection)
@@ -73,12 +73,11 @@ def summarise(
     classification: Row | None = None,
     targets: Iterable[Row] | None = None,
 ) -> Row:
-    """The summary of a study whose tables ``connection`` shows and whose run files are ``runs``, once ``analyse`` was
-    called with the same ``strict_placement``.
+    """The summary of the study that ``connection`` shows, after ``analyse`` with the same ``strict_placement``.
 
-    It depends on the run files alone, not on their order, and on ``classification``: what the categories were derived
-    from, None where they are the runners' own. ``tables`` is the name of the tables' folder. With the entries of all
-    ``targets`` at hand ``analyse_failures`` will do.
+    It depends on the run files ``runs``, not on their order, and on ``classification``: the digests of what the
+    categories were derived from, None if the runners recorded them. ``tables`` is the name of the tables' folder. If
+    the entries of all ``targets`` are given, ``analyse_failures`` is enough.
     """
     return {
         "schema": "portbench/study",
@@ -182,7 +181,7 @@ def _target(key: TargetKey, functions: Sequence[Row], proofs: Row | None, missin
 
 
 def _tests(connection: duckdb.DuckDBPyConnection, view: str) -> dict[Key, list[Row]]:
-    """The rows of a view that has one for each test, for each function of each target and machine."""
+    """The rows of a view with one row for each test, by function."""
     found: dict[Key, list[Row]] = {}
     for row in fetch_dicts(connection, f"FROM {view} ORDER BY {', '.join(FUNCTION_KEY)}, test"):
         found.setdefault(_key(row), []).append({name: row[name] for name in row if name not in FUNCTION_KEY})
@@ -190,7 +189,7 @@ def _tests(connection: duckdb.DuckDBPyConnection, view: str) -> dict[Key, list[R
 
 
 def _seen(connection: duckdb.DuckDBPyConnection, view: str, value: str = "tests") -> Seen:
-    """The rows of a view as what was seen → in how many tests, for each function of each target and machine."""
+    """The rows of a view with the columns seen and ``value``, as seen → value, by function."""
     found: Seen = {}
     query = f"SELECT {', '.join(FUNCTION_KEY)}, seen, {value} FROM {view} ORDER BY ALL"
     for *key, seen, amount in connection.sql(query).fetchall():

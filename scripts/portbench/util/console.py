@@ -17,7 +17,7 @@ from portbench.util.text import escape_control, shortened
 
 
 def show_error(error: PortbenchError, console: Console) -> None:
-    """One message: what is wrong and where, and below it the remedy. Nothing in it can steer the terminal."""
+    """Prints the message and, below it, the remedy. Control characters are escaped."""
     console.print(f"[bold red]error:[/] {_shown(str(error))}", soft_wrap=True, highlight=False)
     if error.remedy:
         console.print(_shown(error.remedy), soft_wrap=True, highlight=False)

@@ -69,6 +69,7 @@ class Described(Machine):
             "docker compose version": (0, f"{compose}\n", ""),
             "docker info": (0, json.dumps(told), ""),
         }
+        self.commands["docker image ls"] = (0, "\n".join(images), "")
         for image in images:
             self.commands[f"docker image inspect --format {{{{.Id}}}} {image}"] = (0, "sha256:0\n", "")
         self.files["/var/lib"] = ""

@@ -68,7 +68,7 @@ def test_nothing_is_said_before_something_is_known_and_nothing_is_left_at_the_en
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
 )
-def test_durations_are_told_for_a_person(seconds: float, words: str) -> None:
+def test_durations_are_written_for_a_person(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 
