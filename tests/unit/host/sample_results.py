@@ -5,12 +5,10 @@ from __future__ import annotations
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.analysis.latency import FunctionLatency, Latencies
 from portbench.analysis.rates import (
     ALL,
     DECILES,
-    OTHERS,
-    TOP20,
     FunctionRates,
     PairRates,
     Rates,
@@ -18,6 +16,8 @@ from portbench.analysis.rates import (
     WeightedRate,
 )
 from portbench.analysis.results import Pair, Results
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.published.paper import OTHERS, TOP20
 
 GPU = Configuration("torch", "1.12.0", "gpu", "t4-box")
 NEWER = Configuration("torch", "1.12.0", "gpu", "a100-box")

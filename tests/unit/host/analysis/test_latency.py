@@ -10,7 +10,8 @@ import pytest
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST, as_published, robust
+from portbench.analysis.latency import as_published, robust
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
 from tests.unit.host.opened_study import listed, opened
 
 Document = dict[str, Any]
