@@ -516,5 +516,5 @@ def test_six_thousand_functions_on_twenty_targets(
 
 
 def test_hostile_text_is_in_the_study(hostile: Path) -> None:
-    """What the other tests look for stands in no readable form in the file."""
+    """The file does not have the hostile text in readable form: the other tests look for it in the data."""
     assert HOSTILE not in hostile.read_text("utf-8")

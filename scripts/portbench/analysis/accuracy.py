@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import duckdb
 
 from portbench.analysis.configurations import Configuration, device_model, measured_sides, predicted_sides
-from portbench.study.summary import Row, fetch_dicts
+from portbench.study.summary import fetch_dicts
 from portbench.util.sql import load_sql
 
 AGREEMENT, MISSED, FALSE_ALARM, BOTH_PASS = "agreement", "missed", "false alarm", "both pass"
@@ -76,48 +76,58 @@ class Accuracy:
 
 
 @dataclass(frozen=True)
-class PredictionMatch:
-    """A predicted configuration, and the measured one that it is compared with, whose device is a ``model``.
+class MatchedTest:
+    """A test that was predicted and measured. ``outcome`` is AGREEMENT to BOTH_PASS, or one of APART; ``placement`` is
+    AGREEMENT to BOTH_PASS, or None. ``successor_of``: '' for nothing."""
 
-    ``rows``: a row for each test that both have, with function, successor_of, test, outcome (AGREEMENT to BOTH_PASS, or
-    one of APART), placement (AGREEMENT to BOTH_PASS, or None) and the category and message of both."""
+    function: str
+    successor_of: str
+    test: str
+    outcome: str
+    placement: str | None
+    predicted_category: str | None
+    measured_category: str | None
+    predicted_message: str | None
+    measured_message: str | None
+
+
+@dataclass(frozen=True)
+class PredictionMatch:
+    """A predicted configuration, and the measured one that it is compared with, whose device is a ``model``. ``tests``
+    are all that both have."""
 
     predicted: Configuration
     measured: Configuration
     model: str
-    rows: tuple[Row, ...]
+    tests: tuple[MatchedTest, ...]
 
     @property
     def failures(self) -> Accuracy:
         """How well failures were predicted."""
-        return self._accuracy("outcome")
+        return _accuracy(test.outcome for test in self.tests)
 
     @property
     def placements(self) -> Accuracy:
         """How well work on the host was predicted."""
-        return self._accuracy("placement")
+        return _accuracy(test.placement for test in self.tests)
 
     @property
     def apart(self) -> Mapping[str, int]:
         """How many tests say nothing of the prediction, by each of APART."""
-        counts = Counter(row["outcome"] for row in self.rows)
+        counts = Counter(test.outcome for test in self.tests)
         return {name: counts[name] for name in APART}
 
     @property
     def same_category(self) -> int:
         """Agreements whose categories are the same."""
-        agreements = (row for row in self.rows if row["outcome"] == AGREEMENT)
-        return sum(row["predicted_category"] == row["measured_category"] for row in agreements)
+        agreements = (test for test in self.tests if test.outcome == AGREEMENT)
+        return sum(test.predicted_category == test.measured_category for test in agreements)
 
     @property
     def missed_categories(self) -> Mapping[str, int]:
         """Why the missed failures failed, the most frequent category first."""
-        missed = Counter(row["measured_category"] or "other" for row in self.rows if row["outcome"] == MISSED)
+        missed = Counter(test.measured_category or "other" for test in self.tests if test.outcome == MISSED)
         return dict(missed.most_common())
-
-    def _accuracy(self, column: str) -> Accuracy:
-        counts = Counter(row[column] for row in self.rows)
-        return Accuracy(counts[AGREEMENT], counts[MISSED], counts[FALSE_ALARM], counts[BOTH_PASS])
 
 
 def match_predictions(connection: duckdb.DuckDBPyConnection) -> tuple[PredictionMatch, ...]:
@@ -129,7 +139,8 @@ def match_predictions(connection: duckdb.DuckDBPyConnection) -> tuple[Prediction
             connection.execute(f"SET VARIABLE {name} = ?", [side.as_dict()])
         connection.execute(load_sql("analysis", "prediction_matches"))
         rows = fetch_dicts(connection, "FROM prediction_matches ORDER BY function, successor_of, test")
-        found.append(PredictionMatch(predicted, measured, models[measured] or "", tuple(rows)))
+        tests = tuple(MatchedTest(**row) for row in rows)
+        found.append(PredictionMatch(predicted, measured, models[measured] or "", tests))
     return tuple(found)
 
 
@@ -150,6 +161,11 @@ def counterparts(
             (side, other) for other in own if other.sync == "complete" or (other.target, other.machine) not in timed
         ]
     return found
+
+
+def _accuracy(outcomes: Iterable[str | None]) -> Accuracy:
+    counts = Counter(outcomes)
+    return Accuracy(counts[AGREEMENT], counts[MISSED], counts[FALSE_ALARM], counts[BOTH_PASS])
 
 
 def _device(predicted: Configuration) -> str:

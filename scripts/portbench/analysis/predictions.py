@@ -6,13 +6,13 @@ Needs the views of ``portbench.study.summary.analyse``. Its text comes out of ru
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import duckdb
 
 from portbench.analysis.configurations import Configuration, predicted_sides
-from portbench.study.summary import Row, fetch_dicts
+from portbench.study.summary import fetch_dicts
 from portbench.util.sql import load_sql
 
 HOW_PREDICTED = (
@@ -31,6 +31,21 @@ VERDICTS = ("accepted", "refused", "unknown")
 
 
 @dataclass(frozen=True)
+class PredictedFunction:
+    """The tests of a function by verdict, and its figures, each None where the compiler reports none: ``compile_ns`` is
+    the sum over tests, the others are the greatest of a test."""
+
+    accepted: int
+    refused: int
+    unknown: int
+    compile_ns: float | None
+    flops: float | None
+    bytes: float | None
+    memory_bytes: float | None
+    roofline_ns: float | None
+
+
+@dataclass(frozen=True)
 class PredictedTarget:
     """A predicted configuration. ``sources`` name what knows the device: ways such as "compiled", compilers and
     topologies.
@@ -42,7 +57,7 @@ class PredictedTarget:
     sources: tuple[str, ...]
     tests: Mapping[str, int]
     reasons: Mapping[str, int]
-    functions: Mapping[tuple[str, str], Row]
+    functions: Mapping[tuple[str, str], PredictedFunction]
 
 
 def read_predictions(connection: duckdb.DuckDBPyConnection) -> tuple[PredictedTarget, ...]:
@@ -51,9 +66,10 @@ def read_predictions(connection: duckdb.DuckDBPyConnection) -> tuple[PredictedTa
     sources: dict[Configuration, dict[str, None]] = {}
     for row in fetch_dicts(connection, "FROM predicted_runs ORDER BY ALL"):
         sources.setdefault(Configuration.of(row), {})[prediction_source(row["prediction"])] = None
-    functions: dict[Configuration, dict[tuple[str, str], Row]] = {}
+    functions: dict[Configuration, dict[tuple[str, str], PredictedFunction]] = {}
     for row in fetch_dicts(connection, "FROM predicted_functions ORDER BY ALL"):
-        functions.setdefault(Configuration.of(row), {})[row["function"], row["successor_of"]] = row
+        found = PredictedFunction(**{field.name: row[field.name] for field in fields(PredictedFunction)})
+        functions.setdefault(Configuration.of(row), {})[row["function"], row["successor_of"]] = found
     reasons: dict[Configuration, dict[str, int]] = {}
     for row in fetch_dicts(connection, "FROM predicted_tests WHERE verdict = 'unknown'"):
         counts = reasons.setdefault(Configuration.of(row), {})
@@ -63,7 +79,7 @@ def read_predictions(connection: duckdb.DuckDBPyConnection) -> tuple[PredictedTa
         PredictedTarget(
             side=side,
             sources=tuple(sources.get(side, ())),
-            tests={name: sum(row[name] for row in functions.get(side, {}).values()) for name in VERDICTS},
+            tests={name: sum(getattr(found, name) for found in functions.get(side, {}).values()) for name in VERDICTS},
             reasons=dict(sorted(reasons.get(side, {}).items(), key=lambda found: (-found[1], found[0]))),
             functions=functions.get(side, {}),
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from portbench.analysis.configurations import Configuration
-from portbench.analysis.predictions import HOW_PREDICTED
+from portbench.analysis.predictions import HOW_PREDICTED, PredictedFunction
 from portbench.analysis.results import Predictions, compute_predictions
 from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.report import cold_start, environment, failures, placement, synchronization
@@ -32,7 +32,7 @@ HOW_TIMES = (
 
 Causes = Mapping[tuple[str, ...], Sequence[Row]]
 """The evidence of failing tests by target and function, the most frequent first."""
-Predicted = Mapping[tuple[str, str, str, str, str], Mapping[tuple[str, str], Row]]
+Predicted = Mapping[tuple[str, str, str, str, str], Mapping[tuple[str, str], PredictedFunction]]
 """The predicted figures of each predicted target, by function and what it is successor of."""
 
 
@@ -143,7 +143,7 @@ def _target(entry: Row, causes: Causes, strict: bool, predicted: Predicted) -> T
     )
 
 
-def _function(name: str, function: Row, prediction: Row | None) -> Function:
+def _function(name: str, function: Row, prediction: PredictedFunction | None) -> Function:
     tests = function["tests_by_verdict"]
     return Function(
         name=name,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portbench.analysis.predictions import PredictedFunction
 from portbench.report import predictions
 from portbench.report.failures import Failure
 from portbench.study.summary import Row
@@ -28,7 +29,7 @@ class Function:
     ran_on: str
     cold_mean_ns: float | None
     steady_median_ns: float | None
-    prediction: Row | None = None
+    prediction: PredictedFunction | None = None
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from portbench.analysis.accuracy import HOW_MATCHED, HOW_PLACED, MISSED, WRONG, PredictionMatch
+from portbench.analysis.accuracy import HOW_MATCHED, HOW_PLACED, MISSED, WRONG, MatchedTest, PredictionMatch
 from portbench.analysis.accuracy_published import HOW_COMPARED
-from portbench.analysis.predictions import LOWER_BOUND, VERDICTS
+from portbench.analysis.predictions import LOWER_BOUND, VERDICTS, PredictedFunction
 from portbench.analysis.results import Predictions
 from portbench.analysis.terms import PAPER_STATUSES, PAPER_STATUSES_NOTE
-from portbench.study.summary import Row
 from portbench.util.format import NOTHING, percent, significant
 from portbench.util.section import Section
 from portbench.util.text import pluralize, shortened
@@ -21,15 +20,15 @@ _REASONS = 3
 _LONGEST_MESSAGE = 200
 
 
-def figures(function: Row) -> tuple[str, ...]:
+def figures(function: PredictedFunction) -> tuple[str, ...]:
     """The predicted figures of a function, in the order of FIGURES; a dash where the compiler reports none."""
-    tried = function["accepted"] + function["refused"]
+    tried = function.accepted + function.refused
     return (
-        f"{function['accepted']}/{tried}" if tried else NOTHING,
-        str(function["unknown"]),
-        _in(function["memory_bytes"], 1024),
-        _in(function["flops"], 1e6),
-        _in(function["roofline_ns"], 1e3),
+        f"{function.accepted}/{tried}" if tried else NOTHING,
+        str(function.unknown),
+        _in(function.memory_bytes, 1024),
+        _in(function.flops, 1e6),
+        _in(function.roofline_ns, 1e3),
     )
 
 
@@ -49,10 +48,10 @@ def _targets(found: Predictions) -> Iterator[Section]:
         functions = list(one.functions.values())
         counts = (f"{one.tests[name]:,}" for name in VERDICTS)
         needs = (
-            _in(_greatest(functions, "memory_bytes"), 2**20),
-            _in(_greatest(functions, "flops"), 1e6),
-            _in(_greatest(functions, "roofline_ns"), 1e3),
-            _in(sum(row["compile_ns"] or 0 for row in functions) or None, 1e9),
+            _in(_greatest(found.memory_bytes for found in functions), 2**20),
+            _in(_greatest(found.flops for found in functions), 1e6),
+            _in(_greatest(found.roofline_ns for found in functions), 1e3),
+            _in(sum(found.compile_ns or 0 for found in functions) or None, 1e9),
         )
         rows.append(
             (str(one.side.target), one.side.machine, *counts, *needs, "; ".join(one.sources), reasons or NOTHING)
@@ -107,15 +106,15 @@ def _wrong_predictions(found: Predictions) -> Iterator[Section]:
         (
             str(one.predicted.target),
             str(one.measured.target),
-            row["function"],
-            row["test"],
+            test.function,
+            test.test,
             kind,
-            _said(row["predicted_category"], row["predicted_message"]),
-            _said(row["measured_category"], row["measured_message"]),
+            _cause(test.predicted_category, test.predicted_message),
+            _cause(test.measured_category, test.measured_message),
         )
         for one in found.matches
-        for row in one.rows
-        for kind in _kinds(row)
+        for test in one.tests
+        for kind in _kinds(test)
     ]
     left = f" {pluralize(len(rows) - _SHOWN, 'test')} more: tables/ has all of them." if rows[_SHOWN:] else ""
     if rows:
@@ -129,11 +128,11 @@ def _wrong_predictions(found: Predictions) -> Iterator[Section]:
         )
 
 
-def _kinds(row: Row) -> Iterator[str]:
-    if row["outcome"] in WRONG:
-        yield "missed failure" if row["outcome"] == MISSED else str(row["outcome"])
-    if row["placement"] in WRONG:
-        yield f"{row['placement']}: work on the host"
+def _kinds(test: MatchedTest) -> Iterator[str]:
+    if test.outcome in WRONG:
+        yield "missed failure" if test.outcome == MISSED else test.outcome
+    if test.placement in WRONG:
+        yield f"{test.placement}: work on the host"
 
 
 def _published(found: Predictions) -> Iterator[Section]:
@@ -169,15 +168,15 @@ def _because(found: Predictions) -> Iterator[Section]:
         yield Section(title, ("target", "machine"), (), ("because",), tuple(rows))
 
 
-def _greatest(functions: Iterable[Row], name: str) -> float | None:
-    return max((row[name] for row in functions if row[name] is not None), default=None)
+def _greatest(figures: Iterable[float | None]) -> float | None:
+    return max((figure for figure in figures if figure is not None), default=None)
 
 
 def _in(value: float | None, unit: float) -> str:
     return NOTHING if value is None else significant(value / unit)
 
 
-def _said(category: str | None, message: str | None) -> str:
+def _cause(category: str | None, message: str | None) -> str:
     lines = (message or "").strip().splitlines()
     name = (category or "").replace("_", " ")
     text = f"{name}: {lines[0]}" if lines else name

@@ -60,7 +60,7 @@ def _functions(target: TargetReport) -> Table:
 
 
 def _failure(failure: Failure) -> Iterator[RenderableType]:
-    """Two lines, since the evidence would have no room in a column beside the rest."""
+    """Two lines: a column has no room for the evidence."""
     fails = f"  {failure.fails}" if failure.fails != NOTHING else ""
     yield Text.assemble(safe_text(failure.function), "  ", _status(failure.status), f"  {failure.category}{fails}")
     others = f"(and {failure.others} more) " if failure.others else ""

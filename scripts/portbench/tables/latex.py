@@ -100,9 +100,9 @@ def _figure(cells: Sequence[str | None], own: int, of: Mapping[str, int]) -> str
     """A cell, with its interval in brackets and the published figure in parentheses; without the difference."""
     low, high, published = (cells[of[role]] if role in of else None for role in ("low", "high", "published"))
     interval = f" {{[}}{low}, {high}{{]}}" if low and high else ""
-    beside = f" ({published})" if published else ""
+    in_parentheses = f" ({published})" if published else ""
     figure = cells[own]
-    return (escaped(NOTHING) if figure is None else figure) + interval + beside
+    return (escaped(NOTHING) if figure is None else figure) + interval + in_parentheses
 
 
 def _line(cells: Iterable[str]) -> str:

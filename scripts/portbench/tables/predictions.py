@@ -5,7 +5,7 @@ and what the paper published. Each is a file of its own, apart from what was mea
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from portbench.analysis.accuracy import (
     AGREEMENT,
@@ -87,9 +87,9 @@ def _figures(results: Results) -> Table:
         Column("roofline_ns", "at least ns", fixed(2), is_optional=True),
     )
     rows = [
-        (str(one.side.target), one.side.machine, name, former or None, *(row[column.name] for column in columns[4:]))
+        (str(one.side.target), one.side.machine, name, former or None, *astuple(found))
         for one in results.predictions.targets
-        for (name, former), row in one.functions.items()
+        for (name, former), found in one.functions.items()
     ]
     title = f"{_TITLE}tests by prediction, and what they need"
     return single_group("functions", title, PREDICTED, columns, rows, (HOW_PREDICTED, LOWER_BOUND))
@@ -144,10 +144,10 @@ def _tests(found: Iterable[PredictionMatch]) -> Table:
         Column("measured_message", "measured", is_optional=True),
     )
     rows = [
-        (*_pair(one), *(row[column.name] or None for column in columns[4:]))
+        (*_pair(one), *(getattr(test, column.name) or None for column in columns[4:]))
         for one in found
-        for row in one.rows
-        if row["outcome"] != BOTH_PASS or row["placement"] in (AGREEMENT, *WRONG)
+        for test in one.tests
+        if test.outcome != BOTH_PASS or test.placement in (AGREEMENT, *WRONG)
     ]
     notes = (HOW_MATCHED, HOW_PLACED, "Tests that pass on both are left out, except those with work on the host.")
     return single_group("tests", "Prediction and outcome of each test", AGAINST_MEASURED, columns, rows, notes)

@@ -1,4 +1,4 @@
-"""What a small study answers, as values: torch on a T4 and a v3-8 as the published study had them, and on an A100."""
+"""The results of a small study, as values: torch on a T4 and a v3-8, as in the paper, and on an A100."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_each_test_has_the_outcome_of_prediction_and_measurement(tmp_path: Path)
     with opened(documents(), tmp_path) as connection:
         (found,) = match_predictions(connection)
     assert (found.predicted.device, found.measured.device, found.model) == ("tpu-v3", "tpu", "TPU v3-8")
-    assert {row["test"]: row["outcome"] for row in found.rows} == {
+    assert {test.test: test.outcome for test in found.tests} == {
         "agreement": "agreement",
         "other": "agreement",
         "missed": "missed",
@@ -72,7 +72,7 @@ def test_each_test_has_the_outcome_of_prediction_and_measurement(tmp_path: Path)
         **dict.fromkeys(("host", "host_missed", "host_alarm", "host_unseen"), "both pass"),
     }
     assert found.same_category == 1
-    assert {row["test"]: row["placement"] for row in found.rows if row["placement"]} == {
+    assert {test.test: test.placement for test in found.tests if test.placement} == {
         "both": "both pass",
         "host": "agreement",
         "host_missed": "missed",

@@ -171,7 +171,7 @@ def test_successors_have_no_latency_and_are_not_pooled(
     tried = [timed(side, 9_000, successor_of="torch.eig") for side in (GPU, TPU)]
     (tmp_path / "tried").mkdir()
     assert as_published(opened(tried, tmp_path / "tried"), GPU, TPU).functions == ()
-    # The same test of the same function also stands in its own right, in other run files.
+    # Other run files have the same test of the same function, not as a successor.
     study = opened([*tried, timed(GPU, 100), timed(TPU, 300)], tmp_path)
     for method in (as_published, robust):
         (function,) = method(study, GPU, TPU).functions

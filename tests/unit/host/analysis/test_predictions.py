@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from portbench.analysis.predictions import kind_of_reason, read_predictions
+from portbench.analysis.predictions import PredictedFunction, kind_of_reason, read_predictions
 from portbench.analysis.results import compute_results
 from portbench.errors import BadInput
 from portbench.figures.data import names_of, rated_sides
@@ -20,7 +20,7 @@ from portbench.report.headlines import build_headlines
 from portbench.study.open import analysed, study_of
 from tests.unit.host.conftest import result_document, run_document
 from tests.unit.host.opened_study import opened
-from tests.unit.host.predicted_study import NO_FIGURES, UNTRACED, on_tpu, predicted_result, predicted_run, reported
+from tests.unit.host.predicted_study import UNTRACED, on_tpu, predicted_result, predicted_run, reported
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
@@ -57,16 +57,17 @@ def test_tests_figures_and_reasons_of_each_predicted_target(tmp_path: Path) -> N
     assert (found.side.device, found.sources) == ("tpu-v3", ("compiled by libtpu 0.0.42.1 for v3:2x2",))
     assert found.tests == {"accepted": 2, "refused": 2, "unknown": 2}
     assert found.reasons == {"the call cannot be traced as one program: TracerBoolConversionError": 2}
-    row = found.functions["torch.cat", ""]
-    assert [row[name] for name in ("accepted", "refused", "unknown")] == [2, 1, 1]
-    assert {name: row[name] for name in NO_FIGURES} == {
-        "compile_ns": 5_000_000,
-        "flops": 4e6,
-        "bytes": 9216.0,
-        "memory_bytes": 2_097_152,
-        "roofline_ns": 1250.0,
-    }
-    assert found.functions["torch.unique", ""]["flops"] is None
+    assert found.functions["torch.cat", ""] == PredictedFunction(
+        accepted=2,
+        refused=1,
+        unknown=1,
+        compile_ns=5_000_000,
+        flops=4e6,
+        bytes=9216.0,
+        memory_bytes=2_097_152,
+        roofline_ns=1250.0,
+    )
+    assert found.functions["torch.unique", ""].flops is None
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def marks(svg: Path, prefix: str) -> dict[str, int]:
 
 
 def places(svg: Path, name: str) -> list[tuple[float, float]]:
-    """Where the shapes of a group stand."""
+    """The places of the shapes of a group."""
     found = group(svg, name)
     assert found is not None
     return shapes(found)

@@ -50,7 +50,7 @@ def test_table_4_is_of_the_strata(framework: str, device: str) -> None:
     # torch on tpu: the text has 28 of 63, and the counts add up to 64.
     failing = counts["partial"] + counts["complete"]
     of_top = [count for count in range(top + 1) if paper.paper_rounding(100 * count / top) == printed[TOP20]]
-    assert len(of_top) == 1, "a percentage of the top 20 stands for one count"
+    assert len(of_top) == 1, "a percentage of the top 20 is that of one count"
     drawn = paper.paper_rounding(100 * (failing - of_top[0]) / others)
     if (framework, device) == ("tensorflow", "gpu"):
         # The one figure that is not: 22 % is the share of all 65 functions. Of those drawn by decile it is 9 of 50.

@@ -1,4 +1,4 @@
-"""A table of the study as Markdown, CSV and LaTeX."""
+"""Tables as Markdown, CSV and LaTeX."""
 
 from __future__ import annotations
 
