@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from portbench.analysis import results as analysis
-from portbench.analysis.configurations import Configuration
+from portbench.analysis.configurations import SYNCHRONIZATION, Configuration
 from portbench.analysis.latency import FunctionLatency, Latencies
 from portbench.analysis.rates import DECILES, FunctionRates
 from portbench.analysis.results import Results
@@ -120,7 +120,7 @@ def names_of(results: Results) -> Names:
 
 
 def release(side: Configuration) -> str:
-    """Framework and version, and the synchronization where it is the paper's: ``jax 0.4.8``."""
+    """Framework and version, and the synchronization where it is not the complete wait: ``jax 0.4.8``."""
     return f"{side.framework} {side.version}{_synchronization(side)}"
 
 
@@ -192,7 +192,7 @@ def failures(summary: Mapping[str, Any], names: Names) -> list[tuple[str, dict[s
 
 
 def _synchronization(side: Configuration) -> str:
-    return f", {side.synchronization}" if side.synchronization else ""
+    return f", sync {SYNCHRONIZATION.get(side.sync, side.sync)}" if side.synchronization else ""
 
 
 def _place(side: Configuration, model: str | None) -> str:
