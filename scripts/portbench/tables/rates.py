@@ -41,7 +41,7 @@ _OWN = "all tests that ran there"
 
 _HOW = {
     AS_PUBLISHED: (
-        "Percent of the functions of which some test ran. A test passes if it passed in every run. Successors do not "
+        "Percent of the functions of which some test ran. A test counts as passed if it passed in every run. Successors do not "
         f"count. {PAPER_STATUSES_NOTE}"
     ),
     ROBUST: (

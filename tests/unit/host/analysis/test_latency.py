@@ -119,7 +119,7 @@ def test_what_is_not_timed_on_both_is_named_with_the_reason(
         "failed on torch-1.12.0-tpu on b",
         "not recorded on torch-1.12.0-tpu on b",
         "not timed on torch-1.12.0-tpu on b",
-        "not timed, since waiting was not proven, on torch-1.12.0-tpu on b",
+        "not timed, since the synchronization check failed, on torch-1.12.0-tpu on b",
         "skipped on torch-1.12.0-tpu on b (too large)",
     ]
     for found in (as_published(study, GPU, TPU), robust(study, GPU, TPU)):

@@ -167,7 +167,7 @@ def test_a_bundle_says_that_no_device_was_there(
     assert done.exit_code == 0, done.output
     report = (tmp_path / "bundle" / "report.md").read_text("utf-8")
     assert report.startswith("# torch.argsort on tpu-v3 (predicted): it does not work\n")
-    assert "No such device was there: this was compiled by libtpu 0.0.42.1 for v3:2x2." in report
+    assert "No such device was available: this was compiled by libtpu 0.0.42.1 for v3:2x2." in report
     # The image is one for all TPUs.
     assert f"sha256:{'d' * 64} --device tpu-v3 --manifest" in (tmp_path / "bundle" / "reproduce.sh").read_text()
 

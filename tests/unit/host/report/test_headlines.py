@@ -22,7 +22,7 @@ def sentences() -> list[str]:
 def test_how_much_fails(sentences: list[str]) -> None:
     # 2 + 3 of 63; one more is not testable. The paper has no failure rate of torch on gpu in its text, but of tpu.
     assert (
-        f"As published: 7.9 % of functions (5 of 63; of 1 more not testable) fail, partially or completely, on {T4}."
+        f"As published: 7.9 % of functions (5 of 63; 1 more not testable) fail, partially or completely, on {T4}."
         in (sentences)
     )
     assert (

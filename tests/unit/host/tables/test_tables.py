@@ -133,7 +133,7 @@ def test_tables_5_to_7_say_which_functions_differ_from_the_published_and_by_how_
         "Of these with the published milliseconds where each test counts alike, with all its calls: torch.cat."
     )
     # The paper's Table 6 has 43 functions.
-    assert notes[3].startswith("Published, but not timed on both sides here: 41 functions: torch.optim.Adamax, ")
+    assert notes[3].startswith("Published, but not timed on both here: 41 functions: torch.optim.Adamax, ")
     assert notes[4] == f"Left out: 3 tests of 1 function, failed on {TPU}: torch.dot (3)."
     robust = tables["table-6-torch-gpu-tpu-robust"]
     assert row(robust, "torch.cat") == {
