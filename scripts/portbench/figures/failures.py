@@ -79,7 +79,7 @@ def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
         "As published: percent of the functions of which some test ran, by how many of their tests passed in every run."
     )
     if any(side.published_status for side in sides):
-        caption += " Black lines: where success, and success with partial failure, end in the paper's table."
+        caption += " Black lines: where the first and the second status end in the paper's table."
     return Drawing(name, title, caption, [f"{side.label}: {_shares(side.by_stratum[ALL])}." for side in sides], figure)
 
 

@@ -41,8 +41,8 @@ _OWN = "all tests that ran there"
 
 _HOW = {
     AS_PUBLISHED: (
-        "Percent of the functions of which some test ran. A test counts as passed if it passed in every run. Successors do not "
-        f"count. {PAPER_STATUSES_NOTE}"
+        "Percent of the functions of which some test ran. A test counts as passed if it passed in every run. "
+        f"Successors do not count. {PAPER_STATUSES_NOTE}"
     ),
     ROBUST: (
         "Percent of the tests that ran; a test fails if it did not pass in every run. Intervals are Wilson's, 95 %. "
