@@ -83,7 +83,7 @@ function targetColumn(target) {
       const all = rated.reduce((sum, one) => sum + one, 0);
       const rate = all ? `${((100 * rated[0]) / all).toFixed(1)} % ${target.isPredicted ? "accepted" : "pass"}` : target.isPredicted ? "not predicted" : "nothing ran";
       const lines = [...(target.isPredicted ? ["predicted"] : []), `${target.framework} ${target.version}`, ...(study.hasMachines ? [target.machine] : [])];
-      const header = headerButton(target.device + (target.sync === "complete" ? "" : " (synchronization as published)"), ...lines, rate);
+      const header = headerButton(target.device + (target.sync === "complete" ? "" : " (sync as published)"), ...lines, rate);
       header.classList.toggle("predicted", target.isPredicted);
       return header;
     },
