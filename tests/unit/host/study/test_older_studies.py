@@ -34,7 +34,7 @@ def test_an_older_study_is_reported(study: Path, portbench: Callable[..., Result
     assert ("torch-2.9.0-xla", "box", "50.0", "50.0", "0.0", "3", "1", "-") in rows
     assert ("torch.cat", "pass", "device", "1/1", "2.50", "20.0") in rows
     assert ("torch.dot", "partial", "device", "1/2", "1.50", "20.0") in rows
-    for unknown in ("Wrong values", "Synchronisation", "waiting was not proven", "first calls were spent"):
+    for unknown in ("Wrong values", "Synchronization", "First-call time breakdown"):
         assert unknown not in shown.stdout
 
 
