@@ -55,17 +55,13 @@ def page(command: click.Command, name: str, parent: click.Context, level: int = 
 
 
 def prose(text: str) -> Iterator[str]:
-    """The paragraphs of a help text as Markdown: those that click prints as they are become blocks of code."""
+    """The paragraphs of a help text as Markdown: lists that click prints as they are become blocks of code."""
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
-        if paragraph.startswith("\b\n"):
-            title, lines = "", paragraph.split("\n")[1:]
-            if lines[0].endswith(":") and len(lines) > 1:
-                title, lines = lines[0], lines[1:]
-            code = inspect.cleandoc("\n".join(lines))
-            yield from ([title, ""] if title else [])
-            yield from ("```text", code, "```", "")
+        title, _, lines = paragraph.removeprefix("\b\n").partition("\n")
+        if paragraph.startswith("\b\n") and lines.startswith(" "):
+            yield from (escaped(title), "", "```text", inspect.cleandoc(lines), "```", "")
         elif paragraph.strip():
-            yield from (escaped(" ".join(paragraph.split())), "")
+            yield from (escaped(" ".join(paragraph.removeprefix("\b\n").split())), "")
 
 
 def first_sentence(command: click.Command) -> str:
