@@ -17,7 +17,8 @@ from runners.core.enumeration import library, listing
 from runners.core.errors import BadInput, Interrupted, RunnerError
 from runners.core.process import supervisor
 from runners.core.process.progress import Progress
-from runners.core.testing import resolve
+from runners.core.process.settings import Settings
+from runners.core.testing import names
 from runners.core.testing.mutants import MUTANTS
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
@@ -82,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         help="what ends a timed region: all work is done (default), or what the study called there",
     )
     add("--shuffle", type=int, metavar="SEED", help="run the tests in another order, the same for the same seed")
-    add("--mutant", choices=MUTANTS, help="break each function in this way: which tests notice? (portbench audit)")
+    add("--mutant", choices=MUTANTS, help="break each function in this way: which tests notice? (portbench mutation-test)")
     add("--resume", action="store_true", help="go on with the unfinished run in DIR, if it is the same run")
     add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
     add("--progress", choices=("text", "json", "none"), default="text")
@@ -93,12 +94,12 @@ def _enumerate(options: argparse.Namespace, progress: Progress) -> None:
     settings = listing.Settings(
         options.framework, options.device, options.version, options.out, options.as_study, options.methods
     )
-    variables = resolve.framework(options.framework).variables(options.device)
+    variables = names.framework(options.framework).variables(options.device)
     path, functions = listing.write_list(settings, library.of_framework(options.framework), variables)
     progress.end(path, {"functions": functions})
 
 
-def _settings(options: argparse.Namespace) -> supervisor.Settings:
+def _settings(options: argparse.Namespace) -> Settings:
     if options.runs < 1:
         raise BadInput(f"--runs {options.runs}: at least 1 is needed")
     for name in ("timeout", "steady_budget"):
@@ -107,7 +108,7 @@ def _settings(options: argparse.Namespace) -> supervisor.Settings:
             raise BadInput(f"--{name.replace('_', '-')} {value:g}: a positive number of seconds is needed")
     if options.device in PREDICTED and options.mutant:
         raise BadInput(f"--mutant {options.mutant}: on {options.device} no values are computed, so no test can notice")
-    return supervisor.Settings(
+    return Settings(
         framework=options.framework,
         device=options.device,
         version=options.version,

@@ -1,8 +1,8 @@
 """Turns an exception into facts, and facts into a category.
 
-The facts (type, message, traceback, causes) are stored; the category is only derived from them, by rules that are
-data: ``runners/<framework>/failure_rules.json``, then ``runners/core/failure_rules.json``, the first match wins.
-Each rule carries a real message that it must match.
+The facts (type, message, traceback, causes) are stored. The category is derived from them by rules that are data:
+``runners/<framework>/failure_rules.json``, then ``runners/core/failure_rules.json``; the first match wins. Each rule
+has a real message as an example, which it must match.
 """
 
 from __future__ import annotations
@@ -12,27 +12,26 @@ import re
 import traceback
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, Iterator, Mapping, NamedTuple
+from typing import Iterator, Mapping, NamedTuple
+
+from runners.core.result import Cause, ErrorFacts
 
 RUNNERS = Path(__file__).resolve().parents[1]
 MESSAGE_LIMIT = 8_000
 TRACEBACK_LIMIT = 16_000
 
-Facts = Dict[str, Any]
 
-
-def facts_of(error: BaseException) -> Facts:
+def facts_of(error: BaseException) -> ErrorFacts:
     """Type, message, traceback and causes of an exception, as text that fits into JSON."""
-    return {
-        "type": _type_name(error),
-        "message": clipped(_message(error), MESSAGE_LIMIT),
-        "traceback": clipped(
-            "".join(traceback.format_exception(type(error), error, error.__traceback__)), TRACEBACK_LIMIT
-        ),
-        "causes": [
-            {"type": _type_name(cause), "message": clipped(_message(cause), MESSAGE_LIMIT)} for cause in _causes(error)
+    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return ErrorFacts(
+        type=_type_name(error),
+        message=clipped(_message(error), MESSAGE_LIMIT),
+        traceback=clipped(trace, TRACEBACK_LIMIT),
+        causes=[
+            Cause(type=_type_name(cause), message=clipped(_message(cause), MESSAGE_LIMIT)) for cause in _causes(error)
         ],
-    }
+    )
 
 
 def clipped(text: str, limit: int) -> str:
@@ -54,7 +53,7 @@ class Rule(NamedTuple):
 
 @lru_cache(maxsize=None)
 def rules(framework: str) -> list[Rule]:
-    """The rules that hold for a framework, in the order in which they are tried."""
+    """The rules of a framework, in the order in which they are tried."""
     return [
         Rule(
             category=entry["category"],
@@ -68,14 +67,12 @@ def rules(framework: str) -> list[Rule]:
 
 
 def category(
-    framework: str, outcome: str, error: Facts | None, oom_killed: bool = False, numbers: str | None = None
+    framework: str, outcome: str, error: ErrorFacts | None, oom_killed: bool = False, value_verdict: str | None = None
 ) -> str | None:
-    """Why a test did not pass, from its facts; None for passed and skipped ones. Without a matching rule: other.
+    """Why a test did not pass; None for passed and skipped tests, "other" if no rule matches.
 
-    Where ``numbers`` tells that refused values are not wrong, it is precision; where it tells that they are, or that
-    they are random, it is not.
-
-    An exception that wraps another is judged by the wrapper first and then, if no rule speaks of it, by its causes.
+    With the ``value_verdict`` equal or imprecise, the category of different values is precision; with wrong or random,
+    it is not. If no rule matches an exception, the rules are tried on its causes.
     """
     if outcome in ("passed", "skipped"):
         return None
@@ -85,22 +82,26 @@ def category(
         return "memory" if oom_killed else "crash"
     assert error is not None
     found = _by_rules(framework, error)
-    if numbers in ("equal", "imprecise") and error["message"].startswith(("imprecise", "wrong value")):
+    if value_verdict in ("equal", "imprecise") and error["message"].startswith(("imprecise", "wrong value")):
         return "precision"
-    return "other" if numbers in ("wrong", "random") and found == "precision" else found
+    return "other" if value_verdict in ("wrong", "random") and found == "precision" else found
 
 
-def _by_rules(framework: str, error: Facts) -> str:
-    for fact in [error, *error["causes"]]:
+def _by_rules(framework: str, error: ErrorFacts) -> str:
+    found = [(error["type"], error["message"]), *((cause["type"], cause["message"]) for cause in error["causes"])]
+    for kind, message in found:
         for rule in rules(framework):
-            if rule.exception.fullmatch(fact["type"]) and rule.message.search(fact["message"]):
+            if rule.exception.fullmatch(kind) and rule.message.search(message):
                 return rule.category
     return "other"
 
 
 def _type_name(error: BaseException) -> str:
-    """The name of an exception's class. An exception of ours says its own in ``recorded_as``: the name is part of the
-    format of run files, which rules and fingerprints know, so it stays when the class moves to another module."""
+    """The name of an exception's class as run files have it.
+
+    An exception of portbench has its name in ``recorded_as``: the name is part of the format of run files, and rules
+    and fingerprints use it, so it does not change when the class moves to another module.
+    """
     kind = type(error)
     if "recorded_as" in vars(kind):
         return str(vars(kind)["recorded_as"])

@@ -12,9 +12,9 @@ from typing import Mapping
 MODULE = "runners.fake.library"
 NAMESPACE = "fake"
 PACKAGES = ("runners",)
-DOORS = ()
+CODE_EXECUTION_APIS = ()
 DEVICES = ("cpu", "xla")
-PREDICTED = dict.fromkeys(("tpu-v3", "tpu-v5e"), "predicting")
+PREDICTED = dict.fromkeys(("tpu-v3", "tpu-v5e"), "predict")
 FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 
 

@@ -44,7 +44,7 @@ def scope(device: str) -> ContextManager[object]:
 
 
 @contextlib.contextmanager
-def strict() -> Iterator[None]:
+def full_precision() -> Iterator[None]:
     library.strict = True
     try:
         yield
@@ -52,7 +52,7 @@ def strict() -> Iterator[None]:
         library.strict = False
 
 
-def wide() -> ContextManager[object]:
+def float64_mode() -> ContextManager[object]:
     return contextlib.nullcontext()
 
 
@@ -85,11 +85,11 @@ def wait(output: Any) -> None:
             _ = leaf.values
 
 
-def wait_as_study(output: Any) -> None:
+def wait_as_published(output: Any) -> None:
     """Nothing: as ``xm.mark_step()``, it leaves the work to the device."""
 
 
-def work(units: int, device: str) -> Callable[[], Any]:
+def calibration_kernel(units: int, device: str) -> Callable[[], Any]:
     def compute() -> list[float]:
         return [float(sum(range(units * _WORK)))]
 

@@ -11,11 +11,11 @@ from runners.core.prediction.tpus import MODELS
 MODULE = "jax"
 NAMESPACE = "jax"
 PACKAGES = ("jax", "jaxlib")
-DOORS = ("jax.experimental.serialize_executable",)
+CODE_EXECUTION_APIS = ("jax.experimental.serialize_executable",)
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 PREDICTED = {
-    **dict.fromkeys(MODELS, "predicting_tpu"),
-    **dict.fromkeys(("gpu-predicted", "rocm-predicted"), "predicting_gpu"),
+    **dict.fromkeys(MODELS, "predict_tpu"),
+    **dict.fromkeys(("gpu-predicted", "rocm-predicted"), "predict_gpu"),
 }
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 

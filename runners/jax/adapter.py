@@ -11,7 +11,7 @@ import numpy as np
 
 from runners.core.adapter import HOST, OpTrace
 from runners.core.testing import tree
-from runners.jax import platforms, watching
+from runners.jax import op_trace, platforms
 from runners.jax.double import x64
 
 _COUNTERS = {
@@ -69,11 +69,11 @@ def scope(device: Any) -> ContextManager[object]:
     return jax.default_device(device)
 
 
-def strict() -> ContextManager[object]:
+def full_precision() -> ContextManager[object]:
     return jax.default_matmul_precision("float32")
 
 
-def wide() -> ContextManager[object]:
+def float64_mode() -> ContextManager[object]:
     return x64()
 
 
@@ -109,13 +109,13 @@ def wait(output: Any) -> None:
             array.block_until_ready()
 
 
-def wait_as_study(output: Any) -> None:
+def wait_as_published(output: Any) -> None:
     """Not for tuples and other containers: the study did not wait for those."""
     if hasattr(output, "block_until_ready"):
         output.block_until_ready()
 
 
-def work(units: int, device: Any) -> Callable[[], Any]:
+def calibration_kernel(units: int, device: Any) -> Callable[[], Any]:
     left = tensor(np.ones((64 * units, 512), "float32"), "float32", device, "contiguous")
     right = tensor(np.eye(512)[::-1], "float32", device, "contiguous")
 
@@ -143,7 +143,7 @@ def on_device(location: str, device: Any) -> bool:
 
 
 def trace_ops(device: Any) -> ContextManager[OpTrace]:
-    return watching.watching(lambda location: on_device(location, device))
+    return op_trace.trace_ops(lambda location: on_device(location, device))
 
 
 def counters() -> dict[str, int]:

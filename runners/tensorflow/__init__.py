@@ -13,7 +13,7 @@ from runners.core.prediction.tpus import MODELS
 MODULE = "tensorflow"
 NAMESPACE = "tf"
 PACKAGES = ("tensorflow", "keras", "tensorflow_estimator", "tensorboard")
-DOORS = (
+CODE_EXECUTION_APIS = (
     "deserialize",
     "deserialize_keras_object",
     "from_config",
@@ -28,7 +28,7 @@ DOORS = (
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 
-PREDICTED = {**dict.fromkeys(MODELS, "predicting_tpu"), "gpu-predicted": "predicting_gpu"}
+PREDICTED = {**dict.fromkeys(MODELS, "predict_tpu"), "gpu-predicted": "predict_gpu"}
 FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 """TensorFlow for TPUs opens libtpu, with its lock and threads, at its import; CUDA does not survive a fork."""
 

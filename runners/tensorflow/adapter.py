@@ -15,7 +15,7 @@ if os.environ.get("CUDA_VISIBLE_DEVICES") != NO_GPU["CUDA_VISIBLE_DEVICES"]:
 import tensorflow as tf
 
 from runners.core.adapter import OpTrace
-from runners.tensorflow import devices, placing, tracing, waiting, watching
+from runners.tensorflow import devices, op_trace, placing, tracing, waiting
 
 
 def version() -> str:
@@ -43,7 +43,7 @@ def scope(device: str) -> ContextManager[object]:
 
 
 @contextlib.contextmanager
-def strict() -> Iterator[None]:
+def full_precision() -> Iterator[None]:
     """Without TensorFloat-32; on a TPU the same switch asks for products in float32, by several in bfloat16."""
     before = tf.config.experimental.tensor_float_32_execution_enabled()
     tf.config.experimental.enable_tensor_float_32_execution(False)
@@ -53,7 +53,7 @@ def strict() -> Iterator[None]:
         tf.config.experimental.enable_tensor_float_32_execution(before)
 
 
-def wide() -> ContextManager[object]:
+def float64_mode() -> ContextManager[object]:
     return contextlib.nullcontext()
 
 
@@ -88,12 +88,12 @@ def wait(output: Any) -> None:
     waiting.wait()
 
 
-def wait_as_study(output: Any) -> None:
+def wait_as_published(output: Any) -> None:
     if tf.executing_eagerly() and hasattr(output, "numpy"):
         output.numpy()
 
 
-def work(units: int, device: str) -> Callable[[], Any]:
+def calibration_kernel(units: int, device: str) -> Callable[[], Any]:
     with tf.device(device):
         rows = tf.fill([64 * units, 512], 0.5)
         # Each row of the product is the row again.
@@ -125,15 +125,15 @@ def location(leaf: Any) -> str | None:
         return location(leaf.values)
     if not isinstance(leaf, (tf.Tensor, tf.Variable)) or not hasattr(leaf, "numpy"):
         return None
-    return watching.short(leaf.device if isinstance(leaf, tf.Variable) else leaf.backing_device)
+    return op_trace.short(leaf.device if isinstance(leaf, tf.Variable) else leaf.backing_device)
 
 
 def on_device(location: str, device: str) -> bool:
-    return location == watching.short(device)
+    return location == op_trace.short(device)
 
 
 def trace_ops(device: str) -> ContextManager[OpTrace]:
-    return watching.trace_ops(device)
+    return op_trace.trace_ops(device)
 
 
 def counters() -> Mapping[str, int]:

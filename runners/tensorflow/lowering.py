@@ -12,7 +12,7 @@ from tensorflow.core.framework import function_pb2
 from tensorflow.python.eager import context
 from tensorflow.python.framework import kernels, op_def_library, op_def_registry
 
-from runners.tensorflow.recording import Step
+from runners.tensorflow.dispatch_listener import Step
 
 
 class NotLowered(Exception):

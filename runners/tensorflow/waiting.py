@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from runners.tensorflow import watching
+from runners.tensorflow import op_trace
 
 _device = ""
 _one: Any = None
@@ -32,7 +32,7 @@ def wait() -> None:
     if context.is_async():
         context.async_wait()
     # While operations are watched nothing is timed, and the operation here is not one of theirs.
-    if _one is not None and not watching.watching():
+    if _one is not None and not op_trace.trace_ops():
         _run_last()
 
 

@@ -11,7 +11,7 @@ from runners.core.prediction.tpus import MODELS
 MODULE = "torch"
 NAMESPACE = "torch"
 PACKAGES = ("torch",)
-DOORS = (
+CODE_EXECUTION_APIS = (
     "cpp_extension",
     "load_library",
     "torch.classes",
@@ -27,7 +27,7 @@ DOORS = (
     "torch.utils.collect_env",
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
-PREDICTED = {**dict.fromkeys(MODELS, "predicting_tpu"), "gpu-predicted": "predicting_gpu"}
+PREDICTED = {**dict.fromkeys(MODELS, "predict_tpu"), "gpu-predicted": "predict_gpu"}
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 """CUDA refuses to work in a fork of a process that has imported PyTorch 1.12."""
 

@@ -64,11 +64,11 @@ def scope(device: torch.device) -> ContextManager[object]:
     return contextlib.nullcontext()
 
 
-def strict() -> ContextManager[object]:
-    return _kind.strict()  # type: ignore[no-any-return]
+def full_precision() -> ContextManager[object]:
+    return _kind.full_precision()  # type: ignore[no-any-return]
 
 
-def wide() -> ContextManager[object]:
+def float64_mode() -> ContextManager[object]:
     return contextlib.nullcontext()
 
 
@@ -107,11 +107,11 @@ def wait(output: Any) -> None:
     _kind.wait()
 
 
-def wait_as_study(output: Any) -> None:
-    _kind.wait_as_study()
+def wait_as_published(output: Any) -> None:
+    _kind.wait_as_published()
 
 
-def work(units: int, device: torch.device) -> Callable[[], Any]:
+def calibration_kernel(units: int, device: torch.device) -> Callable[[], Any]:
     generator = torch.Generator().manual_seed(0)
     # Of such a matrix the products neither vanish nor overflow.
     step = (torch.randn(512, 512, generator=generator, device="cpu") / 512**0.5).to(device)

@@ -14,7 +14,7 @@ from runners.core import devices
 from runners.core.adapter import OpTrace
 from runners.core.errors import DeviceUnavailable
 from runners.torch import host
-from runners.torch.watching import traced_ops
+from runners.torch.op_trace import traced_ops
 
 _HELD = ("out of memory", "busy or unavailable")
 _OTHER_WHEEL = "no kernel image"
@@ -117,10 +117,10 @@ def _switch(path: str) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def strict() -> Iterator[None]:
+def full_precision() -> Iterator[None]:
     before = _switches()
     # The first switch follows from it.
-    with host.strict():
+    with host.full_precision():
         others = [(_switch(path), before[name]) for name, path in _SWITCHES[1:] if name in before]
         for (holder, switch), _ in others:
             setattr(holder, switch, False)
@@ -139,7 +139,7 @@ def wait() -> None:
     torch.cuda.synchronize()
 
 
-wait_as_study = wait
+wait_as_published = wait
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import Any, Iterator, Mapping
 import torch
 
 from runners.core.adapter import OpTrace
-from runners.torch.watching import traced_ops
+from runners.torch.op_trace import traced_ops
 
 
 def open_device(device: str) -> torch.device:
@@ -29,7 +29,7 @@ def read(leaf: torch.Tensor) -> torch.Tensor:
 
 
 @contextlib.contextmanager
-def strict() -> Iterator[None]:
+def full_precision() -> Iterator[None]:
     """From 2.1 on a CPU, too, may be allowed to multiply float32 in bfloat16."""
     before = matmul_precision()
     torch.set_float32_matmul_precision("highest")
@@ -58,7 +58,7 @@ def wait() -> None:
     """Nothing to wait for: an operation has ended when its call returns."""
 
 
-def wait_as_study() -> None:
+def wait_as_published() -> None:
     pass
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from runners.core.prediction.kernel_table import Kernel, merged, text
-from runners.torch.recording import LAYOUT, Asked, full_name, recording
+from runners.torch.dispatch_listener import LAYOUT, Asked, full_name, listening
 
 _KEYS = {
     "CUDA": "strided",
@@ -189,7 +189,7 @@ def _asked_of(entry: Any, dtype: Any, most: int | None) -> Iterator[Asked]:
     for sample in samples:
         asked: list[Asked] = []
         try:
-            with recording(asked.append):
+            with listening(asked.append):
                 entry(sample.input, *sample.args, **sample.kwargs)
         except Exception:  # as likely of its own as of the dtype
             continue

@@ -13,7 +13,7 @@ from runners.core import devices
 from runners.core.adapter import Operation, OpTrace
 from runners.core.errors import DeviceUnavailable
 from runners.torch import libpython
-from runners.torch.watching import only_moves, traced_ops
+from runners.torch.op_trace import only_moves, traced_ops
 
 _missing = ""
 _available = torch.cuda.is_available
@@ -124,7 +124,7 @@ def read(leaf: torch.Tensor) -> torch.Tensor:
 
 
 @contextlib.contextmanager
-def strict() -> Iterator[None]:
+def full_precision() -> Iterator[None]:
     before = _precision()
     if before is None:
         torch_xla._XLAC._xla_set_use_full_mat_mul_precision(use_full_mat_mul_precision=True)
@@ -150,7 +150,7 @@ def wait() -> None:
     xm.wait_device_ops()
 
 
-def wait_as_study() -> None:
+def wait_as_published() -> None:
     xm.mark_step()
 
 

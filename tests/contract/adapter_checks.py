@@ -11,8 +11,8 @@ import time
 import numpy as np
 
 from runners.core.adapter import HOST
-from runners.core.testing import resolve, tree
-from runners.core.triage import proof
+from runners.core.testing import names, tree
+from runners.core.triage import sync_check
 
 DTYPES = ("float16", "bfloat16", "float32", "int8", "int32", "uint8", "bool", "complex64")
 LAYOUTS = ("contiguous", "transposed", "strided")
@@ -38,7 +38,7 @@ COUNTERS = {
 
 
 def main(framework: str, expected_version: str, device_name: str) -> None:
-    facts = resolve.framework(framework)
+    facts = names.framework(framework)
     assert facts.MODULE not in sys.modules, "the facts are read before the framework is imported"
     assert device_name in facts.DEVICES
     os.environ.update(facts.variables(device_name))
@@ -53,7 +53,7 @@ def main(framework: str, expected_version: str, device_name: str) -> None:
     device = adapter.open_device(device_name)
     check_facts(adapter, device, device_name)
     adapter.seed(1)
-    with adapter.wide(), adapter.scope(device):
+    with adapter.float64_mode(), adapter.scope(device):
         for dtype in ("float64", "complex128"):
             check_round_trip(adapter, device, dtype, "contiguous")
     with adapter.scope(device):
@@ -62,7 +62,7 @@ def main(framework: str, expected_version: str, device_name: str) -> None:
                 check_round_trip(adapter, device, dtype, layout)
         check_nesting(adapter, device)
         check_what_is_no_tensor(adapter)
-        check_the_proof(adapter, device)
+        check_synchronization(adapter, device)
         check_watching(adapter, device, device_name)
     assert not adapter.on_device(HOST, device)
     check_counters(adapter, device)
@@ -79,15 +79,15 @@ def check_facts(adapter, device, device_name):
     assert known["kind"] == device_name, known
     for values in (known, adapter.device_state(device)):
         assert all(value is None or isinstance(value, (str, int, float, bool)) for value in values.values()), values
-    with adapter.strict():
+    with adapter.full_precision():
         pass
     assert adapter.device_facts(device) == known, "strict changed more than what it surrounds"
 
 
-def check_the_proof(adapter, device):
-    found = proof.prove(adapter, device, time.perf_counter_ns, adapter.wait)
+def check_synchronization(adapter, device):
+    found = sync_check.check_sync(adapter, device, time.perf_counter_ns, adapter.wait)
     assert found["passed"], found
-    output = adapter.work(1, device)()
+    output = adapter.calibration_kernel(1, device)()
     adapter.wait(output)
     (leaf,) = tree.leaves(output)
     assert adapter.on_device(adapter.location(leaf), device)
@@ -98,7 +98,7 @@ def check_watching(adapter, device, device_name):
     with adapter.trace_ops(device) as watched:
         pass
     assert not watched.operations, watched.operations
-    call = adapter.work(1, device)
+    call = adapter.calibration_kernel(1, device)
     adapter.wait(call())
     for _ in range(2):
         with adapter.trace_ops(device) as watched:
@@ -112,7 +112,7 @@ def check_watching(adapter, device, device_name):
 
 def check_counters(adapter, device):
     before = adapter.counters()
-    output = adapter.work(3, device)()
+    output = adapter.calibration_kernel(3, device)()
     adapter.wait(output)
     for leaf in tree.leaves(output):
         adapter.to_numpy(leaf)
@@ -139,7 +139,7 @@ def check_nesting(adapter, device):
     tensor = adapter.tensor(np.ones(2, "float32"), "float32", device, "contiguous")
     for output in (tensor, [tensor, (tensor, {"a": tensor})], (), None, 3, "text", [None, tensor]):
         adapter.wait(output)
-        adapter.wait_as_study(output)
+        adapter.wait_as_published(output)
 
 
 def check_what_is_no_tensor(adapter):

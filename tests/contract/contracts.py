@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portbench.run.known_failures import check_run, find_expectations
+from portbench.run.known_failures import check_run, find_known_failures
 from portbench.util.repository import Checkout
 from tests.paths import ROOT
 
@@ -45,7 +45,7 @@ def findings(document: dict[str, Any]) -> dict[tuple[str, str], str]:
 
 def is_as_known(document: dict[str, Any]) -> bool:
     """Whether what failed is what manifests/study/expected lists for the version."""
-    check = check_run(document, find_expectations(document, Checkout(ROOT)))
+    check = check_run(document, find_known_failures(document, Checkout(ROOT)))
     return check.is_stated and check.is_clean
 
 

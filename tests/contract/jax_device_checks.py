@@ -15,12 +15,12 @@ import runners.jax
 from runners.core import devices
 from runners.core.adapter import HOST
 from runners.core.errors import DeviceUnavailable
-from runners.core.triage import proof
+from runners.core.triage import sync_check
 
 
 def wait_waits(adapter, device):
     """For what lies in containers, closures and objects of any kind; the study waited for a bare array only."""
-    call = adapter.work(16, device)
+    call = adapter.calibration_kernel(16, device)
     adapter.wait(call())
 
     class Holder:
@@ -39,14 +39,14 @@ def wait_waits(adapter, device):
         adapter.wait(hold(array))
         assert array.is_ready(), hold(array)
     ((array,),) = call().values()
-    adapter.wait_as_study((array,))
+    adapter.wait_as_published((array,))
     assert not array.is_ready()
-    adapter.wait_as_study(array)
+    adapter.wait_as_published(array)
     assert array.is_ready()
 
 
-def proof_refuses_no_wait(adapter, device):
-    found = proof.prove(adapter, device, time.perf_counter_ns, lambda output: None)
+def sync_check_fails_without_a_wait(adapter, device):
+    found = sync_check.check_sync(adapter, device, time.perf_counter_ns, lambda output: None)
     assert not found["passed"] and found["reason"], found
 
 

@@ -10,7 +10,7 @@ import time
 
 from runners import tensorflow as facts
 from runners.core.errors import DeviceUnavailable
-from runners.core.triage import proof
+from runners.core.triage import sync_check
 
 
 def main(version: str) -> None:
@@ -93,9 +93,9 @@ def check_placement(adapter):
 def check_waiting(adapter, device):
     """Where eager operations run behind the caller's back, a wait that does not wait is found out."""
     with asynchronous():
-        not_waiting = proof.prove(adapter, device, time.perf_counter_ns, lambda output: None)
+        not_waiting = sync_check.check_sync(adapter, device, time.perf_counter_ns, lambda output: None)
         assert not not_waiting["passed"], not_waiting
-        waiting = proof.prove(adapter, device, time.perf_counter_ns, adapter.wait)
+        waiting = sync_check.check_sync(adapter, device, time.perf_counter_ns, adapter.wait)
         assert waiting["left_ns"] < waiting["grown_ns"] / 4, waiting
 
 
@@ -107,7 +107,7 @@ def check_waiting_behind(adapter, device):
 
     waiting.wait_behind(device)
     with asynchronous():
-        found = proof.prove(adapter, device, time.perf_counter_ns, adapter.wait)
+        found = sync_check.check_sync(adapter, device, time.perf_counter_ns, adapter.wait)
         assert found["left_ns"] < found["grown_ns"] / 4, found
     with tf.Graph().as_default() as graph:
         adapter.wait(None)
@@ -158,7 +158,7 @@ def check_strict(adapter):
 
     enabled = tf.config.experimental.tensor_float_32_execution_enabled
     before = enabled()
-    with adapter.strict():
+    with adapter.full_precision():
         assert not enabled()
     assert enabled() == before
 

@@ -73,7 +73,7 @@ def test_every_function_of_the_study_passes_on_the_cpu_twice_and_in_any_order(ru
 
 @pytest.mark.parametrize(("framework", "function"), AUDITED)
 def test_the_tests_notice_a_broken_function(framework, function):
-    command = [sys.executable, "-m", "portbench", "audit", "study", "--target", f"{framework}-cpu"]
+    command = [sys.executable, "-m", "portbench", "mutation-test", "study", "--target", f"{framework}-cpu"]
     options = ["--function", function, "--backend", "venv", "--json"]
     done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True)
     told = json.loads(done.stdout)

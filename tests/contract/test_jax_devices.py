@@ -85,7 +85,7 @@ def test_where_sums_run_is_told_rightly(run_manifest: Run, version: str) -> None
     [
         # In 0.4.13 a call on the host returns when its work is done: there is nothing to wait for.
         (CURRENT, "wait_waits"),
-        (CURRENT, "proof_refuses_no_wait"),
+        (CURRENT, "sync_check_fails_without_a_wait"),
         *((version, "watch_sees") for version in VERSIONS["jax"]),
         *((version, "watch_without_its_names_says_so") for version in VERSIONS["jax"]),
         *((version, "taken_devices_are_told_with_their_holders") for version in VERSIONS["jax"]),

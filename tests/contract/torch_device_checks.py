@@ -16,7 +16,7 @@ import runners.torch
 from runners.core import devices
 from runners.core.adapter import HOST
 from runners.core.errors import DeviceUnavailable
-from runners.core.triage import proof
+from runners.core.triage import sync_check
 
 # Through torch_xla
 
@@ -25,10 +25,10 @@ def only_both_steps_wait():
     """A step launches; waiting without one waits for nothing. The study did only the first."""
     adapter, device = opened("xla")
     xm = importlib.import_module("torch_xla.core.xla_model")
-    for wait in (lambda output: None, adapter.wait_as_study, lambda output: xm.wait_device_ops()):
-        found = proof.prove(adapter, device, time.perf_counter_ns, wait)
+    for wait in (lambda output: None, adapter.wait_as_published, lambda output: xm.wait_device_ops()):
+        found = sync_check.check_sync(adapter, device, time.perf_counter_ns, wait)
         assert not found["passed"] and found["reason"], found
-    assert proof.prove(adapter, device, time.perf_counter_ns, adapter.wait)["passed"]
+    assert sync_check.check_sync(adapter, device, time.perf_counter_ns, adapter.wait)["passed"]
 
 
 def watch_sees_what_falls_back():
@@ -98,7 +98,7 @@ def a_seed_fixes_what_is_drawn():
 def strict_multiplies_in_full_precision():
     adapter, device = opened("xla")
     assert adapter.device_facts(device)["matmul_precision"] == "default"
-    with adapter.strict():
+    with adapter.full_precision():
         assert adapter.device_facts(device)["matmul_precision"] == "highest"
     assert adapter.device_facts(device)["matmul_precision"] == "default"
 
@@ -165,9 +165,9 @@ def the_xla_of_the_study_is_driven_in_its_own_way():
     assert adapter.device_state(device) == {"memory_used_bytes": 2048}
     adapter.seed(1)
     adapter.wait(None)
-    adapter.wait_as_study(None)
+    adapter.wait_as_published(None)
     assert steps == ["step", "wait", "step"], steps
-    with adapter.strict():
+    with adapter.full_precision():
         assert precisions == [True]
     assert precisions == [True, False]
     counted = {"compilations": 3, "compile_ns": 5, "to_device": 3, "to_device_ns": 5, "fallbacks": 2}
@@ -181,7 +181,7 @@ def watch_sees_where_operations_run():
     """PyTorch's device without data stands in for one that is not the host's."""
     import torch
 
-    from runners.torch.watching import traced_ops
+    from runners.torch.op_trace import traced_ops
 
     there = torch.device("meta")
     x, y = torch.ones(3, 4, device=there), torch.ones(3, 4)
@@ -254,7 +254,7 @@ def strict_switches_are_set_back():
     for wanted in ("highest", "high", "medium"):
         torch.set_float32_matmul_precision(wanted)
         before = cuda._switches()
-        with cuda.strict():
+        with cuda.full_precision():
             assert len(before) >= 3 and not any(cuda._switches().values()), cuda._switches()
         assert cuda._switches() == before and torch.get_float32_matmul_precision() == wanted
 

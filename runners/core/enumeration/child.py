@@ -23,6 +23,7 @@ from runners.core.enumeration.modules import Tree, public_modules
 from runners.core.enumeration.public_tests import HOW, tested_names
 from runners.core.enumeration.study import KNOWN, guessed, met, study_functions
 from runners.core.process.channel import Channel
+from runners.core.result import Message
 
 OUR_RULE = (
     "Modules: what the framework's module and its packages show under public names, and their files where it has "
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> None:
     os.chdir(os.environ["HOME"])
     warnings.simplefilter("ignore")
     try:
-        answer = {"done": listed(libraries.from_json(asked["library"]), asked, channel)}
+        answer: Message = {"done": listed(libraries.from_json(asked["library"]), asked, channel)}
     except BaseException as error:
         answer = {"broken": failure.facts_of(error)}
     channel.send(answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from runners.core.testing import resolve
+from runners.core.testing import names
 
 
 class StudyRule(NamedTuple):
@@ -54,10 +54,10 @@ class Library(NamedTuple):
 
 def of_framework(name: str) -> Library:
     """The library of a framework of runners/, without importing that."""
-    facts = resolve.framework(name)
-    names: Any = importlib.import_module(f"runners.{name}.public_names")
+    facts = names.framework(name)
+    public: Any = importlib.import_module(f"runners.{name}.public_names")
     return Library(
-        facts.MODULE, facts.NAMESPACE, facts.PACKAGES, names.SUBMODULES, names.LEFT_OUT, names.SHOWN, names.STUDY
+        facts.MODULE, facts.NAMESPACE, facts.PACKAGES, public.SUBMODULES, public.LEFT_OUT, public.SHOWN, public.STUDY
     )
 
 

@@ -1,9 +1,9 @@
-"""Foretells how a test would end on a device that is not there: each timed call is handed to what knows that device,
-such as its compiler, before it is made on the host, so that the case can go on to its next call.
+"""Predicts how a test would end on a device that is absent.
 
-What a case checks is not part of it: the values are the host's. A test whose calls are accepted is ``passed``; one of
-which a call is refused has ``failed``; what cannot be known without the device is ``skipped``. That a compiler dies or
-takes too long is a result like any other (see compiling and attempt).
+Each timed call is given to a predictor of that device, such as its compiler. Then it is made on the host, so that the
+case can continue. The checks of a case do not count, since the values are the host's. If all calls are accepted, the
+test ``passed``; if one is refused, it ``failed``; if the device is needed to know, it is ``skipped``. A compiler that
+dies or times out is a result like any other (see compiling and attempt).
 """
 
 from __future__ import annotations
@@ -13,31 +13,30 @@ import mmap
 import traceback
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Protocol, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 from runners.core import environment, failure
 from runners.core.adapter import HOST, Adapter, Operation
-from runners.core.testing.trial import PHASES, Skip
+from runners.core.result import PHASES, ErrorFacts, Message, Placement, Prediction, TestResult, is_oom_killed
+from runners.core.testing.trial import Skip
 from runners.core.triage import placement
 
 CALL, WAIT = PHASES.index("call"), PHASES.index("wait")
 
-HOST_SHARE = 0.5
-"""Of the host's free memory: a call that needs more of the device's is not made on the host."""
+HOST_MEMORY_FRACTION = 0.5
+"""A call that needs more than this fraction of the host's free memory is not made on the host."""
 
 FIGURES = ("compile_ns", "flops", "bytes", "memory_bytes", "roofline_ns")
-"""What a result tells of its accepted calls together."""
-
-Prediction = Dict[str, Any]
+"""What a result records of all its accepted calls together."""
 
 _working: mmap.mmap | None = None
-"""The phase of the worker, while it foretells a call."""
+"""The phase of the worker while it predicts a call."""
 
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """The compiler works inside of it. If the worker ends there, or is out of time, the call is refused; else that
-    comes from the host's own part and says nothing of the device."""
+    """A context in which the compiler works. If the worker ends or times out inside it, the call is refused. Outside of
+    it, the cause is the host's own part, which says nothing about the device."""
     if _working is None:
         yield
         return
@@ -49,26 +48,26 @@ def compiling() -> Iterator[None]:
 
 
 def exceeds_host(estimate: Estimate) -> bool:
-    """Whether a call is accepted for the device, but needs more memory than should be taken of the host's."""
-    return (estimate.memory_bytes or 0) > HOST_SHARE * environment.free_memory_bytes()
+    """Whether an accepted call needs more memory than the host should spend on it."""
+    return (estimate.memory_bytes or 0) > HOST_MEMORY_FRACTION * environment.free_memory_bytes()
 
 
 class Unknown(Exception):
-    """What would become of a call cannot be known without the device; says why."""
+    """The result of a call cannot be predicted without the device; the message says why."""
 
 
 class StopCase(BaseException):
-    """What comes next was accepted, but the host shall not make it: the case ends there."""
+    """The next call is accepted, but the host should not make it. The case ends there."""
 
 
 class Estimate(NamedTuple):
-    """What is foretold of an accepted call. Figures are None where the compiler does not tell.
+    """What is predicted of an accepted call. Figures are None if the compiler does not report them.
 
-    ``compile_ns`` is of each program by what identifies it: as on the device, one that comes again is compiled once.
-    ``flops``, ``bytes`` (read and written in the device's memory), ``memory_bytes`` (of the device that the call
-    needs), ``roofline_ns`` (a lower bound of its time); ``device_work``: whether anything is computed on the device,
-    and ``host_operations`` what would be on the host. ``made`` holds the call's output where ``predict`` has made it
-    (empty: it could not be made), and ``raised`` what it raised there by itself.
+    ``compile_ns`` has the time of each program by its identifier: as on the device, a program is compiled once.
+    ``flops``; ``bytes`` read and written in the device's memory; ``memory_bytes`` of the device that the call needs;
+    ``roofline_ns``, a lower bound of its time. ``device_work`` says whether anything is computed on the device, and
+    ``host_operations`` what would run on the host. ``made`` holds the call's output if ``predict`` has made the call,
+    and is empty if it could not be made; ``raised`` is what the call raised on the stand-in.
     """
 
     compile_ns: Mapping[str, int] = MappingProxyType({})
@@ -83,8 +82,11 @@ class Estimate(NamedTuple):
 
 
 def together(estimates: Sequence[Estimate]) -> Estimate:
-    """The figures of what runs one after the other: sums, and of the memory the largest. One that comes twice counts
-    twice, but for its compilation. Where one tells nothing the sum is None, since it would be too small."""
+    """The figures of calls that run one after the other: sums, and the maximum of the memory.
+
+    An estimate that is there twice counts twice, except for its compilation. A sum is None if one figure is unknown,
+    because it would be too small.
+    """
 
     def known(name: str) -> list[Any]:
         figures = [getattr(estimate, name) for estimate in estimates]
@@ -103,31 +105,31 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
 
 
 class Predictor(Protocol):
-    """The functions of a module that ``PREDICTED`` of a framework names."""
+    """The functions of a module that a framework names in ``PREDICTED``."""
 
     def open_device(self, device: str) -> Any:
-        """What calls are held against. Raises DeviceUnavailable where it cannot be had here."""
+        """What calls are checked with. Raises DeviceUnavailable if it is not available here."""
 
     def stand_in(self, device: Any) -> str:
-        """The device of the adapter, present here, on which the case runs and ``predict`` makes the call: that shows
-        what the device would be asked for."""
+        """The adapter's device, present here, on which the case runs and ``predict`` makes the call. That shows what
+        the predicted device would have to run."""
 
     def about(self, device: Any) -> Mapping[str, str | None]:
         """The ``prediction`` object of a run file: kind, compiler, topology."""
 
     def facts(self, device: Any) -> Mapping[str, str | int | float | bool | None]:
-        """What is known of the device: its model, peak rates, memory, where the roofline's figures come from."""
+        """Facts about the device: its model, peak rates, memory, source of the roofline's figures."""
 
     def refuses(self, error: BaseException, device: Any) -> bool:
-        """Whether an error that the case met on the stand-in between its timed calls would be met on the device."""
+        """Whether the device would raise an error too that the case met on the stand-in between its timed calls."""
 
     def predict(self, call: partial[Any], device: Any) -> Estimate:
-        """Makes a call with its arguments on the stand-in and foretells it. Raises Unknown, or what the framework or
-        the compiler raised."""
+        """Makes a call with its arguments on the stand-in and predicts it. Raises Unknown, or what the framework or the
+        compiler raised."""
 
 
 class PredictionObserver:
-    """Makes a test's timed calls: foretells each, then makes it on the host. An observer of a Trial."""
+    """Makes a test's timed calls: predicts each, then makes it on the host. An observer of a Trial."""
 
     def __init__(self, predictor: Predictor, device: Any, adapter: Adapter, phase: mmap.mmap) -> None:
         self._predictor, self._device, self._adapter, self._phase = predictor, device, adapter, phase
@@ -158,7 +160,7 @@ class PredictionObserver:
         self._adapter.wait(output)
         return output
 
-    def result(self, case: Callable[[], None]) -> dict[str, Any]:
+    def result(self, case: Callable[[], None]) -> Message:
         """Runs the case and returns outcome, reason, phase, error, placement and prediction of its result."""
         why = None
         try:
@@ -172,21 +174,21 @@ class PredictionObserver:
                 self._refusal = self._refusal or error
             said = "{type}: {message}".format(**failure.facts_of(error))
             why = f"the test does not pass on the stand-in {self._predictor.stand_in(self._device)}: {said}"[:500]
-            # Arrays that live on in its frames would be part of what torch_xla lowers for the next test.
+            # Arrays that its frames keep alive would be part of what torch_xla lowers for the next test.
             for raised in filter(None, (error, self._refusal)):
                 traceback.clear_frames(raised.__traceback__)
         if self._refusal is not None:
             found = self._prediction("refused", str(self._refusal).split("\n")[0][:500] or None)
             facts = failure.facts_of(self._refusal)
-            return _ended("failed", None, found, self._placement(), phase=self._refused_in, error=facts)
+            return _result("failed", None, found, self._placement(), phase=self._refused_in, error=facts)
         why = self._unknown or why or (None if self._accepted else "the test makes no timed call")
         if why is not None:
             found = self._prediction("unknown", why)
-            return _ended("skipped", f"unknown without the device: {why}", found, placement.UNKNOWN)
-        return _ended("passed", None, self._prediction("accepted", None), self._placement())
+            return _result("skipped", f"unknown without the device: {why}", found, placement.unknown())
+        return _result("passed", None, self._prediction("accepted", None), self._placement())
 
     def _between_calls(self, error: BaseException) -> bool:
-        """Whether the device refuses what the case does with it around its calls."""
+        """Whether the device refuses what the case does between its calls."""
         if self._refusal or self._unknown:
             return False
         self._refused_in = PHASES[self._phase[0]]
@@ -194,42 +196,65 @@ class PredictionObserver:
 
     def _prediction(self, verdict: str, reason: str | None) -> Prediction:
         figures = together(self._accepted)
-        told = {name: getattr(figures, name) for name in FIGURES}
-        return {"verdict": verdict, "reason": reason, **told, "compile_ns": sum(figures.compile_ns.values()) or None}
+        return Prediction(
+            verdict=verdict,
+            reason=reason,
+            compile_ns=sum(figures.compile_ns.values()) or None,
+            flops=figures.flops,
+            bytes=figures.bytes,
+            memory_bytes=figures.memory_bytes,
+            roofline_ns=figures.roofline_ns,
+        )
 
-    def _placement(self) -> dict[str, Any]:
+    def _placement(self) -> Placement:
         on_host = [Operation(name, HOST) for estimate in self._accepted for name in estimate.host_operations]
         there = [Operation("program", "device") for estimate in self._accepted if estimate.device_work]
-        found = placement.judged([], [*on_host, *there], lambda location: location != HOST)
-        return dict(found, evidence=[f"foretold: {seen}" for seen in found["evidence"]])
+        found = placement.classify([], [*on_host, *there], lambda location: location != HOST)
+        found["evidence"] = [f"predicted: {line}" for line in found["evidence"]]
+        return found
 
 
-def of_ended(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of a test whose worker died or was ended, with what that foretells: while the compiler worked it is
-    a refusal, while the host computed nothing."""
-    nothing = dict.fromkeys(FIGURES)
-    if facts["phase"] == PHASES[CALL] and not facts["exit"]["oom_killed"]:
-        reason = f"while it was compiled {facts['reason']}"
-        return dict(facts, reason=reason, prediction={"verdict": "refused", "reason": reason, **nothing})
-    why = f"while the host computed or compiled {facts['reason']}"
-    found = {"verdict": "unknown", "reason": why, **nothing}
-    reason = f"unknown without the device: {why}"
-    return dict(facts, outcome="skipped", reason=reason, category=None, phase=None, prediction=found)
+def of_ended_worker(result: TestResult) -> TestResult:
+    """The result of a test whose worker died or was killed, with a prediction: refused if the compiler was working,
+    unknown if the host was computing."""
+    predicted = result.copy()
+    if result["phase"] == PHASES[CALL] and not is_oom_killed(result):
+        predicted["reason"] = reason = f"while it was compiled {result['reason']}"
+        predicted["prediction"] = _without_figures("refused", reason)
+        return predicted
+    why = f"while the host computed or compiled {result['reason']}"
+    predicted["outcome"] = "skipped"
+    predicted["reason"] = f"unknown without the device: {why}"
+    predicted["category"] = predicted["phase"] = None
+    predicted["prediction"] = _without_figures("unknown", why)
+    return predicted
 
 
-def _ended(
+def _without_figures(verdict: str, reason: str) -> Prediction:
+    return Prediction(
+        verdict=verdict,
+        reason=reason,
+        compile_ns=None,
+        flops=None,
+        bytes=None,
+        memory_bytes=None,
+        roofline_ns=None,
+    )
+
+
+def _result(
     outcome: str,
     reason: str | None,
-    found: Prediction,
-    where: Mapping[str, Any],
+    prediction: Prediction,
+    where: Placement,
     phase: str | None = None,
-    error: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+    error: ErrorFacts | None = None,
+) -> Message:
     return {
         "outcome": outcome,
         "reason": reason,
         "phase": phase,
         "error": error,
         "placement": where,
-        "prediction": found,
+        "prediction": prediction,
     }

@@ -1,48 +1,99 @@
-"""One test in one worker: asks for it, and describes every way in which that can end."""
+"""One test in one worker: asks for it, and describes every way in which it can end."""
 
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, Mapping
+from typing import NamedTuple
 
 from runners.core import environment, failure
-from runners.core.process.workers import Exit, Reply, Worker, exit_document
+from runners.core.prediction import prediction
+from runners.core.process.plan import PlannedTest
+from runners.core.process.worker_handle import Exit, Reply, WorkerHandle
+from runners.core.result import ExitFacts, Message, Output, TestResult, is_oom_killed
 from runners.core.triage import placement
 
-Facts = Dict[str, Any]
+
+class Attempt(NamedTuple):
+    """A result as far as it is known from one run of the test.
+
+    ``max_relative_error`` is that of compare.Mismatch, and no part of the result. If ``result["exit"]`` is not None,
+    the worker has ended; otherwise only a worker whose test passed may run another test. ``after_others`` says whether
+    the worker ran others before.
+    """
+
+    result: TestResult
+    max_relative_error: float | None
+    after_others: bool
 
 
-def attempt(worker: Worker, framework: str, request: Mapping[str, Any], limit_s: float) -> Facts:
-    """The facts of a test's result, from its outcome to the worker's number, and ``share`` (see Worker._test), which
-    is no part of it. The worker is gone where ``exit`` is not None, and else not to be trusted with another test unless
-    this one passed."""
+def attempt(planned: PlannedTest, worker: WorkerHandle, framework: str, limit_s: float) -> Attempt:
+    """Runs a test once in a worker."""
+    after_others = worker.served
     worker.capture.take()
     begin = time.perf_counter_ns()
-    reply = worker.ask(dict(request), limit_s)
+    reply = worker.ask(planned.request, limit_s)
     took = time.perf_counter_ns() - begin
     if reply.message is not None and "outcome" in reply.message:
-        facts = dict(reply.message, exit=None)
-        del facts["id"]
+        ended: ExitFacts | None = None
+        found = reply.message
     else:
-        facts = _ended(worker, reply, limit_s, took)
-    facts["category"] = failure.category(framework, facts["outcome"], facts["error"], was_oom_killed(facts))
-    facts.setdefault("share", None)
-    facts["output"] = worker.capture.take()
-    facts["worker"] = worker.number
-    return facts
+        ended, found = _worker_ended(worker, reply, limit_s)
+        found.update(error=None, placement=placement.unknown(), calls=[], proof=None, case_ns=took)
+    result = _result(planned, found)
+    result["exit"] = ended
+    result["category"] = failure.category(framework, result["outcome"], result["error"], is_oom_killed(result))
+    result["output"] = worker.capture.take()
+    result["worker"] = worker.number
+    if "prediction" in worker.ready and "prediction" not in result:
+        result = prediction.of_ended_worker(result)
+    return Attempt(result, found.get("max_relative_error"), after_others)
 
 
-def not_passed(facts: Mapping[str, Any]) -> Facts:
-    """What is kept of a test that was run in another way or once more: the ``again`` object of a result."""
-    return {name: facts[name] for name in ("outcome", "reason", "category", "error")}
+def unavailable(planned: PlannedTest, reason: str) -> TestResult:
+    """The result of a test whose function this version lacks."""
+    found: Message = {
+        "outcome": "skipped",
+        "reason": reason,
+        "phase": None,
+        "error": None,
+        "placement": placement.unknown(),
+        "calls": [],
+        "case_ns": 0,
+    }
+    result = _result(planned, found)
+    result["category"] = "unavailable"
+    return result
 
 
-def was_oom_killed(facts: Mapping[str, Any]) -> bool:
-    return bool(facts["exit"] and facts["exit"]["oom_killed"])
+def _result(planned: PlannedTest, found: Message) -> TestResult:
+    """A result with what a worker reports, which has not written anything and has not ended."""
+    result = TestResult(
+        function=planned.test.function,
+        test=planned.test.id,
+        run=planned.run,
+        case=planned.test.case,
+        successor_of=planned.test.successor_of,
+        outcome=found["outcome"],
+        reason=found["reason"],
+        phase=found["phase"],
+        category=None,
+        error=found["error"],
+        exit=None,
+        placement=found["placement"],
+        calls=found["calls"],
+        output=Output(text="", total_bytes=0),
+        worker=0,
+        case_ns=found["case_ns"],
+    )
+    if "proof" in found:
+        result["proof"] = found["proof"]
+    if "prediction" in found:
+        result["prediction"] = found["prediction"]
+    return result
 
 
-def _ended(worker: Worker, reply: Reply, limit_s: float, took: int) -> Facts:
-    """The facts of a test whose worker died or had to be killed."""
+def _worker_ended(worker: WorkerHandle, reply: Reply, limit_s: float) -> tuple[ExitFacts, Message]:
+    """How the worker of a test ended or why it was killed; outcome, reason and phase of the test."""
     phase = worker.phase
     oom_killed = reply.held_bytes is not None
     if reply.held_bytes is not None:
@@ -61,18 +112,11 @@ def _ended(worker: Worker, reply: Reply, limit_s: float, took: int) -> Facts:
         outcome, reason = "crashed", _how(ended)
         if ended.signal == "SIGKILL" and environment.oom_kills() > worker.oom_kills_before:
             oom_killed = True
-            reason += ", by the kernel for want of memory"
-    return {
-        "outcome": outcome,
-        "reason": reason,
-        "phase": phase,
-        "error": None,
-        "exit": exit_document(ended, oom_killed),
-        "placement": placement.UNKNOWN,
-        "calls": [],
-        "proof": None,
-        "case_ns": took,
-    }
+            reason += ", by the kernel: out of memory"
+    facts = ExitFacts(
+        code=ended.code, signal=ended.signal, oom_killed=oom_killed, peak_memory_bytes=ended.peak_memory_bytes
+    )
+    return facts, {"outcome": outcome, "reason": reason, "phase": phase}
 
 
 def _gigabytes(count: int) -> str:
@@ -84,4 +128,4 @@ def _how(ended: Exit) -> str:
         return f"the worker was ended by {ended.signal}"
     if ended.code is not None:
         return f"the worker ended by itself with exit status {ended.code}"
-    return "the worker ended, nobody could tell how"
+    return "the worker ended in an unknown way"

@@ -1,19 +1,20 @@
-"""What a process writes to stdout and stderr: drained from a pipe, its beginning and its end kept."""
+"""What a process writes to stdout and stderr: read from a pipe; the beginning and the end are kept."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+
+from runners.core.result import Output
 
 LIMIT_BYTES = 65_536
-"""Kept of one test's output; a flood costs time but neither memory nor disk."""
+"""What is kept of one test's output, so that a flood takes neither memory nor disk."""
 
 _MARK = "\n[... {} bytes left out ...]\n"
 _HALF = (LIMIT_BYTES - 64) // 2
 
 
 class Capture:
-    """Reads a pipe without blocking. ``take`` hands out what came since the last time."""
+    """Reads a pipe without blocking. ``take`` returns what came since the last time."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
@@ -29,7 +30,7 @@ class Capture:
         return self._descriptor
 
     def drain(self) -> bool:
-        """Reads what is there, at most a megabyte at a time; False at the end of the pipe."""
+        """Reads what is there, at most a megabyte; False at the end of the pipe."""
         for _ in range(16):
             try:
                 chunk = os.read(self._descriptor, 65_536)
@@ -40,13 +41,13 @@ class Capture:
             self._keep(chunk)
         return True
 
-    def take(self) -> dict[str, Any]:
-        """The ``output`` object of a result."""
+    def take(self) -> Output:
+        """What came since the last time, as a result has it."""
         self.drain()
         left_out = self.total_bytes - len(self._head) - len(self._tail)
         mark = _MARK.format(left_out).encode() if left_out else b""
         text = (self._head + mark + self._tail).decode("utf-8", "replace")
-        output = {"text": text, "total_bytes": self.total_bytes}
+        output = Output(text=text, total_bytes=self.total_bytes)
         self.total_bytes, self._head, self._tail = 0, b"", b""
         return output
 

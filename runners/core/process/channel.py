@@ -1,6 +1,6 @@
-"""JSON messages, one a line, over a socket pair: the only thing that supervisor, zygote and worker share.
+"""JSON messages, one a line, over a socket pair: how supervisor, zygote and worker communicate.
 
-stdout and stderr belong to the framework; this channel is a descriptor of its own. NaN is refused on the way out.
+stdout and stderr belong to the framework; this channel has its own descriptor. A message must not hold NaN.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ import array
 import json
 import os
 import socket
-from typing import Any, Dict, Sequence
+from typing import Sequence
 
-Message = Dict[str, Any]
+from runners.core.result import Message
+
 _CHUNK = 1 << 16
 _LONGEST = 1 << 26
-"""Of a message, in bytes: what is longer was written into the channel by something else."""
+"""In bytes; anything longer was not written by this protocol."""
 
 
 class Channel:
-    """One end of a socket pair. ``receive`` blocks; ``received`` takes what has arrived without blocking."""
+    """One end of a socket pair. ``receive`` blocks; ``received`` takes the messages that have arrived."""
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
@@ -29,14 +30,14 @@ class Channel:
 
     @property
     def pending(self) -> bool:
-        """Whether a whole message has been read already; the socket then need not become readable again."""
+        """Whether a whole message is in the buffer; then the socket may not become readable again."""
         while self._buffer.startswith(b"\n"):
             del self._buffer[:1]
         return b"\n" in self._buffer
 
     def send(self, message: Message) -> None:
         """Raises OSError when the other end is gone."""
-        # The line break before it ends what a test may have written to this descriptor.
+        # A test may have written to this descriptor; the line break ends that.
         self.socket.sendall(b"\n" + json.dumps(message, allow_nan=False).encode() + b"\n")
 
     def receive(self) -> Message | None:
@@ -50,7 +51,7 @@ class Channel:
         return _parsed(bytes(line))
 
     def received(self) -> list[Message] | None:
-        """The messages completed by one read, to be called when the socket is readable; None at the end."""
+        """The messages that one read completes; None at the end. Call it when the socket is readable."""
         chunk = self._read()
         if not chunk:
             return None
@@ -81,7 +82,7 @@ def _parsed(line: bytes) -> Message:
 
 
 def send_descriptors(end: socket.socket, descriptors: Sequence[int]) -> None:
-    """Passes open descriptors over a Unix socket, with one byte to carry them."""
+    """Passes open descriptors over a Unix socket, with one byte that carries them."""
     payload = array.array("i", descriptors)
     end.sendmsg([b"f"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, payload)])
 

@@ -1,25 +1,26 @@
-"""Keeps every finished result at once, and turns them into the run file at the end.
+"""Stores every result as soon as it is finished, and turns them into the run file at the end.
 
 ``STEM.journal.jsonl`` holds a header and then one result a line, each written with one ``write``: what a killed
-process has written stays. ``STEM.json``, the run file, appears whole or not at all. The header's ``identity`` says
-what the results belong to; a journal is only ever continued by a run of the same identity.
+process has written stays. ``STEM.json`` is the run file. The header's ``identity`` says what the results belong to;
+only a run of the same identity can continue a journal.
 """
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
 import uuid
 from pathlib import Path
-from typing import Any, Dict, Iterator, Mapping, Tuple
+from typing import Any, Dict, Mapping, Tuple
 
-from runners.core import documents
-from runners.core.errors import BadInput, RunnerError, StorageFailed
+from runners.core.errors import BadInput, StorageFailed
+from runners.core.process import run_file
+from runners.core.process.run_file import storage_failed
+from runners.core.result import TestResult
 
 SUFFIX = ".journal.jsonl"
-RESUME_REMEDY = "Run without --resume to start anew in the same folder; nothing there is overwritten."
+RESUME_REMEDY = "Run without --resume to start again in the same folder; nothing there is overwritten."
 
 _MAY_CHANGE = ("runner_commit", "device_state")
 
@@ -28,45 +29,39 @@ Key = Tuple[str, str, int]
 
 
 class Journal:
-    """An open, locked journal. Made by ``create`` or ``resume``."""
+    """An open, locked journal. Created by ``create`` or ``resume``."""
 
-    def __init__(self, path: Path, descriptor: int, header: Document, results: list[Document]) -> None:
+    def __init__(self, path: Path, descriptor: int, header: Document, results: list[TestResult]) -> None:
         self.path = path
         self.header = header
         self.results = results
         self.done: set[Key] = {key_of(result) for result in results}
         self._descriptor = descriptor
 
-    def append(self, result: Document) -> None:
-        """Stores one result. Raises StorageFailed, after which what was stored before is still whole."""
+    def append(self, result: TestResult) -> None:
+        """Stores one result. Raises StorageFailed; then what was stored before is still whole."""
         _write(self._descriptor, self.path, _line(result))
         self.results.append(result)
         self.done.add(key_of(result))
 
     def finish(self, ended_at: str, device_state: Mapping[str, Any] | None) -> Path:
-        """Writes the run file beside the journal, checks it against the schema, removes the journal.
+        """Checks the results against the schema, writes the run file next to the journal, removes the journal.
 
-        ``device_state`` is that of the end.
-
-        Raises StorageFailed, or RunnerError if the results do not fit the schema; the journal stays in both cases.
+        ``device_state`` is that of the end. Raises StorageFailed, or RunnerError if the results do not fit the schema;
+        the journal stays in both cases.
         """
         document = dict(self.header["document"])
         # The clock may have been set back since the start.
         document["ended_at"] = max(ended_at, document["started_at"])
         document["environment"]["device_state"]["end"] = device_state
-        mistake = documents.first_mistake(documents.validator("run"), dict(document, results=self.results))
-        if mistake:
-            raise RunnerError(
-                f"{self.path}: the run file would not fit its schema: {mistake}",
-                "This is a mistake of portbench or of a case; the journal is kept. Please report it.",
-            )
+        run_file.check(document, self.results, self.path)
         path = run_file_of(self.path)
-        _write_atomically(path, document, self.results)
+        run_file.write(path, document, self.results)
         try:
             self.path.unlink()
         except OSError as error:
             raise StorageFailed(
-                f"{self.path}: cannot be removed: {error.strerror}", f"Nothing of it is needed: {path} is complete."
+                f"{self.path}: cannot be removed: {error.strerror}", f"You can delete it: {path} is complete."
             ) from error
         self.close()
         return path
@@ -76,7 +71,7 @@ class Journal:
 
 
 def create(folder: Path, document: Document, identity: Mapping[str, Any]) -> Journal:
-    """Starts a journal for a run whose file will have the given top level. Raises StorageFailed."""
+    """Starts a journal for a run whose file gets the given top level. Raises StorageFailed."""
     target = document["target"]
     moment = document["started_at"][:19].replace("-", "").replace(":", "")
     stem = f"{target['framework']}-{target['version']}-{target['device']}-{moment}Z-{document['run_id'][:8]}"
@@ -86,7 +81,7 @@ def create(folder: Path, document: Document, identity: Mapping[str, Any]) -> Jou
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise _storage_failed(path, error) from error
+        raise storage_failed(path, error) from error
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
         _write(descriptor, path, _line(header))
@@ -98,20 +93,20 @@ def create(folder: Path, document: Document, identity: Mapping[str, Any]) -> Jou
 
 
 def resume(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Journal | None:
-    """The newest unfinished journal of this identity, open for more results; None where the folder has none.
+    """The newest unfinished journal of this identity, open for more results; None if the folder has none.
 
-    A last line that was cut off is dropped: its test runs again. Raises BadInput where the target's journals belong
-    to something else, naming the first difference, or where another runner is still writing.
+    A last line that was cut off is dropped: its test runs again. Raises BadInput, with the first difference, if the
+    target's journals belong to something else, or if another runner is still writing.
     """
     difference = ""
     for path in sorted(folder.glob(f"{framework}-*-{device}-*{SUFFIX}"), key=_modified, reverse=True):
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         except FileNotFoundError:
-            # Finished by another runner meanwhile.
+            # Another runner has finished it.
             continue
         except OSError as error:
-            raise _storage_failed(path, error) from error
+            raise storage_failed(path, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -137,7 +132,7 @@ def resume(folder: Path, framework: str, device: str, identity: Mapping[str, Any
 
 
 def finished(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Path | None:
-    """A run file of this identity that is complete already, the newest; None where there is none."""
+    """The newest complete run file of this identity; None if there is none."""
     for path in sorted(folder.glob(f"{framework}-*-{device}-*.json"), key=_modified, reverse=True):
         try:
             document = json.loads(path.read_text("utf-8"))
@@ -149,18 +144,19 @@ def finished(folder: Path, framework: str, device: str, identity: Mapping[str, A
 
 
 def identity_of(document: Mapping[str, Any]) -> Document:
-    """What results must have in common to stand in one run file, from the top level of that file."""
+    """What results in one run file must have in common, from the top level of that file."""
     environment = document["environment"]
     return {
         "target": document["target"],
-        # Its functions follow from its SHA-256, and would make a long message.
+        # Its functions follow from its SHA-256, and the message would be long.
         "manifest": {key: value for key, value in document["manifest"].items() if key != "functions"},
         "protocol": document["protocol"],
         "environment": {key: environment[key] for key in environment if key not in _MAY_CHANGE},
     }
 
 
-def key_of(result: Mapping[str, Any]) -> Key:
+def key_of(result: TestResult) -> Key:
+    """Function, test and pass: what no two results of a run share."""
     return (result["function"], result["test"], result["run"])
 
 
@@ -172,7 +168,7 @@ def run_file_of(journal: Path) -> Path:
     return journal.with_name(journal.name[: -len(SUFFIX)] + ".json")
 
 
-def _read(path: Path) -> tuple[Document | None, list[Document], int]:
+def _read(path: Path) -> tuple[Document | None, list[TestResult], int]:
     """Header, results and the length in bytes up to the last whole line."""
     content = path.read_bytes()
     lines = content.split(b"\n")[:-1]
@@ -204,30 +200,7 @@ def _difference(old: Any, new: Any, path: str = "") -> str:
     return "" if old == new else f"{path} was {json.dumps(old)}, is now {json.dumps(new)}"
 
 
-def _write_atomically(path: Path, document: Document, results: list[Document]) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.writelines(_text(document, results))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise _storage_failed(path, error) from error
-
-
-def _text(document: Document, results: list[Document]) -> Iterator[str]:
-    """The run file: its top level indented, and one result a line, so that a person can read and compare it."""
-    head = json.dumps(document, indent=1, allow_nan=False)
-    yield head[: head.rindex("\n}")] + ',\n "results": [\n'
-    for index, result in enumerate(results):
-        yield "  " + json.dumps(result, allow_nan=False) + (",\n" if index + 1 < len(results) else "\n")
-    yield " ]\n}\n"
-
-
-def _line(value: Document) -> bytes:
+def _line(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -240,14 +213,7 @@ def _write(descriptor: int, path: Path, data: bytes) -> None:
             written += os.write(descriptor, data[written:])
     except OSError as error:
         os.ftruncate(descriptor, length)
-        raise _storage_failed(path, error) from error
-
-
-def _storage_failed(path: Path, error: OSError) -> StorageFailed:
-    return StorageFailed(
-        f"{path}: cannot be written: {error.strerror}",
-        "Make room or choose another --out, then run again with --resume.",
-    )
+        raise storage_failed(path, error) from error
 
 
 def _modified(path: Path) -> float:

@@ -30,7 +30,7 @@ from typing import Sequence
 from runners.core import failure
 from runners.core.process import processes, scratch
 from runners.core.process.channel import Channel, receive_descriptors
-from runners.core.testing import resolve
+from runners.core.testing import names
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _serve(framework: str, device: str, socket_number: int, functions: Sequence[str]) -> None:
     control = Channel(socket.socket(fileno=socket_number))
-    facts = resolve.framework(framework)
+    facts = names.framework(framework)
     os.environ.update(facts.variables(device))
     if device in facts.FORKS_AFTER_IMPORT:
         try:
@@ -58,8 +58,8 @@ def _serve(framework: str, device: str, socket_number: int, functions: Sequence[
             return
         for name in functions:
             # Lazily imported parts of the framework are imported here once, not in every worker.
-            with contextlib.suppress(resolve.Missing, resolve.Forbidden):
-                resolve.function(name, facts)
+            with contextlib.suppress(names.Missing, names.Forbidden):
+                names.function(name, facts)
     # The import may have put another in its place.
     signal.signal(signal.SIGTERM, _leave)
     gc.collect()

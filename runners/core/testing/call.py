@@ -1,4 +1,4 @@
-"""The general case: build the arguments from data, call the function, compare with an independent reference."""
+"""The general case: builds the arguments from data, calls the function, compares with an independent reference."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from runners.core.testing import compare, properties, references, resolve, tree
+from runners.core.testing import compare, names, properties, references, tree
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 
@@ -20,13 +20,13 @@ def call(
     kwargs: Mapping[str, Any] | None = None,
     tolerance: Mapping[str, Any] | None = None,
 ) -> None:
-    """Raises compare.Mismatch where the output differs from what ``expect`` says (see schema/manifest.schema.json).
+    """Raises compare.Mismatch if the output differs from ``expect`` (see schema/manifest.schema.json).
 
-    Floating inputs reach the reference in float64, complex ones in complex128. Every output tensor must have the
-    dtype that is demanded, or, where the reference gives floating numbers and nothing is demanded, that of the first
+    The reference gets floating inputs as float64 and complex ones as complex128. Every output tensor must have the
+    expected dtype. If no dtype is given and the reference returns floating numbers, that is the dtype of the first
     floating input.
     """
-    facts = resolve.framework(trial.framework)
+    facts = names.framework(trial.framework)
     builder = Builder(trial, facts)
     built = builder.all(args)
     named = builder.named(kwargs or {})
@@ -37,7 +37,7 @@ def call(
     if "shape" in expect:
         _check_shape(trial, output, expect["shape"])
     if "dtype" in expect:
-        # An output without any leaf has no dtype either.
+        # An output without leaves has no dtype.
         for name in [trial.dtype_name(leaf) for leaf in tree.leaves(output)] or [None]:
             compare.check_dtype(name, expect["dtype"])
         trial.checks += 1
@@ -75,9 +75,9 @@ def _check_shape(trial: Trial, output: Any, shape: Sequence[int]) -> None:
 
 
 def _check_output(trial: Trial, output: Any, expected: Any, tolerance: Mapping[str, Any], floating: str | None) -> None:
-    """Compares leaf by leaf where the reference gives several arrays, else the one array.
+    """Compares leaf by leaf if the reference returns several arrays, else one array.
 
-    ``floating`` is the dtype that a floating output must have, '' for any; None if the dtype has been checked.
+    ``floating`` is the dtype that a floating output must have; '' means any, None that the dtype is checked already.
     """
     if isinstance(expected, (tuple, list)) and isinstance(output, (tuple, list)):
         if len(expected) != len(output):
@@ -93,9 +93,9 @@ def _check_output(trial: Trial, output: Any, expected: Any, tolerance: Mapping[s
 
 
 def _check_kind(found: str | None, expected: Any, floating: str) -> None:
-    """Raises Mismatch for a tensor of another kind than the reference, or of another floating dtype than the input."""
+    """Raises Mismatch if a tensor has another kind than the reference, or another floating dtype than the input."""
     if found is None and expected.ndim == 0:
-        # A plain number is a fine answer where a single number is expected.
+        # A plain number is accepted where a single number is expected.
         return
     kind = expected.dtype.kind
     if kind == "b":

@@ -1,4 +1,4 @@
-"""Whether an output is what the reference says. Everything here is NumPy on the host.
+"""Compares an output with its reference. Everything here is NumPy on the host.
 
 The tolerances per dtype are those of ``torch.testing.assert_close`` (PyTorch 1.12 to 2.9), which lie between those of
 JAX's and TensorFlow's own test modules: |actual - expected| <= atol + rtol * |expected|.
@@ -32,12 +32,15 @@ EPSILON: Mapping[str, float] = {
 
 
 class Mismatch(AssertionError):
-    """The output is not what the reference says. The message begins with the kind of difference:
-    ``dtype``, ``shape``, ``imprecise`` (most of the digits agree) or ``wrong value``. ``share``: the greatest
-    difference of floating values over the greatest expected value, where that is known."""
+    """The output differs from the reference.
+
+    The message begins with the kind of difference: ``dtype``, ``shape``, ``imprecise`` (most of the digits agree) or
+    ``wrong value``. ``max_relative_error`` is the greatest difference of floating values over the greatest expected
+    value, or None if that is unknown.
+    """
 
     recorded_as = "runners.core.compare.Mismatch"
-    share: float | None = None
+    max_relative_error: float | None = None
 
 
 def check_dtype(actual: str | None, expected: str) -> None:
@@ -49,7 +52,7 @@ def check_dtype(actual: str | None, expected: str) -> None:
 def check_values(actual: Any, expected: Any, dtype: str, rtol: float | None = None, atol: float | None = None) -> None:
     """Raises Mismatch unless two arrays have the same shape and are close; NaN equals NaN.
 
-    ``dtype`` is the output's, and decides on the tolerance; integers and booleans must be equal.
+    ``dtype`` is that of the output and decides the tolerance. Integers and booleans must be equal.
     """
     try:
         actual, expected = np.asarray(actual), np.asarray(expected)
@@ -63,16 +66,16 @@ def check_values(actual: Any, expected: Any, dtype: str, rtol: float | None = No
     if rtol == atol == 0:
         close = np.asarray((actual == expected) | ((actual != actual) & (expected != expected)))
     else:
-        wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
-        actual, expected = actual.astype(wide), expected.astype(wide)
+        wider = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
+        actual, expected = actual.astype(wider), expected.astype(wider)
         close = np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
     if close.all():
         return
-    raise _refusal(actual, expected, np.atleast_1d(close), dtype, rtol, atol)
+    raise _mismatch(actual, expected, np.atleast_1d(close), dtype, rtol, atol)
 
 
 def check_equal(actual: Any, expected: Any) -> None:
-    """Raises Mismatch unless two nested values are the same: arrays by shape and values, all else by ``==``.
+    """Raises Mismatch unless two nested values are the same: arrays by shape and values, everything else by ``==``.
 
     An array equals a nested list with the same values.
     """
@@ -90,7 +93,7 @@ def check_equal(actual: Any, expected: Any) -> None:
         raise Mismatch(f"wrong value: expected {expected!r}, got {actual!r}")
 
 
-def _refusal(actual: Any, expected: Any, close: Any, dtype: str, rtol: float, atol: float) -> Mismatch:
+def _mismatch(actual: Any, expected: Any, close: Any, dtype: str, rtol: float, atol: float) -> Mismatch:
     wrong = int(close.size - close.sum())
     actual, expected = np.atleast_1d(actual), np.atleast_1d(expected)
     place = tuple(int(index) for index in np.argwhere(~close)[0])
@@ -100,12 +103,14 @@ def _refusal(actual: Any, expected: Any, close: Any, dtype: str, rtol: float, at
     with np.errstate(all="ignore"):
         error = float(np.max(np.abs(actual - expected)[~close]))
         scale = float(np.max(np.abs(expected), initial=0.0))
-    # Half of the dtype's digits agree at the size of the whole output, or the tolerance is missed by little:
-    # rounding, not another result.
+    # Half of the dtype's digits agree at the scale of the whole output, or the error is at most ten times the
+    # tolerance: this is rounding, not another result.
     near = math.isfinite(scale) and error <= max(EPSILON[dtype] ** 0.5 * scale, 10 * (atol + rtol * scale))
     kind = "imprecise" if near else "wrong value"
     allowed = f"allowed {atol:g} + {rtol:g} of the value"
-    refusal = Mismatch(f"{kind}: {wrong} of {close.size} values differ, the worst by {error:.3g} ({allowed}), {sample}")
+    mismatch = Mismatch(
+        f"{kind}: {wrong} of {close.size} values differ, the worst by {error:.3g} ({allowed}), {sample}"
+    )
     if scale and math.isfinite(error) and math.isfinite(scale):
-        refusal.share = error / scale
-    return refusal
+        mismatch.max_relative_error = error / scale
+    return mismatch

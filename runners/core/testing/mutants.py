@@ -1,8 +1,7 @@
-"""Breaks the function under test on purpose, to see which tests notice (mutation testing of the manifest's tests).
+"""Mutates the function under test, to see which tests notice (mutation testing of the manifest's tests).
 
-A mutant calls the true function and spoils what it returns, or does not call it at all. Where the spoilt output is the
-same as the true one (zeros scaled, one element shifted), the mutant is no other function, and the test that cannot
-tell it apart is not to blame: ``Mutant.differs`` stays False.
+A mutant calls the original function and alters its output, or does not call it at all. If the altered output equals
+the original one (zeros scaled, one element shifted), no test can notice the mutant, and ``Mutant.differs`` stays False.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ Alteration = Callable[[Any], Any]
 
 ALTERATIONS = ("scaled", "shifted", "zeroed", "wrong-dtype", "wrong-shape")
 MUTANTS = (*ALTERATIONS, "first-argument", "nothing")
-"""scaled: by two, a truth negated. shifted: by one element. zeroed. wrong-dtype. wrong-shape: one axis more.
-first-argument: returned in place of the output. nothing: does not call the function, returns None."""
+"""scaled: multiplied by two, or negated if boolean. shifted: by one element. zeroed. wrong-dtype. wrong-shape: one more
+axis. first-argument: returns it instead of the output. nothing: does not call the function and returns None."""
 
 
 class Mutant:
-    """One way to break a function, for one test. ``differs`` tells after the test whether it did."""
+    """One mutation of a function, for one test. After the test, ``differs`` says whether any output was different."""
 
     def __init__(self, name: str, framework: str, adapter: Adapter) -> None:
         self.name = name
@@ -33,27 +32,27 @@ class Mutant:
         self._arrays = importlib.import_module(f"runners.{framework}.mutations") if name in ALTERATIONS else None
 
     def of(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The broken function."""
+        """The mutated function."""
 
         @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
-        def broken(*args: Any, **kwargs: Any) -> Any:
+        def mutated(*args: Any, **kwargs: Any) -> Any:
             if self.name == "nothing":
                 self.differs = True
                 return None
             output = function(*args, **kwargs)
             before = self._read(output)
             try:
-                spoilt = self._spoilt(output)
+                altered = self._altered(output)
             except Exception:
-                # The framework cannot compute this spoilt output: there is no such mutant of this test.
+                # The framework cannot compute the altered output: this test has no such mutant.
                 return output
-            self.differs = self.differs or not _same(before, self._read(spoilt))
-            return spoilt
+            self.differs = self.differs or not _same(before, self._read(altered))
+            return altered
 
         if self.name != "first-argument":
-            return broken
+            return mutated
 
-        @functools.wraps(broken)
+        @functools.wraps(mutated)
         def first(*args: Any, **kwargs: Any) -> Any:
             output = function(*args, **kwargs)
             if not args:
@@ -63,15 +62,15 @@ class Mutant:
 
         return first
 
-    def _spoilt(self, value: Any) -> Any:
-        """The same nesting with every leaf altered; tuples and lists of plain values are shifted as one."""
+    def _altered(self, value: Any) -> Any:
+        """The same nesting with every leaf altered. A tuple or list of plain values is shifted as a whole."""
         if isinstance(value, (tuple, list)):
-            items = [self._spoilt(item) for item in value]
+            items = [self._altered(item) for item in value]
             if self.name == "shifted" and all(isinstance(item, _PLAIN) for item in items):
                 items = items[-1:] + items[:-1]
             return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         if isinstance(value, dict):
-            return {key: self._spoilt(item) for key, item in value.items()}
+            return {key: self._altered(item) for key, item in value.items()}
         if isinstance(value, _PLAIN):
             return _PLAIN_ALTERATIONS[self.name](value)
         if isinstance(value, (types.FunctionType, functools.partial)):
@@ -82,7 +81,7 @@ class Mutant:
         return _altered_numpy(value, self.name)
 
     def _read(self, value: Any) -> Any:
-        """The same nesting with what can be compared in place of arrays."""
+        """The same nesting with comparable values in place of arrays."""
         return tree.mapped(self._read_leaf, value)
 
     def _read_leaf(self, leaf: Any) -> Any:
@@ -90,7 +89,7 @@ class Mutant:
             name = self._adapter.dtype_name(leaf)
             return _Read(name, self._adapter.to_numpy(leaf)) if name else _Read(leaf.dtype.name, leaf + 0)
         except Exception:
-            # A plain value; or a tracer, a symbolic tensor, an opaque object: those are only equal to themselves.
+            # A plain value, or a tracer, symbolic tensor or opaque object, which equals only itself.
             return leaf
 
 
@@ -104,7 +103,7 @@ _PLAIN = (bool, int, float, complex, str, bytes)
 
 def _same(left: Any, right: Any) -> bool:
     if left is right or getattr(right, "__wrapped__", None) is left:
-        # A function that was broken in its turn shows it when it is called.
+        # A returned function that was mutated too shows its difference when it is called.
         return True
     if type(left) is not type(right):
         return False
@@ -130,7 +129,7 @@ _PLAIN_ALTERATIONS: dict[str, Alteration] = {
 
 
 def _altered_numpy(value: Any, name: str) -> Any:
-    """A host array altered, as a v1 session returns them; what is no array stays as it is."""
+    """Alters a host array, such as a v1 session returns; anything else stays as it is."""
     import numpy as np
 
     if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biufc":
@@ -146,7 +145,7 @@ def _altered_numpy(value: Any, name: str) -> Any:
 
 
 def other_dtype(name: str) -> str:
-    """A dtype of the same kind that a correct function would not have given in place of this one."""
+    """Another dtype of the same kind, which a correct function would not return."""
     if name.startswith("complex"):
         return "complex64" if name != "complex64" else "complex128"
     if "float" in name:

@@ -1,7 +1,8 @@
-"""Properties that an output must have where no reference computes the same: each a function by its manifest name.
+"""Properties of outputs, for functions that no reference computes in the same way.
 
-A property is called as ``property(trial, output, inputs, **params)`` with the output on the device and the inputs on
-the host (floating ones in float64), and checks through the trial.
+Each property is a function with the name that manifests use. It is called as ``property(trial, output, inputs,
+**params)`` with the output on the device and the inputs on the host (floating ones as float64), and checks through the
+trial. Each raises Mismatch or AssertionError if the property does not hold.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ Property = Callable[..., None]
 
 
 def find(name: str) -> Property:
-    """The property of a name. Raises LookupError for an unknown one."""
+    """The property with this name. Raises LookupError if there is none."""
     found = _PROPERTIES.get(name)
     if found is None:
         known = ", ".join(sorted(_PROPERTIES))
-        raise LookupError(f"there is no property {name!r} in runners/core/properties.py; there are: {known}")
+        raise LookupError(f"there is no property {name!r} in runners/core/testing/properties.py; there are: {known}")
     return found
 
 
 def svd(trial: Trial, output: Any, inputs: Sequence[Any], order: str = "usv", adjoint: bool = True) -> None:
-    """The factors multiply back to the input, U and V have orthonormal columns, S falls and is not negative.
+    """The factors multiply back to the input, U and V have orthonormal columns, S is descending and not negative.
 
-    ``order`` is that of the outputs (TensorFlow gives s, u, v); ``adjoint``: the last factor comes as V^H.
+    ``order`` is the order of the outputs (TensorFlow returns s, u, v). ``adjoint``: the last factor is V^H.
     """
     matrix = inputs[0]
     name = trial.dtype_name(next(iter(output))) or "float64"
@@ -48,7 +49,7 @@ def svd(trial: Trial, output: Any, inputs: Sequence[Any], order: str = "usv", ad
 
 
 def lu(trial: Trial, output: Any, inputs: Sequence[Any]) -> None:
-    """P L U gives the input back; P is a permutation, L unit lower triangular, U upper triangular."""
+    """P L U equals the input; P is a permutation, L unit lower triangular, U upper triangular."""
     matrix = inputs[0]
     name = trial.dtype_name(output[0]) or "float64"
     p, lower, upper = (np.asarray(part).astype(np.complex128) for part in trial.numpy(tuple(output)))
@@ -70,16 +71,16 @@ def argsort(trial: Trial, output: Any, inputs: Sequence[Any], axis: int = -1, de
     if values.ndim == 0:
         values, found = values[None], found[None]
     ordered = np.moveaxis(np.sort(found, axis=axis), axis, -1)
-    trial.check((ordered == np.arange(values.shape[axis])).all(), "an index is missing or stands twice")
+    trial.check((ordered == np.arange(values.shape[axis])).all(), "an index is missing or is duplicated")
     expected = np.sort(values, axis=axis)
     expected = np.flip(expected, axis) if descending else expected
     check_values(np.take_along_axis(values, found, axis), expected, "exact")
 
 
 def eig(trial: Trial, output: Any, inputs: Sequence[Any]) -> None:
-    """A V is V times the eigenvalues, the columns of V are of length one, and the eigenvalues are all there.
+    """A V is V times the eigenvalues, the columns of V have length one, and no eigenvalue is missing.
 
-    They are where their sum is A's trace and the sum of their squares that of A A. Their order is free.
+    None is missing if their sum is the trace of A and the sum of their squares that of A A. Their order is free.
     """
     matrix = inputs[0].astype(np.complex128)
     name = trial.dtype_name(next(iter(output))) or "complex128"
@@ -97,11 +98,11 @@ def eig(trial: Trial, output: Any, inputs: Sequence[Any]) -> None:
 
 
 def _check_error(trial: Trial, difference: Any, allowed: float, dtype: str, message: str) -> None:
-    """Raises Mismatch where a difference that should be none is larger than rounding explains."""
+    """Raises Mismatch if a difference that should be zero is larger than rounding explains."""
     trial.checks += 1
     error = float(np.max(np.abs(difference), initial=0.0))
     if not error <= allowed:
-        # ``allowed`` is a multiple of the dtype's epsilon, so that up to here half of the digits are left.
+        # ``allowed`` is a multiple of the dtype's epsilon, so up to this limit half of the digits are correct.
         kind = "imprecise" if error <= allowed / EPSILON[dtype] ** 0.5 else "wrong value"
         raise Mismatch(f"{kind}: {message}: off by {error:.3g}, allowed {allowed:.3g}")
 

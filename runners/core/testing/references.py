@@ -1,4 +1,4 @@
-"""Which NumPy and SciPy functions may serve as references: those that compute and touch no file."""
+"""The NumPy and SciPy functions that may be references: those that compute and do not touch files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCIPY_MODULES = ("linalg", "special", "fft", "signal", "ndimage")
 
 
 def find(library: str, name: str) -> Callable[..., Any]:
-    """The function ``numpy.<name>`` or ``scipy.<name>``. Raises LookupError for one that is no reference."""
+    """The function ``numpy.<name>`` or ``scipy.<name>``. Raises LookupError if it may not be a reference."""
     *path, last = name.split(".")
     if library == "numpy" and not path:
         found = getattr(np, last, None)
@@ -35,4 +35,4 @@ def find(library: str, name: str) -> Callable[..., Any]:
         module = importlib.import_module(f"{library}.{path[0]}")
         if last in getattr(module, "__all__", ()):
             return getattr(module, last)  # type: ignore[no-any-return]
-    raise LookupError(f"{library}.{name} is not among the references of runners/core/references.py")
+    raise LookupError(f"{library}.{name} is not among the references of runners/core/testing/references.py")

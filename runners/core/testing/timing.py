@@ -1,11 +1,11 @@
-"""The two timing protocols. The clock is an argument: nothing here knows the time of day.
+"""The two timing protocols. The clock is an argument.
 
-*Cold*: the first call in a worker, until it returned and until its work was done.
+*Cold*: the first call in a worker, until it returns and until its work is done.
 
 *Steady*: after a warm-up, blocks of repeated calls, each followed by the wait, until the median over the blocks is
-known well enough or the budget ends. How well it is known is told by the non-parametric 95 % interval of the median
-(Le Boudec, Performance Evaluation of Computer and Communication Systems, 2010, section 2.2; recommended for such
-stopping rules by Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems, SC 2015).
+known well enough or the budget ends. The criterion is the non-parametric 95 % interval of the median (Le Boudec,
+Performance Evaluation of Computer and Communication Systems, 2010, section 2.2; recommended for such stopping rules by
+Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems, SC 2015).
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing import Any, Callable, Mapping, Sequence
 Clock = Callable[[], int]
 
 BLOCK_NS = 200_000
-"""A block is made at least this long: thousands of times the cost of reading the clock."""
+"""The least length of a block: thousands of times the cost of reading the clock."""
 
 WARM_UP_SHARE = 0.1
-"""Of the budget, spent before anything counts."""
+"""The fraction of the budget that is spent before anything counts."""
 
 FEWEST_BLOCKS = 10
-"""Below six blocks there is no 95 % interval of a median at all."""
+"""A 95 % interval of a median needs at least six blocks."""
 
 NARROW_ENOUGH = 0.02
-"""Half the interval's width, over the median."""
+"""The limit of half the interval's width over the median."""
 
 
 def cold(
     clock: Clock, call: Callable[..., Any], wait: Callable[[Any], None], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Any, int, int]:
-    """Calls once and waits: the output, the nanoseconds until the call returned, those from then to the end."""
+    """Calls once and waits. Returns the output, the nanoseconds until the call returned, and those of the wait."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -57,11 +57,11 @@ def steady(
     budget_ns: int,
     count: Callable[[], Mapping[str, int]] = dict,
 ) -> dict[str, Any]:
-    """Calls again and again for at most about ``budget_ns``; returns a ``steady`` object of the run schema.
+    """Calls repeatedly for about ``budget_ns`` at most; returns a ``steady`` object of the run schema.
 
     The raw block times are in nanoseconds for ``calls_per_block`` calls each. ``unmet`` names the criteria that were
     not met when the budget ended: ``blocks`` (fewer than FEWEST_BLOCKS), ``median_interval`` (wider than
-    NARROW_ENOUGH). ``count`` gives the framework's counters, as totals: what they gained over the blocks is told.
+    NARROW_ENOUGH). ``count`` returns the framework's counters as totals; their gain over the blocks is recorded.
     """
 
     def block(calls: int) -> int:
@@ -109,13 +109,13 @@ def steady(
 
 
 def gained(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """By how much counters rose; those that did not are left out."""
+    """By how much counters rose, without those that did not rise."""
     risen = {name: after[name] - before.get(name, 0) for name in after}
     return {name: gain for name, gain in risen.items() if gain > 0}
 
 
 def median_interval_fraction(samples: Sequence[int]) -> float | None:
-    """Half the width of the 95 % interval of the median, over the median; None where there is no such interval.
+    """Half the width of the 95 % interval of the median over the median; None if there is no such interval.
 
     The interval lies between the order statistics whose ranks are n/2 -+ 0.98 sqrt(n), the normal approximation of
     the binomial, and needs at least six samples.

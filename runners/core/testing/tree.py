@@ -1,4 +1,4 @@
-"""Nested outputs: tuples, lists, dicts and whatever else is a leaf."""
+"""Nested outputs: tuples, lists and dicts are nodes, everything else is a leaf."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """What a case gets: the function under test, the device, tensors, the clock and the checks.
 
 A case is a Python function ``case(trial, **parameters)``. It builds its inputs with ``trial.tensor``, lets the
-manifest's function work in ``trial.call`` (or one of its siblings: only these are timed, and none can time anything
-else), reads back with ``trial.numpy`` and checks with ``trial.close``, ``trial.equal`` or ``trial.check``. It never
-names a device, and a case that checks nothing fails.
+manifest's function work in ``trial.call`` or one of its siblings (only these are timed, and they call only that
+function), reads back with ``trial.numpy`` and checks with ``trial.close``, ``trial.equal`` or ``trial.check``. A case
+never names a device. A case that checks nothing fails.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Sequence
 
 from runners.core.adapter import Adapter
+from runners.core.result import PHASES, TimedCall
 from runners.core.testing import timing, tree
 from runners.core.testing.mutants import Mutant
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
-PHASES = ("inputs", "move", "call", "wait", "read_back", "compare")
 _WAIT = PHASES.index("wait")
 
 
 class Skip(Exception):
-    """The test cannot be run on this target; says why."""
+    """The test cannot run on this target; the message says why."""
 
 
 class MisusedTrial(Exception):
-    """A case broke the rules: it timed nothing, checked nothing, or timed something else than its function."""
+    """A case broke the rules: it timed nothing, checked nothing, or timed something other than its function."""
 
     recorded_as = "runners.core.trial.MisusedTrial"
 
@@ -42,7 +42,7 @@ class _Timed(NamedTuple):
 
 
 Observer = Callable[[Callable[[], Any]], Any]
-"""Makes a call that it is given, a functools.partial, in its own way, and returns the output."""
+"""Makes the call that it is given, a functools.partial, and returns its output."""
 
 _WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 
@@ -50,11 +50,14 @@ _WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "co
 class Trial:
     """One test in a worker.
 
-    ``framework`` is its name, ``function`` the manifest's function, ``device`` the framework's device object. Set
+    ``framework`` is a name, ``function`` the manifest's function, ``device`` the framework's device object. A case sets
     ``repeatable`` to False before a call that cannot be made twice with the same arguments: it has no steady time.
-    With a ``mutant`` what is timed is the function as that breaks it. ``wait`` ends a timed region: the adapter's own
-    unless given. With an ``observer`` nothing is timed: it makes the calls. ``wide`` tensors are made in float64 or
-    complex128 where the case asks for less.
+
+    With a ``mutant``, the mutated function is timed. ``wait`` ends a timed region; the default is the adapter's. An
+    ``observer`` makes the calls instead, and nothing is timed. With ``float64_mode``, tensors are float64 or complex128
+    even if the case asks for less precision.
+
+    The worker reads ``calls``, the timed calls, and ``locations``, where outputs of the calls were.
     """
 
     def __init__(
@@ -68,13 +71,13 @@ class Trial:
         mutant: Mutant | None = None,
         wait: Callable[[Any], None] | None = None,
         observer: Observer | None = None,
-        wide: bool = False,
+        float64_mode: bool = False,
     ) -> None:
         self.framework = framework
         self.function = function
         self.device = device
         self.repeatable = True
-        self.calls: list[dict[str, Any]] = []
+        self.calls: list[TimedCall] = []
         self.checks = 0
         self._adapter = adapter
         self._phase = phase
@@ -82,7 +85,7 @@ class Trial:
         self._mutant = mutant
         self._wait = wait or adapter.wait
         self._observer = observer
-        self._wide = wide
+        self._float64_mode = float64_mode
         self._timed: list[_Timed] = []
         self.locations: set[str] = set()
         self._enter("inputs")
@@ -97,36 +100,36 @@ class Trial:
         low: float | None = None,
         high: float | None = None,
     ) -> ndarray[Any, Any]:
-        """A random host array: the same for the same arguments on every machine and version (see inputs.random)."""
-        from runners.core.testing import inputs
+        """A random host array: the same for the same arguments on every machine and version (see arrays.random)."""
+        from runners.core.testing import arrays
 
-        return inputs.random(shape, dtype, seed, low, high)  # type: ignore[no-any-return]
+        return arrays.random(shape, dtype, seed, low, high)  # type: ignore[no-any-return]
 
     def tensor(self, values: Any, dtype: str | None = None, layout: str = "contiguous") -> Any:
         """A tensor on the target's device with the values of a host array or nested list.
 
-        ``dtype`` may be any that the framework has, bfloat16 too; without it the array's own.
+        ``dtype`` may be any that the framework has, also bfloat16; the default is the array's own.
         """
         import numpy as np
 
         array = np.asarray(values)
         before = self._enter("move")
-        moved = self._adapter.tensor(array, self._width(dtype or array.dtype.name), self.device, layout)
+        moved = self._adapter.tensor(array, self._dtype_of_mode(dtype or array.dtype.name), self.device, layout)
         self._adapter.wait(moved)
         self._phase[0] = before
         return moved
 
     def dtype(self, name: str) -> Any:
         """The framework's dtype object of a name such as ``bfloat16``."""
-        return self._adapter.dtype(self._width(name))
+        return self._adapter.dtype(self._dtype_of_mode(name))
 
-    def _width(self, dtype: str) -> str:
-        return _WIDER.get(dtype, dtype) if self._wide else dtype
+    def _dtype_of_mode(self, dtype: str) -> str:
+        return _WIDER.get(dtype, dtype) if self._float64_mode else dtype
 
     # The function under test
 
     def make(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the function without timing it: an instance of a class whose methods are to be timed."""
+        """Calls the function without timing it, for an instance of a class whose methods are timed."""
         before = self._enter("call")
         made = self.function(*args, **kwargs)
         self._phase[0] = before
@@ -137,25 +140,25 @@ class Trial:
         return self._time(self._under_test(self.function), args, kwargs)
 
     def call_method(self, instance: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Times one call of a method of an instance of the function, where that is a class, or of a function of the
-        module, where it is a module and given as the instance. Raises MisusedTrial else."""
+        """Times one call of a method of ``instance``, which is an instance of the function (a class), or the function
+        itself (a module). Raises MisusedTrial for anything else."""
         of_class = isinstance(self.function, type) and isinstance(instance, self.function)
         if not of_class and not (isinstance(instance, ModuleType) and instance is self.function):
             raise MisusedTrial(f"{type(instance).__name__} is no instance of the function under test")
         return self._time(self._under_test(getattr(instance, name)), args, kwargs)
 
     def call_inside(self, body: Callable[..., Any], *args: Any) -> Any:
-        """Times ``body(function, *args)`` for a function that works only inside of something: a collective inside a
-        mapped function, a context manager around a computation. Raises MisusedTrial if body did not call it."""
+        """Times ``body(function, *args)``, for a function that works only inside something else: a collective inside a
+        mapped function, a context manager around a computation. Raises MisusedTrial if ``body`` did not call it."""
         reached = False
         function = self._under_test(self.function)
 
-        def watched(*inner_args: Any, **inner_kwargs: Any) -> Any:
+        def noted(*inner_args: Any, **inner_kwargs: Any) -> Any:
             nonlocal reached
             reached = True
             return function(*inner_args, **inner_kwargs)
 
-        output = self._time(body, (watched, *args), {})
+        output = self._time(body, (noted, *args), {})
         if not reached:
             raise MisusedTrial("the timed body did not call the function under test")
         return output
@@ -166,7 +169,7 @@ class Trial:
     def _time(self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         adapter = self._adapter
         self._enter("move")
-        # Work that was only begun before must not end inside of the timed region.
+        # Work that began before must not end inside the timed region.
         adapter.wait((args, kwargs))
         self._enter("call")
         if self._observer is not None:
@@ -210,7 +213,8 @@ class Trial:
     ) -> None:
         """Checks a tensor against a host array: same dtype kind, same shape, values close. Raises Mismatch.
 
-        Tolerances are those of the tensor's dtype (see compare.TOLERANCES) unless given. ``dtype``: demanded exactly.
+        The default tolerances are those of the tensor's dtype (see compare.TOLERANCES). With ``dtype``, the tensor must
+        have exactly that dtype.
         """
         from runners.core.testing import compare
 
@@ -222,7 +226,7 @@ class Trial:
         compare.check_values(self.numpy(actual), expected, name or "float64", rtol, atol)
 
     def equal(self, actual: Any, expected: Any) -> None:
-        """Checks that tensors and host arrays, or plain values, are the same, however nested. Raises Mismatch."""
+        """Checks that nested tensors, host arrays and plain values are the same. Raises Mismatch."""
         from runners.core.testing import compare
 
         self._enter("compare")
@@ -230,8 +234,8 @@ class Trial:
         compare.check_equal(self.numpy(actual), self.numpy(expected))
 
     def check(self, condition: Any, message: str) -> None:
-        """Checks a stated property of the output. Raises AssertionError with the message, which should say what was
-        expected and what was found."""
+        """Checks a condition on the output. Raises AssertionError with the message, which should say what was expected
+        and what was found."""
         self._enter("compare")
         self.checks += 1
         if not condition:
@@ -241,7 +245,7 @@ class Trial:
         """Ends the test as skipped."""
         raise Skip(reason)
 
-    # For the worker, which also reads ``calls`` and ``locations``, the places where outputs of the calls lie
+    # For the worker
 
     def measure_steady(self, budget_ns: int) -> None:
         """Measures the steady time of each repeatable call, after the case has passed."""

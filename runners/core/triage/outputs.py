@@ -1,4 +1,4 @@
-"""The outputs of a test's calls as host arrays, kept in a file from one worker to another."""
+"""The outputs of a test's calls as host arrays, passed from one worker to another in a file."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import numpy as np
 from runners.core.adapter import Adapter
 from runners.core.testing import tree
 from runners.core.testing.compare import EPSILON
-from runners.core.triage.numbers import EXACT
+from runners.core.triage.value_verdict import EXACT
 
 
 class Recorder:
-    """Makes calls and keeps what they give: ``arrays``, one for each tensor or number, in order; ``dtype``, the
-    coarsest floating dtype among them, or EXACT."""
+    """Makes calls and keeps their outputs: an observer of a Trial.
+
+    ``arrays`` has one array for each tensor or number, in order; ``dtype`` is the coarsest floating dtype among them,
+    or EXACT.
+    """
 
     def __init__(self, adapter: Adapter) -> None:
         self.arrays: list[Any] = []
@@ -28,7 +31,7 @@ class Recorder:
         for leaf in tree.leaves(output):
             name = self._adapter.dtype_name(leaf)
             if name is not None:
-                # A copy: the test may change what it got in place.
+                # A copy, since the test may change its output in place.
                 self.arrays.append(np.array(self._adapter.to_numpy(leaf)))
                 if EPSILON.get(name, 0.0) > EPSILON.get(self.dtype, 0.0):
                     self.dtype = name
@@ -38,13 +41,13 @@ class Recorder:
 
 
 def store(path: str, arrays: Sequence[Any]) -> None:
-    """Writes arrays to a file, without Python objects in it."""
+    """Writes arrays to a file that holds no Python objects."""
     with Path(path).open("wb") as file:
         np.savez(file, *arrays)
 
 
 def load(path: str) -> list[Any]:
-    """The arrays that ``store`` wrote."""
+    """Reads the arrays that ``store`` wrote."""
     with np.load(path, allow_pickle=False) as found:
         return [found[name] for name in found.files]
 

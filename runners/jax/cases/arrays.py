@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core.testing import references, resolve
+from runners.core.testing import names, references
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 from runners.jax.double import x64
@@ -188,7 +188,7 @@ class _Given:
     """A test's arguments: which of them are tensors, and the reference for them or for one row of each."""
 
     def __init__(self, trial: Trial, args: Sequence[Data], kwargs: Mapping[str, Data] | None) -> None:
-        self._builder = Builder(trial, resolve.framework(trial.framework))
+        self._builder = Builder(trial, names.framework(trial.framework))
         built = self._builder.all(args)
         self._leaves, self._structure = jax.tree_util.tree_flatten([item.device for item in built])
         self._places = [index for index, leaf in enumerate(self._leaves) if isinstance(leaf, jax.Array)]

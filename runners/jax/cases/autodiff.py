@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from runners.core.testing.arrays import widened
 from runners.core.testing.compare import EPSILON
-from runners.core.testing.inputs import widened
 from runners.core.testing.trial import Trial
 
 

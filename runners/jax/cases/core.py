@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.jax.double import x64
 

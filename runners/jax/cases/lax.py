@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from runners.core.testing import properties, references, resolve
-from runners.core.testing.inputs import Builder, widened
+from runners.core.testing import names, properties, references
+from runners.core.testing.arrays import widened
+from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 from runners.jax.double import x64
 
@@ -38,7 +39,7 @@ def double(
             return function(*tensors, **named)
 
     with x64():
-        built = Builder(trial, resolve.framework(trial.framework)).all(args)
+        built = Builder(trial, names.framework(trial.framework)).all(args)
     output = trial.call_inside(body, *[item.device for item in built])
     expected = _reference(reference)(*[item.host for item in built], **(reference_kwargs or {}))
     allowed = tolerance if dtype.startswith(("float", "complex")) else 0.0
@@ -47,7 +48,7 @@ def double(
 
 def compiled(trial: Trial, reference: str, args: Sequence[Any], dtype: str = "float32") -> None:
     """Mapped over the rows of all tensors and compiled, with the other arguments fixed, it gives the same."""
-    built = Builder(trial, resolve.framework(trial.framework)).all(args)
+    built = Builder(trial, names.framework(trial.framework)).all(args)
     tensors = [item.device for item in built if trial.dtype_name(item.device)]
     fixed = tuple(item.device for item in built[len(tensors) :])
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing import properties
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.jax.double import x64
 

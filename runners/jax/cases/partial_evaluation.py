@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 from jax._src.interpreters import partial_eval
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 # PartialVal

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.jax.double import x64
 

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _NUMPY: dict[str, Callable[..., Any]] = {

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing import references
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 Sizes = Sequence[int]

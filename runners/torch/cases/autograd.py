@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 import torch
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _SLOPES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {

@@ -7,7 +7,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 
 _PAD_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 

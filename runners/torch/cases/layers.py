@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from scipy import special
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.torch.cases.convolution import convolved, windows
 

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _CURVATURE = {"float32": {"rtol": 1e-3, "atol": 1e-3}, "float64": {"rtol": 1e-7, "atol": 1e-8}}

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 from scipy import special
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _MANY_TERMS = 3e-6

@@ -7,7 +7,7 @@ from typing import Any, Callable
 import numpy as np
 import torch
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 1e-2}}

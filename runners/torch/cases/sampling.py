@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from scipy import special
 
-from runners.core.testing.inputs import widened
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5

@@ -23,7 +23,7 @@ from portbench.analysis.rates import FunctionRates
 from portbench.analysis.strata import strata
 from portbench.published import paper as published
 from portbench.study.summary import STATUSES, Row, fetch_dicts
-from portbench.util.text import number, shortened
+from portbench.util.text import pluralize, shortened
 
 OUTCOMES = ("hit", "miss", "false alarm", "both pass", "undecided", "not foretold")
 
@@ -174,7 +174,7 @@ def _because(
     if one.tests["unknown"]:
         most, tests = next(iter(one.reasons.items()))
         yield (
-            f"{one.tests['unknown']:,} of {number(sum(one.tests.values()), 'test')} cannot be foretold, most often "
+            f"{one.tests['unknown']:,} of {pluralize(sum(one.tests.values()), 'test')} cannot be foretold, most often "
             f"({tests:,}) since {shortened(most, _LONGEST_REASON)}."
         )
     yield _by_latency(functions)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 _SEED = 2023
 _RESAMPLES = 2000
@@ -28,6 +27,8 @@ def wilson(successes: int, total: int, confidence: float = 0.95) -> Interval:
     was tried."""
     if not total:
         return Interval(0.0, 1.0)
+    from scipy import stats  # takes seconds to import, and not every command needs an interval
+
     found = stats.binomtest(successes, total).proportion_ci(confidence, method="wilson")
     return Interval(float(found.low), float(found.high))
 

@@ -26,61 +26,8 @@ class Arguments(Protocol):
     def out(self) -> Path:
         """The folder that it writes to."""
 
-    def words(self, manifest: str, out: str) -> list[str]:
+    def argv(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
-
-
-@dataclass(frozen=True)
-class EnumerateArguments:
-    """Asks for a list of the framework's functions. ``out`` is the host's path, absolute."""
-
-    out: Path
-    as_study: bool
-    methods: bool
-    manifest: None = None
-
-    def words(self, manifest: str, out: str) -> list[str]:
-        """As command line arguments; there is no manifest."""
-        flags = [flag for flag, given in (("--as-study", self.as_study), ("--methods", self.methods)) if given]
-        return ["--enumerate", "--out", out, *flags, "--progress", "json"]
-
-
-@dataclass(frozen=True)
-class RunnerArguments:
-    """What the runner is asked to do. Paths are the host's, absolute."""
-
-    manifest: Path
-    out: Path
-    functions: tuple[str, ...]
-    runs: int
-    protocol: str
-    timeout_s: float
-    steady_budget_s: float
-    resume: bool
-    sync: str = "complete"
-    shuffle: int | None = None
-    mutant: str | None = None
-    memory: str | None = None
-    tests: tuple[str, ...] = ()
-
-    def words(self, manifest: str, out: str) -> list[str]:
-        """As command line arguments, with the two paths as the runner sees them."""
-        words = ["--manifest", manifest, "--out", out, "--runs", str(self.runs), "--protocol", self.protocol]
-        words += ["--timeout", str(self.timeout_s), "--steady-budget", str(self.steady_budget_s)]
-        for pattern in self.functions:
-            words += ["--function", pattern]
-        for pattern in self.tests:
-            words += ["--test", pattern]
-        if self.sync != "complete":
-            # Not said where it is the usual one: runners of older images do not know the option.
-            words += ["--sync", self.sync]
-        if self.shuffle is not None:
-            words += ["--shuffle", str(self.shuffle)]
-        if self.mutant is not None:
-            words += ["--mutant", self.mutant]
-        if self.memory is not None:
-            words += ["--memory", self.memory]
-        return [*words, *(["--resume"] if self.resume else []), "--progress", "json"]
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Current:
         argv = [str(_python(target)), "-m", "runners", "--framework", target.framework, "--device", target.device]
         if target.version_named:
             argv += ["--version", target.version]
-        argv += arguments.words(str(arguments.manifest), str(arguments.out))
+        argv += arguments.argv(str(arguments.manifest), str(arguments.out))
         # PYTHONSAFEPATH would hide runners/, which is found through the working folder.
         kept = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
         return Command(argv, self.checkout.root, {**kept, "PYTHONUNBUFFERED": "1"})

@@ -1,11 +1,10 @@
-"""Runs a target in a container, through the services of compose.yaml: they alone say how one is built and started."""
+"""Runs a target in a container of its service in compose.yaml, which defines how it is built and started."""
 
 from __future__ import annotations
 
 import socket
-import subprocess
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from portbench.backends import Arguments, Command
@@ -28,7 +27,7 @@ class Docker:
     name: str = "docker"
 
     def findings(self, target: Target) -> Findings:
-        """Dockerfile, lock, engine, Compose, image; for a GPU how a container gets at it."""
+        """Checks Dockerfile, lock, engine, Compose, image and, for a GPU, the container toolkit."""
         if target.dockerfile is None:
             yield error(
                 "Dockerfile", f"{target.name} has no {target.device}.Dockerfile", "Use --backend venv for this target."
@@ -48,40 +47,46 @@ class Docker:
                 yield engine.gpu_access(self.machine)
 
     def blocker(self, target: Target) -> TargetUnavailable | None:
-        """The first of the findings that is one."""
+        """The first error of ``findings``, or None."""
         return blocker(self.findings(target))
 
-    def engine_obstacle(self) -> TargetUnavailable | None:
-        """Why no container can be started here at all, or None."""
+    def engine_blocker(self) -> TargetUnavailable | None:
+        """Why no container can be started on this machine, or None."""
         return blocker(engine.engine_and_compose(self.machine))
 
     def image_name(self, target: Target) -> str | None:
-        """The image of the target's service, or None if compose.yaml has no such service or Compose cannot read it."""
+        """The image of the target's service; None where compose.yaml has no such service or cannot be read."""
         try:
             return compose.image_names([target], self.checkout, self.machine).get(target.name)
         except BadInput:
             return None
 
+    def is_built(self, target: Target) -> bool:
+        """Whether the target's image exists. Lists all images: a CachedMachine does so once for all targets."""
+        return self.image_name(target) in engine.image_names(self.machine)
+
     def image_digest(self, target: Target) -> str | None:
         """The id of the target's image (sha256:...), or None if it is not built."""
         name = self.image_name(target)
-        answer = self._docker("image", "inspect", "--format", "{{.Id}}", name) if name else None
-        return answer.stdout.strip() if answer and answer.returncode == 0 else None
+        done = self.machine.run(["docker", "image", "inspect", "--format", "{{.Id}}", name]) if name else None
+        return done.stdout.strip() if done and done.returncode == 0 else None
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
-        """Brings the image up to date with the clone, which takes a second where only the runner has changed: an image
-        that lags behind would give the results of older code. Raises EnvironmentFailed."""
+        """Updates the image to the clone, so that no run uses older code. Takes a second if only the runner changed.
+
+        Raises EnvironmentFailed and StorageFailed.
+        """
         before = self.image_digest(target)
         try:
             compose.build(target, self.checkout, self.machine)
         except EnvironmentFailed as failure:
-            failure.remedy += " Or use --backend venv; 'docker compose run' takes the image as it is."
+            failure.remedy += " Or use --backend venv; 'docker compose run' uses the image without an update."
             raise
         if self.image_digest(target) != before:
-            say(f"{target.name}: the image was brought up to date with this clone")
+            say(f"{target.name}: the image was updated to this clone")
 
     def command(self, target: Target, arguments: Arguments) -> Command:
-        """The target's service, for one run, under a name by which its container can be removed."""
+        """Starts the target's service for one run. The container has a name, by which it can be removed."""
         container = f"portbench-{target.name}-{uuid.uuid4().hex[:8]}"
         argv = ["docker", "compose", "run", "--rm", "--no-TTY", "--name", container]
         manifests = self.checkout.manifests
@@ -92,7 +97,7 @@ class Docker:
         else:
             manifest = f"/tmp/{arguments.manifest.name}"
             argv += ["--volume", f"{arguments.manifest}:{manifest}:ro"]
-        argv += [target.service, "--version", target.version, *arguments.words(manifest, "/results")]
+        argv += [target.service, "--version", target.version, *arguments.argv(manifest, "/results")]
         env = {
             **compose.environment(target),
             "PORTBENCH_RESULTS": str(arguments.out),
@@ -103,7 +108,7 @@ class Docker:
             argv,
             self.checkout.root,
             env,
-            # Compose leaves its container running when it gets a signal itself.
+            # On a signal Compose itself ends but leaves its container running.
             interrupt=["docker", "kill", "--signal", "INT", container],
             remove=["docker", "rm", "--force", container],
         )
@@ -116,9 +121,6 @@ class Docker:
                 f"compose.yaml has no service {target.service}, or cannot be read",
                 "'docker compose config' says what is wrong with it.",
             )
-        if self._docker("image", "inspect", "--format", "{{.Id}}", name).returncode:
+        if name not in engine.image_names(self.machine):
             return error("image", f"the image {name} is not built", f"Build it: portbench images build {target.name}")
         return ok("image", f"{name} is built")
-
-    def _docker(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        return self.machine.ask(["docker", *arguments], self.checkout.root, env)

@@ -1,4 +1,4 @@
-"""Docker Engine and Compose: there, answering, and new enough for what compose.yaml asks of them."""
+"""Checks that Docker Engine and Compose are installed, answer, and are new enough for compose.yaml."""
 
 from __future__ import annotations
 
@@ -11,42 +11,48 @@ from portbench.util.findings import Finding, Findings, error, ok, warning
 from portbench.util.machine import Machine
 from portbench.util.versions import Version, version_in
 
-# The images hold a C library that starts threads by clone3. Before 20.10.10 the default seccomp profile answers that
-# with EPERM, where the library expects ENOSYS to fall back to clone, and no thread can be started.
-OLDEST_ENGINE = Version((20, 10, 10), "20.10.10")
-# The first to know `uts`, by which a container has the machine's own name (compose.yaml).
-OLDEST_COMPOSE = Version((2, 15, 1), "2.15.1")
+# The images' C library starts threads by clone3. The default seccomp profile before 20.10.10 rejects clone3 with EPERM.
+# The library falls back to clone only on ENOSYS, so no thread can be started.
+OLDEST_ENGINE = Version("20.10.10")
+# The first version with `uts`, which gives a container the name of the machine (compose.yaml).
+OLDEST_COMPOSE = Version("2.15.1")
 
 
 def engine_and_compose(machine: Machine) -> Findings:
-    """Whether containers can be started here at all."""
+    """Whether containers can be started on this machine."""
     if machine.find("docker") is None:
         yield error("Docker", "there is no docker command", "Install Docker Engine and its Compose plugin.")
         return
-    answer = machine.ask(["docker", "version", "--format", "{{.Server.Version}}"])
+    answer = machine.run(["docker", "version", "--format", "{{.Server.Version}}"])
     yield _engine(answer)
     if answer.returncode == 0:
-        yield _compose(machine.ask(["docker", "compose", "version", "--short"]))
+        yield _compose(machine.run(["docker", "compose", "version", "--short"]))
 
 
 def information(machine: Machine) -> dict[str, Any]:
-    """What `docker info` says; empty where no engine answers."""
-    answer = machine.ask(["docker", "info", "--format", "{{json .}}"])
+    """The output of `docker info`; empty where no engine answers."""
+    answer = machine.run(["docker", "info", "--format", "{{json .}}"])
     try:
-        told = json.loads(answer.stdout) if answer.returncode == 0 else {}
+        info = json.loads(answer.stdout) if answer.returncode == 0 else {}
     except ValueError:
-        told = {}
-    return told if isinstance(told, dict) else {}
+        info = {}
+    return info if isinstance(info, dict) else {}
+
+
+def image_names(machine: Machine) -> frozenset[str]:
+    """The names of all images of the engine, such as portbench/torch:2.9.0-cpu."""
+    answer = machine.run(["docker", "image", "ls", "--format", "{{.Repository}}:{{.Tag}}"])
+    return frozenset(answer.stdout.split())
 
 
 def data_folder(machine: Machine) -> Path | None:
-    """Where the engine keeps its images, or None if it does not lie on this machine's file system."""
+    """The folder of the engine's images, or None where it is not on this machine's file system."""
     folder = information(machine).get("DockerRootDir")
     return Path(folder) if folder and machine.exists(Path(folder).parent) else None
 
 
 def gpu_access(machine: Machine) -> Finding:
-    """Whether a container gets at an NVIDIA GPU: a runtime or hook of the container toolkit, or a CDI description."""
+    """Whether a container can use an NVIDIA GPU: by a runtime or hook of the container toolkit, or by CDI."""
     info = information(machine)
     if "nvidia" in info.get("Runtimes", {}):
         return ok("container toolkit", "the engine knows the runtime nvidia")
@@ -62,42 +68,42 @@ def gpu_access(machine: Machine) -> Finding:
         )
     return error(
         "container toolkit",
-        "there is no NVIDIA container toolkit, so containers cannot get at the GPU",
+        "there is no NVIDIA container toolkit, so containers cannot use the GPU",
         "Install nvidia-container-toolkit, then: "
         "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
     )
 
 
 def base_images(machine: Machine, dockerfile: Path) -> Findings:
-    """Whether the images that a Dockerfile starts from are here, or can be fetched. Asks a registry: slow."""
+    """Whether the base images of a Dockerfile are here or can be pulled. Slow: queries a registry."""
     for base in _bases(machine.read(dockerfile) or ""):
-        if machine.ask(["docker", "image", "inspect", "--format", "{{.Id}}", base]).returncode == 0:
+        if machine.run(["docker", "image", "inspect", "--format", "{{.Id}}", base]).returncode == 0:
             yield ok("base image", f"{base} is here")
             continue
-        answer = machine.ask(["docker", "manifest", "inspect", base])
+        answer = machine.run(["docker", "manifest", "inspect", base])
         if answer.returncode == 0:
-            yield ok("base image", f"{base} can be fetched")
+            yield ok("base image", f"{base} can be pulled")
         else:
             yield warning(
                 "base image",
-                f"{base} is not here and its registry does not give it: {_last_line(answer)}",
-                "Mend the network or the engine's proxy, or bring it from another machine (docker save, docker load).",
+                f"{base} is not here and cannot be pulled: {_last_line(answer)}",
+                "Fix the network or the engine's proxy, or copy it from another machine (docker save, docker load).",
             )
 
 
 def _engine(answer: CompletedProcess[str]) -> Finding:
-    said = answer.stderr.lower()
-    if answer.returncode and "permission denied" in said:
+    stderr = answer.stderr.lower()
+    if answer.returncode and "permission denied" in stderr:
         return error(
             "Docker",
-            f"this user may not talk to the Docker engine: {_last_line(answer)}",
-            'Be let into the group docker (sudo usermod -aG docker "$USER"), then log in again.',
+            f"this user may not use the Docker engine: {_last_line(answer)}",
+            'Join the group docker (sudo usermod -aG docker "$USER"), then log in again.',
         )
     if answer.returncode:
         return error(
             "Docker",
             f"no Docker engine answers: {_last_line(answer)}",
-            "Start it (systemctl start docker), or ask to be let into the group docker.",
+            "Start it (systemctl start docker), or join the group docker.",
         )
     version = version_in(answer.stdout)
     if version is None:
@@ -132,7 +138,7 @@ def _compose(answer: CompletedProcess[str]) -> Finding:
 
 
 def _bases(dockerfile: str) -> list[str]:
-    """The images of its FROM lines that are no stages of its own and name no variable."""
+    """The images in FROM lines, except for the file's own stages and names with variables."""
     stages: set[str] = set()
     bases: dict[str, None] = {}
     for line in dockerfile.splitlines():

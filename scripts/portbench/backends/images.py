@@ -87,16 +87,16 @@ class Images:
                 )
         return [target for target in targets if target.dockerfile]
 
-    def look_at(self, targets: Sequence[Target]) -> list[Image]:
+    def status(self, targets: Sequence[Target]) -> list[Image]:
         """Each target's image, built or not."""
-        self._demand_engine()
+        self._require_engine()
         names = compose.image_names(targets, self.checkout, self.machine)
         built = {tag: facts for facts in self._inspect(names.values()) for tag in facts["RepoTags"] or ()}
         return [self._image(target, names.get(target.name), built) for target in targets]
 
     def build(self, target: Target, heard: Callable[[str], None]) -> Image:
         """Builds a target's image; ``heard`` gets the lines of the log. Raises EnvironmentFailed, StorageFailed."""
-        (image,) = self.look_at([target])
+        (image,) = self.status([target])
         if image.image is None:
             raise TargetUnavailable(
                 f"compose.yaml has no service {target.service}", "Add one: see the services that are there."
@@ -107,14 +107,14 @@ class Images:
                 f"portbench lock {target.framework}/{target.version}",
             )
         compose.build(target, self.checkout, self.machine, heard)
-        return self.look_at([target])[0]
+        return self.status([target])[0]
 
     def removable(self, targets: Sequence[Target] | None) -> list[Removable]:
         """The images of these targets, or of all there have ever been; those of earlier builds too.
 
         An image that others made from one of ours inherits its labels: one under a foreign name is left alone.
         """
-        self._demand_engine()
+        self._require_engine()
         known = compose.image_names(self.targets([]), self.checkout, self.machine).values()
         repositories = {name.rpartition(":")[0] for name in known}
         wanted = None if targets is None else {(each.framework, each.version, _kind(each)) for each in targets}
@@ -131,7 +131,7 @@ class Images:
 
     def remove(self, image: Removable) -> None:
         """Removes it. Raises StorageFailed where the engine refuses, most often because a container uses it."""
-        answer = self.machine.ask(["docker", "image", "rm", *image.references], limit_s=_REMOVE_LIMIT_S)
+        answer = self.machine.run(["docker", "image", "rm", *image.references], timeout_s=_REMOVE_LIMIT_S)
         if answer.returncode:
             raise StorageFailed(
                 f"{image.title} was not removed: {(answer.stderr.strip().splitlines() or ['no reason given'])[-1]}",
@@ -140,7 +140,7 @@ class Images:
 
     def disk_use(self) -> DiskUse | None:
         """What the engine's images and its build cache take; None if it does not say."""
-        answer = self.machine.ask(["docker", "system", "df", "--format", "{{.Type}}:{{.Size}}"])
+        answer = self.machine.run(["docker", "system", "df", "--format", "{{.Type}}:{{.Size}}"])
         sizes = {
             kind: float(number) * _UNITS[unit]
             for kind, number, unit in re.findall(r"^([^:]+):([0-9.]+)([kMGT]?B)$", answer.stdout, re.MULTILINE)
@@ -165,18 +165,18 @@ class Images:
         if not references:
             return []
         # Those that are not there make it fail, and are missing from what it says.
-        answer = self.machine.ask(["docker", "image", "inspect", *references])
+        answer = self.machine.run(["docker", "image", "inspect", *references])
         facts: list[dict[str, Any]] = json.loads(answer.stdout or "[]")
         return facts
 
     def _ask(self, *arguments: str) -> str:
-        answer = self.machine.ask(["docker", *arguments], self.checkout.root)
+        answer = self.machine.run(["docker", *arguments], self.checkout.root)
         if answer.returncode:
             raise TargetUnavailable(f"'docker {' '.join(arguments)}' failed: {answer.stderr.strip()}")
         return answer.stdout
 
-    def _demand_engine(self) -> None:
-        if blocker := Docker(self.checkout, self.machine).engine_obstacle():
+    def _require_engine(self) -> None:
+        if blocker := Docker(self.checkout, self.machine).engine_blocker():
             raise blocker
 
 

@@ -50,7 +50,7 @@ class Venv:
         """The environment's Python, shielded from the user's other Pythons."""
         python = environments.python_of(target)
         argv = [str(python), "-m", "runners", "--framework", target.framework, "--device", target.device]
-        argv += ["--version", target.version, *arguments.words(str(arguments.manifest), str(arguments.out))]
+        argv += ["--version", target.version, *arguments.argv(str(arguments.manifest), str(arguments.out))]
         kept = {key: value for key, value in os.environ.items() if not _misleads_python(key)}
         path = f"{python.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
         if target.device in PREDICTED_TPUS:

@@ -1,32 +1,64 @@
-"""The command ``portbench``: one module a command; each turns words into values and calls one function.
+"""The command ``portbench``: one module per command; each parses its words and calls one function.
 
-A module here is a command of the same name, with - for _: it is imported when that command is asked for, and adds it to
-``cli``.
+A module here has the name of its command, with _ for -, and adds the command to ``cli``. It is imported when somebody
+asks for that command: ``portbench --help`` takes its sentences from the table below and imports none of them.
 """
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import sys
 
 import click
-from rich.console import Console
 
 from portbench import __version__
 from portbench.errors import PortbenchError
-from portbench.util.console import show_error
+
+COMMANDS = {
+    "Run tests": {
+        "targets": "List the targets and how each would run on this machine.",
+        "doctor": "Check whether targets can run on this machine.",
+        "run": "Run a manifest on each TARGET and write one run file per target.",
+        "check": "Compare the failures in run files with the known failures.",
+        "mutation-test": "Mutate every function of MANIFEST and list the tests that do not notice.",
+        "validate": "Check manifests, run files, studies and other files against their formats.",
+    },
+    "Study the results": {
+        "merge": "Merge run files from any number of machines into one study.",
+        "report": "Show the results of a study: what runs where, how fast, and why the rest fails.",
+        "explain": "Show everything that STUDY records about one FUNCTION.",
+        "compare": "Show what changed from A to B: outcomes, times, environments.",
+        "classify": "Derive the categories of a study's failures again.",
+        "import-study-2023": "Convert raw timings of the paper of 2023 to run files.",
+    },
+    "Choose functions": {
+        "enumerate": "List every public function and class of a framework.",
+        "count": "Count how often functions are called in a corpus of Python source.",
+        "sample": "Draw a stratified sample of functions, as a manifest without tests.",
+    },
+    "Maintain environments": {
+        "images": "Build, list, check and remove the container images of targets.",
+        "lock": "Update the locks: the exact packages of every environment.",
+        "add-version": "Add a VERSION of a FRAMEWORK to images/, with Dockerfiles and locks.",
+        "kernels": "List the GPU kernels in the CUDA wheel of TARGET.",
+    },
+}
+"""Every command with the first sentence of its help, by section of ``portbench --help``."""
 
 
 class _Commands(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
-        names = {module.name for module in pkgutil.iter_modules(__path__)} - {"options"}
-        return sorted(name.replace("_", "-") for name in names)
+        return [name for section in COMMANDS.values() for name in section]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in self.list_commands(context):
             importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
         return super().get_command(context, name)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, section in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(section.items()))
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,5 +75,9 @@ def main() -> None:
     try:
         cli(prog_name="portbench")
     except PortbenchError as error:
+        from rich.console import Console
+
+        from portbench.util.console import show_error
+
         show_error(error, Console(stderr=True))
         sys.exit(error.exit_status)

@@ -9,9 +9,8 @@ import click
 from rich.console import Console
 
 from portbench.cli import cli
-from portbench.run.known_failures import check_run, find_expectations, run_files
+from portbench.run.known_failures import check_run, find_known_failures, run_files
 from portbench.run.known_failures_terminal import as_data, print_check
-from portbench.study.summary import Target
 from portbench.util.repository import find_checkout
 
 
@@ -20,22 +19,28 @@ from portbench.util.repository import find_checkout
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.pass_context
 def command(context: click.Context, paths: tuple[Path, ...], as_json: bool) -> None:
-    """Compare the failures in run files with the known ones, as 'portbench run --check' does.
+    """Compare the failures in run files with the known failures.
 
-    A PATH is a run file, or a folder that holds some. What is known stands in manifests/NAME/expected/, a file for each
-    framework and device (schema/expected.schema.json), by version.
+    'portbench run --check' does the same at the end of a run. A PATH is a run file, or a folder that holds run files.
+    manifests/NAME/expected/ holds the known failures: one file per framework and device, by version
+    (schema/expected.schema.json).
 
-    Exit status 1 where a failure is new, or a known one passes.
+    Exit status 1 if a failure is new or a known failure passes.
+
+    \b
+    Examples:
+      portbench check results/
+      portbench check results/torch-2.9.0-cpu-*.json --json
     """
     checkout = find_checkout()
     checks = {}
     for document in run_files(paths):
-        found = check_run(document.data, find_expectations(document.data, checkout))
+        found = check_run(document.data, find_known_failures(document.data, checkout))
         checks[document.path] = found
         if not as_json:
-            target = Target(**document.data["target"])
+            target = "{framework}-{version}-{device}".format(**document.data["target"])
             print_check(f"{document.path.name}, {target}", found, Console(highlight=False))
     if as_json:
-        told = [{"run_file": str(path), **as_data(found)} for path, found in checks.items()]
-        click.echo(json.dumps({"run_files": told}, indent=1))
+        rows = [{"run_file": str(path), **as_data(found)} for path, found in checks.items()]
+        click.echo(json.dumps({"run_files": rows}, indent=1))
     context.exit(int(not all(found.is_clean for found in checks.values())))

@@ -12,7 +12,7 @@ from portbench.study.classify import Classification, classify, frameworks_of, re
 from portbench.study.store import read_study
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import shown
-from portbench.util.text import escape_control, number, shortened
+from portbench.util.text import escape_control, pluralize, shortened
 
 
 @cli.command("classify")
@@ -62,7 +62,7 @@ def command(path: Path, annotations: Path | None, folder: Path | None, out: Path
 
 def _print(found: Classification) -> None:
     changed = sum(found.changes.values())
-    said = f"{number(found.failures, 'failure')}: {changed:,} of another category than recorded"
+    said = f"{pluralize(found.failures, 'failure')}: {changed:,} of another category than recorded"
     click.echo(f"{said}, {found.overruled:,} overruled")
     for (before, after), results in sorted(found.changes.items(), key=lambda change: (-change[1], change[0])):
         click.echo(f"  {escape_control(before)} -> {after}: {results:,}")
@@ -71,7 +71,7 @@ def _print(found: Classification) -> None:
     for cause in found.other:
         more = f" and {len(cause.functions) - 1} more" if len(cause.functions) > 1 else ""
         function = escape_control(shortened(cause.functions[0], 80))
-        count = f"{number(cause.tests, 'test')} of {function}{more}, {number(cause.results, 'result')}"
+        count = f"{pluralize(cause.tests, 'test')} of {function}{more}, {pluralize(cause.results, 'result')}"
         click.echo(f"  {cause.fingerprint}  {count}")
         click.echo(f"      {escape_control(shortened(cause.cause, 200))}")
         click.echo(f"      e.g. {escape_control(shortened(cause.example, 200))}")

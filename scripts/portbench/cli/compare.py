@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from portbench.cli import cli
+from portbench.cli import options as click_options
 from portbench.compare.as_json import as_data
 from portbench.compare.comparison import compare
 from portbench.compare.conditions import CONDITIONS, Condition, read_conditions, verdict
@@ -32,9 +33,9 @@ def _conditions(_: click.Context, __: click.Parameter, text: str | None) -> tupl
 
 
 def _effect(_: click.Context, __: click.Parameter, percent: float) -> float:
-    # A range lets nan through, which compares with nothing.
+    # A range accepts nan, and no comparison with nan is true.
     if not math.isfinite(percent):
-        raise click.BadParameter("expected a number of percent")
+        raise click.BadParameter("expected a number, in percent")
     return percent / 100
 
 
@@ -45,10 +46,9 @@ def _effect(_: click.Context, __: click.Parameter, percent: float) -> float:
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.option("--study", default="", metavar="STUDY", help="A and B are targets of this study.")
-@click.option(
-    "--sync",
-    type=click.Choice(["complete", "study"]),
-    help="Which results, where a target has both (see 'portbench run'). [default: complete, or what there is]",
+@click_options.sync(
+    None,
+    "Which results to compare, where a target has both (see 'portbench run'). [default: complete if there are any]",
 )
 @click.option(
     "--min-effect",
@@ -57,24 +57,28 @@ def _effect(_: click.Context, __: click.Parameter, percent: float) -> float:
     default=5.0,
     show_default=True,
     metavar="PERCENT",
-    help="How much slower or faster a test must be to be called so.",
+    help="A test is slower or faster if its time changes by more than this.",
 )
 @click.option(
     "--fail-on",
     "conditions",
     callback=_conditions,
     metavar="CONDITION,...",
-    help="Exit with status 1 where one of these is met; see below.",
+    help="Exit with status 1 if one of these is met. See below.",
 )
 @click.option(
-    "--markdown", "markdown_file", type=_FILE, metavar="FILE", help="Write it as Markdown, for a pull request."
+    "--markdown",
+    "markdown_file",
+    type=_FILE,
+    metavar="FILE",
+    help="Also write Markdown, for a pull request.",
 )
 @click.option(
     "--junit",
     "junit_file",
     type=_FILE,
     metavar="FILE",
-    help="Write JUnit XML: a case fails where a condition of --fail-on holds, by default new-failure and new-wrong.",
+    help="Also write JUnit XML. A case fails if it meets a condition of --fail-on (default: new-failure,new-wrong).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema/comparison.schema.json) instead of tables.")
 @click.pass_context
@@ -90,15 +94,15 @@ def command(
     junit_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Tell what changed from A to B: what fails, passes, is slower, and what could not be compared.
+    """Show what changed from A to B: outcomes, times, environments.
 
-    With --study, A and B are two targets of it: torch-2.8.0-gpu, or torch-gpu where it holds one version; with @MACHINE
-    behind it where several machines have that target. Without, each is a study that 'portbench merge' made, a run
-    file or a folder of them, and every target that both hold is compared; or one target each, STUDY:TARGET.
+    With --study, A and B are two targets of that study: torch-2.8.0-gpu, or torch-gpu if the study holds one version.
+    Add @MACHINE if several machines ran the target. Without --study, A and B are studies, run files or folders of run
+    files, and every target that both hold is compared. STUDY:TARGET selects one target.
 
-    What differs between the environments comes first, then outcomes, then times. A test is slower or faster only where
-    that is more than noise; have three runs or more of each side, for processes differ. Where the two versions ran on
-    several devices, it is told what changed on one of them only.
+    Differences between the environments come first, then outcomes, then times. A test counts as slower or faster only
+    if the difference is more than noise. Use at least three runs of each side, because processes differ. If both
+    versions ran on several devices, the comparison also shows what changed on one device only.
 
     \b
     Examples:
@@ -106,7 +110,7 @@ def command(
       portbench compare before/ after/ --fail-on new-failure,new-wrong,slower:1.2
       portbench compare old:jax-0.4.13-cpu new:jax-0.10.2-cpu --markdown comment.md --junit junit.xml
 
-    Exit status: 0; 1 a condition of --fail-on is met; 2 wrong input; 4 nothing could be compared.
+    Exit status: 0 success; 1 a condition of --fail-on is met; 2 wrong input; 4 nothing could be compared.
     """
     found = compare(first, second, study, sync or "", Limits(effect=min_effect))
     failed = verdict(conditions, found)
@@ -120,8 +124,8 @@ def command(
         print_comparison(found, Console(highlight=False))
     if found.is_empty:
         raise NothingRan(
-            "nothing could be compared: no test passed or failed for certain on both sides",
-            "See why above; compare targets of the same functions.",
+            "nothing could be compared: no test clearly passed or failed on both sides",
+            "The reasons are above. Compare targets that ran the same functions.",
         )
     if failed:
         click.echo(failed, err=True)

@@ -14,8 +14,7 @@ from rich.table import Table
 
 from portbench.cli import cli
 from portbench.doctor.diagnosis import Diagnosis, diagnose, examine
-from portbench.targets.catalog import all_targets, find_targets
-from portbench.targets.shared_images import by_image, title
+from portbench.targets.catalog import all_targets, by_image, find_targets, title
 from portbench.util.findings import Finding, error, ok
 from portbench.util.machine import Machine
 from portbench.util.repository import find_checkout

@@ -28,24 +28,25 @@ from portbench.util.strict_json import shown
     "compared",
     nargs=2,
     metavar="A B",
-    help="Instead: what B has that A has not, and the other way round. Each is a list's file or a target.",
+    help="Show the differences between two lists instead. A and B are files of lists, or targets.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the list, or with --diff the changes, as JSON.",
+    help="Write the list, or with --diff the differences, as JSON.",
 )
 @click.option(
-    "--as-study",
+    "--as-published",
     is_flag=True,
-    help="By the study's rule, as far as it is known: short names, all that end alike counted once.",
+    help="Apply the rule of the paper of 2023, as far as it is known: short names; names with the same last part count "
+    "once.",
 )
-@click.option("--methods", is_flag=True, help="List public methods of public classes too.")
+@click.option("--methods", is_flag=True, help="Also list the public methods of public classes.")
 @click_options.BACKEND
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print the list, or the changes, as JSON; the rest goes to stderr."
+    "--json", "as_json", is_flag=True, help="Print the list, or the differences, as JSON. Progress goes to stderr."
 )
 @click.pass_context
 def command(
@@ -53,21 +54,22 @@ def command(
     target: str | None,
     compared: tuple[str, str] | None,
     output: Path | None,
-    as_study: bool,
+    as_published: bool,
     methods: bool,
     backend: str,
     as_json: bool,
 ) -> None:
-    """List every public function and class of TARGET's framework, as found in its image or environment.
+    """List every public function and class of a framework.
 
-    Each has one canonical name (the shortest public one), its other names, its kind, signature, where it is defined,
-    and whether a test file in the installed packages names it. The same target gives the same bytes. What counts as
-    public, and what could not be imported, stands in the list (schema/functions.schema.json).
+    The runner of TARGET finds them in the target's image or environment. Each has a canonical name (the shortest public
+    one), its other names, kind, signature and defining module, and whether a test file in the installed packages names
+    it. The list says what counts as public and what could not be imported (schema/functions.schema.json). The same
+    target gives the same bytes.
 
     \b
     Examples:
       portbench enumerate torch-cpu -o torch.json
-      portbench enumerate tensorflow-cpu --as-study
+      portbench enumerate tensorflow-cpu --as-published
       portbench enumerate --diff torch-1.12.0-cpu torch-2.9.0-cpu
       portbench enumerate --diff old.json new.json -o changes.json
     """
@@ -79,28 +81,28 @@ def command(
 
     def listing(name: str) -> Listing:
         return enumerate_target(
-            name, checkout, reporter.say, backend=backend, as_study=as_study, methods=methods, machine=machine
+            name, checkout, reporter.say, backend=backend, as_published=as_published, methods=methods, machine=machine
         )
 
     def document(name: str) -> Document:
-        # A target has no suffix of a file, and no folder.
+        # The name of a target has no suffix and no slash.
         is_file = name.endswith(".json") or "/" in name or Path(name).is_file()
         return read_document(Path(name), "functions") if is_file else listing(name).document
 
     console = Console(highlight=False)
     if compared:
         found = changes(document(compared[0]), document(compared[1]))
-        _tell(json.dumps(as_data(found), indent=1) + "\n", output, as_json, reporter)
+        _write(json.dumps(as_data(found), indent=1) + "\n", output, as_json, reporter)
         if not as_json:
             print_changes(found, console)
     elif target is not None:
         made = listing(target)
-        _tell(made.text, output, as_json, reporter)
+        _write(made.text, output, as_json, reporter)
         if not as_json:
             print_listing(made.document, console)
 
 
-def _tell(text: str, output: Path | None, as_json: bool, reporter: Reporter) -> None:
+def _write(text: str, output: Path | None, as_json: bool, reporter: Reporter) -> None:
     if as_json:
         click.echo(text, nl=False)
     if output:

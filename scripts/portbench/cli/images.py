@@ -15,13 +15,12 @@ from portbench.backends.build_progress import build_progress
 from portbench.backends.images import DiskUse, Image, Images
 from portbench.cli import cli
 from portbench.errors import Interrupted, PortbenchError
-from portbench.run.progress import duration
-from portbench.targets.shared_images import by_image, title
+from portbench.targets.catalog import by_image, title
 from portbench.util.console import show_error
 from portbench.util.machine import Machine
 from portbench.util.processes import stoppable
 from portbench.util.repository import find_checkout
-from portbench.util.text import escape_control
+from portbench.util.text import duration, escape_control
 
 _TARGETS = click.argument("targets", metavar="[TARGET]...", nargs=-1)
 
@@ -53,7 +52,7 @@ def build(context: click.Context, targets: tuple[str, ...]) -> None:
     images, console, status = _images(), Console(), 0
     chosen = [group[0] for group in by_image(images.targets(targets))]
     if not targets:
-        there = {each.target for each in images.look_at(chosen) if each.state != "not built"}
+        there = {each.target for each in images.status(chosen) if each.state != "not built"}
         chosen = [target for target in chosen if target.name in there]
         if not chosen:
             raise click.UsageError("no image is built yet: name targets ('portbench targets' lists them)")
@@ -84,13 +83,13 @@ def list_images(as_json: bool) -> None:
     images = _images()
     targets = images.targets(())
     if as_json:
-        click.echo(json.dumps({"images": [asdict(image) for image in images.look_at(targets)]}, indent=2))
+        click.echo(json.dumps({"images": [asdict(image) for image in images.status(targets)]}, indent=2))
         return
     groups = by_image(targets)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("target", "built (UTC)", "size", "runner", "state"):
         table.add_column(heading, no_wrap=True)
-    for group, image in zip(groups, images.look_at([group[0] for group in groups]), strict=True):
+    for group, image in zip(groups, images.status([group[0] for group in groups]), strict=True):
         built = image.built_at[:16].replace("T", " ") if image.built_at else "-"
         # Labels are what the builder of the image wrote: not markup, and nothing for the terminal.
         told = (escape(escape_control(text)) for text in (built, _size(image.size_bytes), _commit(image)))
@@ -111,7 +110,7 @@ def check(context: click.Context, targets: tuple[str, ...]) -> None:
     """
     images = _images()
     groups = by_image(images.targets(targets))
-    found = list(zip(groups, images.look_at([group[0] for group in groups]), strict=True))
+    found = list(zip(groups, images.status([group[0] for group in groups]), strict=True))
     if not targets:
         found = [(group, image) for group, image in found if image.state != "not built"]
     for group, image in found:

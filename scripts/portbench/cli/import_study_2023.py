@@ -9,7 +9,7 @@ import click
 from portbench.cli import cli
 from portbench.study.import_2023 import NOT_TOLD, import_raw_timings
 from portbench.util.strict_json import shown
-from portbench.util.text import escape_control, number
+from portbench.util.text import escape_control, pluralize
 
 
 @cli.command("import-study-2023")
@@ -37,9 +37,9 @@ def command(paths: tuple[Path, ...], out: Path, framework: str | None) -> None:
       portbench report study -o report
     """
     imported = import_raw_timings(paths, out, framework)
-    click.echo(f"{number(imported.runs, 'raw file')} imported")
+    click.echo(f"{pluralize(imported.runs, 'raw file')} imported")
     for path in imported.files:
         click.echo(f"wrote {shown(path)}")
     for file, tests in imported.left_out.items():
-        click.echo(f"left out, of no function of the study: {escape_control(file)} ({number(tests, 'test')})")
+        click.echo(f"left out, of no function of the study: {escape_control(file)} ({pluralize(tests, 'test')})")
     click.echo(f"not told by the raw files: {NOT_TOLD}")

@@ -10,7 +10,7 @@ from portbench.cli import cli
 from portbench.study.merge import Merged, merge
 from portbench.study.summary import Target
 from portbench.util.strict_json import shown
-from portbench.util.text import escape_control, number
+from portbench.util.text import escape_control, pluralize
 
 
 @cli.command("merge")
@@ -45,18 +45,20 @@ def command(paths: tuple[str, ...], study: Path, allow_drift: bool) -> None:
 def _print(merged: Merged) -> None:
     summary = merged.study.summary
     known = f", {merged.known} already there" if merged.known else ""
-    click.echo(f"{shown(merged.study.path)}: {number(merged.added, 'run file')} added{known}")
+    click.echo(f"{shown(merged.study.path)}: {pluralize(merged.added, 'run file')} added{known}")
     for entry in summary["targets"]:
         study_sync = ", the study's synchronisation" if entry.get("sync") == "study" else ""
-        functions = number(len(entry["functions"]), "function")
+        functions = pluralize(len(entry["functions"]), "function")
         missing = entry.get("missing")
-        gaps = f", {number(missing['tests'], 'test')} of its manifest missing" if missing and missing["tests"] else ""
+        gaps = (
+            f", {pluralize(missing['tests'], 'test')} of its manifest missing" if missing and missing["tests"] else ""
+        )
         click.echo(
             f"  {Target(**entry['target'])} on {escape_control(entry['machine'])}{study_sync}: {functions}{gaps}"
         )
     for drift in summary.get("drift", ()):
         of = " on ".join(escape_control(part) for part in (drift["target"], drift["machine"]) if part)
-        click.echo(f"  drift of {of}: {number(len(drift['values']), 'value')} of {escape_control(drift['fact'])}")
+        click.echo(f"  drift of {of}: {pluralize(len(drift['values']), 'value')} of {escape_control(drift['fact'])}")
     if merged.unclassified:
         click.echo("  categories are again as the runs recorded them; 'portbench classify' derives them anew")
     for journal in merged.unfinished:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from portbench.backends.selection import BACKENDS
+from portbench.run.model import SYNC_WORDS
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -24,7 +25,7 @@ TEST: Option = click.option(
     "tests",
     multiple=True,
     metavar="GLOB",
-    help="Only tests whose id matches, such as 'rows[dtype=float32]' or 'rows*'; brackets mean themselves. May be "
+    help="Only tests whose id matches, such as 'rows[dtype=float32]' or 'rows*'. Brackets match themselves. May be "
     "repeated.",
 )
 
@@ -33,9 +34,34 @@ BACKEND: Option = click.option(
     type=click.Choice(BACKENDS),
     default="auto",
     show_default=True,
-    help="Where it runs: in a container (docker), in a virtual environment made from the target's lock once and kept "
-    "(venv), in your own Python (current). auto: docker where an engine answers and the image is built, else venv.",
+    help="Where the runner runs: in a container (docker), in a virtual environment that is created once from the "
+    "target's lock (venv), or in your own Python (current). auto takes docker if an engine responds and the image is "
+    "built, else venv.",
 )
+
+
+class Sync(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no arguments here
+    """A word of ``SYNC_WORDS``; gives the value that run files record, which is accepted too."""
+
+    name = "sync"
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        recorded = SYNC_WORDS.get(value, value)
+        if recorded not in SYNC_WORDS.values():
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, SYNC_WORDS))}.", parameter, context)
+        return recorded
+
+
+def sync(default: str | None, help: str) -> Option:
+    """``--sync``, as the parameter ``sync``. ``default`` None: the option may be missing."""
+    return click.option(
+        "--sync",
+        type=Sync(),
+        default=default,
+        show_default=default is not None,
+        metavar=f"[{'|'.join(SYNC_WORDS)}]",
+        help=help,
+    )
 
 
 def timeout(default_s: float, help: str) -> Option:

@@ -17,7 +17,7 @@ from portbench.report.model import analysed, report_of, study_of
 from portbench.report.terminal import print_report
 from portbench.tables.write import INTOLERABLE
 from portbench.util.strict_json import shown
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 
 @cli.command("report")
@@ -82,7 +82,7 @@ def command(
     else:
         print_report(report, Console(highlight=False))
     if written:
-        counts = f"{number(len(written.tables), 'file')} of tables, {len(written.figures)} of figures"
+        counts = f"{pluralize(len(written.tables), 'file')} of tables, {len(written.figures)} of figures"
         click.echo(f"wrote {shown(written.page)}, {written.text.name}, {counts}", err=as_json)
     if report.is_empty:
         raise NothingRan("nothing ran on any target of this study", "The report says why: see 'Did not run'.")

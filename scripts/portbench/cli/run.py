@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 from rich.console import Console
@@ -12,9 +13,11 @@ from rich.console import Console
 from portbench.cli import cli
 from portbench.cli import options as click_options
 from portbench.formats.documents import read_document
-from portbench.run.execute import RunOptions, TargetResult, exit_status, plan_run, run_targets
-from portbench.run.known_failures import Check, check_run, expectations_of
+from portbench.run.execute import exit_status, run_targets
+from portbench.run.known_failures import Check, check_run, known_failures_of
 from portbench.run.known_failures_terminal import as_data, print_check
+from portbench.run.model import RunnerOptions, RunOptions, TargetResult
+from portbench.run.plan import plan_run
 from portbench.run.progress import Reporter
 from portbench.util.machine import Machine
 from portbench.util.repository import find_checkout
@@ -22,7 +25,7 @@ from portbench.util.repository import find_checkout
 
 def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     if value is not None and not re.fullmatch("[1-9][0-9]{0,15}[KMGT]?", value):
-        raise click.BadParameter("a number of bytes is needed, or one with K, M, G or T behind it, such as 2G")
+        raise click.BadParameter("expected a number of bytes, or a number with K, M, G or T, such as 2G")
     return value
 
 
@@ -30,103 +33,92 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @click.option(
     "--manifest",
-    default="study",
+    default=RunOptions.manifest,
     show_default=True,
     metavar="NAME|FILE",
-    help="What is tested. A name means manifests/NAME/FRAMEWORK.json, so it serves targets of several frameworks.",
+    help="The functions and tests to run. A name means manifests/NAME/FRAMEWORK.json and serves several frameworks.",
 )
 @click_options.FUNCTION
 @click_options.TEST
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
-    default=3,
+    default=RunnerOptions.runs,
     show_default=True,
     metavar="N",
-    help="How often the whole manifest is run, each time in fresh processes.",
+    help="How often to run the whole manifest, each time in new processes.",
 )
 @click.option(
     "--protocol",
     type=click.Choice(["cold", "steady", "both"]),
-    default="both",
+    default=RunnerOptions.protocol,
     show_default=True,
-    help="What is timed: the first call (cold), many calls after it (steady), or both.",
+    help="What to time: the first call (cold), the steady state over many later calls (steady), or both.",
 )
-@click.option(
-    "--sync",
-    type=click.Choice(["complete", "study"]),
-    default="complete",
-    show_default=True,
-    help="What ends a timed region: all work behind the output is done (complete), or what the study called there, "
-    "which on some devices only starts the work (study). Results of the two are never pooled.",
+@click_options.sync(
+    RunnerOptions.sync,
+    "What ends a timed region. complete: all work behind the output has finished. as-published: the call that the "
+    "paper of 2023 made there, which on some devices only starts the work. Results of the two are never pooled.",
 )
-@click_options.timeout(900.0, "Limit of one test; a test that reaches it is recorded as timed out.")
+@click_options.timeout(RunnerOptions.timeout_s, "Limit of one test. A test that reaches it is recorded as timed out.")
 @click.option(
     "--steady-budget",
     "steady_budget_s",
     type=click.FloatRange(min=0, min_open=True),
-    default=0.1,
+    default=RunnerOptions.steady_budget_s,
     show_default=True,
     metavar="SECONDS",
-    help="How long one call may be repeated for its steady time.",
+    help="How long one call may be repeated to time its steady state.",
 )
 @click.option(
     "--shuffle",
     type=int,
     metavar="SEED",
-    help="Run the tests in another order, the same for the same seed: no outcome may depend on it.",
+    help="Run the tests in another order. The same seed gives the same order. No outcome may depend on it.",
 )
 @click.option(
     "--memory",
     metavar="SIZE",
     callback=_size,
-    help="Limit of the memory of one test with all that it starts: bytes, or 500M, 2G. A test that exceeds it is "
-    "recorded as crashed, for want of memory. [default: none]",
+    help="Memory limit of one test and all processes that it starts: bytes, or 500M, 2G. A test that exceeds it is "
+    "recorded as crashed: out of memory. [default: none]",
 )
 @click_options.BACKEND
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same target and manifest.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run of the same target and manifest.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False),
-    default="results",
+    default=RunOptions.out,
     show_default=True,
     metavar="FOLDER",
-    help="Where run files appear, one a target.",
+    help="Write the run files here, one per target.",
 )
 @click.option(
     "--check",
     is_flag=True,
-    help="Compare the failures with the known ones, in expected/FRAMEWORK-DEVICE.json beside the manifest: exit "
-    "status 1 where one is new, or a known one passes.",
+    help="Compare the failures with the known failures in expected/FRAMEWORK-DEVICE.json beside the manifest. Exit "
+    "status 1 if a failure is new or a known failure passes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end; progress goes to stderr.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end. Progress goes to stderr.")
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     targets: tuple[str, ...],
     manifest: str,
-    functions: tuple[str, ...],
-    tests: tuple[str, ...],
-    runs: int,
-    protocol: str,
-    sync: str,
-    timeout_s: float,
-    steady_budget_s: float,
-    shuffle: int | None,
-    memory: str | None,
     backend: str,
-    resume: bool,
     out: str,
     check: bool,
     as_json: bool,
+    **runner_options: Any,
 ) -> None:
-    """Run a manifest on each TARGET and leave one run file for each.
+    """Run a manifest on each TARGET and write one run file per target.
 
-    A target is a framework on a device, such as torch-cpu, or one version of it, such as torch-2.9.0-cpu;
-    'portbench targets' lists them. Targets run one after the other. One that cannot run does not keep the others from
-    running: the exit status is that of the first failure. Tests that fail are results, not failures, but with --check.
+    A target is a framework on a device, such as torch-cpu, or one version of it, such as torch-2.9.0-cpu.
+    'portbench targets' lists them. Targets run one after the other. If one cannot run, the others still do, and the
+    exit status is that of the first failure. Failed tests are results and change the exit status only with --check.
 
-    Ctrl-C stops in order: finished results are kept, and the command that goes on is printed.
+    Ctrl-C stops the run. Finished results are kept, and portbench prints the command that continues the run.
 
     \b
     Examples:
@@ -135,32 +127,15 @@ def command(
       portbench run jax-cpu --backend current --manifest my-manifest.json
 
     \b
-    Exit status: 0 a run file for each target; 1 not as --check wants it; 2 wrong input; 3 target not available here;
+    Exit status: 0 a run file for each target; 1 --check found a difference; 2 wrong input; 3 target not available here;
     4 nothing ran; 5 disk full or not writable; 6 the environment or the framework does not start; 130 interrupted.
     """
-    options = RunOptions(
-        targets=targets,
-        manifest=manifest,
-        functions=functions,
-        tests=tests,
-        runs=runs,
-        protocol=protocol,
-        sync=sync,
-        timeout_s=timeout_s,
-        steady_budget_s=steady_budget_s,
-        shuffle=shuffle,
-        memory=memory,
-        backend=backend,
-        resume=resume,
-        out=out,
-        check=check,
-        json=as_json,
-    )
+    options = RunOptions(targets, manifest, backend, out, RunnerOptions(**runner_options), check, as_json)
     plan = plan_run(options, find_checkout(), context.find_object(Machine))
-    expected = expectations_of(plan) if check else {}
+    known = known_failures_of(plan) if check else {}
     results = run_targets(plan, Reporter(Console(stderr=as_json), Console(stderr=True)))
     checks = {
-        result.target: check_run(read_document(result.run_file, "run").data, expected[result.target])
+        result.target: check_run(read_document(result.run_file, "run").data, known[result.target])
         for result in results
         if check and result.run_file
     }

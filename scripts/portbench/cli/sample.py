@@ -12,7 +12,7 @@ from portbench.corpus.sample import FRAMEWORKS, SampleOptions, as_text, sample
 from portbench.errors import BadInput
 from portbench.util.files import write_text
 from portbench.util.strict_json import shown
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 
 @cli.command("sample")
@@ -72,5 +72,6 @@ def command(
     replaced = made["provenance"]["replacements"]
     tops = sum(entry["stratum"]["top20"] for entry in made["functions"])
     click.echo(
-        f"{shown(out)}: {number(len(made['functions']), 'function')}, {tops} of the most used; {len(replaced)} replaced"
+        f"{shown(out)}: {pluralize(len(made['functions']), 'function')}, {tops} of the most used; "
+        f"{len(replaced)} replaced"
     )

@@ -16,10 +16,9 @@ from portbench.devices import PREDICTED_DEVICES
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import PortbenchError
 from portbench.targets import environments
-from portbench.targets.catalog import Target, all_targets, needed_environments
-from portbench.targets.shared_images import by_image, title
-from portbench.util.machine import Machine
-from portbench.util.repository import Checkout, find_checkout
+from portbench.targets.catalog import Target, all_targets, by_image, needed_environments, title
+from portbench.util.machine import CachedMachine
+from portbench.util.repository import find_checkout
 from portbench.util.text import escape_control
 
 
@@ -36,18 +35,17 @@ def command(as_json: bool) -> None:
     are one line: tpu-v2 … tpu7x are tpu-v2, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, tpu-v6e and tpu7x.
     """
     checkout = find_checkout()
-    docker = Docker(checkout)
-    engine = docker if docker.engine_obstacle() is None else None
+    docker = Docker(checkout, CachedMachine())
     groups = by_image(all_targets(checkout))
     if as_json:
-        rows = [row for group in groups for row in _rows(group, checkout, engine)]
+        rows = [row for group in groups for row in _rows(group, docker)]
         click.echo(json.dumps({"targets": [asdict(row) for row in rows]}, indent=2))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("target", "python", "image", "venv", "runs here"):
         table.add_column(heading, overflow="fold", no_wrap=heading != "runs here")
     for group in groups:
-        row = _row(group[0], checkout, engine)
+        row = _row(group[0], docker)
         image = _word(row.image_built, "built", "not built")
         venv = _word(row.environment_made, "made", "not made")
         here = f"with {row.backend}{', predicted' if row.predicted else ''}" if row.backend else f"no: {row.blocker}"
@@ -75,19 +73,20 @@ class _Row:
     """Why it cannot run here."""
 
 
-def _rows(group: list[Target], checkout: Checkout, docker: Docker | None) -> list[_Row]:
+def _rows(group: list[Target], docker: Docker) -> list[_Row]:
     """Of targets that share an image, which so are alike in all but the device."""
-    first = _row(group[0], checkout, docker)
+    first = _row(group[0], docker)
     if first.blocker is not None:  # it may name the target
-        return [first, *(_row(target, checkout, docker) for target in group[1:])]
+        return [first, *(_row(target, docker) for target in group[1:])]
     return [replace(first, target=target.name, device=target.device) for target in group]
 
 
-def _row(target: Target, checkout: Checkout, docker: Docker | None) -> _Row:
+def _row(target: Target, docker: Docker) -> _Row:
+    checkout, has_engine = docker.checkout, docker.engine_blocker() is None
     backend, blocker = None, None
     try:
-        chosen = "auto" if docker else "venv"
-        backend = ready_backend(chosen, target, checkout, Machine(), checkout.root / "results")[0].name
+        chosen = "auto" if has_engine else "venv"
+        backend = ready_backend(chosen, target, checkout, docker.machine, checkout.root / "results")[0].name
     except PortbenchError as error:
         blocker = str(error)
     return _Row(
@@ -98,7 +97,7 @@ def _row(target: Target, checkout: Checkout, docker: Docker | None) -> _Row:
         default=target.is_default,
         predicted=target.device in PREDICTED_DEVICES,
         python=target.python,
-        image_built=docker.image_digest(target) is not None if docker and target.dockerfile else None,
+        image_built=docker.is_built(target) if has_engine and target.dockerfile else None,
         environment_made=all(map(environments.environment_exists, needed_environments(target, checkout)))
         if target.lock
         else None,

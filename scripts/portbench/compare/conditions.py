@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from portbench.compare.comparison import Comparison, PairComparison
 from portbench.compare.facts import Key
 from portbench.compare.outcomes import TestChange
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def verdict(conditions: Iterable[Condition], comparison: Comparison) -> str:
     for condition in conditions:
         found = findings(condition, comparison)
         gone = sum(each.is_first for each in comparison.unpaired) if condition.name == "not-run" else 0
-        told = [number(count, noun) for count, noun in ((len(found), "test"), (gone, "target")) if count]
+        told = [pluralize(count, noun) for count, noun in ((len(found), "test"), (gone, "target")) if count]
         if condition.name == "slower" and not all(finding.pair.steady.has_run_variance for finding in found):
             told.append("one run on each side")
         if told:

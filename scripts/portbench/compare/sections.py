@@ -17,7 +17,7 @@ from portbench.compare.time_sections import latency_sections, named, names, show
 from portbench.compare.times import Limits
 from portbench.util.format import NOTHING, significant
 from portbench.util.section import Section
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 _PACKAGES = 8
 
@@ -61,7 +61,7 @@ def _pair(pair: PairComparison, limits: Limits) -> Part:
 
 
 def _runs(count: int) -> str:
-    return number(count, "run")
+    return pluralize(count, "run")
 
 
 def _drift(changes: Sequence[Drift]) -> Section:
@@ -69,7 +69,7 @@ def _drift(changes: Sequence[Drift]) -> Section:
     shown = [change for change in changes if change.kind != "package"] + packages[:_PACKAGES]
     note = "Beside the target. What changed may be the doing of any of these." if changes else "Nothing differs."
     if packages[_PACKAGES:]:
-        note += f" {number(len(packages) - _PACKAGES, 'more package')} of another version: --json lists all."
+        note += f" {pluralize(len(packages) - _PACKAGES, 'more package')} of another version: --json lists all."
     return Section(
         "What else differs between the two",
         ("what",),
@@ -165,11 +165,11 @@ def _devices(found: DevicesComparison, limits: Limits) -> Part:
             sections.append(Section(f"Fails now on {device} only", ("function", "test"), (), (), rows))
     note = (
         f"Ratio of ratios: above 1 the change made it slower on {what.device} than on {what.other}. Of "
-        f"{number(what.timed, 'test')} with steady times on both: by {100 * limits.effect:g} % at least, and more than "
-        "noise between runs (Benjamini and Hochberg as above)."
+        f"{pluralize(what.timed, 'test')} with steady times on both: by {100 * limits.effect:g} % at least, and more "
+        "than noise between runs (Benjamini and Hochberg as above)."
     )
     if what.without_noise:
-        left_out = number(what.without_noise, "test")
+        left_out = pluralize(what.without_noise, "test")
         note += f" {left_out} left out: with one run a side the noise between runs is not known."
     latencies = tuple(
         (
@@ -198,5 +198,5 @@ def _cut(section: Section, most: int) -> Section:
     left = len(section.rows) - most
     if left <= 0:
         return section
-    note = " ".join(filter(None, (f"And {number(left, 'row')} more: --json has all.", section.note)))
+    note = " ".join(filter(None, (f"And {pluralize(left, 'row')} more: --json has all.", section.note)))
     return Section(section.title, section.names, section.numbers, section.texts, section.rows[:most], note)

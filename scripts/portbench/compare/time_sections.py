@@ -11,7 +11,7 @@ from portbench.compare.noise import least_p
 from portbench.compare.times import Limits, TestLatency, Times
 from portbench.util.format import NOTHING, in_us, significant
 from portbench.util.section import Section
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 
 def times_section(both: Sequence[Times], limits: Limits) -> Section:
@@ -62,7 +62,7 @@ def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
         if few:
             least = min(least_p(test.first_runs, test.second_runs) for test in few)
             yield (
-                f"{times.protocol}: {number(len(few), 'test')} with too few samples for any verdict "
+                f"{times.protocol}: {pluralize(len(few), 'test')} with too few samples for any verdict "
                 f"(p could be {least:.2g} at best)."
             )
     if steady and _moved_together(steady, limits):

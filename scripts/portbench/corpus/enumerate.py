@@ -1,4 +1,4 @@
-"""Lists a target's public functions: the runner looks into the framework, in the target's image or environment."""
+"""Lists the public functions of a target: its runner imports the framework, in the target's image or environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench.backends import EnumerateArguments
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import EnvironmentFailed, Interrupted, RunFailed
 from portbench.formats.documents import Document, read_document
@@ -20,8 +19,23 @@ from portbench.util.repository import Checkout
 
 
 @dataclass(frozen=True)
+class EnumerateArguments:
+    """Asks a runner for a list of the framework's functions. ``out`` is the host's path, absolute."""
+
+    out: Path
+    as_published: bool
+    methods: bool
+    manifest: None = None
+
+    def argv(self, manifest: str, out: str) -> list[str]:
+        """As command line arguments. There is no manifest."""
+        flags = [flag for flag, given in (("--as-study", self.as_published), ("--methods", self.methods)) if given]
+        return ["--enumerate", "--out", out, *flags, "--progress", "json"]
+
+
+@dataclass(frozen=True)
 class Listing:
-    """A list of functions as the runner wrote it. ``text`` is the file's, the same for the same target."""
+    """A list of functions as the runner wrote it. ``text`` is the file's text, the same for the same target."""
 
     document: Document
     text: str
@@ -33,13 +47,14 @@ def enumerate_target(
     say: Callable[[str], None],
     *,
     backend: str = "auto",
-    as_study: bool = False,
+    as_published: bool = False,
     methods: bool = False,
     machine: Machine | None = None,
 ) -> Listing:
-    """The public functions of the target called ``name``. ``say`` gets a line on what takes time.
+    """Lists the public functions of the target called ``name``. ``say`` gets a line about every slow step.
 
-    Raises UnknownTarget, what keeps the target from running, RunFailed and Interrupted.
+    ``as_published``: by the rule of the paper of 2023. Raises UnknownTarget, RunFailed, Interrupted, or the error that
+    says why the target cannot run here.
     """
     (target,) = find_targets([name], checkout)
     try:
@@ -47,7 +62,7 @@ def enumerate_target(
             chosen, why = ready_backend(backend, target, checkout, machine or Machine(), Path(folder))
             say(f"{target.name}: backend {chosen.name} ({why})")
             chosen.prepare(target, say)
-            arguments = EnumerateArguments(Path(folder), as_study, methods)
+            arguments = EnumerateArguments(Path(folder), as_published, methods)
             with running(chosen.command(target, arguments)) as runner:
                 path = _written(runner, target, Path(folder))
             return Listing(read_document(path, "functions"), path.read_text("utf-8"))
@@ -68,7 +83,7 @@ def _written(runner: Runner, target: Target, folder: Path) -> Path:
     if runner.exit_status or not path.is_file():
         raise RunFailed(
             f"{target.name}: the runner {runner.ending}",
-            "An image that was built by an older portbench cannot list functions: portbench images build.",
+            f"If an older portbench built the image, build it again: portbench images build {target.name}",
             runner.exit_status or EnvironmentFailed.exit_status,
         )
     return path

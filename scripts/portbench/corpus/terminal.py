@@ -14,7 +14,7 @@ from rich.text import Text
 from portbench.corpus.diff import Changes, target_of
 from portbench.formats.documents import Document
 from portbench.published.paper import enumerated_functions
-from portbench.util.text import escape_control, number, shortened
+from portbench.util.text import escape_control, pluralize, shortened
 
 MOST_NAMESPACES = 25
 MOST_LINES = 25
@@ -27,13 +27,13 @@ def print_listing(document: Document, console: Console) -> None:
     counts = data["counts"]
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts["by_kind"].items())
     console.print(
-        Text(f"{target_of(document)}: {number(counts['functions'], 'function')} ({escape_control(kinds)})", "bold")
+        Text(f"{target_of(document)}: {pluralize(counts['functions'], 'function')} ({escape_control(kinds)})", "bold")
     )
-    console.print(Text(f"in {number(counts['modules'], 'module')}; {_rule(data)}"))
+    console.print(Text(f"in {pluralize(counts['modules'], 'module')}; {_rule(data)}"))
     console.print(_by_namespace(counts["by_namespace"]))
     files = data["public_tests"]["files"]
     named = sum(bool(entry["has_public_test"]) for entry in data["functions"])
-    console.print(Text(f"{named:,} are named by {number(files, 'test file')} in the installed packages"))
+    console.print(Text(f"{named:,} are named by {pluralize(files, 'test file')} in the installed packages"))
     errors = [f"{error['module']}: {error['reason']}" for error in data["errors"]]
     _print_lines("Could not be looked into", errors, console)
 

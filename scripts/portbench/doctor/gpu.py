@@ -98,7 +98,7 @@ def _seen_by_kernel(machine: Machine) -> _Seen | None:
 def _seen_by_smi(machine: Machine) -> _Seen | None:
     if machine.find("nvidia-smi") is None:
         return None
-    answer = machine.ask(_QUESTION)
+    answer = machine.run(_QUESTION)
     lines = [line.strip() for line in (answer.stdout + answer.stderr).splitlines() if line.strip()]
     if answer.returncode:
         return _Seen(None, (), lines[0] if lines else f"nothing, and ends with {answer.returncode}")

@@ -55,7 +55,7 @@ def index(machine: Machine, sources: tuple[str, ...] = ()) -> Finding:
     """Whether uv reaches its package index, and the other sources that a lock names."""
     command = [find_uv_bin(), "pip", "compile", "-", "--quiet", "--no-deps", "--no-header", "--refresh", *sources]
     env = {**os.environ, "UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0"}
-    answer = machine.ask(command, env=env, told=_ASKED_FOR, limit_s=_REACH_LIMIT_S)
+    answer = machine.run(command, env=env, input=_ASKED_FOR, timeout_s=_REACH_LIMIT_S)
     if answer.returncode == 0:
         return ok("package index", "answers")
     lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]

@@ -16,10 +16,9 @@ from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.explain.evidence import Explanation, TargetEvidence, TestEvidence
 from portbench.explain.reproducer import Reproducer
 from portbench.explain.traces import trimmed
-from portbench.run.progress import counts
 from portbench.study.summary import Row
 from portbench.util.format import NOTHING, in_ms, in_us, significant
-from portbench.util.text import escape_control, shortened
+from portbench.util.text import counts, escape_control, shortened
 
 _COLOURS = {"passed": "green", "flaky": "yellow", "failed": "red", "skipped": "bright_black"}
 _MOST_TESTS = 5

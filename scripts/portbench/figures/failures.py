@@ -16,7 +16,7 @@ from portbench.figures import canvas, style
 from portbench.figures.style import Drawing
 from portbench.study.categories import CATEGORIES
 from portbench.util.format import percent
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 PLACEMENT = "placement"
 """The category of a test that passed, but not wholly on the device, where that counts as failed."""
@@ -114,7 +114,7 @@ def deciles(name: str, panels: Sequence[Panel]) -> Drawing:
         "use in the corpus (10: used most), with 95 % Wilson intervals."
     )
     details = [
-        f"{panel.label} {side.label}: {number(sum(rates.rated for _, rates in _by_decile(side)), 'function')}."
+        f"{panel.label} {side.label}: {pluralize(sum(rates.rated for _, rates in _by_decile(side)), 'function')}."
         for panel in panels
         for side in panel.sides
     ]

@@ -15,7 +15,7 @@ from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, La
 from portbench.figures import canvas, style
 from portbench.figures.style import Drawing
 from portbench.util.format import percent, significant
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 MUCH_FASTER, FASTER, UNCLEAR, SLOWER, MUCH_SLOWER = "much-faster", "faster", "unclear", "slower", "much-slower"
 
@@ -94,7 +94,7 @@ def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     caption = (
         f"Each point is a function; above the diagonal it is slower on the device of the vertical axis. {_HOW[method]}"
     )
-    details = [f"{pair.label}: {number(len(pair.functions), 'function')}.{_left_out(pair)}" for pair in pairs]
+    details = [f"{pair.label}: {pluralize(len(pair.functions), 'function')}.{_left_out(pair)}" for pair in pairs]
     return Drawing(name, title, caption, details, figure)
 
 
@@ -141,7 +141,7 @@ def ratios(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
         f"{_HOW[method]}"
     )
     details = [
-        f"{pair.label}: median {significant(float(np.median(values)))} over {number(len(values), 'function')}."
+        f"{pair.label}: median {significant(float(np.median(values)))} over {pluralize(len(values), 'function')}."
         for pair, values in zip(pairs, found, strict=True)
     ]
     return Drawing(name, title, caption, details, figure)
@@ -212,7 +212,7 @@ def _told(counts: dict[str, int], words: dict[str, str]) -> str:
 def _left_out(pair: Pair) -> str:
     reasons = by_reason(pair.latencies.left_out)
     told = "; ".join(
-        f"{number(sum(one.tests for one in left_out), 'test')} of {number(len(left_out), 'function')}: {reason}"
+        f"{pluralize(sum(one.tests for one in left_out), 'test')} of {pluralize(len(left_out), 'function')}: {reason}"
         for reason, left_out in reasons.items()
     )
     return f" Left out: {told}." if told else ""

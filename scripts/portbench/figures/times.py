@@ -16,7 +16,7 @@ from scipy.stats import gaussian_kde
 from portbench.figures import canvas, style
 from portbench.figures.style import Drawing
 from portbench.util.format import in_ms
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 COLD, STEADY = "cold", "steady"
 
@@ -73,7 +73,7 @@ def densities(name: str, sides: Sequence[Latency]) -> Drawing:
     )
     details = [
         f"{side.label}: median {in_ms(float(np.median(side.functions_ns)))} ms over "
-        f"{number(len(side.functions_ns), 'function')}."
+        f"{pluralize(len(side.functions_ns), 'function')}."
         for side in sides
     ]
     return Drawing(name, title, caption, details, figure)
@@ -112,7 +112,7 @@ def _density(logarithms: np.ndarray, grid: np.ndarray) -> np.ndarray | None:
 
 
 def _told(kind: str, spread: Spread) -> str:
-    return f"{kind} median {in_ms(spread.quantiles_ns[3])} ms over {number(spread.tests, 'test')}"
+    return f"{kind} median {in_ms(spread.quantiles_ns[3])} ms over {pluralize(spread.tests, 'test')}"
 
 
 def _box(axes: Axes, place: float, spread: Spread, colour: str, gid: str) -> None:

@@ -1,7 +1,7 @@
-"""Checks files against the format that each says it is written in.
+"""Reads files and checks each against the format that it names.
 
-``read_document`` is how every command of the host reads a manifest, a run file or a study: what it returns can be
-relied on. ``validate`` does the same for many files and reports on each.
+Every command of the host reads manifests, run files and studies with ``read_document``, which returns only valid
+documents. ``validate`` checks many files and reports on each.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 from portbench.errors import BadInput, PortbenchError
 from portbench.formats.consistency import check_consistency
 from portbench.formats.schema_errors import Violation
-from portbench.formats.schemas import kind_of, mistakes
-from portbench.util.strict_json import MEND, read_json, shown
+from portbench.formats.schemas import kind_of, violations
+from portbench.util.strict_json import FIX, read_json, shown
 from portbench.util.text import escape_control
 
 JOURNAL = ".journal.jsonl"
@@ -33,24 +33,24 @@ _NAMES = {
     "exclusions": "a file of exclusions",
     "kernels": "a list of kernels",
 }
-_MEND = {
-    "manifest": "Mend the manifest.",
-    "survivors": "Mend the file.",
-    "annotations": "Mend the file.",
-    "expected": "Mend the file.",
+_REMEDIES = {
+    "manifest": "Fix the manifest.",
+    "survivors": "Fix the file.",
+    "annotations": "Fix the file.",
+    "expected": "Fix the file.",
     "comparison": "The file was changed or damaged: compare again.",
-    "functions": "The file was changed or damaged: make it anew with 'portbench enumerate'.",
-    "exclusions": "Mend the file.",
-    "kernels": "The file was changed or damaged: make it anew with 'portbench kernels'.",
+    "functions": "The file was changed or damaged: create it again with 'portbench enumerate'.",
+    "exclusions": "Fix the file.",
+    "kernels": "The file was changed or damaged: create it again with 'portbench kernels'.",
     "counts": "The file was changed or damaged: count again.",
-    "run": "The file was changed or damaged: take it from where it was made, or run the target again.",
+    "run": "The file was changed or damaged: copy it again from the machine that wrote it, or run the target again.",
     "study": "The file was changed or damaged: merge the run files again, into a new folder.",
 }
 
 
 @dataclass(frozen=True)
 class Document:
-    """A file that fits its schema. ``kind`` is manifest, run or study; ``sha256`` is that of the file's bytes."""
+    """A valid file. ``kind`` is a key of ``schemas.VERSIONS``; ``sha256`` is the digest of the file's bytes."""
 
     path: Path
     kind: str
@@ -61,7 +61,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What ``validate`` found out about one file; ``problem`` and ``remedy`` are empty where it is valid."""
+    """The result of ``validate`` for one file; ``problem`` and ``remedy`` are empty where the file is valid."""
 
     path: Path
     kind: str
@@ -70,10 +70,10 @@ class Verdict:
 
 
 def read_document(path: Path, kind: str = "", name: str = "") -> Document:
-    """Reads a file and checks everything that can be known of it alone; messages call it ``name``, if not by its path.
+    """Reads a file and checks it completely. Messages call it ``name`` (default: its path).
 
-    Raises BadInput where it is not valid, or not of the wanted ``kind``: file, JSON path, what was found and what was
-    expected. Raises StorageFailed where it cannot be read.
+    Raises BadInput where it is not valid or not of the wanted ``kind``: the message names the file, the JSON path, what
+    was found and what was expected. Raises StorageFailed where the file cannot be read.
     """
     if path.name.endswith(JOURNAL):
         raise BadInput(
@@ -84,31 +84,32 @@ def read_document(path: Path, kind: str = "", name: str = "") -> Document:
     file = read_json(path, name)
     try:
         found = kind_of(file.data)
-        _refuse(mistakes(found, file.data), f"schema/{found}.schema.json says what may stand there.")
-        _refuse(check_consistency(found, file.data), _MEND[found])
+        _raise_first(violations(found, file.data), f"schema/{found}.schema.json says what is allowed there.")
+        _raise_first(check_consistency(found, file.data), _REMEDIES[found])
     except BadInput as error:
         raise BadInput(f"{place}: {error}", error.remedy) from None
     except RecursionError:
-        raise BadInput(f"{place}: objects and lists are nested too deeply", MEND) from None
+        raise BadInput(f"{place}: objects and lists are nested too deeply", FIX) from None
     if kind and found != kind:
         raise BadInput(f"{place} is {_NAMES[found]}, not {_NAMES[kind]}", f"Give {_NAMES[kind]}.")
     return Document(path, found, file.sha256, file.size_bytes, file.data)
 
 
-def _refuse(mistakes: Iterable[Violation], remedy: str) -> None:
-    problems = list(mistakes)
+def _raise_first(found: Iterable[Violation], remedy: str) -> None:
+    """Raises BadInput for the first violation, if there is one, and says how many more there are."""
+    problems = list(found)
     if problems:
         more = f"; {len(problems) - 1} more in this file" if problems[1:] else ""
         raise BadInput(f"{problems[0].path}: {problems[0].sentence}{more}", remedy)
 
 
 def validate(paths: Iterable[Path]) -> list[Verdict]:
-    """Checks every file, and every .json file in every folder, whether or not others fail. Reads nothing else."""
+    """Checks every file and every .json file below every folder, whether or not others fail."""
     return [verdict for path in paths for verdict in _verdicts(path)]
 
 
 def files_below(folder: Path, suffixes: tuple[str, ...] = (".json", JOURNAL)) -> list[Path]:
-    """The files of a folder and its folders that end in one of ``suffixes``, in order; hidden ones are left out."""
+    """The files below a folder whose names end in one of ``suffixes``, sorted. Hidden files and folders are skipped."""
     found = []
     for home, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

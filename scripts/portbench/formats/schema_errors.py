@@ -1,7 +1,8 @@
-"""Turns the errors of a JSON Schema validation into one sentence that a person can act on.
+"""Turns the errors of a JSON Schema validation into sentences that a person can act on.
 
-A mistake below ``anyOf`` or ``oneOf`` comes as one error for each alternative; the one that got furthest into the
-document is nearly always the one that was meant.
+An error below ``anyOf`` or ``oneOf`` comes as one error for each alternative. The alternative whose error is deepest in
+the document is nearly always the intended one. (``jsonschema.best_match`` reports the whole ``anyOf`` where two
+alternatives fail at the same depth, and knows nothing of alternatives that only require one of several keys.)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from portbench.util.strict_json import json_path
+from portbench.util.strict_json import json_path, quoted
 from portbench.util.text import escape_control, shortened
 
 # A jsonschema ValidationError. Its annotations allow every field to be unset, which none is after a validation.
@@ -32,31 +33,31 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that is wrong: ``path`` is its JSON path, ``sentence`` says what stands there and what was expected."""
+    """One thing that is wrong. ``path`` is its JSON path; ``sentence`` says what was found and what was expected."""
 
     path: str
     sentence: str
 
 
 def explain(errors: Iterable[Error], schema: Mapping[str, Any] | bool) -> list[Violation]:
-    """One mistake for each error, the most telling first: those near the document's top, unknown keys before others."""
+    """One violation for each error, the most helpful first: near the document's top, unknown keys before others."""
     ordered = sorted(errors, key=lambda error: (len(error.absolute_path), _rank(error)))
-    return [_mistake(error, schema) for error in ordered]
+    return [_violation(error, schema) for error in ordered]
 
 
 def _rank(error: Error) -> int:
-    # A mistyped key is unknown and missing at once: the unknown one tells more.
+    # A mistyped key causes two errors, unknown and missing: the unknown key says more.
     return {"additionalProperties": 0, "required": 1}.get(str(error.validator), 2)
 
 
-def _mistake(error: Error, schema: Mapping[str, Any] | bool) -> Violation:
-    error = _furthest(error)
+def _violation(error: Error, schema: Mapping[str, Any] | bool) -> Violation:
+    error = _deepest(error)
     sentence = _SENTENCES.get(str(error.validator), _any_other)(error)
     return Violation(json_path(list(error.absolute_path)), sentence + _condition(error, schema) + _meaning(error))
 
 
-def _furthest(error: Error) -> Error:
-    """Down through anyOf and oneOf, into the alternative that fits best. Alternatives of another type do not fit."""
+def _deepest(error: Error) -> Error:
+    """Follows anyOf and oneOf into the alternative that fits best. Alternatives of another type do not fit."""
     while error.context and not _chooses_keys(error):
         branches = [list(found) for _, found in groupby(error.context, lambda child: child.schema_path[0])]
         fitting = [found for found in branches if not any(_is_other_type(child) for child in found)]
@@ -74,7 +75,7 @@ def _is_other_type(error: Error) -> bool:
 
 
 def _chooses_keys(error: Error) -> bool:
-    """Whether the alternatives only say which of some keys must be there."""
+    """Whether the alternatives only say which of several keys is required."""
     return bool(_alternative_keys(error)) and all(not child.path for child in error.context or ())
 
 
@@ -107,7 +108,7 @@ def _missing_key(error: Error) -> str:
     )
 
 
-def _needed_beside(error: Error) -> str:
+def _missing_companion(error: Error) -> str:
     for key, others in error.validator_value.items():
         missing = [other for other in others if key in error.instance and other not in error.instance]
         if missing:
@@ -129,7 +130,7 @@ def _alternatives(error: Error) -> str:
         found = f"has {_listed(present)}" if present else f"has none of {_listed(keys)}"
         return f"{found}, expected exactly one of them" if present else f"{found}, expected exactly one"
     excluded = [key for key in error.instance if any(key in _excluded(branch) for branch in error.validator_value)]
-    return f"{_listed(excluded)} may not stand beside {_quoted(present[0])}"
+    return f"{_listed(excluded)} cannot be used together with {_quoted(present[0])}"
 
 
 def _excluded(branch: Mapping[str, Any]) -> list[str]:
@@ -155,7 +156,7 @@ def _enum(error: Error) -> str:
 
 
 def _found(error: Error, expected: str) -> str:
-    # Below propertyNames the instance is a key, and the path ends at the object that holds it.
+    # Below propertyNames the instance is a key, and the path ends at the object that contains the key.
     of_key = "the key " if "propertyNames" in error.absolute_schema_path else ""
     return f"found {of_key}{_value(error.instance)}, expected {expected}"
 
@@ -176,7 +177,7 @@ def _any_other(error: Error) -> str:
 _SENTENCES: dict[str, Callable[[Error], str]] = {
     "additionalProperties": _unknown_key,
     "required": _missing_key,
-    "dependentRequired": _needed_beside,
+    "dependentRequired": _missing_companion,
     "type": _type,
     "anyOf": _alternatives,
     "oneOf": _alternatives,
@@ -196,9 +197,9 @@ _SENTENCES: dict[str, Callable[[Error], str]] = {
 
 
 def _condition(error: Error, root: Any) -> str:
-    """Under which condition the broken rule holds, where it stands below if ... then: `` (where outcome is "passed")``.
+    """The condition of a violated rule that is below if ... then, such as `` (where outcome is "passed")``.
 
-    A definition that is referred to holds without the condition of the place that refers to it.
+    A referenced definition does not depend on the condition of the place that references it.
     """
     schema = root
     terms: list[str] = []
@@ -222,7 +223,7 @@ def _referred(reference: str, root: Any) -> Any:
 
 
 def _meaning(error: Error) -> str:
-    """What the schema says of the value, in brackets, where the value itself is wrong and not its keys."""
+    """The schema's description of the value, in brackets, where the value itself is wrong and not its keys."""
     of_keys = error.validator in ("additionalProperties", "required", "dependentRequired", "oneOf", "anyOf")
     description = "" if of_keys or not isinstance(error.schema, dict) else error.schema.get("description", "")
     return f" ({description.rstrip('.')})" if description and len(description) <= 200 else ""
@@ -237,7 +238,7 @@ def _value(value: Any) -> str:
 
 
 def _quoted(key: str) -> str:
-    return escape_control(json.dumps(shortened(key, 60), ensure_ascii=False))
+    return quoted(shortened(key, 60))
 
 
 def _listed(keys: list[str]) -> str:

@@ -1,8 +1,8 @@
-"""The formats of ``schema/``: tells which one a document is written in, and checks the document against it.
+"""The formats of ``schema/``: finds the format of a document and checks the document against it.
 
-A file says itself what it is: ``schema`` names the format, ``schema_version`` its version. The schemas are read from
-the checkout; they are all that the host shares with the runners. jsonschema-rs says whether a document fits, some two
-hundred times as fast as jsonschema, which is asked only where it does not: it has the words for what is wrong.
+Each file names its format in ``schema`` and the version in ``schema_version``. The schemas are read from the clone.
+They are all that the host shares with the runners. jsonschema-rs decides whether a document is valid, about two hundred
+times as fast as jsonschema. jsonschema runs only on invalid documents, to describe what is wrong.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
 
 from portbench.errors import BadInput
 from portbench.formats.schema_errors import Violation, explain
 from portbench.util.repository import find_checkout
-from portbench.util.strict_json import MEND
+from portbench.util.strict_json import FIX
 from portbench.util.text import escape_control, shortened
 
-# The newest version of each format that this portbench reads. What a version changed stands in schema/README.md.
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
+# The newest version of each format that this portbench reads. schema/README.md says what each version changed.
 VERSIONS = {
     "manifest": 3,
     "run": 3,
@@ -41,9 +41,9 @@ VERSIONS = {
 
 
 def kind_of(data: Any) -> str:
-    """Which format a parsed document is written in: a key of VERSIONS.
+    """The format of a parsed document: a key of VERSIONS.
 
-    Raises BadInput where it is another format, or a version that this portbench does not read; the message names the
+    Raises BadInput for an unknown format, and for a version that this portbench does not read. The message names the
     place in the document, not the file.
     """
     name = data.get("schema") if isinstance(data, dict) else None
@@ -63,7 +63,7 @@ def _check_version(kind: str, version: Any) -> None:
     newest = VERSIONS[kind]
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         found = escape_control(shortened(json.dumps(version), 60))
-        raise BadInput(f"$.schema_version: found {found}, expected a whole number up to {newest}", MEND)
+        raise BadInput(f"$.schema_version: found {found}, expected a whole number up to {newest}", FIX)
     if version > newest:
         raise BadInput(
             f"$.schema_version: written by a newer portbench: version {version} of the {kind} format, "
@@ -72,8 +72,8 @@ def _check_version(kind: str, version: Any) -> None:
         )
 
 
-def mistakes(kind: str, data: Any) -> list[Violation]:
-    """What is wrong with a document by its schema, the most telling first; empty where nothing is.
+def violations(kind: str, data: Any) -> list[Violation]:
+    """What is wrong with a document according to its schema, the most helpful first; empty for a valid document.
 
     Raises BadInput where the document is nested too deeply to be checked.
     """
@@ -84,11 +84,11 @@ def mistakes(kind: str, data: Any) -> list[Violation]:
         errors = list(checker.iter_errors(data))
         return explain(errors, checker.schema)
     except RecursionError:
-        raise BadInput("objects and lists are nested too deeply", MEND) from None
+        raise BadInput("objects and lists are nested too deeply", FIX) from None
 
 
 def fits(kind: str, data: Any) -> bool:
-    """Whether a document fits its schema, without a word about what does not. False where it is nested too deeply."""
+    """Whether a document is valid according to its schema. False where it is nested too deeply."""
     try:
         return bool(_fast_validator(kind).is_valid(data))
     except ValueError:
@@ -97,8 +97,8 @@ def fits(kind: str, data: Any) -> bool:
 
 @cache
 def validator(kind: str) -> Any:
-    """A validator for ``schema/<kind>.schema.json`` that explains."""
-    return _Strict(_schema(kind))
+    """A jsonschema validator for ``schema/<kind>.schema.json``, which lists all errors."""
+    return _explaining_validator()(_schema(kind))
 
 
 @cache
@@ -110,10 +110,18 @@ def _schema(kind: str) -> Any:
     return json.loads((find_checkout().schema / f"{kind}.schema.json").read_text("utf-8"))
 
 
+@cache
+def _explaining_validator() -> Any:
+    # Imported here: it takes a sixth of a second, and only a document that does not fit needs it.
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    return extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+
+
 def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError
+
     # Python's "$" also matches before a last line feed, JSON Schema's does not.
     if isinstance(instance, str) and not re.search(re.sub(r"(?<!\\)\$$", r"\\Z", pattern), instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
-
-
-_Strict: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from portbench.study.summary import Row
 from portbench.util.format import NOTHING
 from portbench.util.section import Section
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 _NOTE = (
     "One target has one environment, one machine one kernel and one CPU. Here they do not, so what looks like a "
@@ -22,7 +22,7 @@ def of_study(summary: Row) -> list[Section]:
             drift["machine"] or NOTHING,
             drift["fact"],
             value["value"],
-            number(len(value["run_files"]), "run file"),
+            pluralize(len(value["run_files"]), "run file"),
         )
         for drift in summary.get("drift", ())
         for value in drift["values"]

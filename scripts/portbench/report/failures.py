@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from portbench.study.summary import Row
 from portbench.util.format import NOTHING, counted, significant
 from portbench.util.section import Section
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 _SHOWN = 30
 _CONTROL = {"only_on_device": "only on the device", "on_cpu_too": "on the CPU too", "unknown": "not tried elsewhere"}
@@ -125,8 +125,8 @@ def missing(entry: Row) -> Iterator[Section]:
             if function.get("missing_tests")
         ]
         rows += [(name, "all") for name in found["functions"]]
-        left = f" {number(len(rows) - _SHOWN, 'function')} more: see study.json." if rows[_SHOWN:] else ""
-        note = f"In all {number(found['tests'], 'test')} of the manifest. They count in no rate.{left}"
+        left = f" {pluralize(len(rows) - _SHOWN, 'function')} more: see study.json." if rows[_SHOWN:] else ""
+        note = f"In all {pluralize(found['tests'], 'test')} of the manifest. They count in no rate.{left}"
         yield Section("Missing: nothing was recorded", ("function",), ("tests",), (), tuple(rows[:_SHOWN]), note)
 
 

@@ -18,7 +18,7 @@ from portbench.analysis.rates import OTHERS, TOP20, FunctionRates, TestRates
 from portbench.analysis.results import Pair, Results, answers_of, spread_of
 from portbench.published import paper as published
 from portbench.tables.write import INTOLERABLE
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 NEWER = 1.5
 """From this factor on a function counts as faster on newer hardware, as in the study."""
@@ -149,7 +149,7 @@ def _failing_tests(rates: TestRates) -> str:
 
 def _left_out(left_out: Iterable[Excluded]) -> str:
     rest = sum(entry.tests for entry in left_out)
-    return f"; {number(rest, 'test')} left out" if rest else ""
+    return f"; {pluralize(rest, 'test')} left out" if rest else ""
 
 
 def _weighted(rates: TestRates) -> str:
@@ -158,7 +158,7 @@ def _weighted(rates: TestRates) -> str:
         return ""
     spread = spread_of(weighted)
     interval = f"; 95 % interval {_from_to(spread)}" if spread else ""
-    of = number(weighted.functions, "function")
+    of = pluralize(weighted.functions, "function")
     return f"; weighted by use in the corpus, {100 * weighted.rate:.1f} % ({of}{interval})"
 
 

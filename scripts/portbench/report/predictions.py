@@ -13,7 +13,7 @@ from portbench.study.summary import Row
 from portbench.tables.rates import STATUS_NAMES
 from portbench.util.format import NOTHING, percent, significant
 from portbench.util.section import Section
-from portbench.util.text import number, shortened
+from portbench.util.text import pluralize, shortened
 
 FIGURES = ("tests accepted", "unknown", "memory KiB", "MFLOPs", "at least µs")
 _SHOWN = 30
@@ -76,7 +76,7 @@ def _held(found: Predictions) -> Iterator[Section]:
             shares = (percent(hits, hits + misses), percent(hits, hits + alarms))
             apart = [f"{name} {counts[name]}" for name in APART if counts.get(name)]
             if of == "failures" and hits:
-                apart.insert(0, f"{one.same_category} of {number(hits, 'hit')} of the same category")
+                apart.insert(0, f"{one.same_category} of {pluralize(hits, 'hit')} of the same category")
             if of == "failures" and misses:
                 kinds = (f"{name.replace('_', ' ')} {tests}" for name, tests in one.missed_categories.items())
                 apart.insert(0, f"misses: {', '.join(kinds)}")
@@ -109,7 +109,7 @@ def _misses(found: Predictions) -> Iterator[Section]:
         for row in one.rows
         for kind in _kinds(row)
     ]
-    left = f" {number(len(rows) - _SHOWN, 'test')} more: tables/ has all of them." if rows[_SHOWN:] else ""
+    left = f" {pluralize(len(rows) - _SHOWN, 'test')} more: tables/ has all of them." if rows[_SHOWN:] else ""
     if rows:
         yield Section(
             "Misses and false alarms",
@@ -117,7 +117,7 @@ def _misses(found: Predictions) -> Iterator[Section]:
             (),
             ("what", "foretold", "measured"),
             tuple(rows[:_SHOWN]),
-            f"{number(len(rows), 'test')}.{left}",
+            f"{pluralize(len(rows), 'test')}.{left}",
         )
 
 

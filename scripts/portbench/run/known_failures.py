@@ -1,8 +1,8 @@
-"""Failures that are known, by framework, device and version (schema/expected.schema.json), held against a run.
+"""Known failures by framework, device and version (schema/expected.schema.json), and how a run differs from them.
 
-They stand in expected/<framework>-<device>.json beside the manifest. A failure that is not listed there, or is listed
-with another category, is new; a test that is listed and passed in every run is known no more. A test that was skipped
-says nothing, unless its function is not in the version: that is a failure of category unavailable.
+expected/<framework>-<device>.json beside the manifest lists them. A failure is new if it is not listed there, or is
+listed with another category. A listed test that passes in every run is an unexpected pass. A skipped test counts as
+neither, unless its function is not in the version: that is a failure of category unavailable.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from portbench.errors import BadInput
 from portbench.formats.documents import Document, files_below, read_document
-from portbench.run.execute import RunPlan
+from portbench.run.model import RunPlan
 from portbench.util.repository import Checkout
 from portbench.util.strict_json import shown
 
@@ -24,8 +24,8 @@ Data = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Known:
-    """A failure that is known. ``function`` and ``test`` are names or globs."""
+class KnownFailure:
+    """One entry of the file. ``function`` and ``test`` are names or globs."""
 
     function: str
     test: str
@@ -34,22 +34,25 @@ class Known:
     link: str = ""
 
     def matches(self, function: str, test: str) -> bool:
-        """Whether it speaks of this test."""
-        # The brackets of an id hold its grid's values, so they are no set of characters here.
+        """Whether this test is one of the entry's."""
+        # The brackets of an id enclose values of its grid. They are not a set of characters here.
         return fnmatchcase(function, self.function) and fnmatchcase(test, self.test.replace("[", "[[]"))
 
 
 @dataclass(frozen=True)
-class Expectations:
-    """What is known of a framework on a device; ``versions`` is empty where the file ``path`` is not there."""
+class KnownFailures:
+    """The known failures of a framework on a device. ``versions`` is empty where there is no file ``path``."""
 
     path: Path
-    versions: Mapping[str, Sequence[Known]]
+    versions: Mapping[str, Sequence[KnownFailure]]
 
 
 @dataclass(frozen=True)
 class NewFailure:
-    """A test that failed in a way that is not known. ``known``: the categories that it was known to fail with."""
+    """A test that failed and is not listed with this category. ``known``: the categories that it is listed with.
+
+    ``runs`` counts the runs in which it failed so.
+    """
 
     function: str
     test: str
@@ -61,49 +64,49 @@ class NewFailure:
 
 @dataclass(frozen=True)
 class UnexpectedPass:
-    """A test that passed although it is known to fail."""
+    """A listed test that passed."""
 
     function: str
     test: str
-    known: Known
+    known: KnownFailure
 
 
 @dataclass(frozen=True)
 class Check:
-    """A run held against what is known. ``as_known`` counts the tests that failed as they are known to.
+    """How a run differs from the known failures. ``as_known`` counts the tests that failed as listed.
 
-    ``unmatched``: what is listed and speaks of no test of the run, which was of the whole manifest.
+    ``unmatched``: entries that match no test. Empty unless the run was of the whole manifest.
     """
 
     path: Path
     version: str
     is_stated: bool
-    """Whether the file says anything of this version."""
+    """Whether the file lists this version."""
     as_known: int
     new: tuple[NewFailure, ...]
     passing: tuple[UnexpectedPass, ...]
-    unmatched: tuple[Known, ...]
+    unmatched: tuple[KnownFailure, ...]
 
     @property
     def is_clean(self) -> bool:
-        """Nothing new, and nothing listed that is not so."""
+        """No new failure, no unexpected pass, no unmatched entry."""
         return not (self.new or self.passing or self.unmatched)
 
 
-def expectations_of(plan: RunPlan) -> dict[str, Expectations]:
-    """What is known of each target of a plan, by its name. Raises BadInput for a file that is not what it should be."""
+def known_failures_of(plan: RunPlan) -> dict[str, KnownFailures]:
+    """The known failures of each target of a plan, by the target's name. Raises BadInput for an invalid file."""
     found = {}
     for target in plan.targets:
         manifest = plan.arguments[target.framework].manifest
         path = manifest.parent / "expected" / f"{target.service}.json"
-        found[target.name] = read_expectations(path, manifest, target.framework, target.device)
+        found[target.name] = read_known_failures(path, manifest, target.framework, target.device)
     return found
 
 
-def read_expectations(path: Path, manifest: Path, framework: str, device: str) -> Expectations:
-    """Reads the known failures of a framework on a device, none where there is no such file. Raises BadInput."""
+def read_known_failures(path: Path, manifest: Path, framework: str, device: str) -> KnownFailures:
+    """Reads the known failures of a framework on a device; none where there is no such file. Raises BadInput."""
     if not path.exists():
-        return Expectations(path, {})
+        return KnownFailures(path, {})
     data = read_document(path, "expected").data
     wanted = {
         "manifest": read_document(manifest, "manifest").data["name"],
@@ -114,27 +117,27 @@ def read_expectations(path: Path, manifest: Path, framework: str, device: str) -
         if data[key] != value:
             raise BadInput(
                 f"{shown(path)}: $.{key}: found {json.dumps(data[key])}, expected {json.dumps(value)}",
-                "A file of known failures is of one manifest, framework and device.",
+                "A file of known failures belongs to one manifest, framework and device.",
             )
-    return Expectations(path, _by_version(data))
+    return KnownFailures(path, _by_version(data))
 
 
-def _by_version(data: Data) -> dict[str, list[Known]]:
-    return {version: [Known(**entry) for entry in entries] for version, entries in data["versions"].items()}
+def _by_version(data: Data) -> dict[str, list[KnownFailure]]:
+    return {version: [KnownFailure(**entry) for entry in entries] for version, entries in data["versions"].items()}
 
 
-def find_expectations(run: Data, checkout: Checkout) -> Expectations:
-    """What the clone's manifests say of the target and the manifest of a run file, whatever machine it is of."""
+def find_known_failures(run: Data, checkout: Checkout) -> KnownFailures:
+    """The known failures in this clone for the target and manifest of a run file, which may be of any machine."""
     wanted = (run["manifest"]["name"], run["target"]["framework"], run["target"]["device"])
     for path in sorted(checkout.manifests.glob("*/expected/*.json")):
         data = read_document(path, "expected").data
         if (data["manifest"], data["framework"], data["device"]) == wanted:
-            return Expectations(path, _by_version(data))
-    return Expectations(checkout.manifests, {})
+            return KnownFailures(path, _by_version(data))
+    return KnownFailures(checkout.manifests, {})
 
 
 def run_files(paths: Iterable[Path]) -> Iterator[Document]:
-    """The run files that are given, and those of the folders. Raises BadInput for what is none."""
+    """Reads the given run files, and those in the given folders. Raises BadInput for a file that is no run file."""
     for path in paths:
         if not path.is_dir():
             yield read_document(path, "run")
@@ -145,8 +148,8 @@ def run_files(paths: Iterable[Path]) -> Iterator[Document]:
         yield from found
 
 
-def check_run(run: Data, expected: Expectations) -> Check:
-    """Holds a run file against what is known of the version that it is of."""
+def check_run(run: Data, expected: KnownFailures) -> Check:
+    """Compares the failures in a run file with the known failures of its version."""
     version = run["target"]["version"]
     known = expected.versions.get(version, ())
     results: dict[tuple[str, str], list[Data]] = {}

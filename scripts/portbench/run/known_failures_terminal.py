@@ -1,4 +1,4 @@
-"""Prints how a run compares with what is known, on the terminal or as data for JSON."""
+"""Prints how a run differs from the known failures, or converts that to data for JSON."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from rich.text import Text
 
 from portbench.run.known_failures import Check, NewFailure, UnexpectedPass
 from portbench.util.strict_json import shown
-from portbench.util.text import escape_control, shortened
+from portbench.util.text import escape_control, pluralize, shortened
 
 MOST_LINES = 50
 
 
 def print_check(target: str, check: Check, console: Console) -> None:
-    """One line that says how it stands, then each test that is not as it is known to be."""
-    known = f"{check.as_known} test{'s' * (check.as_known != 1)} failed as known"
-    counts = f"{target}: {known}, {len(check.new)} new, {len(check.passing)} known to fail pass now"
+    """Prints one line of counts, then each test that differs from the known failures."""
+    known = f"{pluralize(check.as_known, 'test')} failed as known"
+    passing = f"{len(check.passing)} unexpected {'pass' if len(check.passing) == 1 else 'passes'}"
+    counts = f"{target}: {known}, {pluralize(len(check.new), 'new failure')}, {passing}"
     console.print(Text(escape_control(counts)), soft_wrap=True)
     if not check.is_stated:
-        text = f"{shown(check.path)} states nothing for version {escape_control(check.version)}: every failure is new."
+        text = f"{shown(check.path)} does not list version {escape_control(check.version)}: every failure is new."
         console.print(Text(text, "yellow"), soft_wrap=True)
     _print(console, "New failures", map(_new, check.new), "red")
-    _print(console, f"Known to fail, but pass now (in {shown(check.path)})", map(_passing, check.passing), "yellow")
+    _print(console, f"Unexpected passes (see {shown(check.path)})", map(_passing, check.passing), "yellow")
     lines = (f"{entry.category}  {entry.function} {entry.test}" for entry in check.unmatched)
-    _print(console, f"Known to fail, but there is no such test (in {shown(check.path)})", lines, "yellow")
+    _print(console, f"Known failures without a test (see {shown(check.path)})", lines, "yellow")
 
 
 def as_data(check: Check) -> dict[str, Any]:
@@ -46,14 +47,14 @@ def as_data(check: Check) -> dict[str, Any]:
 
 
 def _print(console: Console, title: str, lines: Iterable[str], style: str) -> None:
-    told = list(lines)
-    if told:
+    every = list(lines)
+    if every:
         console.print(Text(title, f"bold {style}"), soft_wrap=True)
-    for line in told[:MOST_LINES]:
+    for line in every[:MOST_LINES]:
         text = Text(escape_control(line), no_wrap=True, overflow="ellipsis")
         console.print(Padding(text, (0, 0, 0, 2), expand=False))
-    if told[MOST_LINES:]:
-        console.print(f"  and {len(told) - MOST_LINES} more; --json lists all")
+    if every[MOST_LINES:]:
+        console.print(f"  and {len(every) - MOST_LINES} more; --json lists all")
 
 
 def _new(failure: NewFailure) -> str:

@@ -1,14 +1,14 @@
-"""Breaks every function of a manifest on purpose and finds the tests that do not notice.
+"""Mutates every function of a manifest and finds the tests that do not notice.
 
-One run of the manifest as it is, then one for each mutant (runners.core.mutants says what they do; the names stand in
-schema/run.schema.json). A test that passes although its function is broken has survived that mutant.
+The manifest runs once with the real functions, then once per mutant (the runner says what each mutant does; the names
+are in schema/run.schema.json). A test that passes although its function is mutated has survived that mutant.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,25 +16,48 @@ from pathlib import Path
 from portbench.errors import BadInput
 from portbench.formats.documents import read_document
 from portbench.formats.schemas import validator
-from portbench.run.execute import RunPlan, TargetResult, run_targets
+from portbench.run.execute import run_targets
+from portbench.run.model import RunPlan, TargetResult
 from portbench.run.progress import Reporter
 from portbench.util.strict_json import shown
 
 TestKey = tuple[str, str]
-Outcomes = Mapping[TestKey, tuple[str, str]]
-"""By function and test: the outcome and why."""
+"""Function and test."""
+
+SurvivorKey = tuple[str, str, str]
+"""Function, test and mutant."""
 
 
-class AuditReporter(Reporter):
-    """Shows how the runs go, not where their files are: those are gone after the audit."""
+@dataclass(frozen=True)
+class Outcome:
+    """How one test ended, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class MutantRun:
+    """The outcomes of one run of the manifest. ``is_selection``: it ran only some of the functions."""
+
+    outcomes: Mapping[TestKey, Outcome]
+    is_selection: bool
+
+    def with_outcome(self, *names: str) -> dict[TestKey, str]:
+        """The reasons of the tests with one of these outcomes."""
+        return {key: outcome.reason for key, outcome in self.outcomes.items() if outcome.name in names}
+
+
+class MutationReporter(Reporter):
+    """Shows the progress of the runs, and no run files: they are deleted at the end."""
 
     def finished(self, result: TargetResult) -> None:
-        """Says nothing; an error is raised."""
+        """Prints nothing. An error is raised instead."""
 
 
 @dataclass(frozen=True)
 class Survivor:
-    """A test that passes with its function broken. ``reason``: why that is right; empty where nobody has said so."""
+    """A test that passes with its function mutated. ``reason``: why that is right, empty where nobody gave one."""
 
     function: str
     test: str
@@ -42,13 +65,13 @@ class Survivor:
     reason: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> SurvivorKey:
         return self.function, self.test, self.mutant
 
 
 @dataclass(frozen=True)
-class Audit:
-    """What came of one. ``applicable`` and ``noticed`` count tests by function and mutant."""
+class MutationTest:
+    """The result. ``applicable`` and ``noticed`` count tests by function and mutant."""
 
     target: str
     manifest: str
@@ -57,9 +80,9 @@ class Audit:
     noticed: Counter[tuple[str, str]]
     survivors: tuple[Survivor, ...]
     stale: tuple[Survivor, ...]
-    """Explained as survivors, but noticed, or not there."""
+    """Listed as survivors with a reason, but noticed or missing."""
     failing: Mapping[TestKey, str]
-    """Tests that do not even pass with the function as it is: they tell nothing about mutants."""
+    """Tests that fail with the real function, with the reason: mutants say nothing about them."""
     skipped: Mapping[TestKey, str]
 
     @property
@@ -79,7 +102,7 @@ class Audit:
 
     @property
     def is_clean(self) -> bool:
-        """Every survivor is explained, every explanation true, every function notices something, nothing fails."""
+        """Every survivor has a reason, no reason is stale, every function notices a mutant, and no test fails."""
         return not (self.unexplained or self.stale or self.blind_functions or self.failing)
 
 
@@ -89,59 +112,56 @@ def mutants() -> tuple[str, ...]:
     return tuple(name for name in names if name is not None)
 
 
-def explanations_beside(manifest: Path) -> Path:
-    """Where the explained survivors of a manifest stand unless the user says otherwise."""
+def survivors_file_of(manifest: Path) -> Path:
+    """The file of a manifest's survivors, unless the user names another."""
     return manifest.parent / "survivors" / manifest.name
 
 
-def audit(plan: RunPlan, chosen: Sequence[str], explanations: Path, reporter: Reporter) -> Audit:
-    """Audits the manifest of a plan with one target by the ``chosen`` mutants.
+def run_mutants(plan: RunPlan, chosen: Sequence[str], survivors_file: Path, reporter: Reporter) -> MutationTest:
+    """Runs the manifest of a plan with one target, with the real functions and with each of the ``chosen`` mutants.
 
-    Raises what a run of the target raises, and BadInput for a file of explanations that is none of this manifest.
+    Raises what a run of the target raises, and BadInput for a file of survivors that belongs to another manifest.
     """
     (target,) = plan.targets
     manifest = read_document(plan.arguments[target.framework].manifest, "manifest").data["name"]
-    explained = read_explanations(explanations, manifest)
-    reporter.say("the functions as they are")
-    plain, selection = _outcomes(plan, None, reporter)
-    passing = {key for key, (outcome, _) in plain.items() if outcome == "passed"}
+    reasons = read_reasons(survivors_file, manifest)
+    reporter.say("the real functions")
+    real = _run(plan, None, reporter)
+    passing = real.with_outcome("passed")
     applicable: Counter[tuple[str, str]] = Counter()
     noticed: Counter[tuple[str, str]] = Counter()
     survivors = []
     for mutant in chosen:
-        reporter.say(f"the functions broken: {mutant}")
-        broken, _ = _outcomes(plan, mutant, reporter)
-        for function, test in sorted(passing & set(broken)):
-            outcome, _ = broken[function, test]
+        reporter.say(f"mutated functions: {mutant}")
+        mutated = _run(plan, mutant, reporter)
+        for function, test in sorted(passing.keys() & mutated.outcomes.keys()):
+            outcome = mutated.outcomes[function, test].name
             if outcome == "skipped":
                 continue
             applicable[function, mutant] += 1
             if outcome == "passed":
-                reason = explained.get((function, test, mutant), "")
-                survivors.append(Survivor(function, test, mutant, reason))
+                survivors.append(Survivor(function, test, mutant, reasons.get((function, test, mutant), "")))
             else:
                 noticed[function, mutant] += 1
     seen = {survivor.key for survivor in survivors}
-    stale = [
-        Survivor(*key, reason)
-        for key, reason in explained.items()
-        if key not in seen and key[2] in chosen and (key[:2] in passing or not selection)
-    ]
-    return Audit(
+    missed = {key: reason for key, reason in reasons.items() if key not in seen and key[2] in chosen}
+    return MutationTest(
         target=target.name,
         manifest=manifest,
-        tests=Counter(function for function, _ in plain),
+        tests=Counter(function for function, _ in real.outcomes),
         applicable=applicable,
         noticed=noticed,
         survivors=tuple(survivors),
-        stale=tuple(stale),
-        failing={key: why for key, (outcome, why) in plain.items() if outcome not in ("passed", "skipped")},
-        skipped={key: why for key, (outcome, why) in plain.items() if outcome == "skipped"},
+        stale=tuple(_stale(missed, real)),
+        failing={
+            key: outcome.reason for key, outcome in real.outcomes.items() if outcome.name not in ("passed", "skipped")
+        },
+        skipped=real.with_outcome("skipped"),
     )
 
 
-def read_explanations(path: Path, manifest: str) -> dict[tuple[str, str, str], str]:
-    """The reasons by function, test and mutant; none where there is no such file. Raises BadInput."""
+def read_reasons(path: Path, manifest: str) -> dict[SurvivorKey, str]:
+    """The reasons of a file of survivors; empty where there is no such file. Raises BadInput."""
     if not path.exists():
         return {}
     data = read_document(path, "survivors").data
@@ -153,15 +173,25 @@ def read_explanations(path: Path, manifest: str) -> dict[tuple[str, str, str], s
     return {(entry["function"], entry["test"], entry["mutant"]): entry["reason"] for entry in data["survivors"]}
 
 
-def _outcomes(plan: RunPlan, mutant: str | None, reporter: Reporter) -> tuple[Outcomes, bool]:
-    """The outcomes of one run, and whether it was of a selection of functions."""
+def _stale(missed: Mapping[SurvivorKey, str], real: MutantRun) -> Iterator[Survivor]:
+    """The reasons of tests that did not survive. A test that is not there is stale only if the whole manifest ran."""
+    passing = real.with_outcome("passed")
+    for (function, test, mutant), reason in missed.items():
+        if (function, test) in passing or not real.is_selection:
+            yield Survivor(function, test, mutant, reason)
+
+
+def _run(plan: RunPlan, mutant: str | None, reporter: Reporter) -> MutantRun:
     (framework,) = plan.arguments
     arguments = replace(plan.arguments[framework], mutant=mutant)
     (result,) = run_targets(replace(plan, arguments={framework: arguments}), reporter)
     if result.error or result.run_file is None:
-        raise result.error or BadInput("the run left no run file")
+        raise result.error or BadInput("the run wrote no run file")
     run = read_document(result.run_file, "run").data
-    return {
-        (row["function"], row["test"]): (row["outcome"], row["reason"] or (row["error"] or {}).get("message", ""))
+    outcomes = {
+        (row["function"], row["test"]): Outcome(
+            row["outcome"], row["reason"] or (row["error"] or {}).get("message", "")
+        )
         for row in run["results"]
-    }, bool(run["manifest"]["selection"])
+    }
+    return MutantRun(outcomes, bool(run["manifest"]["selection"]))

@@ -1,4 +1,4 @@
-"""Prints an audit on the terminal, or as data for JSON."""
+"""Prints a mutation test on the terminal, or converts it to data for JSON."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from portbench.run.mutation import Audit, Survivor
+from portbench.run.mutation import MutationTest, Survivor, TestKey
 from portbench.util.text import escape_control, shortened
 
-HOW = (
-    "Each figure: tests that noticed / tests for which the broken function gives something else. "
-    "A test that passes although its function is broken has survived."
+LEGEND = (
+    "Each cell: tests that noticed / tests for which the mutated function gives another output. "
+    "A test that passes although its function is mutated has survived."
 )
 
 
-def print_audit(audit: Audit, console: Console) -> None:
-    """A table of functions by mutants, then everything that needs a person."""
-    console.print(_by_function(audit))
-    console.print(_by_mutant(audit))
-    console.print(Text(HOW, "bright_black"))
-    percent = "nothing could be broken" if audit.percent_noticed is None else f"{audit.percent_noticed:.1f} % noticed"
-    total = audit.applicable.total()
-    name = escape_control(audit.manifest)
-    console.print(Text(f"\n{audit.target}, {name}: {audit.noticed.total()} of {total} mutants: {percent}"))
+def print_mutation_test(test: MutationTest, console: Console) -> None:
+    """Prints a table of functions, a table of mutants, then every list that needs a person."""
+    console.print(_by_function(test))
+    console.print(_by_mutant(test))
+    console.print(Text(LEGEND, "bright_black"))
+    percent = "nothing could be mutated" if test.percent_noticed is None else f"{test.percent_noticed:.1f} % noticed"
+    total = test.applicable.total()
+    name = escape_control(test.manifest)
+    console.print(Text(f"\n{test.target}, {name}: {test.noticed.total()} of {total} mutants: {percent}"))
     for title, lines in (
-        ("Survived, without a reason", map(_line, audit.unexplained)),
-        ("Survived, explained", _explained(audit.survivors)),
-        ("Explained, but noticed by now (remove the entry)", map(_line, audit.stale)),
-        ("Functions whose tests notice nothing", iter(audit.blind_functions)),
-        ("Fail with the function as it is, so they were not audited", _reasons(audit.failing.items())),
-        ("Skipped here, so they were not audited", _reasons(audit.skipped.items())),
+        ("Survived, without a reason", map(_line, test.unexplained)),
+        ("Survived, with a reason", _with_reason(test.survivors)),
+        ("Listed with a reason, but noticed now or missing (remove the entry)", map(_line, test.stale)),
+        ("Functions whose tests notice nothing", iter(test.blind_functions)),
+        ("Fail with the real function, so they were not mutation-tested", _reasons(test.failing.items())),
+        ("Skipped here, so they were not mutation-tested", _reasons(test.skipped.items())),
     ):
         shown = list(lines)
         if shown:
@@ -45,47 +45,47 @@ def print_audit(audit: Audit, console: Console) -> None:
             console.print(Padding(Text(escape_control(line)), (0, 0, 0, 2)))
 
 
-def as_data(audit: Audit, mutants: Iterable[str]) -> dict[str, Any]:
-    """The audit as plain data."""
+def as_data(test: MutationTest, mutants: Iterable[str]) -> dict[str, Any]:
+    """The result as plain data. ``mutants``: the names of those that ran."""
     names = list(mutants)
     return {
-        "target": audit.target,
-        "manifest": audit.manifest,
-        "clean": audit.is_clean,
-        "applicable": audit.applicable.total(),
-        "noticed": audit.noticed.total(),
-        "percent_noticed": audit.percent_noticed,
+        "target": test.target,
+        "manifest": test.manifest,
+        "clean": test.is_clean,
+        "applicable": test.applicable.total(),
+        "noticed": test.noticed.total(),
+        "percent_noticed": test.percent_noticed,
         "functions": [
             {
                 "function": function,
                 "tests": tests,
                 "mutants": {
-                    name: {"applicable": audit.applicable[function, name], "noticed": audit.noticed[function, name]}
+                    name: {"applicable": test.applicable[function, name], "noticed": test.noticed[function, name]}
                     for name in names
                 },
             }
-            for function, tests in audit.tests.items()
+            for function, tests in test.tests.items()
         ],
-        "survivors": [_entry(survivor) for survivor in audit.survivors],
-        "stale_explanations": [_entry(survivor) for survivor in audit.stale],
-        "blind_functions": audit.blind_functions,
-        "failing": [{"function": f, "test": t, "reason": why} for (f, t), why in audit.failing.items()],
-        "skipped": [{"function": f, "test": t, "reason": why} for (f, t), why in audit.skipped.items()],
+        "survivors": [_entry(survivor) for survivor in test.survivors],
+        "stale_explanations": [_entry(survivor) for survivor in test.stale],
+        "blind_functions": test.blind_functions,
+        "failing": [{"function": f, "test": t, "reason": why} for (f, t), why in test.failing.items()],
+        "skipped": [{"function": f, "test": t, "reason": why} for (f, t), why in test.skipped.items()],
     }
 
 
-def _by_function(audit: Audit) -> Table:
+def _by_function(test: MutationTest) -> Table:
     table = _table("function", "tests", "noticed")
-    noticed, applicable = _totals(audit.noticed, 0), _totals(audit.applicable, 0)
-    for function, tests in audit.tests.items():
+    noticed, applicable = _totals(test.noticed, 0), _totals(test.applicable, 0)
+    for function, tests in test.tests.items():
         name = Text(escape_control(function), overflow="fold")
         table.add_row(name, str(tests), _cell(noticed[function], applicable[function]))
     return table
 
 
-def _by_mutant(audit: Audit) -> Table:
+def _by_mutant(test: MutationTest) -> Table:
     table = _table("mutant", "noticed")
-    noticed, applicable = _totals(audit.noticed, 1), _totals(audit.applicable, 1)
+    noticed, applicable = _totals(test.noticed, 1), _totals(test.applicable, 1)
     for mutant in applicable:
         table.add_row(mutant, _cell(noticed[mutant], applicable[mutant]))
     return table
@@ -100,7 +100,7 @@ def _table(name: str, *figures: str) -> Table:
 
 
 def _totals(counts: Counter[tuple[str, str]], part: int) -> Counter[str]:
-    """By function (part 0) or by mutant (part 1)."""
+    """Sums by function (part 0) or by mutant (part 1)."""
     totals: Counter[str] = Counter()
     for key, count in counts.items():
         totals[key[part]] += count
@@ -117,11 +117,11 @@ def _line(survivor: Survivor) -> str:
     return f"{survivor.function} {survivor.test}: {survivor.mutant}"
 
 
-def _explained(survivors: Iterable[Survivor]) -> Iterator[str]:
+def _with_reason(survivors: Iterable[Survivor]) -> Iterator[str]:
     return (f"{_line(survivor)}: {survivor.reason}" for survivor in survivors if survivor.reason)
 
 
-def _reasons(tests: Iterable[tuple[tuple[str, str], str]]) -> Iterator[str]:
+def _reasons(tests: Iterable[tuple[TestKey, str]]) -> Iterator[str]:
     return (f"{function} {test}: {shortened(why, 200)}" for (function, test), why in tests)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,11 +18,9 @@ from rich.table import Column
 
 from portbench.run.eta import Eta
 from portbench.run.events import Event, Result, Started
+from portbench.run.model import TargetResult
 from portbench.util.console import show_error
-from portbench.util.text import escape_control
-
-if TYPE_CHECKING:
-    from portbench.run.execute import TargetResult
+from portbench.util.text import counts, duration, escape_control, in_order
 
 _LINE_EVERY_S = 10.0
 _COLOURS = {"passed": "green", "failed": "red", "timed_out": "magenta", "crashed": "red", "skipped": "yellow"}
@@ -173,30 +171,9 @@ class _Lines:
         self._say(f"{self._target}: {text}")
 
 
-def counts(outcomes: Mapping[str, int]) -> str:
-    """``30 passed, 2 timed out``."""
-    return ", ".join(f"{number} {outcome.replace('_', ' ')}" for outcome, number in _ordered(outcomes))
-
-
-def duration(seconds: float) -> str:
-    """Seconds for a person: ``9 s``, ``3 min 20 s``, ``2 h 5 min``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
 def _coloured(outcomes: Counter[str]) -> str:
     parts = [
         f"[{_COLOURS.get(outcome, 'white')}]{number} {escape(escape_control(outcome.replace('_', ' ')))}[/]"
-        for outcome, number in _ordered(outcomes)
+        for outcome, number in in_order(outcomes)
     ]
     return " ".join(parts)
-
-
-def _ordered(outcomes: Mapping[str, int]) -> list[tuple[str, int]]:
-    known = list(_COLOURS)
-    return sorted(outcomes.items(), key=lambda item: (known.index(item[0]) if item[0] in known else 99, item[0]))

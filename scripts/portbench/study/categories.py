@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from portbench.errors import BadInput
-from portbench.util.strict_json import MEND, read_json, shown
+from portbench.util.strict_json import FIX, read_json, shown
 from portbench.util.text import escape_control
 
 CATEGORIES = ("type", "not_implemented", "timeout", "memory", "precision", "crash", "other")
@@ -130,14 +130,14 @@ def _rules(path: Path) -> list[Rule]:
     data = read_json(path).data
     entries = data.get("rules") if isinstance(data, dict) else None
     if not isinstance(entries, list):
-        raise BadInput(f"{shown(path)}: $.rules: expected a list of rules", MEND)
+        raise BadInput(f"{shown(path)}: $.rules: expected a list of rules", FIX)
     return [_rule(path, position, entry) for position, entry in enumerate(entries)]
 
 
 def _rule(path: Path, position: int, entry: Any) -> Rule:
     place = f"{shown(path)}: $.rules[{position}]"
     if not isinstance(entry, dict) or entry.get("category") not in CATEGORIES:
-        raise BadInput(f"{place}.category: expected one of {', '.join(CATEGORIES)}", MEND)
+        raise BadInput(f"{place}.category: expected one of {', '.join(CATEGORIES)}", FIX)
     return Rule(
         entry["category"],
         _pattern(f"{place}.exception", entry.get("exception", ".*"), 0),
@@ -149,7 +149,7 @@ def _rule(path: Path, position: int, entry: Any) -> Rule:
 def _pattern(place: str, text: Any, flags: int) -> re.Pattern[str]:
     try:
         if not isinstance(text, str):
-            raise BadInput(f"{place}: expected a regular expression, as text", MEND)
+            raise BadInput(f"{place}: expected a regular expression, as text", FIX)
         return re.compile(text, flags)
     except re.error as error:
-        raise BadInput(f"{place}: no regular expression: {escape_control(str(error))}", MEND) from None
+        raise BadInput(f"{place}: no regular expression: {escape_control(str(error))}", FIX) from None

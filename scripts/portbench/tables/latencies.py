@@ -26,7 +26,7 @@ from portbench.tables.model import (
     whole,
 )
 from portbench.util.format import NOTHING, significant
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 EXTREMES = 5
 """How many functions Table 2 has of each end."""
@@ -202,7 +202,7 @@ def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[st
         yield f"Of these with the published milliseconds where each test counts alike, with all its calls: {names}."
     missing = [name for name in published.latencies(pair.first.framework) if name not in beside]
     if missing:
-        of = number(len(missing), "function")
+        of = pluralize(len(missing), "function")
         yield f"Published, but not timed on both sides here: {of}: {', '.join(missing)}."
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from portbench.analysis.exclusions import Excluded, by_reason
-from portbench.util.text import number
+from portbench.util.text import pluralize
 
 Cell = str | int | float | None
 Shown = Callable[[float], str]
@@ -117,8 +117,9 @@ def told(table: Table) -> Table:
 def notes_of(left_out: Iterable[Excluded]) -> tuple[str, ...]:
     """A note for each reason, the one of most functions first: how many tests of which functions it kept out."""
     return tuple(
-        f"Left out: {number(sum(entry.tests for entry in entries), 'test')} of {number(len(entries), 'function')}, "
-        f"{reason}: {', '.join(f'{entry.function} ({entry.tests})' for entry in entries)}."
+        f"Left out: {pluralize(sum(entry.tests for entry in entries), 'test')} of "
+        f"{pluralize(len(entries), 'function')}, {reason}: "
+        f"{', '.join(f'{entry.function} ({entry.tests})' for entry in entries)}."
         for reason, entries in by_reason(left_out).items()
     )
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from portbench.errors import BadInput, EnvironmentFailed, PortbenchError, StorageFailed
-from portbench.targets.catalog import Target, all_targets, version_order
+from portbench.targets.catalog import Target, all_targets, by_image, title
 from portbench.targets.lock import all_locks, remake
-from portbench.targets.shared_images import by_image, title
 from portbench.targets.version_files import dockerfile_for, requirements_for
 from portbench.util.repository import Checkout
+from portbench.util.versions import Version, parse_version
 
-_VERSION = re.compile(r"[0-9]+(\.[0-9]+)+((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?")
 _PYTHON = re.compile(r"3\.[0-9]+")
 
 
@@ -93,7 +92,8 @@ def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None
 
 def _patterns(asked: NewVersion, checkout: Checkout) -> dict[str, Target]:
     """One target of the version that is the pattern for each of its images, by device or devices."""
-    if not _VERSION.fullmatch(asked.version):
+    parsed = parse_version(asked.version)
+    if parsed is None or len(parsed.release) < 2:
         raise BadInput(f"{asked.version!r} is not a version", "Give the whole of it, like 2.10.0 or 2.10.0rc1.")
     if asked.python is not None and not _PYTHON.fullmatch(asked.python):
         raise BadInput(f"{asked.python!r} is not a Python", "Give it like 3.11.")
@@ -122,7 +122,7 @@ def _versions(framework: str, checkout: Checkout) -> list[str]:
 
 
 def _before(version: str, versions: list[str]) -> str:
-    older = [each for each in versions if version_order(each) < version_order(version)]
+    older = [each for each in versions if Version(each) < Version(version)]
     return (older or versions[:1])[-1]
 
 

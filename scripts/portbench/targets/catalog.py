@@ -1,35 +1,35 @@
-"""The catalogue of targets: what images/ holds. A new version of a framework is a new folder there, nothing else.
+"""The catalogue of targets: the content of images/. A new version of a framework is a new folder there.
 
 images/<framework>/default-version               the version that `torch-cpu` means
 images/<framework>/<version>/python-version      the Python that it needs, such as 3.10
-images/<framework>/<version>/<device>.in         what a person chose: 'portbench lock' makes the lock from it
-images/<framework>/<version>/<device>.lock       its packages, hash-pinned: the venv backend can make it
-images/<framework>/<version>/<device>.Dockerfile the docker backend can
+images/<framework>/<version>/<device>.in         its requirements: 'portbench lock' makes the lock from them
+images/<framework>/<version>/<device>.lock       its packages with hashes, for the backend venv
+images/<framework>/<version>/<device>.Dockerfile its image, for the backend docker
 
-Where a device needs another version or Python, <device>.default-version or <device>.python-version beside it says so.
-Devices xla, gpu-predicted and rocm-predicted have the packages of cpu, and a Dockerfile alone, but for a .in or .lock
-of their own.
+A device that needs another version or Python has its own <device>.default-version or <device>.python-version. The
+devices xla, gpu-predicted and rocm-predicted have the packages of cpu and only need a Dockerfile, unless they have a
+.in or .lock of their own.
 
-A version with a tpu-aot.Dockerfile can foretell every TPU of FORETOLD_TPUS: one image compiles for all of them. It has
-the packages of xla, unless there is a tpu-aot.in or tpu-aot.lock, and beside them those of TPU_COMPILER.
+A version with a tpu-aot.Dockerfile predicts every TPU of PREDICTED_TPUS: one image compiles for all of them. It has the
+packages of xla, unless there is a tpu-aot.in or tpu-aot.lock, and also those of TPU_COMPILER.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from portbench.devices import PREDICTED_TPUS
 from portbench.errors import BadInput, UnknownTarget
 from portbench.util.repository import Checkout
+from portbench.util.versions import Version, parse_version
 
-_VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
 _PYTHON = re.compile(r"3\.[0-9]+")
 TPU_COMPILER = "jax-0.10.2-tpu"
-"""The target in whose environment programs of every framework and version are compiled for a TPU that is not there."""
+"""The target whose environment compiles the programs of every framework and version for a predicted TPU."""
 
 _AHEAD_OF_TIME = "tpu-aot"
 _PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
@@ -38,23 +38,23 @@ _PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", "rocm-predicted": "cpu", _
 
 @dataclass(frozen=True)
 class Target:
-    """A framework in one version on one kind of device, and what its environment is made from."""
+    """A framework in one version on one kind of device, with the sources of its environment."""
 
     framework: str
     version: str
     device: str
     python: str
-    """Minor version of the Python that it needs: "3.10"."""
+    """The minor version of its Python: "3.10"."""
     is_default: bool
-    """Whether its framework's default version, on this device, is this one."""
+    """Whether this is its framework's default version on this device."""
     packages: str
-    """What its .in and lock are called after: its device, or another one whose packages are all that it needs."""
+    """The device that names its .in and lock: its own, or another one with the same packages."""
     lock: Path | None
     dockerfile: Path | None
     source: Path | None = None
     """The .in file that its lock is made from."""
     version_named: bool = False
-    """Whether the user named the version: then no other will do, whatever the backend."""
+    """Whether the user named the version. Then every backend must use this version."""
 
     @property
     def name(self) -> str:
@@ -63,28 +63,28 @@ class Target:
 
     @property
     def environment(self) -> str:
-        """What its virtual environment is called: torch-1.12.0-cpu. Targets with the same packages share one."""
+        """The name of its virtual environment: torch-1.12.0-cpu. Targets with the same packages share one."""
         return f"{self.framework}-{self.version}-{self.packages}"
 
     @property
     def service(self) -> str:
-        """Its service in compose.yaml, torch-cpu; also the short name of the default version."""
+        """Its service in compose.yaml: torch-cpu. Also the short name of the default version."""
         return f"{self.framework}-{self.device}"
 
 
 def all_targets(checkout: Checkout) -> list[Target]:
     """Every target, by framework, version (oldest first) and device.
 
-    Raises BadInput where a file of images/ is missing or not what it should be.
+    Raises BadInput where a file of images/ is missing or malformed.
     """
     targets = [target for marker in checkout.images.glob("*/*/python-version") for target in _targets_of(marker.parent)]
-    return sorted(targets, key=lambda target: (target.framework, version_order(target.version), target.device))
+    return sorted(targets, key=lambda target: (target.framework, Version(target.version), target.device))
 
 
 def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
-    """The targets of these names, in their order, each once, whichever of its names it is called by.
+    """The targets of these full or short names, in the same order, without duplicates.
 
-    Raises UnknownTarget with near misses for names that images/ does not hold: one error for all of them.
+    Raises one UnknownTarget for all unknown names, with similar names as suggestions.
     """
     catalogue = all_targets(checkout)
     by_name = {target.name: replace(target, version_named=True) for target in catalogue}
@@ -94,7 +94,7 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
     if unknown:
         raise UnknownTarget(
             "\n".join(_unknown(name, by_name) for name in unknown),
-            f"Known: {', '.join(by_name)}. 'portbench targets' says more of each.",
+            f"Known: {', '.join(by_name)}. 'portbench targets' describes each.",
         )
     chosen: dict[str, Target] = {}
     for target in (by_name[name] for name in names):
@@ -103,10 +103,33 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
     return list(chosen.values())
 
 
+def by_image(targets: Iterable[Target]) -> list[list[Target]]:
+    """The targets in groups with the same Dockerfile, such as all predicted TPUs of a version.
+
+    The groups have the order of their first targets. A table for people has one line for each group.
+    """
+    groups: dict[Path | str, list[Target]] = {}
+    for target in targets:
+        groups.setdefault(target.dockerfile or target.name, []).append(target)
+    return list(groups.values())
+
+
+def title(group: Sequence[Target]) -> str:
+    """The name of the group's target; jax-0.10.2-tpu-v2 … tpu7x for several targets."""
+    return group[0].name if len(group) == 1 else f"{group[0].name} … {group[-1].device}"
+
+
 def needed_environments(target: Target, checkout: Checkout) -> list[Target]:
-    """The targets whose environments this one runs in: itself and, where it compiles for a TPU that need not be there,
-    TPU_COMPILER. Raises UnknownTarget where images/ does not hold that."""
-    return [target, *(find_targets([TPU_COMPILER], checkout) if target.device in PREDICTED_TPUS else ())]
+    """The targets whose environments this target needs: its own and, for a predicted TPU, that of TPU_COMPILER.
+
+    Raises UnknownTarget where images/ has no such compiler.
+    """
+    if target.device not in PREDICTED_TPUS:
+        return [target]
+    framework, version, _ = TPU_COMPILER.split("-", 2)
+    # Reads one folder. find_targets reads all of images/, and is called for its error alone.
+    own = next((each for each in _targets_of(checkout.images / framework / version) if each.name == TPU_COMPILER), None)
+    return [target, replace(own, version_named=True) if own else find_targets([TPU_COMPILER], checkout)[0]]
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
@@ -115,7 +138,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 
 
 def python_version(folder: Path, device: str) -> str:
-    """The Python, such as 3.10, that a version's folder wants on this device. Raises BadInput where it is none."""
+    """The Python, such as 3.10, of a version's folder on this device. Raises BadInput where it is malformed."""
     path = _of_device(folder, "python-version", device)
     python = path.read_text().strip()
     if not _PYTHON.fullmatch(python):
@@ -125,7 +148,7 @@ def python_version(folder: Path, device: str) -> str:
 
 def _targets_of(folder: Path) -> Iterable[Target]:
     framework, version = folder.parent.name, folder.name
-    if not _VERSION.fullmatch(version):
+    if parse_version(version) is None:
         raise BadInput(f"{folder}: {version!r} is not a version", "Name the folder like 2.9.0.")
     for kind in sorted({path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}):
         packages = _packages(folder, kind)
@@ -163,8 +186,3 @@ def _of_device(folder: Path, name: str, device: str) -> Path:
 
 def _existing(path: Path) -> Path | None:
     return path if path.is_file() else None
-
-
-def version_order(version: str) -> list[tuple[int, str]]:
-    """What versions are sorted by, the oldest first: 1.9.1, 1.12.0, 2.9.0rc1, 2.9.0."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in version.split(".")]

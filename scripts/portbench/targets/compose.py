@@ -1,10 +1,11 @@
-"""The services of compose.yaml, which alone say how an image is called and built: asked through Docker Compose."""
+"""Reads the services of compose.yaml with Docker Compose. They define the name of each image and how it is built."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from portbench.errors import BadInput, EnvironmentFailed, StorageFailed
@@ -12,78 +13,82 @@ from portbench.targets.catalog import Target
 from portbench.targets.image_digest import source_sha256
 from portbench.util import processes
 from portbench.util.machine import Machine
-from portbench.util.process_lines import run_streaming
+from portbench.util.processes import run_streaming
 from portbench.util.repository import Checkout
 
 _LOG_LINES_SHOWN = 20
+_ANY_VERSION = "portbench-version"
+"""Stands for the version in the names of images while compose.yaml is read for all versions at once."""
 
 
 def environment(target: Target) -> dict[str, str]:
-    """The variables with which Compose means this target by its service's name."""
+    """The environment variables with which the target's service in compose.yaml has the target's version."""
     return {**os.environ, f"{target.framework.upper()}_VERSION": target.version}
 
 
 def image_names(targets: Iterable[Target], checkout: Checkout, machine: Machine) -> dict[str, str]:
-    """The images of the targets' services, by the target's name; targets without a service are left out.
+    """The names of the targets' images by the target's name; targets without a service are missing.
 
-    Raises BadInput where Compose cannot read compose.yaml.
+    Runs ``docker compose config`` once, for all versions. Raises BadInput where Compose cannot read compose.yaml.
     """
-    services: dict[tuple[str, str], dict[str, Any]] = {}
-    names = {}
-    for target in targets:
-        version = (target.framework, target.version)
-        if version not in services:
-            services[version] = _services(target, checkout, machine)
-        if name := services[version].get(target.service, {}).get("image"):
-            names[target.name] = str(name)
-    return names
+    services = _services(checkout, machine)
+    found = {target.name: (services.get(target.service, {}).get("image"), target.version) for target in targets}
+    return {target: str(image).replace(_ANY_VERSION, version) for target, (image, version) in found.items() if image}
 
 
 def build(
-    target: Target, checkout: Checkout, machine: Machine, heard: Callable[[str], None] = lambda line: None
+    target: Target, checkout: Checkout, machine: Machine, on_line: Callable[[str], None] = lambda line: None
 ) -> None:
-    """Builds the target's image from the clone and labels it with what it was built from.
+    """Builds the target's image from the clone and labels it with the digest of its sources.
 
-    ``heard`` gets each line of the log. Raises EnvironmentFailed with the log's tail, StorageFailed where the disk is
-    full.
+    ``on_line`` gets each line of the log. Raises EnvironmentFailed with the last lines of the log, and StorageFailed
+    where the disk is full.
     """
-    surroundings = {
+    env = {
         **environment(target),
         "BUILDKIT_PROGRESS": "plain",
         "PORTBENCH_RUNNER_COMMIT": runner_commit(checkout, machine),
         "PORTBENCH_SOURCE_SHA256": source_sha256(target, checkout),
     }
-    done = run_streaming(["docker", "compose", "build", target.service], checkout.root, surroundings, heard)
+    done = run_streaming(["docker", "compose", "build", target.service], checkout.root, env, on_line)
     if done.returncode == 0:
         return
-    said = processes.tail(done.stdout, _LOG_LINES_SHOWN)
+    log = processes.tail(done.stdout, _LOG_LINES_SHOWN)
     if "no space left on device" in done.stdout.lower():
         raise StorageFailed(
-            f"the disk is full: the image of {target.name} was not built\n{said}",
-            "Make room: 'portbench images clean' removes images, 'docker builder prune' what builds have left behind.",
+            f"the disk is full: the image of {target.name} was not built\n{log}",
+            "Make room: 'portbench images clean' removes images, 'docker builder prune' the build cache.",
         )
     raise EnvironmentFailed(
-        f"the image of {target.name} could not be built; the end of the log:\n{said}",
-        "Mend what it says and try again: what was built until there is kept.",
+        f"the image of {target.name} could not be built; the end of the log:\n{log}",
+        "Fix what it reports and try again: the finished steps are kept.",
     )
 
 
 def runner_commit(checkout: Checkout, machine: Machine) -> str:
-    """The commit of the last change in what an image holds of this repository, so that other commits make no other
-    image; with a + where files there are changed since, empty where git cannot tell."""
+    """The last commit that changed the folders that an image contains, so that other commits do not change the image.
+
+    A + follows where their files have changed since. Empty where git does not know the commit.
+    """
     folders = ("runners", "schema")
-    commit = machine.ask(["git", "log", "-1", "--format=%H", "--", *folders], checkout.root)
-    changed = machine.ask(["git", "status", "--porcelain", "--", *folders], checkout.root)
+    commit = machine.run(["git", "log", "-1", "--format=%H", "--", *folders], checkout.root)
+    changed = machine.run(["git", "status", "--porcelain", "--", *folders], checkout.root)
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "") if commit.returncode == 0 else ""
 
 
-def _services(target: Target, checkout: Checkout, machine: Machine) -> dict[str, Any]:
-    command = ["docker", "compose", "config", "--format", "json"]
-    answer = machine.ask(command, checkout.root, environment(target))
-    if answer.returncode:
+def _services(checkout: Checkout, machine: Machine) -> dict[str, Any]:
+    frameworks = (path.parent.name for path in checkout.images.glob("*/default-version"))
+    env = {**os.environ, **{f"{framework.upper()}_VERSION": _ANY_VERSION for framework in frameworks}}
+    done = machine.run(["docker", "compose", "config", "--format", "json"], checkout.root, env)
+    if done.returncode:
         raise BadInput(
-            f"{checkout.root / 'compose.yaml'} cannot be read by Compose\n{processes.tail(answer.stderr)}",
+            f"{checkout.root / 'compose.yaml'} cannot be read by Compose\n{processes.tail(done.stderr)}",
             "'docker compose config' says what is wrong with it.",
         )
-    services: dict[str, Any] = json.loads(answer.stdout)["services"]
+    return _parse_services(done.stdout)
+
+
+@lru_cache(maxsize=1)
+def _parse_services(config: str) -> dict[str, Any]:
+    services: dict[str, Any] = json.loads(config)["services"]
     return services

@@ -110,7 +110,7 @@ def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout,
     command: list[str | Path] = [python, "-m", module, out, wheel.name, sha256]
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     env = {**kept, "PYTHONPATH": str(unpacked), "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "-1"}
-    done = processes.run_captured(command, cwd=checkout.root, env=env, limit_s=_IMPORT_SECONDS)
+    done = processes.run_captured(command, cwd=checkout.root, env=env, timeout_s=_IMPORT_SECONDS)
     if done.returncode or not out.is_file():
         raise EnvironmentFailed(
             f"{wheel.name} could not be asked for its kernels: Python ended with {done.returncode}\n"

@@ -1,4 +1,4 @@
-"""How an error looks: the same for every command."""
+"""Prints an error in the same way for every command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from portbench.util.text import escape_control
 
 
 def show_error(error: PortbenchError, console: Console) -> None:
-    """One message: what is wrong and where, and below it the remedy. Nothing in it can steer the terminal."""
+    """Prints the message and, below it, the remedy. Control characters are escaped."""
     console.print(f"[bold red]error:[/] {_shown(str(error))}", soft_wrap=True, highlight=False)
     if error.remedy:
         console.print(_shown(error.remedy), soft_wrap=True, highlight=False)

@@ -1,4 +1,4 @@
-"""Writes a file whole or not at all."""
+"""Writes files atomically: a reader sees the old content or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from portbench.util.strict_json import shown
 
 
 def write_text(path: Path, text: str) -> None:
-    """``write_bytes``, of text in UTF-8."""
+    """Writes ``text`` in UTF-8, as ``write_bytes`` does."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replaces or makes ``path``, and its folder where that is missing.
+    """Creates or replaces ``path``. Creates its folder where that is missing.
 
-    Raises StorageFailed, with the file as it was.
+    Raises StorageFailed where the file cannot be written; an existing file stays as it was.
     """
     staged = None
     try:

@@ -1,7 +1,7 @@
-"""What a check of this machine finds: a fact that is as it should be, or what is wrong and how to mend it.
+"""The results of checks of this machine: a fact that is as it should be, or what is wrong and how to fix it.
 
-The checks stand in ``portbench.doctor`` and in the backends. They are generators, so that who needs only the first
-obstacle (``portbench run``) does not pay for the rest, and who wants all (``portbench doctor``) gets the same words.
+The checks are in ``portbench.doctor`` and in the backends. They are generators: ``portbench run`` stops at the first
+error and does not pay for the other checks, and ``portbench doctor`` shows all of them with the same messages.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ class Finding:
     subject: str
     verdict: Literal["ok", "warning", "error"]
     message: str
-    """Stands alone, without the subject."""
+    """A complete sentence part that does not need the subject."""
     remedy: str = ""
     about_storage: bool = False
-    """Whether the error is one of disk or folder, which has an exit status of its own."""
+    """Whether the error concerns a disk or folder. Such errors have their own exit status."""
 
     @property
     def failure(self) -> PortbenchError:
-        """The error to raise for it."""
+        """The exception to raise for this finding."""
         error = StorageFailed if self.about_storage else TargetUnavailable
         return error(self.message, self.remedy)
 
 
 def ok(subject: str, message: str) -> Finding:
-    """As it should be."""
+    """A finding that is as it should be."""
     return Finding(subject, "ok", message)
 
 
 def warning(subject: str, message: str, remedy: str = "") -> Finding:
-    """Not as it should be, but no obstacle."""
+    """A finding that is not as it should be, but does not keep the target from running."""
     return Finding(subject, "warning", message, remedy)
 
 
 def error(subject: str, message: str, remedy: str, about_storage: bool = False) -> Finding:
-    """An obstacle, with what to do about it."""
+    """A finding that keeps the target from running, with the remedy."""
     return Finding(subject, "error", message, remedy, about_storage)
 
 
 def first_error(findings: Iterable[Finding]) -> Finding | None:
-    """The first obstacle, or None. Looks no further than it."""
+    """The first error, or None. Runs no check after it."""
     return next((finding for finding in findings if finding.verdict == "error"), None)
 
 
 def blocker(findings: Iterable[Finding]) -> TargetUnavailable | None:
-    """The first obstacle as the error to raise, or None."""
+    """The first error as the exception to raise, or None."""
     found = first_error(findings)
     return TargetUnavailable(found.message, found.remedy) if found else None

@@ -1,4 +1,4 @@
-"""How figures are shown in a report."""
+"""Numbers as reports show them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NOTHING = "-"
 
 
 def significant(value: float) -> str:
-    """A number with three significant digits, or all digits before the point: 0.0123, 1.23, 12.3, 1,234."""
+    """A number with three significant digits, or with all digits before the point: 0.0123, 1.23, 12.3, 1,234."""
     for limit, decimals in ((100, 0), (10, 1), (1, 2), (0.1, 3), (0.01, 4), (0.001, 5)):
         if value >= limit:
             return f"{value:,.{decimals}f}"
@@ -26,14 +26,16 @@ def in_us(ns: float | None) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """A share of a whole in percent; a dash where there is no whole."""
+    """``part`` in percent of ``whole``, without the sign; a dash if ``whole`` is 0."""
     return f"{100 * part / whole:.1f}" if whole else NOTHING
 
 
 def counted(tests: Mapping[str, int], words: Mapping[str, str]) -> str:
-    """How many tests each of ``words`` applies to; the number is left out where only one does: ``on the device``,
-    ``on the device 2, on the host 1``. A dash where there is nothing."""
-    found = [(words[seen], number) for seen, number in tests.items() if seen in words]
+    """Lists how many tests each of ``words`` applies to: ``on the device 2, on the host 1``.
+
+    A single word has no number: ``on the device``. Nothing is a dash.
+    """
+    found = [(words[key], number) for key, number in tests.items() if key in words]
     if len(found) == 1:
         return found[0][0]
     return ", ".join(f"{word} {number}" for word, number in found) or NOTHING

@@ -1,7 +1,7 @@
-"""What portbench asks of the machine it runs on: commands, files under /proc, /sys and /dev, disks, processes.
+"""Reads the state of this machine: commands, files under /proc, /sys and /dev, disks, processes.
 
-All checks look through this one object, so that a test can describe a machine that it does not have. Nothing here
-raises: what cannot be seen is None, and a command that cannot be started is one that failed.
+All checks use one Machine object, so that a test can describe another machine. No method raises: a fact that cannot be
+read is None, and a command that cannot be started has a non-zero exit status.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 
 from portbench.util import processes
 
-ANSWER_LIMIT_S = 20
+TIMEOUT_S = 20
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process and the files that it has open; ``files`` None: not permitted to see."""
+    """A process and its open files. ``files`` is None where this user may not see them."""
 
     pid: int
     command: str
@@ -29,7 +29,7 @@ class Process:
 
 
 class Machine:
-    """This machine."""
+    """The machine that this process runs on."""
 
     @property
     def user(self) -> int:
@@ -37,22 +37,25 @@ class Machine:
         return os.geteuid()
 
     def find(self, command: str) -> str | None:
-        """Where a command lies on PATH."""
+        """The path of a command on PATH, or None."""
         return shutil.which(command)
 
-    def ask(
+    def run(
         self,
         command: Sequence[str],
         folder: Path | None = None,
         env: Mapping[str, str] | None = None,
-        told: str | None = None,
-        limit_s: float = ANSWER_LIMIT_S,
+        input: str | None = None,
+        timeout_s: float = TIMEOUT_S,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end, or to the end of its time; ``told`` is what it reads from stdin."""
+        """Runs a command in ``folder`` and captures its output. The command reads ``input`` from stdin.
+
+        Exit status 124: it was stopped after ``timeout_s``. Exit status 127: it could not be started.
+        """
         try:
-            return processes.run_captured(command, cwd=folder, env=env, told=told, limit_s=limit_s)
+            return processes.run_captured(command, cwd=folder, env=env, input=input, timeout_s=timeout_s)
         except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(command, 124, "", f"no answer within {limit_s:g} s")
+            return subprocess.CompletedProcess(command, 124, "", f"no answer within {timeout_s:g} s")
         except OSError as error:
             return subprocess.CompletedProcess(command, 127, "", str(error))
 
@@ -68,42 +71,63 @@ class Machine:
             return None
 
     def exists(self, path: str | Path) -> bool:
-        """Whether the path is there and can be seen."""
+        """Whether the path exists and this user can see it."""
         try:
             return Path(path).exists()
         except OSError:
             return False
 
     def owner(self, path: str | Path) -> int | None:
-        """The user id that a file belongs to."""
+        """The user id of a file's owner, or None."""
         try:
             return Path(path).stat().st_uid
         except OSError:
             return None
 
     def may_write(self, folder: Path) -> bool:
-        """Whether a file can be made in the folder, or the folder itself where it is not there yet."""
-        there = _nearest(folder)
-        return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+        """Whether files can be created in the folder. A missing folder counts as one that would be created."""
+        existing = _nearest(folder)
+        return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
     def may_use(self, path: str | Path) -> bool:
         """Whether a file or device can be opened for reading and writing."""
         return os.access(path, os.R_OK | os.W_OK)
 
     def free_bytes(self, path: Path) -> int | None:
-        """What this user can still write on the disk where the path lies, or would lie."""
+        """The free space, for this user, of the disk that holds the path or would hold it."""
         try:
             return shutil.disk_usage(_nearest(path)).free
         except OSError:
             return None
 
     def processes(self) -> Iterator[Process]:
-        """All processes but this one."""
+        """All processes except this one."""
         for folder in Path("/proc").glob("[0-9]*"):
             if int(folder.name) != os.getpid():
                 command = (self.read(folder / "cmdline") or "").replace("\0", " ").strip()
                 command = command or (self.read(folder / "comm") or "").strip()
                 yield Process(int(folder.name), command, _open_files(folder / "fd"))
+
+
+class CachedMachine(Machine):
+    """Runs each command once and repeats its result. For a single look at many targets."""
+
+    def __init__(self) -> None:
+        self._results: dict[object, subprocess.CompletedProcess[str]] = {}
+
+    def run(
+        self,
+        command: Sequence[str],
+        folder: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        input: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> subprocess.CompletedProcess[str]:
+        """The result of the first run of this command with this folder, environment and input."""
+        key = (tuple(command), folder, frozenset(env.items()) if env is not None else None, input)
+        if key not in self._results:
+            self._results[key] = super().run(command, folder, env, input, timeout_s)
+        return self._results[key]
 
 
 def _nearest(path: Path) -> Path:
@@ -119,10 +143,10 @@ def _open_files(folder: Path) -> frozenset[str] | None:
     files = set()
     try:
         for link in folder.iterdir():
-            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            with contextlib.suppress(FileNotFoundError):  # was closed in between
                 files.add(str(link.readlink()))
     except PermissionError:
         return None
-    except OSError:  # ended meanwhile
+    except OSError:  # ended in between
         return frozenset()
     return frozenset(files)

@@ -1,4 +1,4 @@
-"""Text and tables in Markdown (GitHub's, which has tables). No text is trusted: none means anything to Markdown."""
+"""Text and tables in GitHub's Markdown. All text is escaped, so that none of it acts as Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from portbench.util.text import escape_control, shortened
 
 
 def code(text: str) -> str:
-    """Code where the text cannot break out of it, escaped text where it could."""
+    """The text as inline code; escaped text where it holds characters that could end the code."""
     return f"`{text}`" if re.fullmatch(r"[A-Za-z0-9_.\[\]=,:-]{1,200}", text) else plain(text)
 
 
 def plain(text: str, limit: int | None = 300) -> str:
-    """Text without any meaning to Markdown, HTML in it and links included, for a place within a line. Cut to ``limit``
-    characters; None for no limit."""
+    """The text on one line, with Markdown, HTML and links escaped. Cut to ``limit`` characters; None for no limit."""
     cut = text if limit is None else shortened(text, limit)
     escaped = re.sub(r"[\\`*_{}\[\]|~$]|(?<=www)\.|:(?=//)", r"\\\g<0>", escape_control(cut))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def table(texts: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table, and an empty one: columns of text, then of numbers. Titles and cells are Markdown."""
+    """The lines of a table and an empty line: first columns of text, then columns of numbers.
+
+    Titles and cells are Markdown: escape them before the call.
+    """
     yield _row([*texts, *numbers])
     yield _row(["---"] * len(texts) + ["---:"] * len(numbers))
     for row in rows:

@@ -1,4 +1,4 @@
-"""Calls a function many times, in several processes."""
+"""Runs calls of a function in parallel processes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def cores() -> int:
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """For work on large documents: they hold no cycles, and to look for some in millions of values takes longer than to
-    parse them."""
+    """Pauses garbage collection. Use it while large documents are parsed: they hold no reference cycles, and searching
+    millions of values for cycles takes longer than parsing."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -35,20 +35,21 @@ def gc_paused() -> Iterator[None]:
 
 
 def map_processes(function: Callable[..., Result], calls: Sequence[tuple[Any, ...]]) -> list[Result]:
-    """The results in the order of ``calls``, which each are the arguments of one. One call is made in this process.
+    """Calls ``function`` once for each tuple of arguments in ``calls``; returns the results in that order.
 
-    Raises what the first call that fails raises; StorageFailed where the system ended a process, as it does for memory.
+    A single call runs in this process. Raises the error of the first call that fails, and StorageFailed where the
+    system ended a process, for example because memory ran out.
     """
     if len(calls) <= 1:
         return [function(*arguments) for arguments in calls]
-    # Not forked: DuckDB's threads would not be there.
+    # spawn, not fork: DuckDB's threads do not survive a fork.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(cores(), len(calls)), context, initializer=gc.disable) as pool:
         futures = [pool.submit(function, *arguments) for arguments in calls]
         try:
             return [future.result() for future in futures]
         except BrokenProcessPool as error:
-            raise StorageFailed("a process was ended by the system", "Free some memory, then try again.") from error
+            raise StorageFailed("the system ended a process", "Free some memory, then try again.") from error
         finally:
-            # Waits for those under way: they write where the caller is about to clean up.
+            # Waits for running calls: they write to folders that the caller is about to remove.
             pool.shutdown(wait=True, cancel_futures=True)

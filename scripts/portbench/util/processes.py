@@ -1,4 +1,4 @@
-"""Child processes that never outlive their caller: each leads a group of its own, which is killed as a whole."""
+"""Child processes that never outlive their caller: each leads its own process group, which is killed as a whole."""
 
 from __future__ import annotations
 
@@ -7,37 +7,58 @@ import os
 import signal
 import subprocess
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LINES_KEPT = 200
 
 
 def run_captured(
     command: Sequence[str | Path],
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    told: str | None = None,
-    limit_s: float | None = None,
+    input: str | None = None,
+    timeout_s: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command, its output captured; ``told`` is what it reads from stdin.
+    """Runs a command to its end and captures its output. The command reads ``input`` from stdin.
 
-    An exception here (Ctrl-C, or subprocess.TimeoutExpired after ``limit_s``) kills it and all that it started.
+    An exception in this process (Ctrl-C, or subprocess.TimeoutExpired after ``timeout_s``) kills the command and every
+    process that it started. Raises OSError where the command cannot be started.
     """
-    stdin = subprocess.DEVNULL if told is None else subprocess.PIPE
+    stdin = subprocess.DEVNULL if input is None else subprocess.PIPE
     with running(command, cwd=cwd, env=env, stdin=stdin, stderr=subprocess.PIPE) as process:
-        stdout, stderr = process.communicate(told, limit_s)
+        stdout, stderr = process.communicate(input, timeout_s)
     return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+def run_streaming(
+    command: Sequence[str | Path], cwd: Path, env: Mapping[str, str], on_line: Callable[[str], None]
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end and calls ``on_line`` with each line of its stdout and stderr as soon as it is written.
+
+    The result's stdout holds the last lines of both. An exception in this process (Ctrl-C) kills the command and every
+    process that it started.
+    """
+    kept: deque[str] = deque(maxlen=_LINES_KEPT)
+    with running(command, cwd, env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            kept.append(line)
+            on_line(line.rstrip("\n"))
+        process.wait()
+    return subprocess.CompletedProcess(command, process.returncode, "".join(kept), "")
 
 
 @contextlib.contextmanager
 def running(
     command: Sequence[str | Path], cwd: Path | None, env: Mapping[str, str] | None, stdin: int, stderr: int
 ) -> Iterator[subprocess.Popen[str]]:
-    """A command with its stdout in a pipe. An exception in the block kills it and all that it started."""
+    """Starts a command with its stdout in a pipe. An exception in the block kills the command's process group."""
     with contextlib.ExitStack() as stack:
-        with _interrupts_held():
+        with _interrupts_delayed():
             process = subprocess.Popen(
                 command,
                 cwd=cwd,
@@ -55,44 +76,44 @@ def running(
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block: between a child's start and our knowing it, it would leave it behind."""
+def _interrupts_delayed() -> Iterator[None]:
+    """Delays Ctrl-C to the end of the block. A Ctrl-C while a child is being started would leave the child running."""
     earlier = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(earlier):
         yield
         return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, earlier)
-        if came:
+        if received:
             signal.raise_signal(signal.SIGINT)
 
 
 def kill_group(process: subprocess.Popen[str]) -> None:
-    """Kills what is left of the group that ``process`` leads, and waits for its leader."""
+    """Kills the process group that ``process`` leads, and waits until ``process`` has ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def tail(text: str, lines: int = 12) -> str:
-    """The last lines of a process's output, indented, to stand under a message."""
+    """The last ``lines`` lines of a process's output, indented, to follow a message."""
     kept = text.strip().splitlines()[-lines:]
     return "\n".join(f"  {line.rstrip()}" for line in kept)
 
 
 def stoppable() -> contextlib.AbstractContextManager[None]:
-    """Within it SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does: also while an environment is being made."""
+    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt within the block, as Ctrl-C does."""
     return signals_handled_by(signal.default_int_handler)
 
 
 @contextlib.contextmanager
 def signals_handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Within it the handler gets SIGINT, SIGTERM and SIGHUP. To be called from the main thread."""
-    # What is ignored stays so: nohup and a shell's & mean it.
+    """Gives SIGINT, SIGTERM and SIGHUP to the handler within the block. Call it from the main thread."""
+    # An ignored signal stays ignored: nohup and a shell's & rely on that.
     numbers = [number for number in _STOPPING if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, handler) for number in numbers}
     try:

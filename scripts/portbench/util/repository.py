@@ -1,6 +1,6 @@
-"""Where the repository lies: the folders that the host and the runner share.
+"""Finds the clone of the repository: the folders that the host and the runner share.
 
-portbench works on a clone, not on an installed copy: a new framework version, a manifest or a schema is a file there.
+portbench works on a clone, not on an installed copy: framework versions, manifests and schemas are files in it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Checkout:
 
     @property
     def images(self) -> Path:
-        """images/<framework>/<version>/: what each environment is made from."""
+        """images/<framework>/<version>/: the sources of each environment."""
         return self.root / "images"
 
     @property
@@ -36,20 +36,20 @@ class Checkout:
 
     @property
     def runners(self) -> Path:
-        """The package ``runners``, started with ``root`` as working folder."""
+        """The package ``runners``. It is started with ``root`` as the working folder."""
         return self.root / "runners"
 
 
 def find_checkout(start: Path | None = None) -> Checkout:
-    """The clone that ``start`` (default: the working folder) lies in, else the one that this package is part of.
+    """The clone that contains ``start`` (default: the working folder), else the one that contains this package.
 
-    Raises BadInput where neither is one.
+    Raises BadInput where neither exists.
     """
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents, *Path(__file__).resolve().parents):
         if all((folder / name).is_dir() for name in FOLDERS):
             return Checkout(folder)
     raise BadInput(
-        f"{here} is in no clone of portbench: no folder from there upwards holds {', '.join(FOLDERS)}",
+        f"{here} is in no clone of portbench: no folder from there upwards contains {', '.join(FOLDERS)}",
         "Change into the folder that 'git clone' made, then try again.",
     )

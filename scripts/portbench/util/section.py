@@ -1,4 +1,4 @@
-"""A table of a report as values: what stands in it, not how it looks."""
+"""A table of a report as values, without any formatting."""
 
 from __future__ import annotations
 

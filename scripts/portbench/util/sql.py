@@ -1,4 +1,4 @@
-"""The SQL files of the packages: each lies in the folder ``sql`` of the package whose code runs it."""
+"""Loads SQL files. Each file is in the folder ``sql`` of the package that runs it."""
 
 from __future__ import annotations
 

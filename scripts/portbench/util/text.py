@@ -1,13 +1,18 @@
-"""Makes text that others wrote safe to show: names, messages and paths out of run files are not trusted."""
+"""Texts for people: safe to show, shortened, counted. Names, messages and paths out of run files are not trusted."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+
+OUTCOMES = ("passed", "failed", "timed_out", "crashed", "skipped")
+"""The outcomes of a test in the order in which they are shown."""
 
 
 def escape_control(text: str) -> str:
     """``text`` on one line, with everything that could steer a terminal written as an escape.
 
-    Control characters, direction marks, line separators, lone surrogates and what has no shape become ``\\x1b``,
-    ``\\u202e`` and so on.
+    Control characters, direction marks, line separators, lone surrogates and characters without a shape become
+    ``\\x1b``, ``\\u202e`` and so on.
     """
     if text.isprintable():
         return text
@@ -18,10 +23,31 @@ def escape_control(text: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """``text``, or its beginning and an ellipsis where it is longer than ``limit`` characters."""
+    """``text``, or its beginning and an ellipsis if it is longer than ``limit`` characters."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def number(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """``1 test``, ``1,234 tests``."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def counts(outcomes: Mapping[str, int]) -> str:
+    """Tests by outcome: ``30 passed, 2 timed out``."""
+    return ", ".join(f"{number} {outcome.replace('_', ' ')}" for outcome, number in in_order(outcomes))
+
+
+def in_order(outcomes: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The items of ``outcomes`` in the order of ``OUTCOMES``; unknown outcomes come last, sorted."""
+    return sorted(outcomes.items(), key=lambda item: (OUTCOMES.index(item[0]) if item[0] in OUTCOMES else 99, item[0]))
+
+
+def duration(seconds: float) -> str:
+    """Seconds for a person: ``9 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

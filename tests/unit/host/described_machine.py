@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 from portbench.devices import PREDICTED_TPUS
-from portbench.util.machine import ANSWER_LIMIT_S, Machine, Process
+from portbench.util.machine import TIMEOUT_S, Machine, Process
 
 GB = 10**9
 STOPPED = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
@@ -69,6 +69,7 @@ class Described(Machine):
             "docker compose version": (0, f"{compose}\n", ""),
             "docker info": (0, json.dumps(told), ""),
         }
+        self.commands["docker image ls"] = (0, "\n".join(images), "")
         for image in images:
             self.commands[f"docker image inspect --format {{{{.Id}}}} {image}"] = (0, "sha256:0\n", "")
         self.files["/var/lib"] = ""
@@ -82,13 +83,13 @@ class Described(Machine):
         there = any(line.split()[0] == command for line in self.commands)
         return f"/usr/bin/{command}" if there else None
 
-    def ask(
+    def run(
         self,
         command: Sequence[str],
         folder: Path | None = None,
         env: Mapping[str, str] | None = None,
-        told: str | None = None,
-        limit_s: float = ANSWER_LIMIT_S,
+        input: str | None = None,
+        timeout_s: float = TIMEOUT_S,
     ) -> CompletedProcess[str]:
         line = " ".join([Path(command[0]).name, *command[1:]])
         self.asked.append(line)

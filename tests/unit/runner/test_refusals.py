@@ -9,8 +9,8 @@ import types
 
 import pytest
 
-from runners.core.process.workers import Zygote
-from runners.core.testing import resolve
+from runners.core.process.zygote_handle import ZygoteHandle
+from runners.core.testing import names
 from tests.unit.runner.runner_cli import ROOT, cases, numbered, write_manifest
 
 
@@ -83,7 +83,7 @@ def test_nothing_in_a_manifest_steers_the_terminal(run, tmp_path):
 
 
 def test_more_functions_than_a_command_line_holds(tmp_path):
-    zygote = Zygote("fake", "cpu", [f"fake.gone_{'x' * 180}_{number}" for number in range(15_000)], tmp_path)
+    zygote = ZygoteHandle("fake", "cpu", [f"fake.gone_{'x' * 180}_{number}" for number in range(15_000)], tmp_path)
     try:
         assert zygote.start_worker().process
     finally:
@@ -92,16 +92,18 @@ def test_more_functions_than_a_command_line_holds(tmp_path):
 
 @pytest.mark.parametrize("name", ["json.tool.main", "json.scanner.py_make_scanner"])
 def test_a_name_that_runs_what_its_arguments_hold_is_refused(name):
-    facts = types.SimpleNamespace(MODULE="json", NAMESPACE="json", PACKAGES=("json",), DOORS=("json.tool", "scanner"))
-    with pytest.raises(resolve.Forbidden, match="runs code that its arguments hold"):
-        resolve.function(name, facts)
+    facts = types.SimpleNamespace(
+        MODULE="json", NAMESPACE="json", PACKAGES=("json",), CODE_EXECUTION_APIS=("json.tool", "scanner")
+    )
+    with pytest.raises(names.Forbidden, match="runs code that its arguments hold"):
+        names.function(name, facts)
 
 
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax", "fake"])
 def test_each_framework_says_what_runs_code(framework):
-    facts = resolve.framework(framework)
-    assert all(isinstance(door, str) and door for door in facts.DOORS)
-    assert framework == "fake" or facts.DOORS
+    facts = names.framework(framework)
+    assert all(isinstance(door, str) and door for door in facts.CODE_EXECUTION_APIS)
+    assert framework == "fake" or facts.CODE_EXECUTION_APIS
 
 
 def test_a_grid_value_that_does_not_fit_its_place(run):
@@ -230,10 +232,12 @@ def test_a_framework_that_is_not_installed(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["json.decoder.re.compile", "json.codecs.open", "json.decoder.scanner.re"])
 def test_a_name_that_leads_out_of_the_framework_is_refused(name):
-    facts = types.SimpleNamespace(MODULE="json", NAMESPACE="json", PACKAGES=("json",), DOORS=("json.tool", "scanner"))
-    with pytest.raises(resolve.Forbidden):
-        resolve.function(name, facts)
-    assert resolve.function("json.decoder.JSONDecoder", facts) is json.JSONDecoder
+    facts = types.SimpleNamespace(
+        MODULE="json", NAMESPACE="json", PACKAGES=("json",), CODE_EXECUTION_APIS=("json.tool", "scanner")
+    )
+    with pytest.raises(names.Forbidden):
+        names.function(name, facts)
+    assert names.function("json.decoder.JSONDecoder", facts) is json.JSONDecoder
 
 
 def test_a_manifest_that_is_no_text(run, tmp_path):

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from portbench.util.text import escape_control, number
+from portbench.util.text import escape_control, pluralize
 
 _TOP = 20
 
@@ -19,13 +19,13 @@ def print_counts(counts: dict[str, Any], console: Console) -> None:
     size = f"{corpus['source_bytes'] / 1e6:,.1f} MB"
     _line(
         console,
-        f"{escape_control(corpus['name'])}: {number(corpus['documents'], 'document')}, {size}{_left_out(corpus)}",
+        f"{escape_control(corpus['name'])}: {pluralize(corpus['documents'], 'document')}, {size}{_left_out(corpus)}",
     )
     for entry in counts["frameworks"]:
         files, calls = entry["files"], entry["calls"]
         _line(
             console,
-            f"{entry['framework']}: {number(sum(files.values()), 'file')} import it; "
+            f"{entry['framework']}: {pluralize(sum(files.values()), 'file')} import it; "
             f"{files['python_2']:,} of Python 2 and {files['broken']:,} broken were left out; "
             f"{calls['identifier']:,} calls by identifier, {calls['resolved']:,} resolved{_foreign(calls)}",
         )

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from portbench.devices import PREDICTED_TPUS
-from portbench.targets.catalog import TPU_COMPILER, Target, all_targets
-from portbench.targets.shared_images import by_image
+from portbench.targets.catalog import TPU_COMPILER, Target, all_targets, by_image
 from portbench.util.repository import Checkout
 from tests.unit.host.clones import REPOSITORY
 

@@ -68,6 +68,8 @@ elif words[:2] == ["image", "inspect"]:
     found = [each for each in images if each["Id"] in words or set(each["RepoTags"]) & set(words)]
     print(json.dumps(found))
     sys.exit(len(found) < len(words) - 2)
+elif words[:2] == ["image", "ls"] and "--format" in words:
+    print("\\n".join(tag for each in images for tag in each["RepoTags"]))
 elif words[:2] == ["image", "ls"]:
     print("\\n".join(each["Id"] for each in images))
 elif words[:2] == ["image", "rm"]:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from portbench.backends import Backend, RunnerArguments
+from portbench.backends import Backend
 from portbench.backends.current import Current
 from portbench.backends.docker import Docker
 from portbench.backends.venv import Venv
+from portbench.run.model import RunnerArguments, RunnerOptions
 from portbench.targets.catalog import find_targets
 from portbench.util.repository import find_checkout
 from tests.unit.host.described_machine import Described
@@ -27,7 +28,7 @@ def test_synchronisation_and_memory_are_passed_on(
     monkeypatch.setenv("PORTBENCH_PYTHON", sys.executable)
     (target,) = find_targets(["jax-cpu"], CHECKOUT)
     manifest = CHECKOUT.manifests / "study" / "jax.json"
-    arguments = RunnerArguments(manifest, tmp_path, (), 3, "both", 900.0, 0.1, False, sync="study", memory="2G")
+    arguments = RunnerArguments(manifest, tmp_path, RunnerOptions(sync="study", memory="2G"))
     argv = backend.command(target, arguments).argv
     assert argv[argv.index("--sync") + 1] == "study"
     assert argv[argv.index("--memory") + 1] == "2G"

@@ -84,7 +84,7 @@ def test_json_is_the_list_and_nothing_else_stands_on_stdout(tmp_path: Path) -> N
 
 
 def test_the_studys_rule_is_told_with_what_is_guessed() -> None:
-    done = enumerated("fake-cpu", "--as-study", "--json")
+    done = enumerated("fake-cpu", "--as-published", "--json")
     rule = json.loads(done.stdout)["rule"]
     assert rule["name"] == "study"
     assert any("short names" in text for text in rule["known"])

@@ -67,7 +67,7 @@ def test_json_output(write: Write, manifest: Document, portbench: Command) -> No
 
 def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
-    with pytest.raises(BadInput, match="no ordinary file"):
+    with pytest.raises(BadInput, match="not a regular file"):
         read_document(tmp_path / "pipe.json")
     with pytest.raises(BadInput, match="does not exist"):
         read_document(tmp_path / "absent.json")

@@ -1,4 +1,4 @@
-"""The quick parser and validator against the slow ones that find the words: they must accept the very same files."""
+"""The fast parser and validator accept exactly the files that the slow ones accept, which write the messages."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 
 from portbench.errors import BadInput
 from portbench.formats.schemas import VERSIONS, fits, validator
-from portbench.util import strict_json as jsonfile
+from portbench.util import strict_json
 from tests.fuzz.strategies import documents
 from tests.paths import EXAMPLES
 
 
 def agree(kind: str, content: bytes) -> None:
-    """Both parsers see the same, or the quick one leaves it to the other; both validators judge it alike."""
-    quick = jsonfile._plain(content)
+    """Both parsers give the same values, or the fast one leaves the file to the other. Both validators agree."""
+    fast = strict_json._parse_fast(content)
     try:
-        data = jsonfile._strict("file", content)
+        data = strict_json._parse_strictly("file", content)
     except BadInput:
-        assert quick is None
+        assert fast is None
         return
-    if quick is not None:
-        assert repr(quick) == repr(data)
+    if fast is not None:
+        assert repr(fast) == repr(data)
     try:
         explained = next(validator(kind).iter_errors(data), None)
     except RecursionError:
@@ -39,13 +39,13 @@ def test_examples(file: Path) -> None:
     kind = file.parts[-3]
     agree(kind, file.read_bytes())
     if file.parts[-2] == "valid":
-        assert fits(kind, jsonfile.read_json(file).data)
+        assert fits(kind, strict_json.read_json(file).data)
 
 
 @pytest.mark.parametrize("kind", VERSIONS)
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_spoilt_documents(kind: str, data: st.DataObject) -> None:
+def test_mutated_documents(kind: str, data: st.DataObject) -> None:
     agree(kind, data.draw(documents(kind)))
 
 
@@ -95,6 +95,6 @@ def test_odd_json(content: bytes) -> None:
     agree("run", content)
 
 
-def test_digests_are_no_long_numbers() -> None:
+def test_digests_do_not_count_as_long_numbers() -> None:
     digests = ["1" * 64, "a" + "1" * 19 + "f", "e" + "1" * 19 + "e"]
-    assert jsonfile._plain(orjson.dumps({"sha256": digests})) == {"sha256": digests}
+    assert strict_json._parse_fast(orjson.dumps({"sha256": digests})) == {"sha256": digests}

@@ -247,7 +247,7 @@ def test_a_mistake_is_one_message_and_no_traceback(command: str, status: int, tm
     said = ended.stdout + ended.stderr
     assert ended.returncode == status
     assert "bad.json: line 1, column 2: not JSON" in said
-    assert "Mend the file" in said
+    assert "Fix the file" in said
     assert "Traceback" not in said
 
 

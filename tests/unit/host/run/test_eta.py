@@ -10,7 +10,8 @@ from rich.console import Console
 
 from portbench.run.eta import Eta
 from portbench.run.events import Result, Started
-from portbench.run.progress import Reporter, duration
+from portbench.run.progress import Reporter
+from portbench.util.text import duration
 
 # Alike, one that dwarfs the others at the end, and a mixture.
 SHAPES = {"even": [2.0] * 12, "one long": [1.0] * 11 + [60.0], "mixed": [0.1, 30.0, 2.0, 0.5, 9.0, 4.0] * 2}
@@ -67,7 +68,7 @@ def test_nothing_is_said_before_something_is_known_and_nothing_is_left_at_the_en
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
 )
-def test_durations_are_told_for_a_person(seconds: float, words: str) -> None:
+def test_durations_are_written_for_a_person(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 

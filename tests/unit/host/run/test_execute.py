@@ -20,12 +20,12 @@ def clone(tmp_path: Path) -> Clone:
     return make_clone(tmp_path)
 
 
-def asked_of(clone: Clone, target: str = "fake-9.9-cpu", out: str = "results") -> list[str]:
-    """The arguments that the runner got, from the run file that the stand-in writes."""
+def argv_of(clone: Clone, target: str = "fake-9.9-cpu", out: str = "results") -> list[str]:
+    """The arguments of the runner, from the run file that the stand-in writes."""
     return list(json.loads((clone.root / out / f"{target}.json").read_text())["argv"])
 
 
-def test_a_run_ends_with_its_file_its_counts_and_the_backend_that_was_taken(clone: Clone) -> None:
+def test_a_run_prints_its_file_its_counts_and_its_backend(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT)
     assert done.returncode == 0, done.stderr
     assert "fake-1.0.0-cpu: backend current (as --backend current asks)" in done.stdout
@@ -50,7 +50,7 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
     assert "backend current" in done.stderr
 
 
-def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
+def test_the_runner_gets_the_options(clone: Clone) -> None:
     options = ["--function", "fake.i*", "--function", "fake.scale", "--runs", "2", "--protocol", "cold"]
     options += [
         "--test",
@@ -65,7 +65,7 @@ def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
         "--shuffle",
         "7",
         "--sync",
-        "study",
+        "as-published",
         "--memory",
         "2G",
     ]
@@ -75,23 +75,31 @@ def test_the_runner_is_asked_for_what_the_options_say(clone: Clone) -> None:
     expected = f"--framework fake --device cpu --manifest {manifest} --out {out} --runs 2 --protocol cold"
     expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale --test a[b=1]"
     expected += " --sync study --shuffle 7 --memory 2G --resume --progress json"
-    assert asked_of(clone, out="elsewhere") == expected.split()
+    assert argv_of(clone, out="elsewhere") == expected.split()
+
+
+@pytest.mark.parametrize("word", ["as-published", "study"])
+def test_sync_as_published_is_recorded_as_study(clone: Clone, word: str) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, "--sync", word)
+    assert done.returncode == 0, done.stderr
+    argv = argv_of(clone)
+    assert argv[argv.index("--sync") + 1] == "study"
 
 
 @pytest.mark.parametrize("size", ["0", "2GB", "-1", "much", "1.5G"])
-def test_a_limit_of_memory_that_is_none(clone: Clone, size: str) -> None:
+def test_a_wrong_memory_limit_is_wrong_usage(clone: Clone, size: str) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, "--memory", size)
     assert done.returncode == 2
     assert "such as 2G" in done.stderr
 
 
-def test_what_is_usual_is_not_said_to_a_runner_that_may_not_know_it(clone: Clone) -> None:
+def test_a_default_is_left_out_because_an_older_runner_may_not_know_the_option(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, "--sync", "complete")
     assert done.returncode == 0, done.stderr
-    assert "--sync" not in asked_of(clone)
+    assert "--sync" not in argv_of(clone)
 
 
-def test_the_runner_starts_in_the_clone_wherever_the_user_stands(clone: Clone) -> None:
+def test_the_runner_starts_in_the_clone_whatever_the_working_folder(clone: Clone) -> None:
     inside = clone.root / "manifests" / "study"
     inner = Clone(inside)
     done = inner.portbench("run", "fake-cpu", *CURRENT, "--manifest", "fake.json")
@@ -101,12 +109,12 @@ def test_the_runner_starts_in_the_clone_wherever_the_user_stands(clone: Clone) -
     assert str(inside / "fake.json") in written["argv"]
 
 
-def test_a_version_is_demanded_of_the_users_python_only_if_the_target_names_one(clone: Clone) -> None:
+def test_the_users_python_must_have_the_version_only_if_the_target_names_one(clone: Clone) -> None:
     clone.portbench("run", "fake-cpu", *CURRENT)
-    assert "--version" not in asked_of(clone)
+    assert "--version" not in argv_of(clone)
     clone.portbench("run", "fake-1.0.0-cpu", *CURRENT)
-    asked = asked_of(clone)
-    assert asked[asked.index("--version") + 1] == "1.0.0"
+    argv = argv_of(clone)
+    assert argv[argv.index("--version") + 1] == "1.0.0"
 
 
 def test_one_manifest_name_serves_several_frameworks(clone: Clone) -> None:
@@ -114,11 +122,11 @@ def test_one_manifest_name_serves_several_frameworks(clone: Clone) -> None:
     done = clone.portbench("run", "torch-cpu", "fake-cpu", *CURRENT)
     assert done.returncode == 0, done.stderr
     for framework in ("torch", "fake"):
-        asked = asked_of(clone, f"{framework}-9.9-cpu")
-        assert asked[asked.index("--manifest") + 1] == str(clone.root / "manifests" / "study" / f"{framework}.json")
+        argv = argv_of(clone, f"{framework}-9.9-cpu")
+        assert argv[argv.index("--manifest") + 1] == str(clone.root / "manifests" / "study" / f"{framework}.json")
 
 
-def test_what_the_runner_prints_besides_its_events_is_passed_over(clone: Clone) -> None:
+def test_output_of_the_runner_that_is_no_event_is_ignored(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="prints_rubbish")
     assert done.returncode == 0, done.stderr
     assert "1 passed, 1 failed" in done.stdout
@@ -127,7 +135,7 @@ def test_what_the_runner_prints_besides_its_events_is_passed_over(clone: Clone) 
 def test_functions_without_tests_are_listed(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="lists_uncurated")
     assert done.returncode == 0, done.stderr
-    assert "fake-1.0.0-cpu: not yet curated, no tests: fake.identity, fake.\\x1b[2Jscale" in done.stdout
+    assert "fake-1.0.0-cpu: no tests yet: fake.identity, fake.\\x1b[2Jscale" in done.stdout
 
 
 def test_a_warning_of_the_runner_is_shown_at_once(clone: Clone) -> None:
@@ -137,28 +145,28 @@ def test_a_warning_of_the_runner_is_shown_at_once(clone: Clone) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stand_in", "status", "told"),
+    ("stand_in", "status", "words"),
     [
         ("dies", 9, ["ended with exit status 9", "Illegal instruction: no AVX here", "--resume"]),
         ("dies_silently", 137, ["ended by SIGKILL", "wrote nothing to stderr"]),
         ("leaves_a_child", 9, ["ended with exit status 9"]),
         ("leaves_a_daemon", 9, ["ended with exit status 9"]),
         ("has_no_device", 3, ["error: no accelerator found", "plug one in"]),
-        ("lies", 1, ["x.json", "is not there"]),
+        ("lies", 1, ["x.json", "there is no such file"]),
         ("says_nothing", 1, ["ended with exit status 0"]),
         ("is_interrupted_by_others", 130, ["interrupted", "--resume"]),
     ],
 )
-def test_a_runner_that_fails_is_one_error(clone: Clone, stand_in: str, status: int, told: list[str]) -> None:
+def test_a_runner_that_fails_is_one_error(clone: Clone, stand_in: str, status: int, words: list[str]) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in=stand_in)
     assert done.returncode == status
     assert done.stderr.count("error:") == 1
-    for words in told:
-        assert words in done.stderr
+    for each in words:
+        assert each in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_target_that_fails_does_not_keep_the_others_from_running(clone: Clone) -> None:
+def test_the_other_targets_run_if_one_fails(clone: Clone) -> None:
     clone.add_version("torch", "1.12.0")
     clone.add_version("jax", "0.4.13")
     misbehaving = {"STAND_IN_torch": "has_no_device", "STAND_IN_jax": "dies"}
@@ -170,14 +178,14 @@ def test_a_target_that_fails_does_not_keep_the_others_from_running(clone: Clone)
     assert targets[2]["run_file"] is not None
 
 
-def test_a_run_that_was_complete_already_is_told_as_such(clone: Clone) -> None:
+def test_a_run_that_was_complete_already_is_reported_as_such(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, "--resume", stand_in="was_complete")
     assert done.returncode == 0
     assert "was complete already" in done.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interruption_is_passed_on_once_and_the_command_that_goes_on_is_printed(
+def test_an_interruption_is_passed_on_once_and_the_command_that_continues_is_printed(
     clone: Clone, number: signal.Signals
 ) -> None:
     clone.add_version("torch", "1.12.0")
@@ -197,20 +205,20 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_goes_on_is_print
     process, tell = clone.start("run", "fake-cpu", "torch-cpu", *options, stand_in="waits")
     assert tell.readline() == "ready\n"
     process.send_signal(number)
-    # Heard once; then the end of the pipe: no process is left.
+    # One line, then the end of the pipe: no process is left.
     assert tell.read() == "heard\n"
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    (line,) = [line for line in stderr.splitlines() if line.startswith("To go on:")]
-    again = shlex.split(line.removeprefix("To go on:"))
+    (line,) = [line for line in stderr.splitlines() if line.startswith("To continue:")]
+    again = shlex.split(line.removeprefix("To continue:"))
     assert again[:4] == ["portbench", "run", "fake-cpu", "torch-cpu"]
     done = clone.portbench(*again[1:])
     assert done.returncode == 0, done.stderr
-    asked = asked_of(clone, out="my results")
-    assert "--resume" in asked
-    assert asked[asked.index("--function") + 1] == "fake.[a-z]*"
-    assert asked[asked.index("--runs") + 1] == "2"
-    assert asked[asked.index("--sync") + 1] == "study"
+    argv = argv_of(clone, out="my results")
+    assert "--resume" in argv
+    assert argv[argv.index("--function") + 1] == "fake.[a-z]*"
+    assert argv[argv.index("--runs") + 1] == "2"
+    assert argv[argv.index("--sync") + 1] == "study"
     assert "torch" not in stdout
 
 
@@ -227,10 +235,10 @@ def test_a_second_ctrl_c_kills_a_deaf_runner_and_its_children(clone: Clone) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "told"),
+    ("arguments", "status", "words"),
     [
         (["fkae-cpu"], 2, ["no target is called 'fkae-cpu'", "did you mean fake-cpu"]),
-        (["fake-cpu", "--manifest", "stduy"], 2, ["no manifest 'stduy' for fake", "there are: study"]),
+        (["fake-cpu", "--manifest", "stduy"], 2, ["no manifest 'stduy' for fake", "Manifests for fake: study"]),
         (["fake-cpu", "--manifest", "nowhere.json"], 2, ["nowhere.json: no such file"]),
         (["fake-cpu", "--manifest", "torch.json"], 2, ["$.framework", "expected 'fake'", "found 'torch'"]),
         (["fake-cpu", "--manifest", "broken.json"], 2, ["broken.json", "truncated"]),
@@ -238,7 +246,7 @@ def test_a_second_ctrl_c_kills_a_deaf_runner_and_its_children(clone: Clone) -> N
     ],
 )
 def test_a_mistake_is_one_error_before_anything_runs(
-    clone: Clone, arguments: list[str], status: int, told: list[str]
+    clone: Clone, arguments: list[str], status: int, words: list[str]
 ) -> None:
     clone.add_manifest(clone.root / "torch.json", "torch")
     (clone.root / "broken.json").write_text('{"framework": "fake"')
@@ -246,8 +254,8 @@ def test_a_mistake_is_one_error_before_anything_runs(
     done = clone.portbench("run", "fake-cpu", *arguments, *CURRENT)
     assert done.returncode == status
     assert done.stderr.count("error:") == 1
-    for words in told:
-        assert words in done.stderr
+    for each in words:
+        assert each in done.stderr
     assert done.stdout == ""
     assert not (clone.root / "results").exists() or not list((clone.root / "results").iterdir())
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from portbench.run.known_failures import check_run, read_expectations
+from portbench.run.known_failures import check_run, read_known_failures
 from tests.unit.host.clones import COMMAND, REPOSITORY
 
 TESTS = [
@@ -54,7 +54,7 @@ def checked(folder: Path, known: Any, *options: str, **changes: Any) -> subproce
     return subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=120)
 
 
-def told(done: subprocess.CompletedProcess[str]) -> Any:
+def check_of(done: subprocess.CompletedProcess[str]) -> Any:
     (target,) = json.loads(done.stdout)["targets"]
     assert target["exit_status"] == 0
     return target["check"]
@@ -63,13 +63,13 @@ def told(done: subprocess.CompletedProcess[str]) -> Any:
 def test_failures_that_are_all_known_are_exit_status_0(tmp_path: Path) -> None:
     done = checked(tmp_path, KNOWN)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "fake-1.0.0-cpu: 4 tests failed as known, 0 new, 0 known to fail pass now" in done.stdout
+    assert "fake-1.0.0-cpu: 4 tests failed as known, 0 new failures, 0 unexpected passes" in done.stdout
 
 
-def test_what_is_new_is_named_and_makes_the_command_fail(tmp_path: Path) -> None:
+def test_a_new_failure_is_named_and_makes_the_command_fail(tmp_path: Path) -> None:
     done = checked(tmp_path, KNOWN[1:3])
     assert done.returncode == 1
-    assert "2 tests failed as known, 2 new" in done.stdout
+    assert "2 tests failed as known, 2 new failures" in done.stdout
     assert (
         "New failures\n  other  fake.identity fails: expected 2, got 1\n  unavailable  fake.gone passes" in done.stdout
     )
@@ -79,20 +79,20 @@ def test_a_known_failure_that_passes_makes_the_command_fail(tmp_path: Path) -> N
     passes = {"function": "fake.identity", "test": "passes", "category": "crash", "reason": "it crashed once"}
     done = checked(tmp_path, [*KNOWN, passes])
     assert done.returncode == 1
-    assert "0 new, 1 known to fail pass now" in done.stdout
+    assert "0 new failures, 1 unexpected pass" in done.stdout
     assert "  crash  fake.identity passes: it crashed once" in done.stdout
 
 
-def test_json_tells_all_of_it(tmp_path: Path) -> None:
+def test_json_has_every_difference(tmp_path: Path) -> None:
     entries = [
         {"function": "fake.*", "test": "fails", "category": "precision", "reason": "a"},
         {"function": "fake.identity", "test": "raises[*]", "category": "other", "reason": "b"},
         {"function": "fake.identity", "test": "pass?s", "category": "other", "reason": "c"},
-        {"function": "fake.identity", "test": "skips", "category": "other", "reason": "skipped: says nothing"},
+        {"function": "fake.identity", "test": "skips", "category": "other", "reason": "skipped: counts as neither"},
         {"function": "fake.identity", "test": "renamed", "category": "other", "reason": "d", "link": "https://e.org"},
     ]
     done = checked(tmp_path, entries, "--json")
-    found = told(done)
+    found = check_of(done)
     assert done.returncode == 1
     assert (found["clean"], found["as_known"], found["version"], found["version_is_stated"]) == (
         False,
@@ -106,18 +106,18 @@ def test_json_tells_all_of_it(tmp_path: Path) -> None:
     assert [entry["test"] for entry in found["unmatched"]] == ["renamed"]
 
 
-def test_a_selection_is_not_held_against_what_was_not_selected(tmp_path: Path) -> None:
+def test_a_selection_does_not_report_tests_that_were_not_selected_as_unmatched(tmp_path: Path) -> None:
     done = checked(tmp_path, KNOWN, "--test", "raises[n=x]", "--json")
     assert done.returncode == 0, done.stderr
-    assert told(done)["as_known"] == 1
+    assert check_of(done)["as_known"] == 1
 
 
 @pytest.mark.parametrize("changes", [{"known": None}, {"versions": {"2.0.0": KNOWN}}])
-def test_without_a_word_on_the_version_every_failure_is_new(tmp_path: Path, changes: Any) -> None:
+def test_without_an_entry_for_the_version_every_failure_is_new(tmp_path: Path, changes: Any) -> None:
     done = checked(tmp_path, **{"known": KNOWN, **changes})
     assert done.returncode == 1
-    assert "expected/fake-cpu.json states nothing for version 1.0.0: every failure is new." in done.stdout
-    assert "0 tests failed as known, 4 new" in done.stdout
+    assert "expected/fake-cpu.json does not list version 1.0.0: every failure is new." in done.stdout
+    assert "0 tests failed as known, 4 new failures" in done.stdout
 
 
 def test_a_finished_run_is_checked_again_with_resume(tmp_path: Path) -> None:
@@ -125,14 +125,14 @@ def test_a_finished_run_is_checked_again_with_resume(tmp_path: Path) -> None:
     done = checked(tmp_path, KNOWN[1:], "--resume")
     assert done.returncode == 1
     assert "was complete already" in done.stdout
-    assert "3 tests failed as known, 1 new" in done.stdout
+    assert "3 tests failed as known, 1 new failure" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("known", "changes", "message"),
     [
         ([{"function": "f"}], {}, '$.versions["1.0.0"][0]'),
-        ([KNOWN[0], KNOWN[0]], {}, "stands there already"),
+        ([KNOWN[0], KNOWN[0]], {}, "is a duplicate"),
         (KNOWN, {"manifest": "other"}, '$.manifest: found "other", expected "m"'),
         (KNOWN, {"device": "gpu"}, '$.device: found "gpu", expected "cpu"'),
     ],
@@ -145,14 +145,14 @@ def test_a_wrong_file_is_one_error_before_anything_runs(tmp_path: Path, known: A
     assert not list((tmp_path / "out").iterdir())
 
 
-def test_what_is_known_of_the_study_names_functions_that_it_has() -> None:
+def test_the_known_failures_of_the_paper_name_functions_of_its_manifests() -> None:
     study = REPOSITORY / "manifests" / "study"
     for path in sorted((study / "expected").glob("*.json")):
         framework, device = path.stem.split("-")
         manifest = study / f"{framework}.json"
         entries = json.loads(manifest.read_text("utf-8"))["functions"]
         names = {name for entry in entries for name in (entry["function"], *entry.get("successors", ()))}
-        expected = read_expectations(path, manifest, framework, device)
+        expected = read_known_failures(path, manifest, framework, device)
         assert {known.function for entries in expected.versions.values() for known in entries} <= names
 
 
@@ -163,12 +163,12 @@ def test_run_files_of_other_machines_are_checked_too(
     known = write("runs/known.json", make_run([make_result(*gelu, outcome="failed")]))
     done = portbench("check", known)
     assert done.exit_code == 0, done.output
-    assert "known.json, torch-2.9.0-cpu: 1 test failed as known, 0 new" in done.output
+    assert "known.json, torch-2.9.0-cpu: 1 test failed as known, 0 new failures" in done.output
     write("runs/passes.json", make_run([make_result(*gelu)], machine="another"))
     write("runs/sub/tpu.json", make_run([make_result(*gelu, outcome="crashed")], target="torch-2.9.0-tpu"))
     done = portbench("check", known.parent, "--json")
     assert done.exit_code == 1
-    clean = {Path(told["run_file"]).name: told["clean"] for told in json.loads(done.stdout)["run_files"]}
+    clean = {Path(row["run_file"]).name: row["clean"] for row in json.loads(done.stdout)["run_files"]}
     assert clean == {"known.json": True, "passes.json": False, "tpu.json": False}
 
 
@@ -181,6 +181,6 @@ def test_a_folder_without_run_files_is_an_error(portbench: Any, write: Any, mani
 
 def test_one_failing_run_of_three_is_a_failure(make_run: Any, make_result: Any) -> None:
     results = [make_result(run=run, outcome=outcome) for run, outcome in enumerate(("passed", "failed", "passed"), 1)]
-    none = read_expectations(Path("no-such-file"), Path("m"), "torch", "cpu")
+    none = read_known_failures(Path("no-such-file"), Path("m"), "torch", "cpu")
     (failure,) = check_run(make_run(results), none).new
     assert (failure.function, failure.test, failure.category, failure.runs) == ("torch.cat", "rows", "other", 1)

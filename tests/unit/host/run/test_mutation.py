@@ -1,4 +1,4 @@
-"""`portbench audit`, through the command line, with the real runner on the fake framework."""
+"""`portbench mutation-test`, through the command line, with the real runner on the fake framework."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHECKS_NOTHING = {"id": "checks-nothing", "case": "fake.behaviours:checks_nothin
 REASON = "only the last element is looked at"
 
 
-def audited(folder: Path, *tests: Any, survivors: Any = None, options: Any = ()) -> subprocess.CompletedProcess[str]:
+def mutated(folder: Path, *tests: Any, survivors: Any = None, options: Any = ()) -> subprocess.CompletedProcess[str]:
     manifest = {"schema": "portbench/manifest", "schema_version": 2, "name": "m", "framework": "fake"}
     path = folder / "fake.json"
     path.write_text(json.dumps({**manifest, "functions": [{"function": "fake.scale", "tests": list(tests)}]}))
@@ -30,7 +30,7 @@ def audited(folder: Path, *tests: Any, survivors: Any = None, options: Any = ())
         (folder / "survivors").mkdir(exist_ok=True)
         head = {"schema": "portbench/survivors", "schema_version": 1, "manifest": "m"}
         (folder / "survivors" / "fake.json").write_text(json.dumps({**head, "survivors": survivors}))
-    command = [*COMMAND, "audit", str(path), "--target", "fake-cpu", "--backend", "current", *options]
+    command = [*COMMAND, "mutation-test", str(path), "--target", "fake-cpu", "--backend", "current", *options]
     environment = {**os.environ, "PORTBENCH_PYTHON": sys.executable, "COLUMNS": "120"}
     return subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=120)
 
@@ -40,19 +40,19 @@ def survivor(test: str, mutant: str, reason: str = REASON) -> dict[str, str]:
 
 
 def test_a_manifest_whose_tests_notice_everything_is_clean(tmp_path: Path) -> None:
-    done = audited(tmp_path, GOOD, SKIPPED, options=["--json"])
+    done = mutated(tmp_path, GOOD, SKIPPED, options=["--json"])
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["clean"], told["applicable"], told["noticed"], told["percent_noticed"]) == (True, 7, 7, 100)
-    (function,) = told["functions"]
+    found = json.loads(done.stdout)
+    assert (found["clean"], found["applicable"], found["noticed"], found["percent_noticed"]) == (True, 7, 7, 100)
+    (function,) = found["functions"]
     assert function["tests"] == 2
     assert function["mutants"]["zeroed"] == {"applicable": 1, "noticed": 1}
     assert len(function["mutants"]) == 7
-    assert [entry["test"] for entry in told["skipped"]] == ["skipped"]
+    assert [entry["test"] for entry in found["skipped"]] == ["skipped"]
 
 
 def test_a_survivor_is_named_and_makes_the_command_fail(tmp_path: Path) -> None:
-    done = audited(tmp_path, GOOD, BLIND, options=["--mutant", "wrong-dtype", "--mutant", "scaled"])
+    done = mutated(tmp_path, GOOD, BLIND, options=["--mutant", "wrong-dtype", "--mutant", "scaled"])
     assert done.returncode == 1
     assert "3 of 4 mutants: 75.0 % noticed" in done.stdout
     assert "Survived, without a reason\n  fake.scale blind: wrong-dtype" in done.stdout
@@ -61,52 +61,52 @@ def test_a_survivor_is_named_and_makes_the_command_fail(tmp_path: Path) -> None:
 
 def test_a_survivor_with_a_reason_is_accepted(tmp_path: Path) -> None:
     options = ["--mutant", "wrong-dtype"]
-    done = audited(tmp_path, GOOD, BLIND, survivors=[survivor("blind", "wrong-dtype")], options=options)
+    done = mutated(tmp_path, GOOD, BLIND, survivors=[survivor("blind", "wrong-dtype")], options=options)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"Survived, explained\n  fake.scale blind: wrong-dtype: {REASON}" in done.stdout
+    assert f"Survived, with a reason\n  fake.scale blind: wrong-dtype: {REASON}" in done.stdout
 
 
-def test_a_reason_for_what_is_noticed_or_gone_is_out_of_date(tmp_path: Path) -> None:
+def test_a_reason_for_a_noticed_mutant_or_a_missing_test_is_out_of_date(tmp_path: Path) -> None:
     reasons = [survivor("good", "scaled"), survivor("gone", "scaled"), survivor("good", "zeroed")]
-    done = audited(tmp_path, GOOD, survivors=reasons, options=["--mutant", "scaled", "--json"])
-    told = json.loads(done.stdout)
+    done = mutated(tmp_path, GOOD, survivors=reasons, options=["--mutant", "scaled", "--json"])
+    found = json.loads(done.stdout)
     assert done.returncode == 1
-    assert [entry["test"] for entry in told["stale_explanations"]] == ["good", "gone"]
+    assert [entry["test"] for entry in found["stale_explanations"]] == ["good", "gone"]
 
 
-def test_a_function_whose_tests_notice_nothing_is_named_even_if_explained(tmp_path: Path) -> None:
+def test_a_function_whose_tests_notice_nothing_is_named_even_with_a_reason(tmp_path: Path) -> None:
     options = ["--mutant", "wrong-dtype", "--json"]
-    done = audited(tmp_path, BLIND, survivors=[survivor("blind", "wrong-dtype")], options=options)
+    done = mutated(tmp_path, BLIND, survivors=[survivor("blind", "wrong-dtype")], options=options)
     assert done.returncode == 1
     assert json.loads(done.stdout)["blind_functions"] == ["fake.scale"]
 
 
 @pytest.mark.parametrize("bad", [WRONG, CHECKS_NOTHING])
-def test_a_test_that_fails_unbroken_is_not_audited_but_named(tmp_path: Path, bad: Any) -> None:
-    done = audited(tmp_path, GOOD, bad, options=["--mutant", "scaled", "--json"])
-    told = json.loads(done.stdout)
+def test_a_test_that_fails_with_the_real_function_is_named_and_not_mutated(tmp_path: Path, bad: Any) -> None:
+    done = mutated(tmp_path, GOOD, bad, options=["--mutant", "scaled", "--json"])
+    found = json.loads(done.stdout)
     assert done.returncode == 1
-    assert [entry["test"] for entry in told["failing"]] == [bad["id"]]
-    assert told["applicable"] == 1
+    assert [entry["test"] for entry in found["failing"]] == [bad["id"]]
+    assert found["applicable"] == 1
 
 
 @pytest.mark.parametrize(
     ("survivors", "message"),
     [
         ([{"function": "f"}], "$.survivors[0]"),
-        ([survivor("a", "scaled"), survivor("a", "scaled")], "stands there already"),
+        ([survivor("a", "scaled"), survivor("a", "scaled")], "is a duplicate"),
     ],
 )
 def test_a_wrong_file_of_survivors_is_one_error_before_anything_runs(
     tmp_path: Path, survivors: Any, message: str
 ) -> None:
-    done = audited(tmp_path, GOOD, survivors=survivors)
+    done = mutated(tmp_path, GOOD, survivors=survivors)
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == ""
 
 
 def test_an_unknown_mutant_is_wrong_usage(tmp_path: Path) -> None:
-    done = audited(tmp_path, GOOD, options=["--mutant", "halved"])
+    done = mutated(tmp_path, GOOD, options=["--mutant", "halved"])
     assert done.returncode == 2
-    assert "'halved' is none of scaled, shifted" in done.stderr
+    assert "'halved' is not one of scaled, shifted" in done.stderr

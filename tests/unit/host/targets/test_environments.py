@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from portbench.backends import RunnerArguments
 from portbench.backends.venv import Venv
 from portbench.cli import cli
 from portbench.errors import EnvironmentFailed, StorageFailed, TargetUnavailable
+from portbench.run.model import RunnerArguments
 from portbench.targets import environments, pythons
 from portbench.targets.catalog import Target, find_targets
 from portbench.util.repository import Checkout
@@ -76,7 +76,7 @@ def test_it_is_made_once_from_the_lock_with_hashes_required(machine: Machine, tm
     assert "--require-hashes" in sync
     assert sync.endswith(str(machine.target.lock))
     assert environments.environment_exists(machine.target)
-    assert any("making the environment of fake-1.0.0-cpu" in line for line in machine.said)
+    assert any("creating the environment of fake-1.0.0-cpu" in line for line in machine.said)
 
 
 def test_another_lock_or_another_python_is_another_environment(machine: Machine) -> None:
@@ -117,7 +117,7 @@ def test_an_install_that_fails_is_told_with_the_end_of_what_uv_said(machine: Mac
     machine.install("for i in $(seq 100); do echo line $i; done >&2; echo 'hash mismatch for attrs' >&2; exit 1")
     with pytest.raises(EnvironmentFailed) as caught:
         machine.make()
-    assert "environment of fake-1.0.0-cpu could not be made" in str(caught.value)
+    assert "environment of fake-1.0.0-cpu could not be created" in str(caught.value)
     assert "hash mismatch for attrs" in str(caught.value)
     assert "line 10\n" not in str(caught.value)
     assert caught.value.exit_status == 6
@@ -194,7 +194,7 @@ def test_the_runner_gets_an_environment_without_the_users_other_pythons(
         monkeypatch.setenv(name, "/elsewhere")
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     checkout = Checkout(machine.clone.root)
-    arguments = RunnerArguments(Path("/m.json"), Path("/out"), (), 3, "both", 900.0, 0.1, False)
+    arguments = RunnerArguments(Path("/m.json"), Path("/out"))
     command = Venv(checkout).command(machine.target, arguments)
     python = environments.python_of(machine.target)
     assert command.argv[:3] == [str(python), "-m", "runners"]

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from runners.core.prediction import prediction
-from runners.core.testing.trial import PHASES
+from runners.core.result import PHASES
 from tests.unit.runner.runner_cli import numbered
 
 TENSOR = {"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float64"}}

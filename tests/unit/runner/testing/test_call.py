@@ -8,7 +8,7 @@ pytest.importorskip("numpy")
 
 import numpy as np
 
-from runners.core.testing import compare, inputs, references
+from runners.core.testing import arrays, compare, references
 
 
 def scale(expect, args=None, **more):
@@ -87,18 +87,18 @@ def test_every_listed_reference_exists():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "bool", "complex64", "bfloat16", "float16"])
 def test_random_inputs_are_the_same_for_the_same_seed(dtype):
-    first, second = (inputs.random((5, 3), dtype, 7) for _ in range(2))
+    first, second = (arrays.random((5, 3), dtype, 7) for _ in range(2))
     assert first.shape == (5, 3)
     assert (first == second).all()
-    assert (first != inputs.random((5, 3), dtype, 8)).any()
+    assert (first != arrays.random((5, 3), dtype, 8)).any()
     assert first.dtype == ("float32" if dtype == "bfloat16" else dtype)
 
 
 def test_random_inputs_are_the_same_for_ever():
     # Values of numpy.random.RandomState, whose stream is frozen; a change would unpair old results from new ones.
-    assert inputs.random((3,), "float64", 1).tolist() == pytest.approx([1.62434536, -0.61175641, -0.52817175])
-    assert inputs.random((4,), "int64", 1).tolist() == [5, 8, 9, 5]
-    assert inputs.random((2,), "float64", 1, -1.0, 1.0).tolist() == pytest.approx([-0.16595599, 0.44064899])
+    assert arrays.random((3,), "float64", 1).tolist() == pytest.approx([1.62434536, -0.61175641, -0.52817175])
+    assert arrays.random((4,), "int64", 1).tolist() == [5, 8, 9, 5]
+    assert arrays.random((2,), "float64", 1, -1.0, 1.0).tolist() == pytest.approx([-0.16595599, 0.44064899])
 
 
 def test_nan_equals_nan_and_nothing_else():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runners.core.adapter import HOST, Operation
-from runners.core.triage.placement import judged
+from runners.core.triage.placement import classify
 
 THERE = Operation("mul", "gpu:0")
 ELSEWHERE = Operation("nonzero", HOST)
@@ -27,18 +27,18 @@ ELSEWHERE = Operation("nonzero", HOST)
     ],
 )
 def test_verdict(outputs, operations, verdict, host_operations):
-    found = judged(outputs, operations, lambda location: location == "gpu:0")
+    found = classify(outputs, operations, lambda location: location == "gpu:0")
     assert (found["verdict"], found["host_operations"]) == (verdict, host_operations)
 
 
 def test_the_evidence_names_each_operation_once():
-    found = judged(["gpu:0"], [THERE, THERE, ELSEWHERE], lambda location: location == "gpu:0")
+    found = classify(["gpu:0"], [THERE, THERE, ELSEWHERE], lambda location: location == "gpu:0")
     assert found["evidence"] == ["output on gpu:0", "mul on gpu:0 (2 times)", "nonzero on host"]
 
 
 def test_the_evidence_stays_short():
     many = [Operation(f"op{number}", HOST) for number in range(1000)]
-    found = judged([], many, lambda location: False)
+    found = classify([], many, lambda location: False)
     assert len(found["evidence"]) < 100
     assert found["evidence"][-1] == "and 950 other operations"
     assert len(found["host_operations"]) == 1000

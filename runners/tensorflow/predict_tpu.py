@@ -20,9 +20,9 @@ from runners.core.prediction import compiling
 from runners.core.prediction.compiling import Compiler
 from runners.core.prediction.prediction import Estimate, Unknown, exceeds_host, together
 from runners.core.testing import tree
-from runners.tensorflow import lowering, recording, session_programs
+from runners.tensorflow import dispatch_listener, lowering, session_programs
 from runners.tensorflow.devices import NAMES, said_by
-from runners.tensorflow.watching import NO_OPERATIONS, PYTHON, short
+from runners.tensorflow.op_trace import NO_OPERATIONS, PYTHON, short
 
 STAND_IN = "xla"
 _HERE = short(NAMES[STAND_IN])
@@ -62,7 +62,7 @@ def refuses(error: BaseException, compiler: Compiler) -> bool:
 def predict(call: partial[Any], compiler: Compiler) -> Estimate:
     steps = _Steps(compiler)
     try:
-        with recording.recording(steps.asked, steps.eager, steps.graph):
+        with dispatch_listener.listening(steps.asked, steps.eager, steps.graph):
             output = call()
     except _TooLarge:
         return steps.estimate()
@@ -89,7 +89,7 @@ class _Steps:
         self._host: list[str] = []
         self.unlowered: list[str] = []
 
-    def asked(self, asked: recording.Asked) -> None:
+    def asked(self, asked: dispatch_listener.Asked) -> None:
         on_host = asked.device not in (None, _HERE)
         if not on_host:
             for types in asked.types.values():
@@ -102,7 +102,7 @@ class _Steps:
         if "complex128" in dtypes:
             _refuse(f"Element type C128 is not supported on TPU: {what} has complex128")
 
-    def eager(self, step: recording.Step) -> None:
+    def eager(self, step: dispatch_listener.Step) -> None:
         if step.device == _HERE and (step.is_function or lowering.is_compiled(step.name)):
             self._compile(step)
 
@@ -115,9 +115,9 @@ class _Steps:
         if program:
             with context.eager_mode(), tf.device(NAMES[STAND_IN]):
                 inputs = [tf.constant(array, dtype) for array, dtype in program.inputs]
-            self._compile(recording.Step(program.function, inputs, {}, _HERE))
+            self._compile(dispatch_listener.Step(program.function, inputs, {}, _HERE))
 
-    def _compile(self, step: recording.Step) -> None:
+    def _compile(self, step: dispatch_listener.Step) -> None:
         try:
             module = lowering.hlo(step, NAMES[STAND_IN])
         except lowering.NotLowered as error:

@@ -81,7 +81,7 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
     device.programs.taken()
     with lowering.for_tpus():
         made = _make(call, device)
-    return _judged(made, device.compiler)
+    return _estimated(made, device.compiler)
 
 
 def _make(call: partial[Any], device: _Device) -> _Made:
@@ -126,7 +126,7 @@ def _size(array: re.Match[str]) -> int:
     return size
 
 
-def _judged(made: _Made, compiler: Compiler) -> Estimate:
+def _estimated(made: _Made, compiler: Compiler) -> Estimate:
     found = [_compiled(program, compiler) for program in made.programs]
     if made.error:
         # A TPU would have come upon what the compiler refuses before.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runners.core.triage import proof
+from runners.core.triage import sync_check
 
 MS = 1_000_000
 
@@ -28,7 +28,7 @@ class Device:
     def clock(self):
         return self.now
 
-    def work(self, units, device):
+    def calibration_kernel(self, units, device):
         self.most_units = max(self.most_units, units)
         compiles = [self.compiles_ns]
 
@@ -63,7 +63,7 @@ class Device:
 
 def test_a_wait_that_waits_passes():
     device = Device(lambda units: units * 2 * MS)
-    found = proof.prove(device, None, device.clock, device.waits)
+    found = sync_check.check_sync(device, None, device.clock, device.waits)
     assert (found["passed"], found["reason"], found["units"]) == (True, None, 1)
     assert found["base_ns"] == 2 * MS + 1000
     assert found["ratio"] == pytest.approx(4, abs=0.01)
@@ -73,7 +73,7 @@ def test_a_wait_that_waits_passes():
 @pytest.mark.parametrize("takes_ns", [lambda units: units * 5 * MS, lambda units: units * 3000])
 def test_a_wait_that_returns_early_fails(takes_ns):
     device = Device(takes_ns)
-    found = proof.prove(device, None, device.clock, device.does_not_wait)
+    found = sync_check.check_sync(device, None, device.clock, device.does_not_wait)
     assert not found["passed"]
     assert "the work was not done" in found["reason"]
     assert found["left_ns"] > found["grown_ns"]
@@ -81,7 +81,7 @@ def test_a_wait_that_returns_early_fails(takes_ns):
 
 def test_on_a_fast_device_the_work_grows_until_it_can_be_judged():
     device = Device(lambda units: units * 20_000, starts_ns=100_000)
-    found = proof.prove(device, None, device.clock, device.waits)
+    found = sync_check.check_sync(device, None, device.clock, device.waits)
     assert found["passed"]
     assert found["base_ns"] >= MS
     assert found["units"] > 1
@@ -89,33 +89,33 @@ def test_on_a_fast_device_the_work_grows_until_it_can_be_judged():
 
 def test_compiling_does_not_count():
     device = Device(lambda units: units * 2 * MS, compiles_ns=500 * MS)
-    assert proof.prove(device, None, device.clock, device.waits)["base_ns"] < 3 * MS
+    assert sync_check.check_sync(device, None, device.clock, device.waits)["base_ns"] < 3 * MS
 
 
 def test_time_that_does_not_grow_with_the_work_fails():
     device = Device(lambda units: 0, starts_ns=3 * MS)
-    found = proof.prove(device, None, device.clock, device.waits)
+    found = sync_check.check_sync(device, None, device.clock, device.waits)
     assert not found["passed"]
     assert found["ratio"] == 1
     assert "four times the work took 1.00 times as long" in found["reason"]
-    assert device.most_units <= proof.MOST_UNITS
+    assert device.most_units <= sync_check.MOST_UNITS
 
 
 def test_a_slow_device_is_not_kept_busy_for_ever():
     device = Device(lambda units: 3000 * MS)
-    assert not proof.prove(device, None, device.clock, device.waits)["passed"]
-    assert device.most_units == proof.GROWTH
+    assert not sync_check.check_sync(device, None, device.clock, device.waits)["passed"]
+    assert device.most_units == sync_check.GROWTH
 
 
 def test_half_a_wait_fails():
     device = Device(lambda units: units * 20 * MS)
-    found = proof.prove(device, None, device.clock, device.half_waits)
+    found = sync_check.check_sync(device, None, device.clock, device.half_waits)
     assert not found["passed"]
     assert "the work was not done" in found["reason"]
 
 
 def test_slow_reading_is_told_from_work_that_was_left():
     device = Device(lambda units: units * 2 * MS, reads_ns=4 * MS)
-    found = proof.prove(device, None, device.clock, device.waits)
+    found = sync_check.check_sync(device, None, device.clock, device.waits)
     assert found["passed"]
     assert found["left_ns"] == 4 * MS

@@ -8,14 +8,14 @@ pytest.importorskip("numpy")
 
 import numpy as np
 
-from runners.core.triage import numbers
+from runners.core.triage import value_verdict
 
 WIDE = [np.linspace(-1, 1, 100)]
 HOST = [WIDE[0].astype("float32")]
 
 
 def judged(device, host=HOST, other=HOST, wide=WIDE, dtype="float32"):
-    return numbers.judged(device, host, other, wide, dtype)["numbers"]
+    return value_verdict.classify(device, host, other, wide, dtype)["numbers"]
 
 
 def off_by(share, arrays=HOST):
@@ -47,9 +47,9 @@ def test_another_seed_tells_the_random():
 
 def test_whole_numbers_and_truths_are_equal_or_wrong():
     whole = [np.arange(100)]
-    assert judged(whole, whole, whole, whole, numbers.EXACT) == "equal"
-    assert judged([whole[0] + (whole[0] == 3)], whole, whole, whole, numbers.EXACT) == "wrong"
-    assert judged([whole[0] > 3], [whole[0] > 2], [whole[0] > 2], None, numbers.EXACT) == "wrong"
+    assert judged(whole, whole, whole, whole, value_verdict.EXACT) == "equal"
+    assert judged([whole[0] + (whole[0] == 3)], whole, whole, whole, value_verdict.EXACT) == "wrong"
+    assert judged([whole[0] > 3], [whole[0] > 2], [whole[0] > 2], None, value_verdict.EXACT) == "wrong"
 
 
 def test_another_shape_or_number_of_outputs_is_wrong():
@@ -71,7 +71,7 @@ def test_float64_that_was_another_computation_is_no_witness():
 
 
 def test_without_the_host_nothing_is_said():
-    found = numbers.judged(HOST, None, None, None, "float32")
+    found = value_verdict.classify(HOST, None, None, None, "float32")
     assert found == {
         "numbers": None,
         "deviation": {"dtype": "float32", "device": None, "host": None, "other_seed": None},

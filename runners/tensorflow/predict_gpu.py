@@ -16,10 +16,10 @@ from tensorflow.python.framework import kernels
 
 from runners.core.prediction import kernel_table
 from runners.core.prediction.prediction import Estimate, Unknown
-from runners.tensorflow import recording
+from runners.tensorflow import dispatch_listener
 from runners.tensorflow.devices import said_by
+from runners.tensorflow.op_trace import NO_OPERATIONS, PYTHON, short
 from runners.tensorflow.placing import STAND_IN
-from runners.tensorflow.watching import NO_OPERATIONS, PYTHON, short
 
 
 class Refused(tf.errors.InvalidArgumentError):  # type: ignore[misc]
@@ -56,7 +56,7 @@ def refuses(error: BaseException, table: kernel_table.Table) -> bool:
 def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
     judge = _Judge(table)
     try:
-        with recording.recording(judge):
+        with dispatch_listener.listening(judge):
             output = call()
     except Refused:
         raise
@@ -80,7 +80,7 @@ class _Judge:
         sizes mostly; it counts where there is nothing else."""
         return self.host or ([] if self.device else self._in_host_memory)
 
-    def __call__(self, asked: recording.Asked) -> None:
+    def __call__(self, asked: dispatch_listener.Asked) -> None:
         answer = self._table.look_up(asked.name, asked.types)
         here = asked.device == short(STAND_IN)
         if answer.verdict in ("dtype", "none"):

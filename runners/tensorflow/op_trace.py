@@ -46,11 +46,11 @@ NO_OPERATIONS = {
     *("LoopCond", "ControlTrigger", "PartitionedCall", "StatefulPartitionedCall"),
 }
 
-_watching = False
+_tracing = False
 
 
-def watching() -> bool:
-    return _watching
+def is_tracing() -> bool:
+    return _tracing
 
 
 def short(device: str | None) -> str:
@@ -61,7 +61,7 @@ def short(device: str | None) -> str:
 @contextlib.contextmanager
 def trace_ops(device: str) -> Iterator[OpTrace]:
     """Collects the operations, each once; see runners.core.adapter.Adapter.watch."""
-    global _watching
+    global _tracing
     watched = OpTrace()
     runs: list[Any] = []
     compiled: list[Operation] = []
@@ -70,7 +70,7 @@ def trace_ops(device: str) -> Iterator[OpTrace]:
     context.export_run_metadata()
     context.context().clear_kernel_cache()
     with contextlib.ExitStack() as stack:
-        _watching = True
+        _tracing = True
         stack.callback(_no_longer)
         stack.callback(context.disable_run_metadata)
         stack.enter_context(_sessions_tell(runs))
@@ -88,8 +88,8 @@ def trace_ops(device: str) -> Iterator[OpTrace]:
 
 
 def _no_longer() -> None:
-    global _watching
-    _watching = False
+    global _tracing
+    _tracing = False
 
 
 def _operation(name: str, device: str) -> Iterable[Operation]:

@@ -34,7 +34,7 @@ def refuses(error: BaseException, device: str) -> bool:
 
 
 def predict(call: partial[Any], device: str) -> Estimate:
-    estimate = _judged(call)
+    estimate = _estimated(call)
     if exceeds_host(estimate):
         return estimate
     try:
@@ -43,7 +43,7 @@ def predict(call: partial[Any], device: str) -> Estimate:
         return estimate._replace(raised=error)
 
 
-def _judged(call: partial[Any]) -> Estimate:
+def _estimated(call: partial[Any]) -> Estimate:
     if call.func is library.noise:
         raise Unknown("random numbers are drawn from a source that is not there")
     if call.func is library.identity:

@@ -16,7 +16,7 @@ from tensorflow.python.client import session as sessions
 from tensorflow.python.eager import context, core, execute
 from tensorflow.python.framework import op_def_registry
 
-from runners.tensorflow.watching import short
+from runners.tensorflow.op_trace import short
 
 Types = Dict[str, List[str]]
 
@@ -59,7 +59,7 @@ def _unheard(*args: Any) -> None:
 
 
 @contextlib.contextmanager
-def recording(listener: Listener, steps: StepListener = _unheard, graphs: GraphListener = _unheard) -> Iterator[None]:
+def listening(listener: Listener, steps: StepListener = _unheard, graphs: GraphListener = _unheard) -> Iterator[None]:
     """Tells the operations of what is called inside, in their order; several times where they are asked for so."""
 
     def told(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -79,13 +79,13 @@ class _Seeing(_python_dispatch.TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         output = function(*args, **(kwargs or {}))
         tensors = [leaf for leaf in tree.leaves((args, kwargs or {}, output)) if isinstance(leaf, torch.Tensor)]
-        operation = _judged(function._schema, tensors, self.device)
+        operation = _classify(function._schema, tensors, self.device)
         if operation:
             self.seen.append(operation)
         return output
 
 
-def _judged(schema: Any, tensors: list[torch.Tensor], device: torch.device) -> Operation | None:
+def _classify(schema: Any, tensors: list[torch.Tensor], device: torch.device) -> Operation | None:
     """None for what computes nothing. One number on the host is the program's own business, like a Python number."""
     there = [tensor for tensor in tensors if tensor.device == device]
     elsewhere = [tensor for tensor in tensors if tensor.device != device and tensor.dim()]

@@ -16,7 +16,7 @@ import torch
 
 from runners.core.prediction import kernel_table
 from runners.core.prediction.prediction import Estimate, Unknown
-from runners.torch.recording import Asked, recording
+from runners.torch.dispatch_listener import Asked, listening
 
 _OF_THE_CPU = ("mkldnn_", "_for_cpu")
 """In the name of an operation that PyTorch takes for tensors on a CPU alone; for a GPU it takes another."""
@@ -54,7 +54,7 @@ def refuses(error: BaseException, device: kernel_table.Table) -> bool:
 def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
     judge = _Judge(table)
     try:
-        with recording(judge):
+        with listening(judge):
             output = call()
     except Refused:
         raise

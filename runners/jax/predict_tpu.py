@@ -15,7 +15,7 @@ import jax
 
 from runners.core.prediction.compiling import Compiler
 from runners.core.prediction.prediction import Estimate, StopCase, Unknown, exceeds_host, together
-from runners.jax import watching
+from runners.jax import op_trace
 from runners.jax.lowering import Program, lowered_for
 
 
@@ -47,7 +47,7 @@ def predict(call: partial[Any], compiler: Compiler) -> Estimate:
     judge = _Judge(compiler)
     made: Sequence[Any] = ()
     raised = None
-    with watching.watching(lambda location: True) as watched:
+    with op_trace.trace_ops(lambda location: True) as watched:
         try:
             with lowered_for("tpu", judge):
                 made = (call(),)
@@ -55,7 +55,7 @@ def predict(call: partial[Any], compiler: Compiler) -> Estimate:
             if judge.refusal:
                 raise judge.refusal from None
             raised = error
-    read = [operation.name for operation in watched.operations if operation == watching.READ]
+    read = [operation.name for operation in watched.operations if operation == op_trace.READ]
     return judge.sum(read)._replace(made=made, raised=raised)
 
 

@@ -12,7 +12,7 @@ import torch
 from torch.utils import _python_dispatch
 
 from runners.core.testing import tree
-from runners.torch.watching import moves
+from runners.torch.op_trace import moves
 
 Types = Dict[str, List[str]]
 
@@ -34,7 +34,7 @@ Listener = Callable[[Asked], None]
 
 
 @contextlib.contextmanager
-def recording(listener: Listener) -> Iterator[None]:
+def listening(listener: Listener) -> Iterator[None]:
     """Tells the operations of what is called inside, in their order."""
     # In 1.12 the context makes the mode, by itself.
     push = getattr(_python_dispatch, "push_torch_dispatch_mode", None)

@@ -1,0 +1,242 @@
+"""Handles a worker's requests: runs a test, or runs it again with its operations traced or its outputs recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import time
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
+
+from runners.core import failure
+from runners.core.adapter import Adapter, Operation
+from runners.core.prediction import prediction
+from runners.core.prediction.prediction import Predictor
+from runners.core.result import PHASES, Message, SyncCheck, TimedCall
+from runners.core.testing import cases, names
+from runners.core.testing.mutants import Mutant
+from runners.core.testing.trial import Observer, Skip, Trial
+from runners.core.triage import placement, sync_check
+
+SEED = 20230401
+"""Seed of the framework's global random state, set before every test: the order of the tests changes no result."""
+
+SAME_FUNCTION = "the mutant returns the same as the function in this test"
+
+
+class PredictionBackend(NamedTuple):
+    """What predicts calls for a device that is absent."""
+
+    predictor: Predictor
+    device: Any
+
+    @property
+    def stand_in(self) -> str:
+        """The adapter's device that the calls are made on."""
+        return self.predictor.stand_in(self.device)
+
+
+class RequestHandler:
+    """Has the worker's device open and handles the supervisor's requests, one at a time."""
+
+    def __init__(
+        self,
+        framework: str,
+        adapter: Adapter,
+        device: Any,
+        device_name: str,
+        phase: mmap.mmap,
+        backend: PredictionBackend | None = None,
+    ) -> None:
+        self._framework = names.framework(framework)
+        self._framework_name = framework
+        self._adapter = adapter
+        self._device = device
+        self._phase = phase
+        self._backend = backend
+        self._is_on_target = placement.on_target(adapter, device, device_name)
+        self._sync_check: SyncCheck | None = None
+        self._handlers: Mapping[str, Callable[[Message], Message]] = {
+            "resolve_names": self._resolve_names,
+            "test": self._predict if backend else self._test,
+            "trace_ops": self._trace_ops,
+            "record_outputs": self._record_outputs,
+            "classify_outputs": self._classify_outputs,
+            "device_state": self._device_state,
+        }
+
+    def handle(self, request: Message) -> Message:
+        """The reply to a request, which names its kind in ``do``."""
+        return self._handlers[request["do"]](request)
+
+    def _resolve_names(self, request: Message) -> Message:
+        found = cases.resolve_names(request["functions"], request["cases"], request["references"], self._framework)
+        return dict(found)
+
+    def _device_state(self, request: Message) -> Message:
+        return {"state": dict(self._adapter.device_state(self._device))}
+
+    def _test(self, request: Message) -> Message:
+        """Runs one test. Returns the part of its result that only the worker knows and, for values that differ from
+        their reference, ``max_relative_error`` (see compare.Mismatch)."""
+        begin = time.perf_counter_ns()
+        self._phase[0] = 0
+        is_as_published = request["sync"] == "study"
+        wait = self._adapter.wait_as_published if is_as_published else self._adapter.wait
+        mutant = Mutant(request["mutant"], self._framework_name, self._adapter) if request["mutant"] else None
+        if self._sync_check is None and not mutant:
+            self._sync_check = self._checked_sync(wait)
+        is_timed = is_as_published or self._sync_check is None or self._sync_check["passed"]
+        calls: list[TimedCall] = []
+        locations: set[str] = set()
+        result: Message = {"outcome": "passed", "reason": None, "phase": None, "error": None}
+        try:
+            with self._context(request, SEED):
+                trial = self._trial(request, mutant=mutant, wait=wait)
+                calls, locations = trial.calls, trial.locations
+                cases.case(request["case"])(trial, **request["parameters"])
+                trial.finish()
+                if is_timed and request["protocol"] != "cold":
+                    trial.measure_steady(int(request["steady_budget_s"] * 1e9))
+        except Skip as skip:
+            result.update(outcome="skipped", reason=str(skip))
+        except BaseException as error:
+            result.update(outcome="failed", phase=PHASES[self._phase[0]], error=failure.facts_of(error))
+            result["max_relative_error"] = getattr(error, "max_relative_error", None)
+        if mutant and not mutant.differs:
+            result.update(outcome="skipped", reason=SAME_FUNCTION, phase=None, error=None)
+        if not is_timed or request["protocol"] == "steady":
+            calls = [TimedCall(cold=None, steady=call["steady"], observed=call["observed"]) for call in calls]
+        result["calls"] = calls
+        result["placement"] = placement.classify(locations, [], self._is_on_target)
+        result["proof"] = self._sync_check
+        result["case_ns"] = time.perf_counter_ns() - begin
+        return result
+
+    def _predict(self, request: Message) -> Message:
+        """Predicts a test for a device that is absent. Returns the same part of its result, without times."""
+        assert self._backend
+        begin = time.perf_counter_ns()
+        self._phase[0] = 0
+        observer = prediction.PredictionObserver(*self._backend, self._adapter, self._phase)
+        result = observer.result(lambda: self._run_case(request, SEED, observer))
+        return {**result, "calls": [], "proof": None, "case_ns": time.perf_counter_ns() - begin}
+
+    def _checked_sync(self, wait: Callable[[Any], None]) -> SyncCheck:
+        try:
+            with self._adapter.scope(self._device):
+                return sync_check.check_sync(self._adapter, self._device, time.perf_counter_ns, wait)
+        except Exception as error:
+            facts = failure.facts_of(error)
+            return sync_check.failed("the kernel could not be run: {type}: {message}".format(**facts))
+
+    def _trace_ops(self, request: Message) -> Message:
+        """Runs a test again with every operation traced. Returns its placement, and the counters of each call that cost
+        too much in a timed call."""
+        adapter, device = self._adapter, self._device
+        operations: list[Operation] = []
+        untraced: list[str] = []
+        observed: list[Message] = []
+        locations: set[str] = set()
+
+        def observer(call: Callable[[], Any]) -> Any:
+            with adapter.trace_ops(device) as trace:
+                output = call()
+                adapter.wait(output)
+            operations.extend(trace.operations)
+            untraced.extend(trace.untraced)
+            observed.append({"counters": dict(trace.counters)})
+            return output
+
+        try:
+            self._run_case(request, SEED, observer, locations=locations)
+        except AssertionError:
+            # A failed check. The calls before it were made.
+            pass
+        except Exception as error:
+            return {"error": "{type}: {message}".format(**failure.facts_of(error))}
+        found = placement.classify(locations, operations, self._is_on_target)
+        return {"placement": placement.with_evidence(found, *dict.fromkeys(untraced)), "observed": observed}
+
+    def _record_outputs(self, request: Message) -> Message:
+        """Runs a test again and stores the outputs of its calls in the file ``path``. Returns their coarsest floating
+        dtype, or None if there are no outputs."""
+        from runners.core.triage import outputs
+
+        found, dtype = self._outputs(request, SEED)
+        if found is None:
+            return {"dtype": None}
+        outputs.store(request["path"], found)
+        return {"dtype": dtype}
+
+    def _classify_outputs(self, request: Message) -> Message:
+        """Computes a test's calls here unchanged, with another seed and in float64, and classifies the stored outputs
+        of the device by them."""
+        from runners.core.triage import outputs, value_verdict
+
+        device = outputs.load(request["path"])
+        host, _ = self._outputs(request, SEED)
+        other_seed, _ = self._outputs(request, SEED + 1)
+        float64, _ = self._outputs(request, SEED, float64_mode=True)
+        return value_verdict.classify(device, host, other_seed, float64, request["dtype"])
+
+    def _outputs(self, request: Message, seed: int, float64_mode: bool = False) -> tuple[list[Any] | None, str]:
+        """The outputs of all calls of a test as host arrays, and their coarsest floating dtype. None if the test did
+        not reach the end of its last call; a check that fails after that does not matter."""
+        from runners.core.triage import outputs
+
+        recorder = outputs.Recorder(self._adapter)
+        try:
+            self._run_case(request, seed, recorder, float64_mode)
+        except AssertionError:
+            pass
+        except Exception:
+            return None, ""
+        return recorder.arrays, recorder.dtype
+
+    def _run_case(
+        self,
+        request: Message,
+        seed: int,
+        observer: Observer,
+        float64_mode: bool = False,
+        locations: set[str] | None = None,
+    ) -> None:
+        """Runs a test's case untimed; the observer makes its calls. ``locations`` collects where their outputs were."""
+        with self._context(request, seed, float64_mode):
+            trial = self._trial(request, observer=observer, float64_mode=float64_mode)
+            if locations is not None:
+                trial.locations = locations
+            cases.case(request["case"])(trial, **request["parameters"])
+
+    def _trial(
+        self,
+        request: Message,
+        mutant: Mutant | None = None,
+        wait: Callable[[Any], None] | None = None,
+        observer: Observer | None = None,
+        float64_mode: bool = False,
+    ) -> Trial:
+        return Trial(
+            framework=self._framework_name,
+            function=names.function(request["function"], self._framework),
+            adapter=self._adapter,
+            device=self._device,
+            phase=self._phase,
+            clock=time.perf_counter_ns,
+            mutant=mutant,
+            wait=wait,
+            observer=observer,
+            float64_mode=float64_mode,
+        )
+
+    @contextlib.contextmanager
+    def _context(self, request: Message, seed: int, float64_mode: bool = False) -> Iterator[None]:
+        """What surrounds a test: its precision, the seed and the device's scope."""
+        with contextlib.ExitStack() as stack:
+            if float64_mode:
+                stack.enter_context(self._adapter.float64_mode())
+            if request.get("full_precision"):
+                stack.enter_context(self._adapter.full_precision())
+            self._adapter.seed(seed)
+            stack.enter_context(self._adapter.scope(self._device))
+            yield

@@ -1,0 +1,55 @@
+"""Writes a run file: whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any, Iterator, Mapping, Sequence
+
+from runners.core import documents
+from runners.core.errors import RunnerError, StorageFailed
+from runners.core.result import TestResult
+
+
+def check(header: Mapping[str, Any], results: Sequence[TestResult], journal: Path) -> None:
+    """Raises RunnerError if header and results do not fit the schema of run files. ``journal`` is where they are."""
+    mistake = documents.first_mistake(documents.validator("run"), dict(header, results=results))
+    if mistake:
+        raise RunnerError(
+            f"{journal}: the run file would not fit its schema: {mistake}",
+            "This is a mistake of portbench or of a case; the journal is kept. Please report it.",
+        )
+
+
+def write(path: Path, header: Mapping[str, Any], results: Sequence[TestResult]) -> None:
+    """Writes a run file. Raises StorageFailed, and leaves no part of it behind."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.writelines(_text(header, results))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise storage_failed(path, error) from error
+
+
+def storage_failed(path: Path, error: OSError) -> StorageFailed:
+    """The error for a file in the output folder that cannot be written."""
+    return StorageFailed(
+        f"{path}: cannot be written: {error.strerror}",
+        "Make room or choose another --out, then run again with --resume.",
+    )
+
+
+def _text(header: Mapping[str, Any], results: Sequence[TestResult]) -> Iterator[str]:
+    """The top level is indented, and each result is one line, so that a person can read and compare files."""
+    head = json.dumps(header, indent=1, allow_nan=False)
+    yield head[: head.rindex("\n}")] + ',\n "results": [\n'
+    for index, result in enumerate(results):
+        yield "  " + json.dumps(result, allow_nan=False) + (",\n" if index + 1 < len(results) else "\n")
+    yield " ]\n}\n"

@@ -1,0 +1,27 @@
+"""What one invocation of the runner is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Times are in seconds. ``version`` None accepts any version; ``memory_bytes`` None sets no limit."""
+
+    framework: str
+    device: str
+    version: str | None
+    out: Path
+    machine: str
+    protocol: str = "both"
+    runs: int = 3
+    timeout_s: float = 900.0
+    steady_budget_s: float = 0.1
+    selection: tuple[str, ...] = ()
+    resume: bool = False
+    shuffle: int | None = None
+    mutant: str | None = None
+    sync: str = "complete"
+    memory_bytes: int | None = None

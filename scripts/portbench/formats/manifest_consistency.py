@@ -1,0 +1,110 @@
+"""Rules for manifests that a schema cannot express: unique names, used grid keys, no paths to other folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from portbench.formats.schema_errors import Violation
+from portbench.util.strict_json import quoted
+from portbench.util.text import escape_control, shortened
+
+Data = Mapping[str, Any]
+
+_LEVELS = 100
+# A path or an address outside of the tests' working folder, or an environment variable in one.
+_OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
+_INSIDE = "a name in the working folder of the tests: no absolute path, '..', '~', address or environment variable"
+
+
+def in_manifest(manifest: Data) -> Iterator[Violation]:
+    """Violations in a manifest that fits its schema. Raises RecursionError where it is nested too deeply."""
+    _check_depth(manifest, _LEVELS)
+    functions: dict[str, int] = {}
+    successors: set[str] = set()
+    entries = {entry["function"] for entry in manifest["functions"]}
+    for position, entry in enumerate(manifest["functions"]):
+        where = f"$.functions[{position}]"
+        name = entry["function"]
+        if name in functions:
+            first = f"$.functions[{functions[name]}]"
+            yield Violation(f"{where}.function", f"{name} is a duplicate of {first}; put all its tests into one entry")
+        functions.setdefault(name, position)
+        if not entry["tests"] and manifest["schema_version"] < 3:
+            yield Violation(f"{where}.tests", "no tests, expected at least one before version 3 of the format")
+        for place, successor in enumerate(entry.get("successors", ())):
+            if successor in entries or successor in successors:
+                found = f"{successor} is already a function or a successor; it can succeed one function only"
+                yield Violation(f"{where}.successors[{place}]", found)
+            successors.add(successor)
+        yield from _in_tests(where, name, entry["tests"], manifest["framework"])
+
+
+def _check_depth(value: Any, levels: int) -> None:
+    """Raises RecursionError for more nested levels than a runner reads."""
+    if levels == 0:
+        raise RecursionError
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in items:
+        _check_depth(item, levels - 1)
+
+
+def _in_tests(where: str, function: str, tests: list[Data], framework: str) -> Iterator[Violation]:
+    ids: dict[str, int] = {}
+    for position, test in enumerate(tests):
+        place = f"{where}.tests[{position}]"
+        name, case = test["id"], test["case"]
+        if name in ids:
+            yield Violation(
+                f"{place}.id",
+                f"{quoted(name)} is already the id of {where}.tests[{ids[name]}] of {function}, expected another id",
+            )
+        ids.setdefault(name, position)
+        if case != "call" and not case.startswith(f"{framework}."):
+            yield Violation(f"{place}.case", f"found {quoted(case)}, expected call or a case of {framework}")
+        yield from _in_grid(place, test)
+        for key in ("args", "kwargs", "params", "grid", "expect"):
+            for path, text in _texts(test.get(key), f"{place}.{key}"):
+                if _OUTSIDE.match(text):
+                    yield Violation(path, f"found {quoted(shortened(text, 60))}, expected {_INSIDE}")
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text in a value, including keys, with its JSON path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _texts(item, f"{path}[{position}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield path, key
+            yield from _texts(item, f"{path}.{shortened(escape_control(key), 60)}")
+
+
+def _in_grid(place: str, test: Data) -> Iterator[Violation]:
+    grid = test.get("grid", {})
+    used: dict[str, str] = {}
+    for key, value in test.items():
+        if key != "grid":
+            used.update(_variables(value, f"{place}.{key}"))
+    for name, path in used.items():
+        if name not in grid:
+            known = f"its keys: {', '.join(grid)}" if grid else "the test has no grid"
+            yield Violation(path, f"'${escape_control(name)}' is used, but the grid has no such key ({known})")
+    for name in grid:
+        if name not in used:
+            yield Violation(f"{place}.grid.{name}", f"is in the grid, but no value of the test is '${name}'")
+
+
+def _variables(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every '$name' in a value, with its JSON path. The runner replaces whole values only."""
+    if isinstance(value, str) and value.startswith("$"):
+        yield value[1:], path
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _variables(item, f"{path}[{position}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _variables(item, f"{path}.{escape_control(key)}")

@@ -1,0 +1,132 @@
+"""What 'portbench run' is asked for, what it will do, and what it did.
+
+An option of the runner is one field of ``RunnerOptions``: its flag, its default, and how it is written on a command
+line. The command line of ``portbench run`` declares its help beside it (``portbench.cli.run``); all else follows.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from portbench.errors import PortbenchError
+from portbench.targets.catalog import Target
+from portbench.util.machine import Machine
+from portbench.util.repository import Checkout
+
+SYNC_WORDS = {"complete": "complete", "as-published": "study"}
+"""The words of --sync, with the value that a run file records and a runner reads."""
+
+
+def _option(flag: str, default: Any, *, always: bool = False, words: Mapping[str, str] | None = None) -> Any:
+    """A field that is an option. ``always``: a runner gets it even where it is the default.
+
+    The others are left out then, because the runner of an older image may not know them. ``words``: what users write
+    for the values.
+    """
+    return field(default=default, metadata={"flag": flag, "always": always, "words": words or {}})
+
+
+@dataclass(frozen=True)
+class RunnerOptions:
+    """How a runner runs a manifest. Times are in seconds; ``functions`` and ``tests`` are globs."""
+
+    runs: int = _option("--runs", 3, always=True)
+    protocol: str = _option("--protocol", "both", always=True)
+    timeout_s: float = _option("--timeout", 900.0, always=True)
+    steady_budget_s: float = _option("--steady-budget", 0.1, always=True)
+    functions: tuple[str, ...] = _option("--function", ())
+    tests: tuple[str, ...] = _option("--test", ())
+    sync: str = _option("--sync", "complete", words=SYNC_WORDS)
+    shuffle: int | None = _option("--shuffle", None)
+    memory: str | None = _option("--memory", None)
+    resume: bool = _option("--resume", False)
+
+    def runner_argv(self) -> list[str]:
+        """The options as a runner reads them."""
+        return [word for each in fields(self) for word in self._words(each, each.metadata["always"])]
+
+    def user_argv(self) -> list[str]:
+        """The options as users write them, without those that are the default."""
+        return [word for each in fields(self) for word in self._words(each, False, each.metadata["words"])]
+
+    def _words(self, option: Field[Any], always: bool, words: Mapping[str, str] | None = None) -> list[str]:
+        value, flag = getattr(self, option.name), option.metadata["flag"]
+        if value == option.default and not always:
+            return []
+        if value is True:
+            return [flag]
+        written = {recorded: word for word, recorded in (words or {}).items()}
+        values = value if isinstance(value, tuple) else (value,)
+        return [word for each in values for word in (flag, str(written.get(each, each)))]
+
+
+@dataclass(frozen=True)
+class RunnerArguments:
+    """What a runner is asked to do. Paths are the host's, absolute; ``mutant`` mutates every function."""
+
+    manifest: Path
+    out: Path
+    options: RunnerOptions = field(default_factory=RunnerOptions)
+    mutant: str | None = None
+
+    def argv(self, manifest: str, out: str) -> list[str]:
+        """As command line arguments, with the two paths as the runner sees them."""
+        mutant = ["--mutant", self.mutant] if self.mutant else []
+        return ["--manifest", manifest, "--out", out, *self.options.runner_argv(), *mutant, "--progress", "json"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the user asked for, in the words of the command line."""
+
+    targets: tuple[str, ...]
+    manifest: str = "study"
+    backend: str = "auto"
+    out: str = "results"
+    runner: RunnerOptions = field(default_factory=RunnerOptions)
+    check: bool = False
+    json: bool = False
+
+    def command_to_resume(self) -> str:
+        """The command line that resumes the run with these options, ready for a shell."""
+        default = RunOptions(())
+        argv = ["portbench", "run", *self.targets]
+        for flag, value, usual in (
+            ("--manifest", self.manifest, default.manifest),
+            ("--backend", self.backend, default.backend),
+            ("--out", self.out, default.out),
+        ):
+            argv += [flag, value] if value != usual else []
+        argv += replace(self.runner, resume=True).user_argv()
+        argv += [flag for flag, given in (("--check", self.check), ("--json", self.json)) if given]
+        return shlex.join(argv)
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What will run: every word of the options looked up."""
+
+    checkout: Checkout
+    targets: tuple[Target, ...]
+    backend: str
+    arguments: Mapping[str, RunnerArguments]
+    """By the framework of the target."""
+    command_to_resume: str
+    machine: Machine = field(default_factory=Machine)
+
+
+@dataclass(frozen=True)
+class TargetResult:
+    """The result of one target. Where ``run_file`` is None, ``error`` says why there is none."""
+
+    target: str
+    backend: str | None
+    exit_status: int
+    run_file: Path | None
+    outcomes: Mapping[str, int]
+    seconds: float
+    error: PortbenchError | None
