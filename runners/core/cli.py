@@ -83,7 +83,11 @@ def _parser() -> argparse.ArgumentParser:
         help="what ends a timed region: all work is done (default), or what the study called there",
     )
     add("--shuffle", type=int, metavar="SEED", help="run the tests in another order, the same for the same seed")
-    add("--mutant", choices=MUTANTS, help="break each function in this way: which tests notice? (portbench mutation-test)")
+    add(
+        "--mutant",
+        choices=MUTANTS,
+        help="break each function in this way: which tests notice? (portbench mutation-test)",
+    )
     add("--resume", action="store_true", help="go on with the unfinished run in DIR, if it is the same run")
     add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
     add("--progress", choices=("text", "json", "none"), default="text")

@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from portbench.devices import BASELINE_ORDER, PREDICTED_DEVICES, PREDICTED_MARK
-from portbench.study.summary import Target
+from portbench.study.model import Target
 
 
 @total_ordering

@@ -16,8 +16,7 @@ from portbench.compare.as_json import as_data
 from portbench.compare.comparison import compare
 from portbench.compare.conditions import CONDITIONS, Condition, read_conditions, verdict
 from portbench.compare.junit import junit
-from portbench.compare.markdown import markdown
-from portbench.compare.terminal import print_comparison
+from portbench.compare.printers import markdown, print_comparison
 from portbench.compare.times import Limits
 from portbench.errors import NothingRan
 from portbench.util.files import write_text

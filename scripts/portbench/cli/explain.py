@@ -13,7 +13,7 @@ from portbench.explain.bundle import write_bundle
 from portbench.explain.evidence import as_data, explain
 from portbench.explain.reproducer import reproducer
 from portbench.explain.terminal import print_explanation
-from portbench.report.model import study_of
+from portbench.study.open import study_of
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import shown
 
@@ -56,7 +56,7 @@ def command(
     checkout = find_checkout()
     with study_of([study]) as found:
         explanation = explain(found, function, test, target)
-    again = reproducer(*explanation.most_telling, checkout, manifest.absolute() if manifest else None)
+    again = reproducer(*explanation.worst, checkout, manifest.absolute() if manifest else None)
     written = write_bundle(bundle, again, checkout.root) if bundle else []
     if as_json:
         repeat = {"command": again.command, "notes": again.notes, "bundle": [str(path) for path in written]}

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from portbench.cli import cli
-from portbench.study.import_2023 import NOT_TOLD, import_raw_timings
+from portbench.study.import_2023 import NOT_RECORDED, import_raw_timings
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control, pluralize
 
@@ -42,4 +42,4 @@ def command(paths: tuple[Path, ...], out: Path, framework: str | None) -> None:
         click.echo(f"wrote {shown(path)}")
     for file, tests in imported.left_out.items():
         click.echo(f"left out, of no function of the study: {escape_control(file)} ({pluralize(tests, 'test')})")
-    click.echo(f"not told by the raw files: {NOT_TOLD}")
+    click.echo(f"not told by the raw files: {NOT_RECORDED}")

@@ -8,7 +8,7 @@ import click
 
 from portbench.cli import cli
 from portbench.study.merge import Merged, merge
-from portbench.study.summary import Target
+from portbench.study.model import Target
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control, pluralize
 

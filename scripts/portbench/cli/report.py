@@ -13,8 +13,9 @@ from portbench.analysis.results import answers_of
 from portbench.cli import cli
 from portbench.errors import NothingRan
 from portbench.report.headlines import of_answers
-from portbench.report.model import analysed, report_of, study_of
+from portbench.report.model import report_of
 from portbench.report.terminal import print_report
+from portbench.study.open import analysed, study_of
 from portbench.tables.write import INTOLERABLE
 from portbench.util.strict_json import shown
 from portbench.util.text import pluralize

@@ -1,4 +1,4 @@
-"""A comparison as plain data, as schema/comparison.schema.json describes it."""
+"""A comparison as data for JSON, as schema/comparison.schema.json describes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from portbench.study.summary import Row
 
 
 def as_data(comparison: Comparison, conditions: Iterable[Condition] = ()) -> dict[str, Any]:
-    """The comparison and what became of the conditions."""
+    """The comparison, and the tests for which each condition holds."""
     return {
         "schema": "portbench/comparison",
         "schema_version": 1,

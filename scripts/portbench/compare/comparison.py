@@ -1,8 +1,7 @@
 """Compares two targets of a study, or two studies: what a version, a device or a machine changed.
 
-Decides what is compared with what; ``compare_terminal``, ``compare_markdown``, ``compare_junit`` and ``compare_data``
-only show it, and ``compare_conditions`` judges it. All text comes out of run files and is not trusted: printers escape
-it.
+This module decides what is compared with what. ``printers``, ``junit`` and ``as_json`` show the comparison, and
+``conditions`` judges it. All text comes out of run files and is not trusted: printers escape it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from portbench.compare.outcomes import Outcomes, outcomes
 from portbench.compare.selection import Unpaired, find_side, named, on_other_devices, pair_up, where
 from portbench.compare.times import Limits, Times, times
 from portbench.errors import BadInput
-from portbench.report.model import study_of
+from portbench.study.open import study_of
 from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse
 from portbench.util.text import escape_control
@@ -30,7 +29,7 @@ from portbench.util.text import escape_control
 
 @dataclass(frozen=True)
 class PairComparison:
-    """Two sides. ``first_runs`` and ``second_runs``: how often the tests were run on each, in fresh processes."""
+    """Two sides. ``first_runs`` and ``second_runs``: the number of runs on each, every one in new processes."""
 
     first: Configuration
     second: Configuration
@@ -44,7 +43,7 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class DevicesComparison:
-    """The same change on two devices: the pairs of sides, and what happened on one and not on the other."""
+    """The same change on two devices: the pairs of sides, and what happened on only one of them."""
 
     here: tuple[Configuration, Configuration]
     there: tuple[Configuration, Configuration]
@@ -53,7 +52,7 @@ class DevicesComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything that was compared. ``unpaired``: targets that only one of two studies holds."""
+    """Everything that was compared. ``unpaired``: targets that only one of two studies has."""
 
     limits: Limits
     pairs: tuple[PairComparison, ...]
@@ -62,15 +61,15 @@ class Comparison:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there was no test that passed or failed for certain on both sides of any pair."""
+        """Whether no pair has a test that always passed or always failed on each of its sides."""
         return not any(pair.outcomes.compared for pair in self.pairs)
 
 
 def compare(first: str, second: str, study: str = "", sync: str = "", limits: Limits | None = None) -> Comparison:
     """Compares two targets of ``study``, or, without one, two studies or one target of each (``STUDY:TARGET``).
 
-    ``sync`` chooses a synchronisation where a target has both; '' is complete, or else what there is. Raises BadInput
-    for what is no study, for a target that it does not have, and where there is nothing to compare.
+    ``sync`` chooses a synchronization where a target has both; '' is complete, or else the only one. Raises BadInput
+    for a path without a study, for a target that a study does not have, and where there is nothing to compare.
     """
     limits = limits or Limits()
     one, other = named(first, study), named(second, study)
@@ -121,15 +120,15 @@ def _refuse_nothing(
     if not chosen:
         have = [", ".join(dict.fromkeys(str(side.target) for side in found)) for found in (firsts, seconds)]
         raise BadInput(
-            f"the two studies hold no target in common: the first has {have[0]}, the second {have[1]}",
+            f"the two studies have no target in common: the first has {have[0]}, the second {have[1]}",
             "Name one target of each: STUDY:TARGET.",
         )
     for first, second in chosen:
         if first.is_predicted != second.is_predicted:
             raise BadInput(
                 f"of {escape_control(str(first))} and {escape_control(str(second))} one was predicted and the other "
-                "measured: what differs is no change",
-                "'portbench report' holds predictions against what was measured: hits, misses and false alarms.",
+                "measured: such a difference is no change",
+                "'portbench report' compares predictions with measurements: matches, misses and false alarms.",
             )
     if is_one_study and any(first == second for first, second in chosen):
         raise BadInput("both arguments name the same results", "Give two targets, or two studies.")
@@ -156,7 +155,7 @@ def _pair(
 
 
 def _on_devices(pairs: Iterable[PairComparison], limits: Limits) -> Iterator[DevicesComparison]:
-    """Every two pairs of the same two versions, each on one device, these being different."""
+    """Compares every two pairs that have the same two versions, on two different devices."""
     for here, there in combinations(pairs, 2):
         versions = [
             (pair.first.framework, pair.first.version, pair.second.version, pair.first.sync) for pair in (here, there)

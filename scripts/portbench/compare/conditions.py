@@ -1,4 +1,4 @@
-"""What of a comparison lets a job fail: the conditions of ``--fail-on``."""
+"""The conditions of ``--fail-on``: findings in a comparison that make a job fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from portbench.util.text import pluralize
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition; ``factor`` is that of ``slower:1.2``, null where any slower test counts."""
+    """One condition. ``factor`` is 1.2 for ``slower:1.2``; None if every slower test counts."""
 
     name: str
     factor: float | None = None
@@ -38,12 +38,12 @@ CONDITIONS: Mapping[str, str] = {
     "not-run": "a test that passed was not run, or a target is gone",
     "category": "a test fails for another reason",
     "placement": "a test that ran on the device runs on the host, or partly",
-    "slower": "a test is slower for sure, by --min-effect or, as slower:1.2, by a factor",
+    "slower": "a test is slower beyond noise, by --min-effect or, as slower:1.2, by a factor",
 }
 
 
 def read_conditions(text: str) -> tuple[Condition, ...]:
-    """Reads ``new-failure,slower:1.2``. Raises ValueError, with what there is, for what is no condition."""
+    """Reads ``new-failure,slower:1.2``. Raises ValueError, with the known conditions, for any other text."""
     return tuple(dict.fromkeys(_read(part.strip()) for part in text.split(",")))
 
 
@@ -57,16 +57,16 @@ def findings(condition: Condition, comparison: Comparison) -> list[Finding]:
 
 
 def verdict(conditions: Iterable[Condition], comparison: Comparison) -> str:
-    """One line that says which conditions are met, in how many tests; '' where none is."""
+    """One line with the conditions that are met and their number of tests; '' if none is met."""
     met = []
     for condition in conditions:
         found = findings(condition, comparison)
         gone = sum(each.is_first for each in comparison.unpaired) if condition.name == "not-run" else 0
-        told = [pluralize(count, noun) for count, noun in ((len(found), "test"), (gone, "target")) if count]
+        reasons = [pluralize(count, noun) for count, noun in ((len(found), "test"), (gone, "target")) if count]
         if condition.name == "slower" and not all(finding.pair.steady.has_run_variance for finding in found):
-            told.append("one run on each side")
-        if told:
-            met.append(f"{condition} ({', '.join(told)})")
+            reasons.append("one run on each side")
+        if reasons:
+            met.append(f"{condition} ({', '.join(reasons)})")
     return f"failed on {', '.join(met)}" if met else ""
 
 
@@ -88,7 +88,7 @@ def _read(text: str) -> Condition:
     return Condition(name, value)
 
 
-def _told(changes: Iterable[TestChange]) -> Found:
+def _described(changes: Iterable[TestChange]) -> Found:
     for change in changes:
         yield (
             change.key,
@@ -104,14 +104,14 @@ def _slower(pair: PairComparison, condition: Condition) -> Found:
 
 
 def _moved_to_host(pair: PairComparison, _: Condition) -> Found:
-    return _told(change for change in pair.outcomes.placements if change.before == "device")
+    return _described(change for change in pair.outcomes.placements if change.before == "device")
 
 
 _FOUND: Mapping[str, Callable[[PairComparison, Condition], Found]] = {
-    "new-failure": lambda pair, _: _told(pair.outcomes.new_failures),
-    "new-wrong": lambda pair, _: _told(pair.outcomes.new_wrong),
-    "not-run": lambda pair, _: _told(pair.outcomes.not_run),
-    "category": lambda pair, _: _told(pair.outcomes.categories),
+    "new-failure": lambda pair, _: _described(pair.outcomes.new_failures),
+    "new-wrong": lambda pair, _: _described(pair.outcomes.new_wrong),
+    "not-run": lambda pair, _: _described(pair.outcomes.not_run),
+    "category": lambda pair, _: _described(pair.outcomes.categories),
     "placement": _moved_to_host,
     "slower": _slower,
 }

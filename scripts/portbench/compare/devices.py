@@ -1,7 +1,7 @@
 """The difference of differences: what a change of version did on one device and not on another.
 
-A slower machine, a new Python or a busy day changes both devices; a regression of one of them alone is the framework's
-doing there.
+A slower machine, a new Python or a busy day changes both devices; a regression on only one of them is caused by the
+framework there.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from portbench.compare.times import Limits, Times
 
 @dataclass(frozen=True)
 class LatencyDifference:
-    """A test whose time changed by other factors on two devices. ``ratio_of_ratios``: that of the one over that of the
-    other; above 1 the version made it slower there. ``interval`` is its 95 % interval, ``q`` adjusted as elsewhere."""
+    """A test whose time changed by different factors on two devices. ``ratio_of_ratios`` is ``ratio`` over
+    ``other_ratio``; above 1 the change made it slower on the first device. ``interval`` is its 95 % interval, ``q`` the
+    p value adjusted for the number of tests."""
 
     key: Key
     ratio: float
@@ -32,11 +33,11 @@ class LatencyDifference:
 
 @dataclass(frozen=True)
 class DeviceDifference:
-    """What happened on one ``device`` and not on the ``other``, over the tests that were compared on both.
+    """What happened on only one of two devices, over the tests that were compared on both.
 
     A test that fails on the other device as well, before and after, is in none of the lists. ``latencies`` are the
-    differences that are sure and at least the minimum effect, the greatest first; ``timed`` tests were compared.
-    ``without_noise``: tests left out, since each side ran once and the noise between runs is unknown.
+    differences beyond noise and of at least the minimum effect, the greatest first; ``timed`` tests were compared.
+    ``without_noise``: tests that are not compared, since each side ran once and the noise between runs is unknown.
     """
 
     device: str
@@ -81,7 +82,7 @@ def difference(
 
 
 def _uncertain(outcomes: Outcomes) -> set[Key]:
-    """Tests of which it is not known whether they regressed on that device."""
+    """Tests that may or may not have regressed on that device."""
     return {entry.key for entry in outcomes.not_compared}
 
 

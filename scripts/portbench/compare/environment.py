@@ -1,4 +1,4 @@
-"""What differs between the environments of two sides: what else than the framework may have changed the results."""
+"""The differences between the environments of two sides, which may have changed the results as well."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from portbench.compare.facts import SideFacts
 
 KINDS = ("machine", "device", "clocks", "system", "package", "image", "variable", "runner", "manifest", "protocol")
-"""The kinds of drift, what speaks most against a comparison first."""
+"""The kinds of drift; those that matter most for a comparison come first."""
 
 _SYSTEM = ("cpu_model", "cpu_cores", "memory_bytes", "kernel", "os", "container", "python")
 _PROTOCOL = ("protocol", "timeout_s", "steady_budget_s", "shuffle", "memory_bytes", "sync")
@@ -18,7 +18,7 @@ _PROTOCOL = ("protocol", "timeout_s", "steady_budget_s", "shuffle", "memory_byte
 
 @dataclass(frozen=True)
 class Drift:
-    """One thing that differs: the values that the run files of each side state, as text; none where they do not."""
+    """One fact that differs: its values in the run files of each side, as text; none if they do not have it."""
 
     kind: str
     name: str
@@ -27,7 +27,7 @@ class Drift:
 
 
 def drift(first: SideFacts, second: SideFacts) -> tuple[Drift, ...]:
-    """All that differs between the run files of two sides; a thing of which they state the same values does not."""
+    """Every fact whose set of values differs between the run files of two sides."""
     before, after = _facts(first), _facts(second)
     names = sorted(before.keys() | after.keys(), key=lambda name: (KINDS.index(name[0]), name[1]))
     found = [Drift(*name, _texts(before.get(name, ())), _texts(after.get(name, ()))) for name in names]
@@ -36,7 +36,7 @@ def drift(first: SideFacts, second: SideFacts) -> tuple[Drift, ...]:
 
 
 def _facts(facts: SideFacts) -> Mapping[tuple[str, str], list[Any]]:
-    """Each thing, by its kind and name, with its value in each run file that states it."""
+    """The values of each fact, by kind and name, one for each run file that has it."""
     found: dict[tuple[str, str], list[Any]] = {}
     for run in facts.run_files:
         for kind, name, value in _of_run(run):
@@ -49,7 +49,7 @@ def _of_run(run: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     yield "machine", "machine", environment["machine"]
     yield from (("device", name, value) for name, value in environment["device"].items())
     yield from (("system", name, environment[name]) for name in _SYSTEM)
-    # Its own version is the target's.
+    # The framework's own version is part of the target.
     packages = {name: version for name, version in environment["packages"].items() if name != run["framework"]}
     yield from (("package", name, version) for name, version in packages.items())
     yield "image", "digest", environment["image_digest"]

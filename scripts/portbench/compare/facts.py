@@ -1,4 +1,4 @@
-"""What a study holds of one side of a comparison: each test's verdict and samples, and the environments of its runs."""
+"""Reads one side of a comparison from a study: each test's verdict and samples, and the environments of its runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import duckdb
 
 from portbench.analysis.configurations import Configuration
+from portbench.study.model import TargetKey
 from portbench.study.summary import Row, fetch_dicts
 from portbench.util.sql import load_sql
 
 
 class Key(NamedTuple):
-    """What the tests of two sides are matched by. ``successor_of``: '' unless tried in place of that function."""
+    """Identifies a test on both sides. ``successor_of``: the function that ``function`` replaces, or ''."""
 
     function: str
     successor_of: str
@@ -23,15 +24,15 @@ class Key(NamedTuple):
 
 
 Run = tuple[str, int]
-"""A pass over the manifest in fresh processes: the id of the run file, and its number there."""
+"""A pass over the manifest in new processes: the run_id of the run file, and the number of the run in it."""
 
 Samples = Mapping[int, Mapping[Run, list[float]]]
-"""ns a call: of each timed call of a test, by run."""
+"""Nanoseconds of each sample of a test, by timed call and run."""
 
 
 @dataclass(frozen=True)
 class TestFacts:
-    """A test on one side, over all of its runs. ``samples``: by protocol, only where it passed in every run.
+    """A test on one side, over all of its runs. ``samples``: by protocol; empty unless it passed in every run.
 
     ``placement`` is the worst of the runs that passed; ``categories`` are those of the runs that failed.
     """
@@ -49,7 +50,7 @@ class TestFacts:
     is_unproven: bool
     samples: Mapping[str, Samples]
 
-    # pytest collects classes of this name; this one is none of its tests.
+    # Keeps pytest from collecting this class.
     __test__ = False
 
 
@@ -57,7 +58,7 @@ class TestFacts:
 class SideFacts:
     """One side: its tests, and its run files with their environments, the oldest first.
 
-    ``with_other_sync``: tests of the same target and machine whose timed regions ended elsewhere.
+    ``with_other_sync``: tests of the same target and machine with the other synchronization.
     """
 
     side: Configuration
@@ -67,14 +68,14 @@ class SideFacts:
 
     @property
     def runs(self) -> int:
-        """How often the tests were run, each time in fresh processes, over all run files."""
+        """The number of runs of the tests, each in new processes, over all run files."""
         return sum(row["runs"] for row in self.run_files)
 
 
 def read_side(connection: duckdb.DuckDBPyConnection, side: Configuration) -> SideFacts:
-    """Reads a side from a study; ``portbench.analysis.analyse`` was called on the connection."""
-    for name in ("framework", "version", "device", "machine", "sync"):
-        connection.execute(f"SET VARIABLE {name} = ?", [getattr(side, name)])
+    """Reads a side from a study. ``connection`` has the views of ``portbench.study.summary.analyse``."""
+    for name, value in zip(TargetKey._fields, side.key, strict=True):
+        connection.execute(f"SET VARIABLE {name} = ?", [value])
     samples = _samples(connection)
     tests = {
         (key := _key(row)): TestFacts(

@@ -12,8 +12,8 @@ from portbench.util.text import escape_control
 
 
 def junit(comparison: Comparison, conditions: Iterable[Condition]) -> str:
-    """The comparison as an XML document. A case fails where one of the conditions holds for its test, and is skipped
-    where neither outcome nor time could be compared."""
+    """The comparison as an XML document. A case fails if one of the conditions holds for its test, and is skipped if
+    neither its outcome nor its time could be compared."""
     found = [finding for condition in conditions for finding in findings(condition, comparison)]
     root = ElementTree.Element("testsuites", name="portbench compare")
     for pair in comparison.pairs:
@@ -41,7 +41,7 @@ def _suite(pair: PairComparison, findings: Iterable[Finding]) -> ElementTree.Ele
             suite, "testcase", classname=escape_control(key.function), name=escape_control(key.test)
         )
         if key in found:
-            # One element a case, of the first condition: several readers take no more.
+            # One element for each case, of the first condition: several readers accept no more.
             first = found[key][0]
             failure = ElementTree.SubElement(
                 case, "failure", type=str(first.condition), message=escape_control(first.message)

@@ -1,13 +1,13 @@
-"""What noise makes of times: the noise between runs, whether a difference is more than noise, and by how much.
+"""The noise of times: how much runs differ, and whether a difference is more than noise.
 
-The samples of one run share a process, and processes differ (memory layout, placement on cores, a hash seed), so that
-samples alone call many differences sure that are not. A run is therefore the unit: of its samples the median counts,
-and how much runs of one side differ from one another is the noise that a difference has to exceed.
+The samples of one run share a process, and processes differ (memory layout, placement on cores, a hash seed). Samples
+alone therefore make many differences look certain that are not. The unit is a run: the median of its samples counts,
+and a difference has to exceed the noise, which is how much the runs of one side differ.
 
-Three runs tell little of a test's own noise. As usual with few repetitions and many tests, each test's variance is
+Three runs say little about a test's own noise. As usual with few repetitions and many tests, each test's variance is
 moderated by that of all tests (Smyth, "Linear models and empirical Bayes methods", 2004: a prior with ``d0`` degrees of
-freedom is fitted to the log variances). Unlike there, no test is taken to be less noisy than the prior: where processes
-are fast or slow by chance, three that agree are no proof that they always will.
+freedom is fitted to the log variances). Unlike in that paper, no test counts as less noisy than the prior: where
+processes are fast or slow by chance, three that agree do not show that all will.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from scipy import optimize, special, stats
 
 LEAST_NOISE = 0.001
-"""Standard deviation of the logarithm: no process repeats another more closely than to a thousandth."""
+"""Standard deviation of the logarithm: two processes never agree to better than a thousandth."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class Change:
 
     @property
     def p(self) -> float:
-        """How probable so great a change would be, in either direction, if there were none: Student's t."""
+        """The two-sided p value of Student's t test that nothing changed."""
         return float(2 * special.stdtr(self.degrees, -abs(self.log_ratio) / self.error))
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """The interval of the ratio."""
+        """The low and high end of the interval of the ratio."""
         margin = float(special.stdtrit(self.degrees, (1 + confidence) / 2)) * self.error
         # With next to no degrees of freedom the margin is beyond any float.
         return math.exp(max(self.log_ratio - margin, -700)), math.exp(min(self.log_ratio + margin, 700))
@@ -59,9 +59,9 @@ class Change:
 
 
 def noise_of(groups: Sequence[Sequence[Sequence[float]]]) -> list[Noise | None]:
-    """The noise of each test between runs. A test has a list for each side: the time of each run, positive.
+    """The noise of each test between runs. ``groups`` has, for each test and side, the positive time of each run.
 
-    None for a test that has one run on each side while no other test has more.
+    None for a test with one run on each side, if no other test has more.
     """
     own = [_pooled(sides) for sides in groups]
     known = [noise for noise in own if noise]
@@ -70,7 +70,7 @@ def noise_of(groups: Sequence[Sequence[Sequence[float]]]) -> list[Noise | None]:
 
 
 def change(first: Sequence[float], second: Sequence[float], noise: Noise | None) -> Change | None:
-    """The change from the runs of one side to those of another, whose times are positive; None without noise."""
+    """The change from the runs of one side to those of another, given their positive times; None without noise."""
     if noise is None:
         return None
     error = math.sqrt(noise.variance * (1 / len(first) + 1 / len(second)))
@@ -85,8 +85,8 @@ def mean_log(values: Iterable[float]) -> float:
 def mann_whitney(pairs: Mapping[int, tuple[Sequence[float], Sequence[float]]]) -> dict[int, float]:
     """Mann-Whitney's U test of each pair of samples, two-sided: p by the key of the pair.
 
-    Pairs of the same sizes are tested together: one by one, most of the time goes into checking arguments. Those with
-    ties apart from the others: SciPy calculates all of a call exactly, or none.
+    Pairs of the same sizes are tested in one call, because most of the time of a call is spent on checking arguments.
+    Pairs with ties have calls of their own: SciPy computes all p values of a call exactly, or none.
     """
     alike: dict[tuple[int, int, bool], list[int]] = {}
     for key, (first, second) in pairs.items():
@@ -95,7 +95,7 @@ def mann_whitney(pairs: Mapping[int, tuple[Sequence[float], Sequence[float]]]) -
     found: dict[int, float] = {}
     for keys in alike.values():
         firsts, seconds = (np.array([pairs[key][side] for key in keys]) for side in (0, 1))
-        # Samples that are all equal have no rank: they tell nothing apart.
+        # Samples that are all equal have no ranks, and p is nan.
         ps: np.ndarray[Any, Any] = np.nan_to_num(stats.mannwhitneyu(firsts, seconds, axis=1).pvalue, nan=1.0)
         found |= dict(zip(keys, ps.tolist(), strict=True))
     return found
@@ -107,7 +107,7 @@ def least_p(first: int, second: int) -> float:
 
 
 def bh_adjusted(ps: Sequence[float]) -> list[float]:
-    """p values adjusted for their number by Benjamini and Hochberg: of those up to q a share of q is expected false."""
+    """p values adjusted for their number by Benjamini and Hochberg: a share q of those up to q is expected false."""
     return stats.false_discovery_control(ps).tolist() if ps else []
 
 

@@ -1,4 +1,4 @@
-"""What changed in how tests end between two sides: outcomes, categories, wrong values, places. Nothing about times."""
+"""How the results of tests changed between two sides: outcomes, categories, wrong values, placement; not times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ("the first", "the second")
 
 @dataclass(frozen=True)
 class TestChange:
-    """A test of which something is other on the second side: ``before`` and ``after`` in words, and the evidence."""
+    """A test that differs on the second side: ``before`` and ``after`` in words, and the evidence."""
 
     key: Key
     before: str
@@ -22,7 +22,7 @@ class TestChange:
 
 @dataclass(frozen=True)
 class FunctionChange:
-    """A function whose status is other, judged by the ``tests`` that passed or failed for certain on both sides."""
+    """A function whose status differs, by the number of ``tests`` that always passed or always failed on each side."""
 
     function: str
     successor_of: str
@@ -33,7 +33,7 @@ class FunctionChange:
 
 @dataclass(frozen=True)
 class NotCompared:
-    """A test that cannot be compared, and why."""
+    """A test that cannot be compared, and the reason."""
 
     key: Key
     reason: str
@@ -41,11 +41,11 @@ class NotCompared:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What changed, of all the tests that either side has (``keys``).
+    """The changes among all tests of both sides (``keys``).
 
-    A flaky test is neither a new failure nor a new pass: ``flaky`` lists those of either side. ``not_run`` passed on
-    the first side and did not run on the second; they are among ``not_compared`` too. ``failing``: all tests that were
-    compared and fail on the second side.
+    A flaky test is neither a new failure nor a new pass: ``flaky`` lists the flaky tests of either side. ``not_run``
+    passed on the first side and did not run on the second; ``not_compared`` has them too. ``failing``: all tests that
+    were compared and fail on the second side.
     """
 
     keys: frozenset[Key]
@@ -63,7 +63,7 @@ class Outcomes:
 
     @property
     def newly_failing(self) -> tuple[FunctionChange, ...]:
-        """Functions that passed."""
+        """Functions that passed before."""
         return tuple(change for change in self.functions if change.before == "pass")
 
     @property
@@ -101,11 +101,11 @@ def outcomes(first: SideFacts, second: SideFacts) -> Outcomes:
 
 
 def absence(key: Key, first: SideFacts, second: SideFacts) -> str:
-    """Why a test that one side or both did not run cannot be compared; '' where both ran it."""
+    """Why a test that a side did not run cannot be compared; '' if both ran it."""
     for name, facts in zip(NAMES, (first, second), strict=True):
         test = facts.tests.get(key)
         if test is None:
-            other = "only with other synchronisation on" if key in facts.with_other_sync else "missing on"
+            other = "only with another synchronization on" if key in facts.with_other_sync else "missing on"
             return f"{other} {name}"
         if test.verdict == "skipped":
             return f"not in the version of {name}" if test.is_unavailable else f"skipped on {name}: {test.skip_reason}"
@@ -115,19 +115,19 @@ def absence(key: Key, first: SideFacts, second: SideFacts) -> str:
 def _with_verdicts(pairs: Mapping[Key, tuple[TestFacts, TestFacts]], before: str, after: str) -> Iterator[TestChange]:
     for key, (first, second) in pairs.items():
         if (first.verdict, second.verdict) == (before, after):
-            yield TestChange(key, _told(first), _told(second), second.evidence or first.evidence)
+            yield TestChange(key, _described(first), _described(second), second.evidence or first.evidence)
 
 
 def _wrong(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[TestChange]:
     for key, (first, second) in pairs.items():
         if second.is_wrong and not first.is_wrong and first.verdict != "skipped":
-            yield TestChange(key, _told(first), _told(second), second.evidence)
+            yield TestChange(key, _described(first), _described(second), second.evidence)
 
 
 def _categories(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[TestChange]:
     for key, (first, second) in pairs.items():
         if (first.verdict, second.verdict) == ("failed", "failed") and first.categories != second.categories:
-            yield TestChange(key, _told(first), _told(second), second.evidence)
+            yield TestChange(key, _described(first), _described(second), second.evidence)
 
 
 def _placements(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[TestChange]:
@@ -145,8 +145,8 @@ def _not_run(first: SideFacts, second: SideFacts) -> Iterator[TestChange]:
     for key, before in sorted(first.tests.items()):
         after = second.tests.get(key)
         if before.verdict == "passed" and (after is None or after.verdict == "skipped"):
-            told = "unavailable" if after and after.is_unavailable else "skipped" if after else "missing"
-            yield TestChange(key, "passed", told, after.skip_reason if after else "")
+            state = "unavailable" if after and after.is_unavailable else "skipped" if after else "missing"
+            yield TestChange(key, "passed", state, after.skip_reason if after else "")
 
 
 def _functions(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[FunctionChange]:
@@ -176,8 +176,8 @@ def _flaky(first: TestFacts, second: TestFacts) -> str:
     return f"flaky on {' and '.join(names)}" if names else ""
 
 
-def _told(test: TestFacts) -> str:
-    """A test in a few words: passed, or failed and the categories of its failures."""
+def _described(test: TestFacts) -> str:
+    """A test in a few words: its verdict, and the categories of its failures."""
     why = "wrong values" if test.is_wrong else ", ".join(test.categories).replace("_", " ")
     return f"{test.verdict} ({why})" if why else test.verdict
 

@@ -1,6 +1,6 @@
-"""What is shown of a comparison, and in which order, as tables of text: what differs between the environments first.
+"""The tables of a comparison in the order in which they are shown; differences between the environments come first.
 
-Cells hold text out of run files; whoever prints them escapes it. Notes and numbers are ours.
+Cells hold text out of run files, which printers escape. Notes and numbers are portbench's own.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from portbench.compare.comparison import Comparison, DevicesComparison, PairComparison
 from portbench.compare.environment import Drift
-from portbench.compare.outcomes import TestChange
+from portbench.compare.outcomes import FunctionChange, TestChange
 from portbench.compare.selection import Unpaired
 from portbench.compare.time_sections import latency_sections, named, names, shown_interval, times_section
 from portbench.compare.times import Limits
+from portbench.study.model import STATUS_TEXTS
 from portbench.util.format import NOTHING, significant
 from portbench.util.section import Section
 from portbench.util.text import pluralize
@@ -24,14 +25,14 @@ _PACKAGES = 8
 
 @dataclass(frozen=True)
 class Part:
-    """A part of what is shown: a title, made of text out of run files, and the tables below it."""
+    """A title, which has text out of run files, and the tables below it."""
 
     title: str
     sections: tuple[Section, ...]
 
 
 def parts(comparison: Comparison, most_rows: int) -> list[Part]:
-    """All that is shown; a table of more than ``most_rows`` is cut, and says so."""
+    """All parts of a comparison. A table of more than ``most_rows`` rows is cut, and its note says so."""
     found = [_pair(pair, comparison.limits) for pair in comparison.pairs]
     found += [_devices(each, comparison.limits) for each in comparison.devices]
     if comparison.unpaired:
@@ -67,11 +68,11 @@ def _runs(count: int) -> str:
 def _drift(changes: Sequence[Drift]) -> Section:
     packages = [change for change in changes if change.kind == "package"]
     shown = [change for change in changes if change.kind != "package"] + packages[:_PACKAGES]
-    note = "Beside the target. What changed may be the doing of any of these." if changes else "Nothing differs."
+    note = "In addition to the target. Any of these may have caused a change." if changes else "Nothing differs."
     if packages[_PACKAGES:]:
         note += f" {pluralize(len(packages) - _PACKAGES, 'more package')} of another version: --json lists all."
     return Section(
-        "What else differs between the two",
+        "Differences between the environments",
         ("what",),
         (),
         ("before", "after"),
@@ -91,7 +92,7 @@ def _values(values: Sequence[str]) -> str:
 def _summary(pair: PairComparison) -> Section:
     found = pair.outcomes
     rows = [
-        ("were compared", found.compared, None),
+        ("compared", found.compared, None),
         ("newly failing", len(found.new_failures), len(found.newly_failing)),
         ("newly passing", len(found.new_passes), len(found.newly_passing)),
         ("new wrong values", len(found.new_wrong), _of_functions(found.new_wrong)),
@@ -109,7 +110,7 @@ def _summary(pair: PairComparison) -> Section:
         "before, newly passing if all pass now."
     )
     if min(pair.first_runs, pair.second_runs) == 1:
-        note += " With one run of a side, a flaky test looks like any other: a new failure may be one."
+        note += " With one run on a side, flaky tests are not recognized: a new failure may be one."
     return Section("What changed", ("what",), ("tests", "functions"), (), cells, note)
 
 
@@ -119,11 +120,19 @@ def _of_functions(changes: Iterable[TestChange]) -> int:
 
 def _functions(pair: PairComparison) -> Iterator[Section]:
     rows = tuple(
-        (named(change.function, change.successor_of), str(change.tests), f"{change.before} → {change.after}")
+        (
+            named(change.function, change.successor_of),
+            str(change.tests),
+            _statuses(change),
+        )
         for change in sorted(pair.outcomes.functions, key=lambda each: (each.after == "pass", each.function))
     )
     if rows:
-        yield Section("Functions of another status", ("function",), ("tests",), ("status",), rows)
+        yield Section("Functions whose status changed", ("function",), ("tests",), ("status",), rows)
+
+
+def _statuses(change: FunctionChange) -> str:
+    return f"{STATUS_TEXTS[change.before]} → {STATUS_TEXTS[change.after]}"
 
 
 def _changes(title: str, changes: Sequence[TestChange], evidence: str) -> Iterator[Section]:
@@ -139,8 +148,8 @@ def _not_compared(pair: PairComparison) -> Iterator[Section]:
     if total:
         reasons = sorted(total, key=lambda reason: (-total[reason], reason))
         rows = tuple((*(f"{found[reason]:,}" for found in counts), reason) for reason in reasons)
-        numbers = ("outcome", "steady time", "cold time")
-        yield Section("Not comparable: tests, and why", (), numbers, ("why",), rows)
+        numbers = ("outcome", "steady state", "first call")
+        yield Section("Tests that are not comparable, by reason", (), numbers, ("why",), rows)
 
 
 def _devices(found: DevicesComparison, limits: Limits) -> Part:
@@ -156,7 +165,7 @@ def _devices(found: DevicesComparison, limits: Limits) -> Part:
                 (f"only on {what.other}", f"{len(what.failing_there_only):,}"),
                 ("on both", f"{len(what.failing_on_both):,}"),
             ),
-            "Of the tests that were compared on both. What fails on one only is that device's.",
+            "Of the tests that were compared on both. A failure on one device only is specific to that device.",
         )
     ]
     for device, keys in ((what.device, what.failing_here_only), (what.other, what.failing_there_only)):
@@ -165,12 +174,12 @@ def _devices(found: DevicesComparison, limits: Limits) -> Part:
             sections.append(Section(f"Fails now on {device} only", ("function", "test"), (), (), rows))
     note = (
         f"Ratio of ratios: above 1 the change made it slower on {what.device} than on {what.other}. Of "
-        f"{pluralize(what.timed, 'test')} with steady times on both: by {100 * limits.effect:g} % at least, and more "
-        "than noise between runs (Benjamini and Hochberg as above)."
+        f"{pluralize(what.timed, 'test')} with steady-state times on both: by {100 * limits.effect:g} % at least, and "
+        "more than noise between runs (Benjamini and Hochberg as above)."
     )
     if what.without_noise:
         left_out = pluralize(what.without_noise, "test")
-        note += f" {left_out} left out: with one run a side the noise between runs is not known."
+        note += f" {left_out} left out: with one run on each side the noise between runs is not known."
     latencies = tuple(
         (
             *names(each.key),

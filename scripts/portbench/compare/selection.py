@@ -1,4 +1,4 @@
-"""Which sides are compared: what a user names, found in one study or two."""
+"""Finds the sides to compare, which the user names, in one study or two."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from portbench.util.text import escape_control
 
 @dataclass(frozen=True)
 class Named:
-    """What a user named: a study, or run files, and one ``target`` of it, '' for all."""
+    """An argument of the user: the path of a study or of run files, and one ``target`` of it, '' for all."""
 
     path: str
     target: str
@@ -23,7 +23,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Unpaired:
-    """A target that only one of two studies holds; ``is_first`` says which."""
+    """A target that only one of two studies has; ``is_first`` says which."""
 
     side: Configuration
     is_first: bool
@@ -31,9 +31,9 @@ class Unpaired:
 
 
 def named(text: str, study: str) -> Named:
-    """Reads an argument: a target of ``study`` where that is given, else ``STUDY`` or ``STUDY:TARGET``.
+    """Reads an argument: a target of ``study`` if that is given, else ``STUDY`` or ``STUDY:TARGET``.
 
-    Raises BadInput where nothing is at the path.
+    Raises BadInput if the path does not exist.
     """
     if study:
         return Named(study, text)
@@ -47,10 +47,10 @@ def named(text: str, study: str) -> Named:
 
 
 def find_side(target: str, sides: Sequence[Configuration], where: str, sync: str = "") -> Configuration:
-    """The one side that a user's name of a target stands for: framework-version-device or framework-device, with
-    @machine where several machines have it. ``sync``: which synchronisation; '' is complete, or else what there is.
+    """The side that a user's name of a target means: framework-version-device or framework-device, with @machine
+    if several machines have it. ``sync`` chooses a synchronization; '' is complete, or else the only one.
 
-    Raises BadInput, with what there is, where it stands for none or several.
+    Raises BadInput, with the known targets, if the name means none or several.
     """
     found = [side for side in sides if target in _names(side) and sync in ("", side.sync)]
     if not sync and any(side.sync == "complete" for side in found):
@@ -75,10 +75,10 @@ def find_side(target: str, sides: Sequence[Configuration], where: str, sync: str
 def pair_up(
     first: Sequence[Configuration], second: Sequence[Configuration]
 ) -> tuple[list[tuple[Configuration, Configuration]], list[Unpaired]]:
-    """Pairs the sides of two studies by target and synchronisation, on the same machine where both have it.
+    """Pairs the sides of two studies by target and synchronization, on the same machine where both have it.
 
-    Where a target has one machine in each study these two are paired, whatever their names: machines that are made anew
-    for each run have new names.
+    If a target has one machine in each study, these two are paired, whatever their names: a machine that is created for
+    each run has a new name every time.
     """
     pairs = []
     for side in first:
@@ -99,8 +99,9 @@ def on_other_devices(
     first: Configuration, second: Configuration, firsts: Iterable[Configuration], seconds: Iterable[Configuration]
 ) -> list[tuple[Configuration, Configuration]]:
     """The same two versions on each other device that both have: on the machines of ``first`` and ``second``, or else
-    on any one machine, or else on the only two. Empty where these two are of different devices.
-    Of what is predicted only what is predicted too."""
+    on one common machine, or else on the only two machines.
+
+    Empty if ``first`` and ``second`` are of different devices. Predicted sides are paired with predicted sides only."""
     if first.device != second.device:
         return []
     before = [side for side in firsts if _is_elsewhere(side, first)]
@@ -108,9 +109,9 @@ def on_other_devices(
     found = []
     for device in sorted({side.device for side in before} & {side.device for side in after}):
         pairs = [(one, two) for one in before for two in after if one.device == two.device == device]
-        beside = [pair for pair in pairs if (pair[0].machine, pair[1].machine) == (first.machine, second.machine)]
+        same = [pair for pair in pairs if (pair[0].machine, pair[1].machine) == (first.machine, second.machine)]
         together = [pair for pair in pairs if pair[0].machine == pair[1].machine]
-        chosen = beside or together or pairs
+        chosen = same or together or pairs
         if len(chosen) == 1:
             found.append(chosen[0])
     return found
@@ -146,5 +147,5 @@ def _full(side: Configuration) -> str:
 
 
 def where(path: str) -> str:
-    """How a study is called in a message."""
+    """The name of a study in messages."""
     return shown(Path(path))

@@ -1,4 +1,4 @@
-"""What is shown of the times of a comparison, as tables of text. Cells hold text out of run files; notes are ours."""
+"""The tables of the times of a comparison. Cells hold text out of run files, which printers escape."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from portbench.util.format import NOTHING, in_us, significant
 from portbench.util.section import Section
 from portbench.util.text import pluralize
 
+PROTOCOL_TEXTS = {"steady": "steady state", "cold": "first call"}
+
 
 def times_section(both: Sequence[Times], limits: Limits) -> Section:
     """How the times of each protocol changed, over all tests. ``both``: steady, then cold."""
     rows = tuple(
         (
-            times.protocol,
+            PROTOCOL_TEXTS[times.protocol],
             f"{len(times.tests):,}",
             NOTHING if times.ratio is None else significant(times.ratio),
             shown_interval(times.interval),
@@ -29,7 +31,7 @@ def times_section(both: Sequence[Times], limits: Limits) -> Section:
     )
     return Section(
         "Times: after over before",
-        ("protocol",),
+        ("time",),
         ("tests", "geometric mean", "95 %", "median", "slower", "faster", "unclear"),
         (),
         rows,
@@ -38,7 +40,7 @@ def times_section(both: Sequence[Times], limits: Limits) -> Section:
 
 
 def _counts(times: Times) -> Iterator[str]:
-    """How many tests are slower, faster, unclear; dashes where nothing could be said of any."""
+    """The numbers of tests that are slower, faster and unclear; dashes if no test has a verdict."""
     for verdict in ("slower", "faster", "unclear"):
         yield f"{len(times.found(verdict)):,}" if any(test.q is not None for test in times.tests) else NOTHING
 
@@ -48,27 +50,27 @@ def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
         "Of the tests that passed in every run and were timed on both sides. Slower, faster: by "
         f"{100 * limits.effect:g} % at least and more than noise, by Mann-Whitney's test of the samples and by how "
         f"much runs of one side differ; at most {100 * limits.alpha:g} % of them are expected to be false (Benjamini "
-        "and Hochberg, over the tests of a protocol). Unclear: as great a change, which noise may explain. "
-        "The interval of the geometric mean is over tests: what moves all of them alike is not in it."
+        "and Hochberg, over the tests of a row). Unclear: as great a change, which noise may explain. "
+        "The interval of the geometric mean is over tests: it does not cover what changes all of them alike."
     )
     steady = both[0].tests
     if steady and not both[0].has_run_variance:
         yield (
-            "With one run on each side, noise between runs is NOT covered: processes differ, and 'slower' may say no "
-            "more than that these two did. Run each side three times or more."
+            "With one run on each side, noise between runs is NOT covered: 'slower' may mean only that these two "
+            "processes differ. Run each side three times or more."
         )
     for times in both:
         few = [test for test in times.tests if test.p is None]
         if few:
             least = min(least_p(test.first_runs, test.second_runs) for test in few)
             yield (
-                f"{times.protocol}: {pluralize(len(few), 'test')} with too few samples for any verdict "
+                f"{PROTOCOL_TEXTS[times.protocol]}: {pluralize(len(few), 'test')} with too few samples for any verdict "
                 f"(p could be {least:.2g} at best)."
             )
     if steady and _moved_together(steady, limits):
         yield (
-            "Most steady times moved together: a busy or slower machine would do that too. Repeat both sides in turn "
-            "before a function is blamed."
+            "Most steady-state times moved together, as on a busy or slower machine. Repeat both sides in turn before "
+            "you blame a function."
         )
 
 
@@ -79,7 +81,7 @@ def _moved_together(tests: Sequence[TestLatency], limits: Limits) -> bool:
 
 
 def latency_sections(times: Times) -> Iterator[Section]:
-    """The tests that are slower and those that are faster, a table each, where there are any."""
+    """A table of the tests that are slower and one of those that are faster, unless empty."""
     for verdict in ("slower", "faster"):
         rows = tuple(
             (
@@ -95,19 +97,21 @@ def latency_sections(times: Times) -> Iterator[Section]:
         )
         if rows:
             numbers = ("before µs", "after µs", "ratio", "95 %", "q", "runs")
-            yield Section(f"{verdict.capitalize()} ({times.protocol})", ("function", "test"), numbers, (), rows)
+            yield Section(
+                f"{verdict.capitalize()} ({PROTOCOL_TEXTS[times.protocol]})", ("function", "test"), numbers, (), rows
+            )
 
 
 def names(key: Key) -> tuple[str, str]:
-    """How a test is called: its function and its id."""
+    """The cells that name a test: its function and its id."""
     return named(key.function, key.successor_of), key.test
 
 
 def named(function: str, successor_of: str) -> str:
-    """How a function is called; ``successor_of``: '' or the function that it was tried in place of."""
+    """The name of a function. ``successor_of``: the function that it replaces, or ''."""
     return f"{function} (successor of {successor_of})" if successor_of else function
 
 
 def shown_interval(interval: Interval | None) -> str:
-    """From where to where; a dash for None."""
+    """Low to high end of an interval; a dash for None."""
     return f"{significant(interval.low)} to {significant(interval.high)}" if interval else NOTHING

@@ -1,14 +1,14 @@
 """How the times of tests changed between two sides, and which changes are more than noise.
 
 The time of a test in a run is the sum over its timed calls of the median of their samples; on a side, the geometric
-mean over the runs. A test is slower (or faster) on the second side where the change is at least the minimum effect, and
-sure:
+mean over the runs. A test is slower (or faster) on the second side if the change is at least the minimum effect, and
+more than noise:
 
-- Mann-Whitney's U test tells the samples of the two sides apart; and
-- where there are several runs, the change exceeds the noise between runs too (``portbench.compare_noise``).
+- Mann-Whitney's U test finds a difference between the samples of the two sides; and
+- with several runs, the change exceeds the noise between runs too (``portbench.compare.noise``).
 
-The greater of the two p values counts, for both must hold; that of each test is adjusted for the number of tests that
-were compared (Benjamini and Hochberg).
+The greater of the two p values counts, since both must hold. It is adjusted for the number of tests that were compared
+(Benjamini and Hochberg).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from portbench.compare.outcomes import NAMES, NotCompared, absence
 
 @dataclass(frozen=True)
 class Limits:
-    """From when on a change counts: ``effect`` 0.05 is 5 %, ``alpha`` the share of false ones that is put up with."""
+    """When a change counts: ``effect`` 0.05 is 5 %; ``alpha`` is the accepted share of false changes."""
 
     effect: float = 0.05
     alpha: float = 0.05
@@ -36,9 +36,9 @@ class Limits:
 class TestLatency:
     """A test that was timed on both sides. ``ratio`` is second over first: above 1 the second is slower.
 
-    ``change`` is null where there is one run on each side: the noise between runs is not known then. ``p`` and ``q``
-    (adjusted) are null where there are too few samples. ``verdict``: slower, faster, similar (less than the minimum
-    effect) or unclear (not sure).
+    ``change`` is None with one run on each side: the noise between runs is not known then. ``p`` and ``q`` (adjusted)
+    are None with too few samples. ``verdict``: slower, faster, similar (less than the minimum effect) or unclear (noise
+    may explain it).
     """
 
     key: Key
@@ -54,14 +54,14 @@ class TestLatency:
 
     @property
     def interval(self) -> Interval | None:
-        """The ratio's 95 % interval, by the noise between runs."""
+        """The 95 % interval of the ratio, from the noise between runs."""
         return Interval(*self.change.interval()) if self.change else None
 
 
 @dataclass(frozen=True)
 class Times:
     """The times of one protocol. ``ratio`` is the geometric mean over ``tests``, with a bootstrap interval (tests
-    resampled); ``median_ratio`` tells whether most tests moved together. Null where nothing was timed on both."""
+    resampled); ``median_ratio`` shows whether most tests moved together. None if no test was timed on both."""
 
     protocol: str
     tests: tuple[TestLatency, ...]
@@ -72,11 +72,11 @@ class Times:
 
     @property
     def has_run_variance(self) -> bool:
-        """Whether the noise between runs is accounted for in every test."""
+        """Whether the noise between runs is known for every test."""
         return all(test.change for test in self.tests)
 
     def found(self, verdict: str) -> tuple[TestLatency, ...]:
-        """The tests of a verdict, those that changed most first."""
+        """The tests with a verdict; those that changed most come first."""
         chosen = [test for test in self.tests if test.verdict == verdict]
         return tuple(sorted(chosen, key=lambda test: (-abs(math.log(test.ratio)), test.key)))
 
@@ -110,7 +110,7 @@ def _not_comparable(key: Key, first: SideFacts, second: SideFacts, protocol: str
         return reason
     tests = (first.tests[key], second.tests[key])
     if first.side.sync != second.side.sync:
-        return "timed regions end elsewhere: other synchronisation"
+        return "another synchronization ends the timed regions"
     for name, test in zip(NAMES, tests, strict=True):
         if test.verdict != "passed":
             return f"{test.verdict} on {name}"
@@ -130,7 +130,7 @@ def _not_comparable(key: Key, first: SideFacts, second: SideFacts, protocol: str
 
 def _not_timed(name: str, test: TestFacts, protocol: str) -> str:
     if test.is_unproven:
-        return f"waiting was not proven on {name}"
+        return f"the synchronization check failed on {name}"
     others = " and ".join(sorted(test.samples))
     return f"other protocol: {others}, not {protocol} on {name}" if others else f"not timed on {name}"
 
@@ -174,7 +174,7 @@ def _verdict(log_ratio: float, q: float | None, limits: Limits) -> str:
 def _ps(
     samples: Sequence[tuple[Sequence[float], Sequence[float]]], changes: Sequence[Change | None], limits: Limits
 ) -> dict[int, float]:
-    """p by the place of the test; none where Mann-Whitney's test could not be sure of anything with so few samples."""
+    """p by the position of the test; none if Mann-Whitney's test cannot reach alpha with so few samples."""
     enough = {
         place: sides for place, sides in enumerate(samples) if least_p(*(len(side) for side in sides)) <= limits.alpha
     }
@@ -183,7 +183,7 @@ def _ps(
 
 
 def _times_of_runs(samples: Samples) -> list[float]:
-    """ns: of each run in which all calls were timed, the sum over the calls of the median of their samples."""
+    """Nanoseconds of each run in which all calls were timed: the sum over the calls of the median of their samples."""
     return [sum(median(by_run[run]) for by_run in samples.values()) for run in _whole_runs(samples)]
 
 
@@ -192,7 +192,7 @@ def _whole_runs(samples: Samples) -> list[Run]:
 
 
 def _pooled(first: Samples, second: Samples) -> tuple[list[float], list[float]]:
-    """The samples of all calls and runs together, each as a multiple of its call's median on the first side."""
+    """The samples of all calls and runs, each divided by its call's median on the first side."""
     scales = {call: median([ns for found in by_run.values() for ns in found]) for call, by_run in first.items()}
     return _scaled(first, scales), _scaled(second, scales)
 

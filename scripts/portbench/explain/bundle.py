@@ -1,9 +1,9 @@
-"""A folder that repeats one result of a study and tells of it: ready to be attached to a bug report.
+"""Writes a bundle: a folder that repeats one result of a study, ready to be attached to a bug report.
 
 manifest.json       the one test
-reproduce.sh        the command: by the image's digest where the run file has one
+reproduce.sh        the command; it names the image by its digest if the run file has one
 environment.json    where it ran, as the runner recorded it
-traceback.txt       without the runner's own frames
+traceback.txt       the traceback without the runner's own frames
 report.md           a text for the framework's bug tracker
 """
 
@@ -21,8 +21,7 @@ from portbench.analysis.foretold import by
 from portbench.devices import PREDICTED_MARK
 from portbench.errors import BadInput, StorageFailed
 from portbench.explain.reproducer import Reproducer
-from portbench.explain.terminal import environment, evidence
-from portbench.explain.traces import trimmed
+from portbench.explain.texts import environment, evidence, trimmed
 from portbench.formats.documents import read_document
 from portbench.util.files import write_text
 from portbench.util.strict_json import shown
@@ -30,7 +29,7 @@ from portbench.util.text import escape_control, shortened
 
 Data = Mapping[str, Any]
 
-# What a container needs to compute, and no more: see compose.yaml.
+# The least a container needs to compute: see compose.yaml.
 _CONTAINER = ["docker", "run", "--rm", "--init", "--uts", "host", "--read-only", "--cap-drop", "ALL"]
 _CONTAINER += ["--security-opt", "no-new-privileges:true", "--tmpfs", "/tmp:exec,mode=1777", "--shm-size", "1g"]
 _DEVICE = {
@@ -41,28 +40,28 @@ _DEVICE = {
 }
 
 
-def write_bundle(folder: Path, again: Reproducer, checkout_root: Path) -> list[Path]:
-    """Writes the files, ``folder`` being new or empty, and returns them.
+def write_bundle(folder: Path, repro: Reproducer, checkout_root: Path) -> list[Path]:
+    """Writes the files into ``folder``, which is new or empty, and returns their paths.
 
-    Raises BadInput where the folder holds something or the manifest with the test is not there, StorageFailed where
-    it cannot be written.
+    Raises BadInput where the folder is not empty or the manifest with the test is missing, StorageFailed where it
+    cannot be written.
     """
-    if again.manifest is None:
-        raise BadInput("the manifest of this test is not here", again.notes[0])
-    manifest = one_test(checkout_root / again.manifest, again.function, again.test.id)
+    if repro.manifest is None:
+        raise BadInput("the manifest of this test is missing", repro.notes[0])
+    manifest = one_test(checkout_root / repro.manifest, repro.function, repro.test.id)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise BadInput(f"{shown(folder)} is there already, and not empty", "Give a folder that is new or empty.")
+            raise BadInput(f"{shown(folder)} exists and is not empty", "Give a folder that is new or empty.")
     except OSError as error:
         raise StorageFailed(f"{shown(folder)} cannot be read: {error.strerror}", "Give another folder.") from error
-    row = again.test.telling
-    command = _command(again)
+    row = repro.test.representative
+    command = _command(repro)
     texts = {
         "manifest.json": json.dumps(manifest, indent=1, ensure_ascii=False) + "\n",
-        "reproduce.sh": _script(again, command),
-        "environment.json": json.dumps(again.run["environment"], indent=1, ensure_ascii=False) + "\n",
+        "reproduce.sh": _script(repro, command),
+        "environment.json": json.dumps(repro.run["environment"], indent=1, ensure_ascii=False) + "\n",
         "traceback.txt": trimmed(row["error_traceback"] or "") or row["output_text"] or "no traceback, no output\n",
-        "report.md": "\n".join(_report(again, manifest, command)) + "\n",
+        "report.md": "\n".join(_report(repro, manifest, command)) + "\n",
     }
     for name, text in texts.items():
         write_text(folder / name, text)
@@ -88,7 +87,7 @@ def one_test(path: Path, function: str, test: str) -> dict[str, Any]:
 
 
 def _label(grid: Data) -> str:
-    """As the runner names the tests that a grid makes."""
+    """The suffix of the id of a test of a grid, as the runner makes it."""
     values = (
         f"{key}={value if isinstance(value, str) else json.dumps(value, separators=(',', ':'))}"
         for key, value in grid.items()
@@ -96,27 +95,27 @@ def _label(grid: Data) -> str:
     return f"[{','.join(values)}]" if grid else ""
 
 
-def _command(again: Reproducer) -> str:
-    digest = again.run["environment"]["image_digest"]
+def _command(repro: Reproducer) -> str:
+    digest = repro.run["environment"]["image_digest"]
     if not digest:
-        return again.command_with("manifest.json", "--out", "results")
+        return repro.command_with("manifest.json", "--out", "results")
     container = shlex.join(
         [
             *_CONTAINER,
-            *_DEVICE.get(again.evidence.target.device, ["--network", "none"]),
+            *_DEVICE.get(repro.evidence.target.device, ["--network", "none"]),
             "--env",
             f"PORTBENCH_IMAGE_DIGEST={digest}",
         ]
     )
-    # One image foretells every TPU, and its own command names another one.
-    device = ["--device", again.evidence.target.device] if again.run["prediction"] else []
-    runner = shlex.join([digest, *device, "--manifest", "/manifest.json", "--out", "/results", *again.protocol])
+    # One image predicts every TPU, and its default command names another one.
+    device = ["--device", repro.evidence.target.device] if repro.run["prediction"] else []
+    runner = shlex.join([digest, *device, "--manifest", "/manifest.json", "--out", "/results", *repro.protocol])
     volumes = '--volume "$PWD/manifest.json:/manifest.json:ro" --volume "$PWD/results:/results"'
     return f'{container} --user "$(id -u):$(id -g)" {volumes} {runner}'
 
 
-def _script(again: Reproducer, command: str) -> str:
-    env = again.run["environment"]
+def _script(repro: Reproducer, command: str) -> str:
+    env = repro.run["environment"]
     if env["image_digest"]:
         needs = "Docker, and the image: of the digest below, or of the same commit by 'portbench images build'"
     else:
@@ -125,31 +124,31 @@ def _script(again: Reproducer, command: str) -> str:
     return f'{head}cd "$(dirname "$0")"\nmkdir -p results\n{command}\n'
 
 
-def _report(again: Reproducer, manifest: Data, command: str) -> Iterator[str]:
-    entry, row = again.evidence, again.test.telling
+def _report(repro: Reproducer, manifest: Data, command: str) -> Iterator[str]:
+    entry, row = repro.evidence, repro.test.representative
     single = manifest["functions"][0]["tests"][0]
     message = (row["error_message"] or row["reason"] or "").strip().splitlines() or [row["outcome"]]
-    foretold = again.run["prediction"]
-    device = entry.target.device + (PREDICTED_MARK if foretold else "")
+    prediction = repro.run["prediction"]
+    device = entry.target.device + (PREDICTED_MARK if prediction else "")
     yield f"# {_plain(f'{entry.function} on {device}: {shortened(message[0], 100)}')}"
     yield ""
-    if foretold:
-        yield _plain(f"No such device was there: this was {by(foretold)}.")
+    if prediction:
+        yield _plain(f"No such device was available: this was {by(prediction)}.")
         yield ""
-    runs = len(again.test.results)
-    failed = sum(result["outcome"] not in ("passed", "skipped") for result in again.test.results)
+    runs = len(repro.test.results)
+    failed = sum(result["outcome"] not in ("passed", "skipped") for result in repro.test.results)
     yield _plain(
         f"{entry.function} of {entry.target.framework} {entry.target.version} on {device}: "
         f"{row['outcome'].replace('_', ' ')}" + (f" in {failed} of {runs} runs." if failed else ".")
     )
     yield from ("", "## What happens", "")
     yield from _block("\n".join(f"{name}: {text}" for name, text in evidence(row)))
-    yield from ("## What was called, and expected", "")
+    yield from ("## What was called and expected", "")
     yield from _block(json.dumps(single, indent=1, ensure_ascii=False), "json")
     if single["case"] != "call":
         module, name = single["case"].split(":")
         framework, topic = module.split(".")
-        commit = again.run["environment"]["runner_commit"] or "the same commit"
+        commit = repro.run["environment"]["runner_commit"] or "the same commit"
         yield f"The case is `{name}` of `runners/{framework}/cases/{topic}.py` in portbench at {_plain(commit)}."
         yield ""
     if row["error_traceback"]:
@@ -157,14 +156,14 @@ def _report(again: Reproducer, manifest: Data, command: str) -> Iterator[str]:
         yield from _block(trimmed(row["error_traceback"]))
     yield from ("## Environment", "")
     yield from _block("\n".join(f"{name}: {text}" for name, text in environment(entry) if text))
-    yield from ("## To repeat it", "")
+    yield from ("## How to repeat it", "")
     yield "With the attached `manifest.json`; `environment.json` lists every package and variable."
     yield ""
     yield from _block(command, "sh")
 
 
 def _block(text: str, language: str = "") -> Iterator[str]:
-    """Code, which no text in it can end."""
+    """A block of code with a fence longer than any in the text."""
     longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield fence + language

@@ -1,6 +1,6 @@
-"""Everything that a study holds of one function: on each target and machine, test by test, with the evidence.
+"""Reads everything that a study holds of one function: the results of each test on each target and machine.
 
-All text comes out of run files and is not trusted: whoever prints it escapes it.
+All text comes out of run files and is not trusted: printers escape it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 import duckdb
 
 from portbench.errors import BadInput
+from portbench.study.model import FUNCTION_KEY, Target
 from portbench.study.store import Study, connect, create_views
-from portbench.study.summary import Row, Target, analyse, fetch_dicts
+from portbench.study.summary import Row, analyse, fetch_dicts
 from portbench.util.sql import load_sql
 from portbench.util.text import escape_control
 
-_KEY = ("framework", "version", "device", "machine", "sync", "function", "successor_of")
 _WORST_FIRST = ("failed", "flaky", "passed", "skipped")
 
 
 @dataclass(frozen=True)
 class TestEvidence:
-    """One test on one target: the facts of each run, the first run first, and a summary of its samples."""
+    """One test on one target: the result of each run, in order, and a summary of its samples."""
 
     id: str
     verdict: str
@@ -33,18 +33,18 @@ class TestEvidence:
     times: Row | None
     """None where nothing was timed."""
 
-    # pytest collects classes of this name; this one is none of its tests.
+    # Keeps pytest from collecting this class.
     __test__ = False
 
     @property
-    def telling(self) -> Row:
-        """The first run that did not pass, or else the first."""
+    def representative(self) -> Row:
+        """The result of the first run that did not pass, or else of the first run."""
         return next((row for row in self.results if row["outcome"] != "passed"), self.results[0])
 
 
 @dataclass(frozen=True)
 class TargetEvidence:
-    """A function on one target and machine. ``successor_of``: the function that it was tried in place of."""
+    """A function on one target and machine. ``successor_of``: the function that it replaces, or ''."""
 
     target: Target
     machine: str
@@ -54,31 +54,31 @@ class TargetEvidence:
     status: str
     tests: tuple[TestEvidence, ...]
     runs: Mapping[str, Row]
-    """The run files by their ids: manifest, protocol, environment."""
+    """The run files by their run_id: manifest, protocol, environment."""
 
     def run_of(self, test: TestEvidence) -> Row:
-        """The run file that the telling result of a test is from."""
-        return self.runs[test.telling["run_id"]]
+        """The run file of a test's representative result."""
+        return self.runs[test.representative["run_id"]]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a study holds of a function, the oldest version first."""
+    """What a study holds of a function; the oldest version comes first."""
 
     function: str
     targets: tuple[TargetEvidence, ...]
 
     @property
-    def most_telling(self) -> tuple[TargetEvidence, TestEvidence]:
-        """What to repeat: the first test that fails, or else one that does so at times, or passes."""
+    def worst(self) -> tuple[TargetEvidence, TestEvidence]:
+        """The test to repeat: the first that fails, or else is flaky, or passes."""
         found = [(target, test) for target in self.targets for test in target.tests]
         return min(found, key=lambda each: (_WORST_FIRST.index(each[1].verdict), each[0].sync != "complete"))
 
 
 def explain(study: Study, function: str, test: str = "", target: str = "") -> Explanation:
-    """Gathers what ``study`` holds of a function, of one ``test`` and one ``target`` where they are given.
+    """Collects what ``study`` holds of a function; with ``test`` or ``target``, of that one alone.
 
-    Raises BadInput, with near misses, where the study has no such function, test or target.
+    Raises BadInput, with similar names, where the study has no such function, test or target.
     """
     with connect() as connection:
         create_views(connection, study.tables)
@@ -104,7 +104,7 @@ def explain(study: Study, function: str, test: str = "", target: str = "") -> Ex
 
 
 def as_data(explanation: Explanation) -> dict[str, Any]:
-    """The explanation as plain data."""
+    """The explanation as data for JSON."""
     return {
         "function": explanation.function,
         "targets": [
@@ -160,11 +160,11 @@ def _rows(connection: duckdb.DuckDBPyConnection, view: str) -> list[Row]:
 
 
 def _key(row: Row) -> tuple[str, ...]:
-    return tuple(row[column] for column in _KEY)
+    return tuple(row[column] for column in FUNCTION_KEY)
 
 
 def _facts(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name not in (*_KEY, "test", "verdict")}
+    return {name: value for name, value in row.items() if name not in (*FUNCTION_KEY, "test", "verdict")}
 
 
 def _names(target: Target) -> tuple[str, str]:
@@ -182,5 +182,5 @@ def _unknown(kind: str, given: str, known: Collection[str], where: str) -> BadIn
 
 
 def _ending_in(given: str, known: Iterable[str]) -> list[str]:
-    """``torch.argsort`` for ``argsort``, ``rows[dtype=float32]`` for ``rows``."""
+    """The names that end in ``.given`` or start with ``given[``: ``torch.argsort`` for ``argsort``."""
     return sorted(name for name in known if name.endswith(f".{given}") or name.startswith(f"{given}["))[:3]

@@ -1,4 +1,4 @@
-"""The command that runs one test of a study again, alone, where it ran before."""
+"""The command that runs a single test of a study again, on the target where it ran before."""
 
 from __future__ import annotations
 
@@ -18,78 +18,78 @@ _USUAL_LIMIT_S = 900.0
 
 @dataclass(frozen=True)
 class Reproducer:
-    """``command`` runs ``test`` of the function alone. ``notes`` say in what that may differ from the run."""
+    """``command`` runs ``test`` of the function alone. ``notes`` say how that may differ from the recorded run."""
 
     evidence: TargetEvidence
     test: TestEvidence
     manifest: Path | None
-    """The manifest that the test stands in; None where this clone does not hold it."""
+    """The manifest with the test; None if this clone does not have it."""
     backend: str
     notes: tuple[str, ...]
 
     @property
     def run(self) -> Row:
-        """The run file that is repeated."""
+        """The facts of the run file with the result to repeat."""
         return self.evidence.run_of(self.test)
 
     @property
     def function(self) -> str:
-        """The name under which the function stands in the manifest."""
+        """The name of the function in the manifest."""
         return self.evidence.successor_of or self.evidence.function
 
     @property
     def command(self) -> str:
-        """A line for a shell in the clone."""
+        """The shell command, to be run in the clone."""
         return self.command_with(self.manifest_or_blank)
 
     def command_with(self, manifest: str, *options: str) -> str:
-        """The same with another manifest, and further options."""
-        words = ["--function", self.function, "--test", self.test.id]
-        return shlex.join([*self.words_before(manifest), *words, *self.words_after, *options])
+        """The shell command with another manifest and further options."""
+        argv = ["--function", self.function, "--test", self.test.id]
+        return shlex.join([*self.argv_before(manifest), *argv, *self.argv_after, *options])
 
     @property
     def manifest_or_blank(self) -> str:
-        """The manifest as it stands in the command; a blank to fill in where this clone does not hold it."""
+        """The manifest's path, or the placeholder MANIFEST if this clone does not have it."""
         return str(self.manifest) if self.manifest else "MANIFEST"
 
-    def words_before(self, manifest: str) -> list[str]:
-        """The command's words up to the function and the test."""
+    def argv_before(self, manifest: str) -> list[str]:
+        """The arguments before the function and the test."""
         return ["portbench", "run", str(self.evidence.target), "--manifest", manifest]
 
     @property
-    def words_after(self) -> list[str]:
-        """Those after them."""
+    def argv_after(self) -> list[str]:
+        """The arguments after the function and the test."""
         return [*self.protocol, *(["--backend", self.backend] if self.backend != "auto" else [])]
 
     @property
     def protocol(self) -> list[str]:
-        """Options that host and runner have in common. Only what passes is worth a steady time."""
-        words = ["--runs", "1", "--protocol", self.run["protocol"] if self.test.verdict == "passed" else "cold"]
+        """Options that host and runner have in common. A test that does not pass has no steady time to measure."""
+        argv = ["--runs", "1", "--protocol", self.run["protocol"] if self.test.verdict == "passed" else "cold"]
         if self.evidence.sync != "complete":
-            words += ["--sync", self.evidence.sync]
+            argv += ["--sync", self.evidence.sync]
         if self.run["timeout_s"] != _USUAL_LIMIT_S:
-            words += ["--timeout", f"{self.run['timeout_s']:g}"]
-        return words
+            argv += ["--timeout", f"{self.run['timeout_s']:g}"]
+        return argv
 
 
 def reproducer(
     evidence: TargetEvidence, test: TestEvidence, checkout: Checkout, manifest: Path | None = None
 ) -> Reproducer:
-    """How to repeat a test. ``manifest``: where it stands, if not in the clone's manifests."""
+    """Finds how to repeat a test. ``manifest``: its manifest, if that is not one of the clone's."""
     run = evidence.run_of(test)
     found, sha256 = (manifest, read_json(manifest).sha256) if manifest else _find_manifest(run, evidence, checkout)
     backend, note = _backend(run["environment"], evidence, checkout)
     notes = [note] if note else []
     if found is None:
         called = f"{run['manifest']} (SHA-256 {run['manifest_sha256'][:12]}…)"
-        notes.insert(0, f"MANIFEST stands for {called}, which manifests/ does not hold: give it with --manifest.")
+        notes.insert(0, f"MANIFEST stands for {called}, which is not in manifests/: give it with --manifest.")
     elif sha256 != run["manifest_sha256"]:
         notes.insert(0, f"{shown(found)} has changed since this run: the test may be another one.")
     return Reproducer(evidence, test, found, backend, tuple(notes))
 
 
 def _backend(environment: Row, evidence: TargetEvidence, checkout: Checkout) -> tuple[str, str]:
-    """The backend that comes closest to where the test ran, and in what it may differ."""
+    """The backend that is most similar to where the test ran, and a note on how it may differ."""
     digest, container = environment["image_digest"], environment["container"]
     if digest:
         return "docker", f"It ran in the image {digest}; --bundle writes a command for that very image."
@@ -102,7 +102,7 @@ def _backend(environment: Row, evidence: TargetEvidence, checkout: Checkout) -> 
 
 
 def _find_manifest(run: Row, evidence: TargetEvidence, checkout: Checkout) -> tuple[Path | None, str]:
-    """The file with the run's SHA-256, or else with its name; and its SHA-256."""
+    """The manifest with the run's SHA-256, or else with its name; and the SHA-256 of the file."""
     wanted = ("portbench/manifest", run["manifest"], evidence.target.framework)
     named: tuple[Path | None, str] = None, ""
     for path in files_below(checkout.manifests, (".json",)):

@@ -23,8 +23,7 @@ from portbench.analysis.configurations import Configuration, device_model, pairs
 from portbench.devices import BASELINE_ORDER, PREDICTED_MARK
 from portbench.explain.evidence import TargetEvidence, TestEvidence
 from portbench.explain.reproducer import reproducer
-from portbench.explain.terminal import environment, evidence
-from portbench.explain.traces import trimmed
+from portbench.explain.texts import environment, evidence, trimmed
 from portbench.study.categories import CATEGORIES, Error, Rules, read_rules
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.repository import Checkout, find_checkout
@@ -159,9 +158,9 @@ def _repeat(run: Row, checkout: Checkout) -> Row:
         reproducer(place, TestEvidence("", verdict, (result,), None), checkout) for verdict in ("passed", "failed")
     )
     return {
-        "before": shlex.join(passed.words_before(passed.manifest_or_blank)),
-        "after_passed": shlex.join(passed.words_after),
-        "after_failed": shlex.join(failed.words_after),
+        "before": shlex.join(passed.argv_before(passed.manifest_or_blank)),
+        "after_passed": shlex.join(passed.argv_after),
+        "after_failed": shlex.join(failed.argv_after),
         "notes": passed.notes,
     }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from portbench.study.summary import Row, Target
+from portbench.study.model import Target
+from portbench.study.summary import Row
 from portbench.util.format import NOTHING
 from portbench.util.section import Section
 from portbench.util.text import shortened

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from portbench.study.summary import Row, Target
+from portbench.study.model import Target
+from portbench.study.summary import Row
 from portbench.util.format import NOTHING, in_ms, percent
 from portbench.util.section import Section
 

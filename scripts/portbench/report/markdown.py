@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from portbench.report.model import STRICT, Report, TargetReport, figure_titles, figures
-from portbench.util.markdown import code, plain, table
-from portbench.util.section import Section
+from portbench.util.markdown import code, plain, sections_as_markdown, table
 
 
 def markdown(report: Report) -> str:
@@ -59,25 +58,3 @@ def _target(target: TargetReport) -> Iterator[str]:
         if target.blame:
             yield from (target.blame, "")
     yield from sections_as_markdown(target.after, level=3)
-
-
-def _section(section: Section, level: int) -> Iterator[str]:
-    yield from (f"{'#' * level} {plain(section.title)}", "")
-    names, numbers = len(section.names), len(section.numbers)
-    rows = (
-        [
-            *map(code, row[:names]),
-            *map(plain, row[names + numbers :]),
-            *row[names : names + numbers],
-        ]
-        for row in section.rows
-    )
-    yield from table([*section.names, *section.texts], section.numbers, rows)
-    if section.note:
-        yield from (section.note, "")
-
-
-def sections_as_markdown(sections: Iterable[Section], level: int) -> Iterator[str]:
-    """The lines of tables, their titles at a level of headings."""
-    for section in sections:
-        yield from _section(section, level)

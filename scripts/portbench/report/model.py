@@ -6,13 +6,8 @@ out of run files and is not trusted: printers escape it.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-
-import duckdb
 
 from portbench.analysis.foretold import HOW_PREDICTED
 from portbench.analysis.predictions import Predictions, predictions_of
@@ -25,9 +20,9 @@ from portbench.report import placement as report_placement
 from portbench.report import predictions as report_foretold
 from portbench.report import synchronization as report_sync
 from portbench.report.failures import Failure
-from portbench.study.merge import merge
-from portbench.study.store import Study, connect, create_views, is_study, read_study
-from portbench.study.summary import Row, Target, analyse, fetch_dicts, runs_of, summarise
+from portbench.study.model import Target
+from portbench.study.open import Analysed
+from portbench.study.summary import Row, fetch_dicts
 from portbench.util.format import NOTHING, in_ms, in_us
 from portbench.util.section import Section
 from portbench.util.sql import load_sql
@@ -86,14 +81,6 @@ class TargetReport:
 
 
 @dataclass(frozen=True)
-class Analysed:
-    """A study whose tables and analysis ``connection`` shows; ``summary`` is judged in the same way."""
-
-    connection: duckdb.DuckDBPyConnection
-    summary: Row
-
-
-@dataclass(frozen=True)
 class Report:
     """The whole: headlines, sections about all targets, then one entry for each target on each machine.
 
@@ -115,35 +102,6 @@ class Report:
     def is_empty(self) -> bool:
         """Whether nothing ran on any target."""
         return all(entry["percent_of_rated_functions"] is None for entry in self.summary["targets"])
-
-
-@contextmanager
-def study_of(paths: Sequence[str]) -> Iterator[Study]:
-    """The study at a path, or else a temporary one of the run files that the paths hold."""
-    if len(paths) == 1 and is_study(Path(paths[0])):
-        yield read_study(Path(paths[0]))
-    else:
-        with tempfile.TemporaryDirectory(prefix="portbench-") as folder:
-            yield merge(paths, Path(folder, "study"), allow_drift=True).study
-
-
-@contextmanager
-def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]:
-    """Reads a study, whose tables may be of an older version. Raises BadInput where they are missing or damaged.
-
-    With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
-    """
-    with connect() as connection:
-        create_views(connection, study.tables)
-        analyse(connection, strict_placement)
-        summary = summarise(
-            connection,
-            runs_of(study.summary),
-            study.tables.name,
-            strict_placement,
-            study.summary.get("classification"),
-        )
-        yield Analysed(connection, summary)
 
 
 def report_of(study: Analysed, headlines: Sequence[str] = (), predictions: Predictions | None = None) -> Report:

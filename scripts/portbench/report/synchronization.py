@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 
-from portbench.study.summary import Row, Target
+from portbench.study.model import Target
+from portbench.study.summary import Row
 from portbench.util.format import NOTHING, in_ms, in_us, significant
 from portbench.util.section import Section
 

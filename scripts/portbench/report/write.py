@@ -9,7 +9,8 @@ from portbench.analysis.results import Results
 from portbench.figures import write as figures
 from portbench.page import write as page
 from portbench.report.markdown import markdown
-from portbench.report.model import Analysed, Report
+from portbench.report.model import Report
+from portbench.study.open import Analysed
 from portbench.tables import write as tables
 from portbench.util.files import write_text
 

@@ -1,8 +1,8 @@
-"""Why a test did not pass: its category, derived from the stored facts by the rules that the runners have as data.
+"""Why a test did not pass: its category, derived from the stored facts by the rule files of the runners.
 
-The runner derives it when it stores a result (runners/core/failure.py); here it is derived anew, when rules are better
-than those of the day of the run. Nothing is imported from there: the rule files are the contract, and a test holds
-both to the same answers.
+The runner derives it when it stores a result (runners/core/failure.py). This module derives it again, with rules that
+may be newer than the run. It imports nothing from the runners: the rule files are the contract, and a test checks that
+both sides give the same results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from portbench.util.strict_json import FIX, read_json, shown
 from portbench.util.text import escape_control
 
 CATEGORIES = ("type", "not_implemented", "timeout", "memory", "precision", "crash", "other")
-"""What a failure can be derived to be. ``unavailable`` is no derivation, but a fact: the name was not found."""
+"""The categories that rules give. ``unavailable`` is not derived: the runner records that the name was not found."""
 
 _FILE = "failure_rules.json"
 _GENERAL = "core"
@@ -43,7 +43,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Error:
-    """An exception as it was stored; ``causes`` are (type, message), the nearest first."""
+    """A stored exception; ``causes`` are (type, message), the nearest first."""
 
     type: str
     message: str
@@ -52,7 +52,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Decision:
-    """A category, and in words what it follows from; both None for what passed or was skipped."""
+    """A category and the reason for it in words; both are None for a test that passed or was skipped."""
 
     category: str | None
     because: str | None
@@ -60,7 +60,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of each framework in the order in which they are tried; ``sha256`` is that of all of them."""
+    """The rules of each framework in the order in which they are tried; ``sha256`` is the digest of all of them."""
 
     of_framework: Mapping[str, Sequence[Rule]]
     sha256: str
@@ -73,7 +73,7 @@ class Rules:
         oom_killed: bool = False,
         numbers: str | None = None,
     ) -> str | None:
-        """Why a test did not pass; None for passed and skipped ones. Without a matching rule: other."""
+        """Why a test did not pass: a category, "other" if no rule matches; None if it passed or was skipped."""
         return self.decide(framework, outcome, error, oom_killed, numbers).category
 
     def decide(
@@ -84,26 +84,24 @@ class Rules:
         oom_killed: bool = False,
         numbers: str | None = None,
     ) -> Decision:
-        """The category, and the rule or fact that it follows from."""
+        """The category, and the rule or fact that gives it."""
         if outcome in ("passed", "skipped"):
             return Decision(None, None)
         if outcome == "timed_out":
             return Decision("timeout", "the time limit was reached")
         if outcome == "crashed":
-            return (
-                Decision("memory", "killed for want of memory") if oom_killed else Decision("crash", "the worker died")
-            )
+            return Decision("memory", "killed: out of memory") if oom_killed else Decision("crash", "the worker died")
         if error is None:
             return Decision("other", "no exception is known")
         rule = self._matched(framework, error)
         if numbers in ("equal", "imprecise") and error.message.startswith(("imprecise", "wrong value")):
-            return Decision("precision", f"the values are {numbers}, in view of their dtype")
+            return Decision("precision", f"the values are {numbers} for their dtype")
         if numbers in ("wrong", "random") and rule and rule.category == "precision":
-            return Decision("other", f"the values are {numbers}, which is not for want of precision")
+            return Decision("other", f"the values are {numbers}, so precision is not the cause")
         return Decision(rule.category, str(rule)) if rule else Decision("other", "no rule matches")
 
     def _matched(self, framework: str, error: Error) -> Rule | None:
-        # A wrapper first, then what it wraps.
+        # A wrapper first, then the exceptions that it wraps.
         for kind, message in ((error.type, error.message), *error.causes):
             for rule in self.of_framework.get(framework, ()):
                 if rule.exception.fullmatch(kind) and rule.message.search(message):
@@ -114,7 +112,7 @@ class Rules:
 def read_rules(folder: Path, frameworks: Sequence[str]) -> Rules:
     """Reads ``<framework>/failure_rules.json`` and ``core/failure_rules.json`` below ``folder``.
 
-    Raises BadInput for a file that is missing or no list of rules: file, place, what was expected.
+    Raises BadInput for a file that is missing or not a list of rules: its message has file, place and expected value.
     """
     general = _rules(folder / _GENERAL / _FILE)
     own = {framework: _rules(folder / framework / _FILE) for framework in sorted(set(frameworks))}

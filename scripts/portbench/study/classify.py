@@ -1,7 +1,7 @@
-"""Derives the categories of a study's failures anew, from the stored facts: by the rules of today, and by annotations.
+"""Derives the categories of a study's failures again from the stored facts, by today's rules and by annotations.
 
-Outcomes never change, nor does ``unavailable``, which is a fact and decides what counts. What the runner had recorded
-stays beside the new category, and what an annotation overruled is marked with its reason.
+Outcomes never change, nor does the category ``unavailable``, which is a fact. The tables keep the category that the
+runner recorded, and mark a category that an annotation decided with the annotation's reason.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Annotations:
-    """The entries of a file of annotations, in its order, and the SHA-256 of its bytes; none without a file."""
+    """The entries of a file of annotations, in order, and the SHA-256 of its bytes; empty without a file."""
 
     entries: Sequence[dict[str, Any]] = ()
     sha256: str | None = None
 
     def of(self, failure: Row) -> int | None:
-        """The position of the first annotation that fits a failure."""
+        """The position of the first annotation that matches a failure."""
         named = ("function", "test", "fingerprint")
-        fitting = (
+        matching = (
             position
             for position, entry in enumerate(self.entries)
             if all(entry[name] == failure[name] for name in named if name in entry)
         )
-        return next(fitting, None)
+        return next(matching, None)
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Cause:
 
 @dataclass(frozen=True)
 class Classification:
-    """What the categories are now. ``changes`` counts results by (recorded, new) where those differ; ``other`` has the
-    most frequent first; ``unused`` are positions of annotations that fit nothing."""
+    """The derived categories. ``changes`` counts results by (recorded, new) category where these differ; ``other`` has
+    the causes without a category, the most frequent first; ``unused`` are positions of annotations without a match."""
 
     failures: int
     changes: dict[tuple[str, str], int]
@@ -75,7 +75,7 @@ class Classification:
 
 
 def read_annotations(path: Path | None) -> Annotations:
-    """Reads a file of annotations. Raises BadInput where it is not valid."""
+    """Reads a file of annotations. Raises BadInput if it is not valid."""
     if path is None:
         return Annotations()
     document = read_document(path, "annotations")
@@ -83,20 +83,17 @@ def read_annotations(path: Path | None) -> Annotations:
 
 
 def frameworks_of(study: Study) -> list[str]:
-    """The frameworks that a study has results of."""
+    """The sorted names of the frameworks of a study."""
     return sorted({run.target.framework for run in runs_of(study.summary)})
 
 
 def classify(study: Study, rules: Rules, annotations: Annotations) -> Classification:
-    """The categories of all failures of a study; nothing is written. Raises BadInput where its tables are damaged."""
+    """Derives the categories of all failures of a study; writes nothing. Raises BadInput if its tables are damaged."""
     with studies.connect() as connection:
         studies.create_views(connection, study.tables)
-        # What stands there may be a classification already.
-        connection.execute(
-            "CREATE TEMP VIEW recorded AS "
-            "SELECT * REPLACE (coalesce(recorded_category, category) AS category) FROM results"
-        )
-        rows = failures_of(connection, "recorded", "category IS DISTINCT FROM 'unavailable'")
+        # The study may be classified already.
+        connection.execute(load_sql("study", "recorded_results"))
+        rows = failures_of(connection, "recorded_results", "category IS DISTINCT FROM 'unavailable'")
     used: set[int] = set()
     for row in rows:
         by_rules = rules.category(
@@ -126,10 +123,10 @@ def classify(study: Study, rules: Rules, annotations: Annotations) -> Classifica
 
 
 def write(study: Study, found: Classification, rules: Rules, annotations: Annotations, out: Path) -> Study:
-    """Writes a study with these categories: to a new folder, or in the place of ``study`` itself.
+    """Writes a study with these categories to ``out``: a new folder, or ``study`` itself.
 
-    Raises BadInput where ``out`` is a study of other run files or something else, StorageFailed where it cannot be
-    written; ``out`` is as it was then.
+    Raises BadInput if ``out`` is not empty and not a study of the same run files, StorageFailed if it cannot be
+    written. After an error ``out`` is as it was.
     """
     runs = runs_of(study.summary)
     classification = {"rules_sha256": rules.sha256, "annotations_sha256": annotations.sha256}
@@ -141,7 +138,7 @@ def write(study: Study, found: Classification, rules: Rules, annotations: Annota
             if sorted(run.sha256 for run in runs_of(there.summary)) != digests:
                 raise BadInput(f"{shown(out)} is a study of other run files", "Give a new folder, or the study itself.")
             if there.tables.name == name:
-                # Derived of the same already: tables are never replaced by others of their own name.
+                # These tables exist already; tables are never replaced by others with the same name.
                 return there
         with studies.staging(out) as staged:
             tables = staged / name

@@ -1,12 +1,12 @@
-"""Drift: what one target, or one machine, is called was not the same in all run files of a study.
+"""Drift: facts of one target or one machine that are not the same in all run files of a study.
 
-- Of a target, wherever it ran: the image's digest, Python, and the version of each package (those that install packages
-  do not count). A run file without an image has no digest to compare.
+- Of a target on any machine: the image's digest, Python, and the version of each package except installers. A run file
+  without an image has no digest to compare.
 - Of a machine: its kernel and its CPU.
-- Of a target on a machine: the device's model and driver, as the framework tells them.
+- Of a target on a machine: the device's model and driver, as the framework reports them.
 
-Two machines may differ in everything but a target's own environment, and so may two targets. What changes on the host
-alone (portbench's own commit) is no drift.
+Machines may differ from each other in all other facts, and so may targets. Changes on the host alone (portbench's own
+commit) are no drift.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _ABSENT = "not installed"
 
 @dataclass(frozen=True)
 class Drift:
-    """One fact with several values. ``target`` (torch-2.9.0-gpu) or ``machine`` is empty where it is not of one;
-    ``values`` has the digests (SHA-256) of the run files with each value."""
+    """One fact with several values. ``target`` (torch-2.9.0-gpu) is '' for a fact of a machine, ``machine`` is '' for a
+    fact of a target. ``values`` has the digests (SHA-256) of the run files with each value."""
 
     target: str
     machine: str
@@ -37,7 +37,7 @@ class Drift:
     values: dict[str, tuple[str, ...]]
 
     def __str__(self) -> str:
-        """``torch-2.9.0-gpu on box: device.driver``, or less of it."""
+        """``torch-2.9.0-gpu on box: device.driver``, without the part that is empty."""
         return f"{' on '.join(filter(None, (self.target, self.machine)))}: {self.fact}"
 
 
@@ -68,7 +68,7 @@ def drifts(connection: duckdb.DuckDBPyConnection) -> list[Drift]:
 def _facts(
     target: str, machine: str, environment: Environment, packages: Iterable[str]
 ) -> Iterator[tuple[tuple[str, str, str], str]]:
-    """What must be the same, and of what."""
+    """Yields each fact that must be the same, as (target, machine, fact), with its value."""
     if environment["image_digest"] is not None:
         yield (target, "", "image_digest"), environment["image_digest"]
     yield (target, "", "python"), environment["python"]

@@ -1,6 +1,6 @@
-"""The failures in a study's tables: reads their facts, and gives the tables what is derived of each.
+"""Reads the failures in a study's tables, and stores what is derived of each in temporary tables.
 
-A failure is a result that neither passed nor was skipped. ``run_id``, ``function``, ``test`` and ``run`` are its key.
+A failure is a result that neither passed nor was skipped. Its key is ``run_id``, ``function``, ``test``, ``run``.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def failures_of(connection: duckdb.DuckDBPyConnection, view: str, where: str = "
 
 @lru_cache(maxsize=4096)
 def _named(failure: Failure) -> tuple[str, str]:
-    # Runs, dtypes and versions fail alike.
+    # Runs, dtypes and versions often fail in the same way.
     return fingerprint(failure), cause(failure)
 
 
 def put_fingerprints(connection: duckdb.DuckDBPyConnection, view: str, where: str = "true") -> None:
-    """Makes the table ``fingerprints``: key, fingerprint and cause of the failures in a view of results."""
+    """Creates the table ``fingerprints``: key, fingerprint and cause of the failures in a view of results."""
     rows = failures_of(connection, view, where)
     put(connection, "fingerprints", {"fingerprint": "VARCHAR", "cause": "VARCHAR"}, rows)
 
 
 def put(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, Any], rows: Iterable[Row]) -> None:
-    """Makes a temporary table of the key of failures and further ``columns``, name → type as from_json knows it."""
+    """Creates a temporary table of the key of failures and further ``columns``: name → type for DuckDB's from_json."""
     shape = {**_KEY_TYPES, **columns}
     data = json.dumps([{name: row[name] for name in shape} for row in rows])
     connection.execute(

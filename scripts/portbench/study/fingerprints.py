@@ -1,9 +1,9 @@
 """The fingerprint of a failure: failures with one cause have one fingerprint, whatever test, run, version and machine.
 
-What failed is told by its cause: the exception's type and the first sentence of its message, without all that differs
-from one occurrence to the next (addresses, numbers, shapes, quoted values, paths). A failure without an exception is
-told by how it ended and where, as far as the worker's output says. What tells nothing of its cause (refused values, a
-hang of unknown place) is kept apart by function. The fingerprint is a digest of framework and cause.
+The cause is the exception's type and the first sentence of its message, without the parts that differ between
+occurrences (addresses, numbers, shapes, quoted values, paths). Without an exception it is how the worker ended and
+where, as far as the worker's output says. Where that says little (wrong values, a hang at an unknown place), the cause
+has the function too. The fingerprint is a digest of framework and cause.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 _CAUSE_LIMIT = 200
 
-# One exception that had several names over the versions.
+# Exceptions with different names in different versions.
 _RENAMED = {
     "NotImplementedError": "RuntimeError",
     "jaxlib.xla_extension.XlaRuntimeError": "jax.errors.JaxRuntimeError",
@@ -23,7 +23,7 @@ _RENAMED = {
     "torch.cuda.OutOfMemoryError": "RuntimeError",
     "torch.AcceleratorError": "RuntimeError",
 }
-_REFUSED = re.compile(r"runners\.core\.compare\.\w+")
+_WRONG_VALUES = re.compile(r"runners\.core\.compare\.\w+")
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 _HEADINGS = re.compile(
@@ -35,7 +35,7 @@ _HEADINGS = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[\w'\"*>)\]#])[.!]\s+(?=[A-Z'\"*(])")
 _OPERATION = re.compile(r"\[Op:(?!__inference)(\w+)\]")
 
-# In this order: what a later one looks for, an earlier one has not left in the way.
+# The order matters: later patterns match text that earlier ones have left.
 _VOLATILE = (
     (re.compile(r"goo\.gle/debug\w+|\bdebugstr\w*"), ""),
     (re.compile(r"""(?<![\w'])'[^'\n]*'(?!\w)|(?<![\w"])"[^"\n]*"(?!\w)|`[^`\n]+`"""), "'*'"),
@@ -79,25 +79,26 @@ class Failure:
 
 
 def fingerprint(failure: Failure) -> str:
-    """Twelve hexadecimal digits that failures with the same cause have in common."""
+    """Twelve hexadecimal digits, the same for failures with the same cause."""
     return hashlib.sha256(f"{failure.framework}\n{cause(failure)}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def cause(failure: Failure) -> str:
-    """The cause in words, with nothing in it that differs between two failures of the same cause."""
+    """The cause in words, without anything that differs between two failures of the same cause."""
     if failure.error_type is not None:
         return _of_exception(failure, failure.error_type, failure.error_message or "")
     where = crash_site(failure.output or "") or failure.function
     if failure.outcome == "timed_out":
         return f"timed out in {failure.phase or 'unknown phase'}: {where}"
     if failure.oom_killed:
+        # Studies and annotations have the fingerprint of these very words.
         return f"killed for want of memory: {failure.function}"
     how = failure.exit_signal or ("unknown end" if failure.exit_code is None else f"exit status {failure.exit_code}")
     return f"{how}: {where}"
 
 
 def normalised(message: str) -> str:
-    """The first sentence of a message, without what differs from one occurrence to the next."""
+    """The first sentence of a message, without the parts that differ between occurrences."""
     text = _ANSI.sub("", message)
     operation = _OPERATION.search(text)
     text = _HEADINGS.sub("", text.strip(), count=1).strip()
@@ -110,24 +111,24 @@ def normalised(message: str) -> str:
 
 
 def crash_site(output: str) -> str:
-    """Where a worker was when it ended, by what it wrote last; empty where nothing tells."""
+    """Where a worker was when it ended, by the last of its output; '' if the output does not say."""
     output = _ANSI.sub("", output)
     if fatal := _FATAL_LINE.findall(output):
         return f"{fatal[-1][0]}: {normalised(fatal[-1][1])}"
     if thrown := _TERMINATED.findall(output):
         return f"{thrown[-1][0]}: {normalised(thrown[-1][1])}".rstrip(" :")
     stacks = _CURRENT.findall(output) or _STACK.findall(output)
-    # The innermost frame of a package: one of Python itself or of a runner tells nothing of the cause.
+    # The innermost frame of a package: a frame of Python itself or of a runner says nothing about the cause.
     frames = _FRAME.findall(stacks[-1]) if stacks else []
     return next((f"{path} in {function}" for path, function in frames), "")
 
 
 def _of_exception(failure: Failure, kind: str, message: str) -> str:
-    if _REFUSED.fullmatch(kind):
-        said = normalised(message)
-        difference = said if said.startswith("dtype") else said.split(":", 1)[0]
+    if _WRONG_VALUES.fullmatch(kind):
+        sentence = normalised(message)
+        difference = sentence if sentence.startswith("dtype") else sentence.split(":", 1)[0]
         return f"{difference}: {failure.function}"
-    said = normalised(message)
-    name = _RENAMED.get(kind, kind) if said else kind
-    of_function = f": {failure.function}" if kind == "AssertionError" or not said else ""
-    return f"{name}: {said}{of_function}" if said else f"{name}{of_function}"
+    sentence = normalised(message)
+    name = _RENAMED.get(kind, kind) if sentence else kind
+    of_function = f": {failure.function}" if kind == "AssertionError" or not sentence else ""
+    return f"{name}: {sentence}{of_function}" if sentence else f"{name}{of_function}"

@@ -2,8 +2,8 @@
 
     <tables>/<table>/<part>.parquet     runs, results, samples, functions: each in parts, the same for all four
 
-A part is never changed; the order of parts, and how many there are, means nothing. Studies up to version 3 have one
-file for each table, ``<tables>/<table>.parquet``, and no table functions.
+A part is never changed; the number and order of parts have no meaning. Studies up to version 3 have one file for each
+table, ``<tables>/<table>.parquet``, and no table functions.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import shutil
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import NamedTuple
 
 import duckdb
 
 from portbench.errors import BadInput
+from portbench.study.model import TargetKey
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import shown
 
@@ -27,31 +28,21 @@ TABLES = ("runs", "results", "samples", "functions")
 AGAIN = "Merge the run files again, into a new folder."
 _SINCE_VERSION_4 = ("functions",)
 
-# The view that shows each table. The view functions is what the analysis says of functions.
+# The view that shows each table. The view functions is one of the analysis.
 VIEWS = {"runs": "runs", "results": "results", "samples": "timed_calls", "functions": "listed_functions"}
 
-# What the tables hold beyond the facts of run files, and a summary beyond the tables, follows from these.
-_DERIVATION = ("summary.py", "drift.py", "failures.py", "fingerprints.py", "sql")
+# The modules, in addition to this package's SQL, that derived columns of the tables and the summary follow from.
+_DERIVATION = ("model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py")
 
-# Parts with fewer rows of results are put together once there are many of them.
+# Parts with fewer rows of results are joined when there are many of them.
 _SMALL_ROWS = 20_000
 _MOST_SMALL = 16
 
 
-class TargetKey(NamedTuple):
-    """What is never pooled with another: a target on a machine with a synchronisation."""
-
-    framework: str
-    version: str
-    device: str
-    machine: str
-    sync: str
-
-
 def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConnection:
-    """DuckDB in memory, which never fetches an extension; what does not fit goes to the folder ``spill``.
+    """Connects to DuckDB in memory, which never downloads an extension and writes what does not fit to ``spill``.
 
-    ``threads``: at most so many; 0: as many as there are cores.
+    ``threads``: the greatest number of threads; 0: as many as there are cores.
     """
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
@@ -63,7 +54,7 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
     if threads:
         config["threads"] = threads
     connection = duckdb.connect(config=config)
-    # The bar would go to stdout, between what a command prints.
+    # The progress bar would go to stdout, between the lines of a command.
     connection.execute("SET enable_progress_bar = false")
     return connection
 
@@ -74,7 +65,7 @@ def set_variable(connection: duckdb.DuckDBPyConnection, name: str, value: str | 
 
 
 def literal(value: str | int) -> str:
-    """A value as SQL has it. A parameter would make DuckDB import pandas, where there is one, which takes a second."""
+    """A value as a literal of SQL. A parameter would make DuckDB import pandas if it is installed: one second."""
     if not isinstance(value, str):
         return str(value)
     quoted = value.replace("'", "''").replace("\0", "' || chr(0) || '")
@@ -82,23 +73,23 @@ def literal(value: str | int) -> str:
 
 
 def files_of(tables: Path, table: str) -> list[Path]:
-    """The Parquet files of one table; none where it is missing."""
+    """The Parquet files of one table; none if it is missing."""
     older = tables / f"{table}.parquet"
     return [older] if older.is_file() else sorted((tables / table).glob("*.parquet"))
 
 
 def require_tables(tables: Path) -> None:
-    """Raises BadInput where a table is missing."""
+    """Raises BadInput if a table is missing."""
     for table in TABLES:
         if table not in _SINCE_VERSION_4 and not files_of(tables, table):
             raise BadInput(f"{shown(tables / table)} is missing", AGAIN)
 
 
 def create_views(connection: duckdb.DuckDBPyConnection, tables: Path, only: TargetKey | None = None) -> None:
-    """Makes the tables the views runs, results, timed_calls, samples (a row for each raw sample) and listed_functions.
+    """Creates the views runs, results, timed_calls, samples (a row for each raw sample) and listed_functions.
 
-    With ``only`` they hold the rows of that one alone, and other parts are not looked into. What a table of an older
-    version has no column for is null. Raises BadInput where one is missing or damaged.
+    With ``only`` they have the rows of that key alone, and read only the parts with such rows. Columns that a table of
+    an older version lacks are null. Raises BadInput if a table is missing or damaged.
     """
     require_tables(tables)
     connection.execute(load_sql("study", "added_columns"))
@@ -116,7 +107,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, tables: Path, only: Targ
 
 
 def _show_stored(connection: duckdb.DuckDBPyConnection, table: str, files: Collection[Path]) -> list[str]:
-    """Makes the files the view stored_<table>; its columns."""
+    """Creates the view stored_<table> of files. Returns its columns."""
     if not files:
         connection.execute(f"CREATE TEMP VIEW stored_{table} AS FROM added_{table}")
         return []
@@ -131,7 +122,7 @@ def _show_rows(
     where = ""
     if only and table != "functions":
         where = " WHERE " + " AND ".join(f"{name} = getvariable('only_{name}')" for name in only._fields)
-    # Up to version 3 a row for each raw sample.
+    # The table samples had a row for each raw sample up to version 3.
     kind = "older_samples" if table == "samples" and "protocol" in columns else table
     both = f"FROM stored_{table} UNION ALL BY NAME FROM added_{kind}"
     view = {"samples": "timed_calls", "functions": "functions_of_parts"}.get(kind, kind)
@@ -141,7 +132,7 @@ def _show_rows(
 
 
 def _parts_with(connection: duckdb.DuckDBPyConnection, files: Collection[Path], only: TargetKey) -> set[str]:
-    """The names of the parts with run files of a target, machine and synchronisation."""
+    """The names of the parts with run files of a key."""
     for name, value in only._asdict().items():
         set_variable(connection, f"only_{name}", value)
     where = " AND ".join(f"{name} = getvariable('only_{name}')" for name in only._fields)
@@ -160,7 +151,7 @@ def write_part(
 
 
 def link_parts(old: Path, new: Path) -> None:
-    """Gives new tables the parts of old ones; many small ones are put together. The old tables stay as they are."""
+    """Links the parts of old tables into new ones, and joins many small parts. The old tables stay as they are."""
     small = _small_parts(old)
     part = hashlib.sha256("\n".join(small).encode()).hexdigest()[:16]
     for table in TABLES:
@@ -175,7 +166,7 @@ def link_parts(old: Path, new: Path) -> None:
 
 
 def _small_parts(tables: Path) -> list[str]:
-    """The names of the parts to put together: those with few rows, once there are many of them."""
+    """The names of the parts to join: those with few rows, if there are many of them."""
     files = files_of(tables, "results")
     if len(files) < _MOST_SMALL:
         return []
@@ -197,12 +188,12 @@ def _link(file: Path, link: Path) -> None:
     try:
         link.hardlink_to(file)
     except OSError:
-        # Not every file system can.
+        # Not every file system has hard links.
         shutil.copyfile(file, link)
 
 
 def sync(path: Path) -> None:
-    """Waits until a file, or a folder's entries, are on the disk."""
+    """Waits until a file, or the entries of a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -211,17 +202,27 @@ def sync(path: Path) -> None:
 
 
 def tables_name(sha256s: Iterable[str]) -> str:
-    """The name of the tables that hold the run files with these digests, as this portbench derives what it derives."""
+    """The name of the tables of the run files with these digests, derived by this version of the code."""
     lines = ["portbench/study 4", _derivation(), *sorted(sha256s)]
     return "tables-" + hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 @cache
 def _derivation() -> str:
-    """A digest of the code that tables and summary follow from: what another has made is made anew."""
+    return derivation_digest(derivation_files())
+
+
+def derivation_files() -> list[Traversable]:
+    """The code that tables and summary follow from, in a fixed order."""
+    package = resources.files("portbench.study")
+    sql = sorted((package / "sql").iterdir(), key=lambda file: file.name)
+    return [*(package / name for name in _DERIVATION), *sql]
+
+
+def derivation_digest(files: Iterable[Traversable]) -> str:
+    """SHA-256 of the contents of files. A merge derives a study again that code with another digest has derived."""
     digest = hashlib.sha256()
-    for name in _DERIVATION:
-        source = resources.files("portbench.study") / name
-        for file in sorted(source.iterdir(), key=lambda one: one.name) if source.is_dir() else [source]:
-            digest.update(file.read_bytes())
+    for file in files:
+        content = file.read_bytes()
+        digest.update(len(content).to_bytes(8, "big") + content)
     return digest.hexdigest()

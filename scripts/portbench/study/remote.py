@@ -1,8 +1,8 @@
-"""Fetches run files from where DuckDB can read and this machine's file system cannot: object stores and web servers.
+"""Downloads run files from object stores and web servers, through DuckDB.
 
-DuckDB does it by its extension httpfs, which comes as a Python package beside DuckDB's own and is never downloaded. Its
-credentials are those that DuckDB knows: the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, ... for S3,
-and DuckDB's persistent secrets for that and everything else.
+DuckDB reads URLs by its extension httpfs, which is installed as a Python package and never downloaded. It takes
+credentials from the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, ... for S3, and from DuckDB's
+persistent secrets for S3 and all other stores.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _SCHEMES = ("s3://", "s3a://", "s3n://", "gs://", "gcs://", "r2://", "hf://", "h
 
 
 def is_url(given: str) -> bool:
-    """Whether a path is the address of a file, or a glob of addresses, in an object store or on a web server."""
+    """Whether a path is the URL of a file, or a glob of URLs, in an object store or on a web server."""
     return given.lower().startswith(_SCHEMES)
 
 
 def fetch(url: str, folder: Path) -> Iterator[tuple[Path, str]]:
-    """Downloads the file at ``url``, or all that it stands for as a glob; yields where each lies now, and its own URL.
+    """Downloads the file at ``url``, or all files of a glob, to ``folder``. Yields the path and the URL of each.
 
-    Raises BadInput where there is none, StorageFailed where it cannot be read or DuckDB's extension is missing.
+    Raises BadInput if there is no file, StorageFailed if it cannot be read or DuckDB's extension is missing.
     """
     try:
         with _connect() as connection:
@@ -52,10 +52,10 @@ def _connect() -> duckdb.DuckDBPyConnection:
         package = resources.files("duckdb_extension_httpfs")
     except ModuleNotFoundError:
         raise StorageFailed(
-            "the package duckdb-extension-httpfs is missing, by which DuckDB reads URLs",
-            "Install it beside portbench; or copy the files here and give their folder.",
+            "the package duckdb-extension-httpfs is missing; DuckDB needs it to read URLs",
+            "Install it in portbench's environment; or copy the files here and give their folder.",
         ) from None
-    # Neither settings nor secrets of this machine's DuckDB are changed; extensions are not looked for elsewhere.
+    # Changes neither settings nor secrets of this machine's DuckDB, and looks for extensions nowhere else.
     connection = duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
     file = package / "extensions" / f"v{duckdb.__version__}" / "httpfs.duckdb_extension"
     with resources.as_file(file) as path:

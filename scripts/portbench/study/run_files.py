@@ -1,6 +1,6 @@
-"""Reads run files: finds them, checks each, and writes what a batch of them holds as one part of a study's tables.
+"""Finds run files, checks each, and writes a batch of them as one part of a study's tables.
 
-What is written is what was checked: the parsed results go to DuckDB as lines of JSON, not the file once more.
+The parsed results that were checked go to DuckDB as lines of JSON; DuckDB does not read the files themselves.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from portbench.errors import BadInput
 from portbench.formats.documents import JOURNAL, Document, files_below, read_document
 from portbench.study import remote
 from portbench.study.failures import put_fingerprints
+from portbench.study.model import RunFile
 from portbench.study.parquet import connect, set_variable, write_part
-from portbench.study.summary import RunFile, Target
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import bytes_of, shown
 from portbench.util.text import escape_control
@@ -33,19 +33,19 @@ _PART = {"runs": "new_runs", "results": "part_results", "samples": "new_samples"
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that may be a run file. ``path``: where its bytes lie; ``name``: what messages call it, path or URL."""
+    """A file that may be a run file. ``path``: its local path; ``name``: path or URL, for messages."""
 
     path: Path
     name: str
     sha256: str
     size_bytes: int
     is_named: bool
-    """Whether it was given by itself: then it must be a run file."""
+    """Whether the user named this very file: then it must be a run file."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A run file that was given: its name and what it is."""
+    """A run file and the name by which it was given."""
 
     name: str
     run: RunFile
@@ -53,7 +53,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Listing:
-    """What one given path holds: files that may be run files, and journals."""
+    """The files of one given path: files that may be run files, and journals."""
 
     path: str
     files: tuple[InputFile, ...]
@@ -66,9 +66,9 @@ class Listing:
 
 
 def list_files(paths: Iterable[str], downloads: Path) -> list[Listing]:
-    """The files that each path (of a file or folder, glob, URL) stands for. What is remote is put into ``downloads``.
+    """Finds the files of each path, which is a file, folder, glob or URL. Remote files are downloaded to ``downloads``.
 
-    Raises BadInput where a path holds nothing that could be a run file, StorageFailed where one cannot be read.
+    Raises BadInput if a path has no file that could be a run file, StorageFailed if one cannot be read.
     """
     return [_listing(path, downloads) for path in paths]
 
@@ -86,7 +86,7 @@ def _listing(given: str, downloads: Path) -> Listing:
 
 
 def _local(given: str) -> list[Path]:
-    """The .json files and journals that a path stands for, which is a file, a folder or a glob."""
+    """The .json files and journals of a path, which is a file, a folder or a glob."""
     path = Path(given)
     if path.exists() or not has_magic(given):
         matches = [path]
@@ -110,10 +110,10 @@ def _run_file_of(journal: Path) -> Path:
 
 
 def no_run_file(given: str, journals: Sequence[Path]) -> BadInput:
-    """The error for a path that holds none."""
+    """The error for a path without a run file."""
     if journals:
         return BadInput(
-            f"{escape_control(given)}: no run file, only what an unfinished run left: {shown(journals[0])}",
+            f"{escape_control(given)}: no run file, only the journal of an unfinished run: {shown(journals[0])}",
             "Finish the run with 'portbench run --resume', then merge again.",
         )
     return BadInput(
@@ -122,9 +122,9 @@ def no_run_file(given: str, journals: Sequence[Path]) -> BadInput:
 
 
 def write_run_files(files: Sequence[InputFile], tables: Path, threads: int = 0) -> list[Source | None]:
-    """Checks files and writes the run files among them as one part of ``tables``; None for each that is none.
+    """Checks files and writes the run files among them as one part of ``tables``; None for each other file.
 
-    Raises BadInput for a file that is not valid, OSError or DuckDB's own errors where nothing can be written.
+    Raises BadInput for a file that is not valid, OSError or DuckDB's own errors if nothing can be written.
     """
     with tempfile.TemporaryDirectory(prefix="lines-", dir=tables.parent) as folder:
         heads, lines = Path(folder, "heads.jsonl"), Path(folder, "results.jsonl")
@@ -150,26 +150,14 @@ def _source(name: str, document: Document) -> Source:
     mutant = data["protocol"].get("mutant")
     if mutant:
         raise BadInput(
-            f"{escape_control(name)}: its functions were broken on purpose (mutant {mutant}), to audit the tests",
+            f"{escape_control(name)}: its functions were mutated (mutant {mutant}), to test the tests",
             "Such results say nothing about a framework: leave the file out.",
         )
-    return Source(
-        name,
-        RunFile(
-            run_id=data["run_id"],
-            sha256=document.sha256,
-            target=Target(**data["target"]),
-            machine=data["environment"]["machine"],
-            sync=data["protocol"].get("sync", "complete"),
-            manifest=data["manifest"]["name"],
-            manifest_sha256=data["manifest"]["sha256"],
-            started_at=data["started_at"],
-        ),
-    )
+    return Source(name, RunFile.from_document(data, document.sha256))
 
 
 def _write_lines(number: int, document: Document, heads: IO[bytes], lines: IO[bytes]) -> int:
-    """Writes one run file; the length of its longest line in bytes."""
+    """Writes one run file. Returns the length of its longest line in bytes."""
     head = {key: value for key, value in document.data.items() if key != "results"}
     head["sha256"] = document.sha256
     rows = [head, *document.data["results"]]
@@ -187,8 +175,8 @@ def _write_part(connection: duckdb.DuckDBPyConnection, heads: Path, lines: Path,
     set_variable(connection, "longest", max(_SMALLEST_BUFFER_BYTES, longest))
     for name in ("read_run_files", "new_tables"):
         connection.execute(load_sql("study", name))
-    connection.execute("CREATE TEMP VIEW told_results AS FROM new_results")
-    put_fingerprints(connection, "told_results")
+    connection.execute("CREATE TEMP VIEW recorded_results AS FROM new_results")
+    put_fingerprints(connection, "recorded_results")
     connection.execute(load_sql("study", "part_results"))
     digests = connection.sql("SELECT sha256 FROM new_runs ORDER BY ALL").fetchall()
     part = hashlib.sha256("\n".join(digest for (digest,) in digests).encode()).hexdigest()[:16]

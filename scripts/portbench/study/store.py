@@ -1,10 +1,10 @@
-"""A study on disk: ``study.json`` and, beside it, the folder of Parquet tables that it names.
+"""A study on disk: the file ``study.json``, and the folder of Parquet tables that it names.
 
     STUDY/study.json          the summary (schema/study.schema.json)
-    STUDY/tables-<16 hex>/    the tables (portbench.study_tables)
+    STUDY/tables-<16 hex>/    the tables (portbench.study.parquet)
 
 A change writes the new tables under a hidden name, renames them, replaces study.json, and only then removes the old
-tables. Wherever that ends early, study.json names tables that are whole; the next change removes what is left over.
+tables. If it ends early, study.json still names complete tables, and the next change removes the remains.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STAGED = ".merging-"
 
 @dataclass(frozen=True)
 class Study:
-    """A study as it was when it was read; ``summary`` fits schema/study.schema.json."""
+    """A study at the time when it was read. ``summary`` fits schema/study.schema.json."""
 
     path: Path
     summary: dict[str, Any]
@@ -57,12 +57,12 @@ class Study:
 
 
 def is_study(path: Path) -> bool:
-    """Whether a folder holds a study."""
+    """Whether a folder is a study."""
     return (path / SUMMARY).is_file()
 
 
 def read_study(path: Path) -> Study:
-    """Reads a study's summary. Raises BadInput where it is none, or where its tables are gone."""
+    """Reads a study's summary. Raises BadInput if it is no study, or if tables are missing."""
     study = Study(path, read_document(path / SUMMARY, "study").data)
     require_tables(study.tables)
     return study
@@ -70,22 +70,23 @@ def read_study(path: Path) -> Study:
 
 @contextlib.contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Makes the folder of a study, if need be, and keeps others from changing it.
+    """Locks the folder of a study, which it creates if necessary: no other merge can change it meanwhile.
 
-    Raises BadInput where the folder holds something else or another change is under way, StorageFailed where it cannot
-    be made. A folder that was made for nothing is removed.
+    Raises BadInput if the folder has other files or another merge holds the lock, StorageFailed if it cannot be
+    created. A new folder that stays empty is removed. The lock is on the folder itself, so that it leaves no file.
     """
     is_new = not path.exists()
     try:
         path.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise StorageFailed(f"{shown(path)} cannot be made: {error.strerror}", "Give another folder.") from error
+        raise StorageFailed(f"{shown(path)} cannot be created: {error.strerror}", "Give another folder.") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not is_study(path) and any(not _is_ours(entry) for entry in path.iterdir()):
             raise BadInput(
-                f"{shown(path)} is no study, and not empty", "Give a study to add to, or a folder that is new or empty."
+                f"{shown(path)} is neither a study nor empty",
+                "Give a study to add to, or a folder that is new or empty.",
             )
         yield
     except BlockingIOError:
@@ -99,9 +100,9 @@ def lock(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def staging(path: Path) -> Iterator[Path]:
-    """A hidden folder in the study for what is not whole yet; it is removed at the end.
+    """A hidden folder in the study for incomplete files; it is removed at the end.
 
-    Turns every failure to write, DuckDB's too, into StorageFailed.
+    Raises StorageFailed for every failure to write, also for DuckDB's own.
     """
     folder = None
     try:
@@ -118,9 +119,9 @@ def staging(path: Path) -> Iterator[Path]:
 
 
 def publish(path: Path, tables: Path, summary: dict[str, Any]) -> None:
-    """Makes a staged folder of tables, and the summary that names it, the study's.
+    """Replaces the tables of a study by a staged folder, and its summary by ``summary``, which names them.
 
-    Raises OSError, with the study as it was.
+    Raises OSError; the study is as it was then.
     """
     home = path / tables.name
     for file in tables.rglob("*"):
@@ -141,8 +142,10 @@ def publish(path: Path, tables: Path, summary: dict[str, Any]) -> None:
 
 
 def _text(data: dict[str, Any], start: bytes = b"\n") -> Iterator[bytes]:
-    """The summary as JSON with a line for each run file and each function: large studies have many. In pieces, since
-    to put them together takes longer than to make them."""
+    """The summary as JSON with a line for each run file and each function, since large studies have many.
+
+    Yields pieces, because joining them takes longer than creating them.
+    """
     before = b"{"
     for key, value in data.items():
         yield before + start + b" " + orjson.dumps(key) + b": "

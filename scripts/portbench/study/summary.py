@@ -1,13 +1,12 @@
-"""The analysis as published: the status of each function on each target and machine, rates over functions, times.
+"""The summary of a study: the status and times of each function on each target and machine, and rates over functions.
 
-The rules stand in sql/analysis.sql, what goes beyond the published in sql/triage.sql and sql/cold_split.sql;
-here their rows become the summary of a study.
+sql/analysis.sql has the rules of the paper, sql/triage.sql, sql/missing.sql and sql/cold_split.sql the rest. This
+module runs them and makes a summary of their rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,14 @@ import duckdb
 
 from portbench.study.drift import Drift, drifts
 from portbench.study.failures import put_fingerprints
-from portbench.study.parquet import TargetKey, connect, create_views, set_variable
+from portbench.study.model import FUNCTION_KEY, RunFile, Target, TargetKey
+from portbench.study.parquet import connect, create_views, set_variable
 from portbench.util.sql import load_sql
 
 STATUSES = ("pass", "partial", "complete", "none")
 VERDICTS = ("passed", "failed", "flaky", "skipped")
 
-_TARGET = TargetKey._fields
-_KEY = (*_TARGET, "function", "successor_of")
-
-# What is counted in tests: the key of a function in the summary, and the view that says how often what was seen.
+# Counts of tests in the entry of a function: the field, and the view with the count of each value.
 _COUNTED = {
     "tests_by_category": "categories",
     "tests_by_placement": "placements",
@@ -38,57 +35,13 @@ Key = tuple[str, ...]
 Seen = dict[Key, dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Target:
-    """What was run: framework, version and device."""
-
-    framework: str
-    version: str
-    device: str
-
-    def __str__(self) -> str:
-        return f"{self.framework}-{self.version}-{self.device}"
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """Sorts targets by framework, from the oldest version to the newest, and by device."""
-        numbers = [(int(part), "") if part.isdecimal() else (-1, part) for part in self.version.split(".")]
-        return self.framework, numbers, self.version, self.device
-
-
-@dataclass(frozen=True)
-class RunFile:
-    """A run file of a study. ``sha256`` is that of the file's bytes, ``manifest_sha256`` that of the manifest's."""
-
-    run_id: str
-    sha256: str
-    target: Target
-    machine: str
-    sync: str
-    manifest: str
-    manifest_sha256: str
-    started_at: str
-
-
 def runs_of(summary: Row) -> list[RunFile]:
-    """The run files of a study, from its summary."""
-    return [
-        RunFile(
-            run_id=row["run_id"],
-            sha256=row["sha256"],
-            target=Target(**row["target"]),
-            machine=row["machine"],
-            sync=row.get("sync", "complete"),
-            manifest=row["manifest"]["name"],
-            manifest_sha256=row["manifest"]["sha256"],
-            started_at=row["started_at"],
-        )
-        for row in summary["run_files"]
-    ]
+    """The run files of a study, by its summary."""
+    return [RunFile.from_entry(entry) for entry in summary["run_files"]]
 
 
 def analyse(connection: duckdb.DuckDBPyConnection, strict_placement: bool = False) -> None:
-    """Makes the tables and views of the analysis from runs, results and samples.
+    """Creates the tables and views of the analysis from runs, results and samples.
 
     With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
     """
@@ -98,14 +51,14 @@ def analyse(connection: duckdb.DuckDBPyConnection, strict_placement: bool = Fals
 
 
 def analyse_failures(connection: duckdb.DuckDBPyConnection, strict_placement: bool = False) -> None:
-    """Makes the views of ``analyse`` that need no verdicts: what was told, and the failures by cause."""
+    """Creates the views of ``analyse`` that need no verdicts: the recorded results, and the failures by cause."""
     set_variable(connection, "strict_placement", strict_placement)
     put_fingerprints(connection, "results", "fingerprint IS NULL")
     connection.execute(load_sql("study", "recorded"))
 
 
 def target_entries(tables: Path, only: TargetKey | None = None, threads: int = 0) -> list[Row]:
-    """The entries of a study's summary for the targets of ``tables``, or for one of them."""
+    """The entries of a summary for all targets of ``tables``, or for one of them."""
     with connect(threads=threads) as connection:
         create_views(connection, tables, only)
         analyse(connection)
@@ -120,21 +73,19 @@ def summarise(
     classification: Row | None = None,
     targets: Iterable[Row] | None = None,
 ) -> Row:
-    """The summary of a study whose tables ``connection`` shows and whose run files are ``runs``, once ``analyse`` was
-    called with the same ``strict_placement``.
+    """The summary of the study that ``connection`` shows, after ``analyse`` with the same ``strict_placement``.
 
-    It depends on the run files alone, not on their order, and on ``classification``: what the categories were derived
-    from, None where they are the runners' own. ``tables`` is the name of the tables' folder. With the entries of all
-    ``targets`` at hand ``analyse_failures`` will do.
+    It depends on the run files ``runs``, not on their order, and on ``classification``: the digests of what the
+    categories were derived from, None if the runners recorded them. ``tables`` is the name of the tables' folder. If
+    the entries of all ``targets`` are given, ``analyse_failures`` is enough.
     """
-    ordered = sorted(runs, key=lambda run: (run.target.order, run.machine, run.started_at, run.run_id))
     return {
         "schema": "portbench/study",
         "schema_version": 4,
         "tables": tables,
         "strict_placement": strict_placement,
         "classification": classification,
-        "run_files": [_run_file(run) for run in ordered],
+        "run_files": [run.as_entry() for run in sorted(runs, key=lambda run: run.order)],
         "drift": [_drift(drift) for drift in drifts(connection)],
         "targets": sorted(_targets(connection) if targets is None else targets, key=_order),
         "failures": fetch_dicts(
@@ -144,29 +95,10 @@ def summarise(
     }
 
 
-def key_of(entry: RunFile | Row) -> TargetKey:
-    """What a run file, or an entry of the summary, is of."""
-    if isinstance(entry, RunFile):
-        return TargetKey(**asdict(entry.target), machine=entry.machine, sync=entry.sync)
-    return TargetKey(**entry["target"], machine=entry["machine"], sync=entry["sync"])
-
-
 def fetch_dicts(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
     """The rows of a query as dictionaries."""
     relation = connection.sql(query)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
-
-
-def _run_file(run: RunFile) -> Row:
-    return {
-        "run_id": run.run_id,
-        "sha256": run.sha256,
-        "target": asdict(run.target),
-        "machine": run.machine,
-        "sync": run.sync,
-        "manifest": {"name": run.manifest, "sha256": run.manifest_sha256},
-        "started_at": run.started_at,
-    }
 
 
 def _drift(drift: Drift) -> Row:
@@ -181,11 +113,11 @@ def _overruled(row: Row) -> Row:
 
 
 def _targets(connection: duckdb.DuckDBPyConnection) -> list[Row]:
-    functions: dict[Key, list[Row]] = {}
+    functions: dict[TargetKey, list[Row]] = {}
     for row, function in zip(*_functions(connection), strict=True):
-        functions.setdefault(_key(row, _TARGET), []).append(function)
-    proofs = {_key(row, _TARGET): row for row in fetch_dicts(connection, "FROM proofs")}
-    missing = {_key(row, _TARGET): row for row in fetch_dicts(connection, "FROM missing_functions")}
+        functions.setdefault(TargetKey.of_row(row), []).append(function)
+    proofs = {TargetKey.of_row(row): row for row in fetch_dicts(connection, "FROM proofs")}
+    missing = {TargetKey.of_row(row): row for row in fetch_dicts(connection, "FROM missing_functions")}
     return [_target(key, rows, proofs.get(key), missing.get(key)) for key, rows in functions.items()]
 
 
@@ -203,7 +135,7 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[R
     splits = _cold_splits(connection)
     wrong = _tests(connection, "wrong_values")
     flaky = _tests(connection, "flaky_tests")
-    rows = fetch_dicts(connection, f"FROM functions ORDER BY {', '.join(_KEY)}")
+    rows = fetch_dicts(connection, f"FROM functions ORDER BY {', '.join(FUNCTION_KEY)}")
     return rows, [
         {
             "name": row["function"],
@@ -225,17 +157,16 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[R
     ]
 
 
-def _target(key: Key, functions: Sequence[Row], proofs: Row | None, missing: Row | None) -> Row:
-    framework, version, device, machine, sync = key
+def _target(key: TargetKey, functions: Sequence[Row], proofs: Row | None, missing: Row | None) -> Row:
     own = [function["status"] for function in functions if function["successor_of"] is None]
     counts = {status: own.count(status) for status in STATUSES}
     rated = sum(counts.values()) - counts["none"]
     percent = {status: 100 * counts[status] / rated for status in STATUSES[:-1]} if rated else None
     worst = proofs["worst"] if proofs else None
     return {
-        "target": {"framework": framework, "version": version, "device": device},
-        "machine": machine,
-        "sync": sync,
+        "target": {"framework": key.framework, "version": key.version, "device": key.device},
+        "machine": key.machine,
+        "sync": key.sync,
         "proofs": {
             "passed": proofs["passed"] if proofs else 0,
             "failed": proofs["failed"] if proofs else 0,
@@ -250,17 +181,17 @@ def _target(key: Key, functions: Sequence[Row], proofs: Row | None, missing: Row
 
 
 def _tests(connection: duckdb.DuckDBPyConnection, view: str) -> dict[Key, list[Row]]:
-    """The rows of a view that has one for each test, for each function of each target and machine."""
+    """The rows of a view with one row for each test, by function."""
     found: dict[Key, list[Row]] = {}
-    for row in fetch_dicts(connection, f"FROM {view} ORDER BY {', '.join(_KEY)}, test"):
-        found.setdefault(_key(row), []).append({name: row[name] for name in row if name not in _KEY})
+    for row in fetch_dicts(connection, f"FROM {view} ORDER BY {', '.join(FUNCTION_KEY)}, test"):
+        found.setdefault(_key(row), []).append({name: row[name] for name in row if name not in FUNCTION_KEY})
     return found
 
 
 def _seen(connection: duckdb.DuckDBPyConnection, view: str, value: str = "tests") -> Seen:
-    """The rows of a view as what was seen → in how many tests, for each function of each target and machine."""
+    """The rows of a view with the columns seen and ``value``, as seen → value, by function."""
     found: Seen = {}
-    query = f"SELECT {', '.join(_KEY)}, seen, {value} FROM {view} ORDER BY ALL"
+    query = f"SELECT {', '.join(FUNCTION_KEY)}, seen, {value} FROM {view} ORDER BY ALL"
     for *key, seen, amount in connection.sql(query).fetchall():
         found.setdefault(tuple(key), {})[seen] = amount
     return found
@@ -277,5 +208,5 @@ def _cold_splits(connection: duckdb.DuckDBPyConnection) -> dict[Key, Row]:
     }
 
 
-def _key(row: Row, columns: Sequence[str] = _KEY) -> Key:
-    return tuple(row[column] for column in columns)
+def _key(row: Row) -> Key:
+    return tuple(row[column] for column in FUNCTION_KEY)

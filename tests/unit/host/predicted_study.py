@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from portbench.report.markdown import markdown
-from portbench.report.model import analysed, report_of, study_of
+from portbench.report.model import report_of
+from portbench.study.open import analysed, study_of
 from portbench.tables import write as tables
 from tests.unit.host.conftest import result_document, run_document
 

@@ -17,7 +17,7 @@ WITH seen AS (
         min(category) FILTER (outcome NOT IN ('passed', 'skipped')) AS category,
         min(coalesce(error_message, reason)) FILTER (outcome NOT IN ('passed', 'skipped')) AS message,
         min(reason) FILTER (outcome = 'skipped') AS why_skipped
-    FROM told
+    FROM recorded
     JOIN held_sides USING (framework, version, device, machine, sync)
     GROUP BY ALL
 )

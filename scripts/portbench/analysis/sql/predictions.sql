@@ -1,4 +1,4 @@
--- What foretold each device that was not there. On the views runs and told.
+-- What foretold each device that was not there. On the views runs and recorded.
 CREATE OR REPLACE TEMP VIEW foretold_runs AS
 SELECT DISTINCT framework, version, device, machine, coalesce(sync, 'complete') AS sync, prediction
 FROM runs
@@ -20,7 +20,7 @@ SELECT
     max(prediction.bytes) AS bytes,
     max(prediction.memory_bytes) AS memory_bytes,
     min(prediction.roofline_ns) AS roofline_ns
-FROM told
+FROM recorded
 WHERE prediction IS NOT NULL
 GROUP BY ALL;
 

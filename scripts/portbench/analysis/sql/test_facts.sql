@@ -19,7 +19,7 @@ reasons AS (
         framework, version, device, machine, sync, function, test,
         min(coalesce(reason, error_message)) FILTER (outcome = 'skipped' OR category = 'unavailable') AS reason,
         coalesce(bool_or(NOT proof.passed), false) AS unproven
-    FROM told
+    FROM recorded
     WHERE (outcome = 'skipped' OR category = 'unavailable' OR NOT proof.passed) AND successor_of = ''
     GROUP BY ALL
 )

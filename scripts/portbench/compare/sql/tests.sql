@@ -1,8 +1,8 @@
--- What a study holds of each test on one side of a comparison, over all of its runs. On the views of analysis.sql.
+-- The facts of each test on one side of a comparison, over all its runs. On the views of analysis.sql.
 -- Variables: framework, version, device, machine, sync.
 WITH of_side AS (
     SELECT *, outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable' AS is_failure
-    FROM told
+    FROM recorded
     WHERE
         framework = getvariable('framework')
         AND version = getvariable('version')
@@ -19,7 +19,7 @@ SELECT
     any_value(ran_runs) AS ran_runs,
     coalesce(list_sort(list(DISTINCT category) FILTER (is_failure AND category IS NOT NULL)), []) AS categories,
     coalesce(bool_or(numbers = 'wrong'), false) AS is_wrong,
-    -- The worst of all passing runs: one that fell back to the host is a finding, however the others went.
+    -- The worst of all passing runs: one fallback to the host is a finding, whatever the other runs did.
     CASE
         WHEN bool_or(outcome = 'passed' AND placement = 'host') THEN 'host'
         WHEN bool_or(outcome = 'passed' AND placement = 'mixed') THEN 'mixed'

@@ -1,4 +1,4 @@
--- All that a study holds of one function, and of what was tried in its place. On the views of analysis.sql.
+-- All that a study holds of one function, and of the successors tried in its place. On the views of analysis.sql.
 -- Variable: wanted (name of the function).
 CREATE TEMP VIEW explained_functions AS
 SELECT framework, version, device, machine, sync, function, successor_of, status
@@ -6,12 +6,12 @@ FROM functions
 WHERE getvariable('wanted') IN (function, successor_of);
 
 CREATE TEMP VIEW explained_results AS
-SELECT told.* EXCLUDE (misplaced), verdict
-FROM told
+SELECT recorded.* EXCLUDE (misplaced), verdict
+FROM recorded
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 WHERE getvariable('wanted') IN (function, successor_of);
 
--- Of every sample, also of tests that passed in some runs only.
+-- Over every sample, also of flaky tests.
 CREATE TEMP VIEW explained_times AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test,

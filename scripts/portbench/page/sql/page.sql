@@ -12,7 +12,7 @@ WITH strata AS (
     GROUP BY ALL
 ),
 named AS (
-    SELECT DISTINCT framework, function, successor_of FROM told
+    SELECT DISTINCT framework, function, successor_of FROM recorded
     UNION
     SELECT framework, function, '' FROM strata
 )
@@ -33,7 +33,7 @@ WITH seen AS (
         coalesce(bool_or(numbers = 'wrong'), false) AS wrong,
         coalesce(bool_or(contaminated IS NOT NULL), false) AS contaminated,
         coalesce(bool_or(NOT proof.passed), false) AS unproven
-    FROM told
+    FROM recorded
     GROUP BY ALL
 )
 SELECT
@@ -96,11 +96,11 @@ GROUP BY ALL;
 -- Test by test and run by run, with every fact; the samples of a test stand with each of its runs.
 CREATE TEMP VIEW page_details AS
 SELECT
-    target, row, told.* EXCLUDE (misplaced), verdict, misplaced,
+    target, row, recorded.* EXCLUDE (misplaced), verdict, misplaced,
     len(cold_ns) AS cold_samples, cold_ns[:getvariable('most_samples')] AS cold_ns,
     len(page_samples.steady_ns) AS steady_samples, page_samples.steady_ns[:getvariable('most_samples')] AS steady_ns,
     page_samples.stable AS stable
-FROM told
+FROM recorded
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 JOIN page_targets USING (framework, version, device, machine, sync)
 JOIN page_rows USING (framework, function, successor_of)

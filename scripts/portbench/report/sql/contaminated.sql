@@ -6,7 +6,7 @@ SELECT
     coalesce(contaminated.error.message, contaminated.reason, '') AS message,
     outcome AS alone,
     count(*) AS runs
-FROM told
+FROM recorded
 WHERE contaminated IS NOT NULL
 GROUP BY ALL
 ORDER BY ALL;

@@ -11,7 +11,7 @@ SELECT
     coalesce(said, reason, '') AS message,
     NOT misplaced AND overruled IS NOT NULL AS overruled,
     count(DISTINCT test) AS tests
-FROM told
+FROM recorded
 WHERE misplaced OR (outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable')
 GROUP BY ALL
 ORDER BY framework, version, device, machine, sync, function, successor_of, tests DESC, category, what, message, overruled;

@@ -1,5 +1,5 @@
--- The columns that tables got after version 1 of the study format, without rows: a table that lacks them is read as if they
--- stood there and were null.
+-- The columns that tables got after version 1 of the study format, without rows. In a table that lacks one of them it is
+-- read as null.
 CREATE OR REPLACE TEMP VIEW added_runs AS
 SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync, NULL::BIGINT AS memory_bytes,
     NULL::STRUCT(kind VARCHAR, compiler VARCHAR, topology VARCHAR) AS prediction

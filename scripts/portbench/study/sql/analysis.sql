@@ -1,5 +1,5 @@
--- From what was told to the verdict of each test and the status and times of each function, for each target on each machine.
--- Results of different machines, and of different points of synchronisation, are never pooled. On the views of told.sql.
+-- The verdict of each test, and the status and times of each function, for each target on each machine. Results of different
+-- machines, and of different synchronizations, are never pooled. On the views of recorded.sql.
 
 -- A result whose function is not in that version counts as not run, like a skipped one.
 CREATE TEMP TABLE verdicts AS
@@ -8,7 +8,7 @@ WITH counted AS (
         framework, version, device, machine, sync, function, successor_of, test,
         count(*) FILTER (outcome = 'passed' AND NOT misplaced) AS passed_runs,
         count(*) FILTER (outcome <> 'skipped' AND category IS DISTINCT FROM 'unavailable') AS ran_runs
-    FROM told
+    FROM recorded
     GROUP BY ALL
 )
 SELECT
@@ -21,7 +21,7 @@ SELECT
     END AS verdict
 FROM counted;
 
--- As published: the mean over all timed first calls of all runs of the passing tests.
+-- As in the paper: the mean over all timed first calls of all runs of the passing tests.
 CREATE TEMP VIEW cold_times AS
 SELECT framework, version, device, machine, sync, function, successor_of, sum(cold.call_ns::HUGEINT + cold.wait_ns) / count(*) AS cold_mean_ns
 FROM measured_calls
@@ -29,7 +29,8 @@ JOIN verdicts USING (framework, version, device, machine, sync, function, succes
 WHERE cold IS NOT NULL AND verdict = 'passed'
 GROUP BY ALL;
 
--- By the blocks of all runs and timed calls of a test together. On the calls as they are stored: samples has a row for each block.
+-- The median of a test is over the blocks of all its runs and timed calls. It reads the calls as they are stored, since the
+-- view samples has a row for each block.
 CREATE TEMP VIEW steady_times AS
 WITH of_test AS (
     SELECT
@@ -46,7 +47,7 @@ SELECT framework, version, device, machine, sync, function, successor_of, median
 FROM of_test
 GROUP BY ALL;
 
--- Of a function, by how many of its tests have which verdict.
+-- The status of a function from the number of its tests with each verdict.
 CREATE TEMP MACRO status_of(passed, failed, flaky) AS
     CASE
         WHEN passed + failed + flaky = 0 THEN 'none'
@@ -73,16 +74,16 @@ FROM counted
 LEFT JOIN cold_times USING (framework, version, device, machine, sync, function, successor_of)
 LEFT JOIN steady_times USING (framework, version, device, machine, sync, function, successor_of);
 
--- In how many tests of a function something was seen.
+-- The number of tests of a function in which something was seen.
 CREATE TEMP VIEW categories AS
 SELECT framework, version, device, machine, sync, function, successor_of, category AS seen, count(DISTINCT test) AS tests
-FROM told
+FROM recorded
 WHERE category IS NOT NULL
 GROUP BY ALL;
 
 CREATE TEMP VIEW placements AS
 SELECT framework, version, device, machine, sync, function, successor_of, placement AS seen, count(DISTINCT test) AS tests
-FROM told
+FROM recorded
 WHERE outcome = 'passed'
 GROUP BY ALL;
 
@@ -91,19 +92,19 @@ SELECT
     framework, version, device, machine, sync, function, successor_of,
     coalesce(reason, error_message, '') AS seen,
     count(DISTINCT test) AS tests
-FROM told
+FROM recorded
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 WHERE verdict = 'skipped'
 GROUP BY ALL;
 
--- Tests whose outcome differs over the runs, and why they failed in the runs in which they did.
+-- Tests whose outcome differs between runs, and the categories of the runs in which they failed.
 CREATE TEMP VIEW flaky_tests AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test,
     any_value(passed_runs) AS passed,
     any_value(ran_runs) AS ran,
     list_sort(list(DISTINCT CASE WHEN misplaced THEN 'placement' ELSE category END)) AS categories
-FROM told
+FROM recorded
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 WHERE verdict = 'flaky' AND (misplaced OR (outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'))
 GROUP BY ALL;

@@ -1,6 +1,7 @@
--- What first calls of passing tests were spent on, by the framework's own counters. On the views of analysis.sql.
+-- How the time of the first calls of passing tests divides into parts, by the framework's own counters. On the views of
+-- analysis.sql.
 
--- For each part its time, in the order of the list here; a counter that did not rise is left out of a sample.
+-- The times of the parts are in the order of this list. A sample lacks the counters that did not rise.
 CREATE TEMP TABLE cold_calls AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test, run_id, run, call,
@@ -13,20 +14,20 @@ FROM measured_calls
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 WHERE cold IS NOT NULL AND verdict = 'passed';
 
--- A part was told, as zero where it is left out, if any sample of the target has it.
-CREATE TEMP TABLE told_parts AS
+-- A part counts as recorded if any sample of the target has it; it is zero in the samples that lack it.
+CREATE TEMP TABLE recorded_parts AS
 WITH seen AS (
     SELECT DISTINCT
         framework, version, device, machine, sync,
         unnest(['trace', 'lower', 'compile', 'to_device', 'execute', 'from_device']) AS part,
-        unnest(parts_ns) IS NOT NULL AS is_told
+        unnest(parts_ns) IS NOT NULL AS is_recorded
     FROM cold_calls
 )
-SELECT * EXCLUDE (is_told)
+SELECT * EXCLUDE (is_recorded)
 FROM seen
-WHERE is_told;
+WHERE is_recorded;
 
--- Parts that add up to more than the call took overlap (times within times, or side by side): such a call is not split.
+-- Parts overlap (nested or in parallel) where they add up to more than the call took: such a call is not split.
 CREATE TEMP VIEW cold_splits AS
 SELECT
     framework, version, device, machine, sync, function, successor_of,
@@ -35,7 +36,7 @@ SELECT
     coalesce(sum(total_ns) FILTER (rest_ns >= 0), 0)::DOUBLE AS total_ns,
     coalesce(sum(rest_ns) FILTER (rest_ns >= 0), 0)::DOUBLE AS rest_ns
 FROM cold_calls
-SEMI JOIN told_parts USING (framework, version, device, machine, sync)
+SEMI JOIN recorded_parts USING (framework, version, device, machine, sync)
 GROUP BY ALL;
 
 CREATE TEMP VIEW cold_part_sums AS
@@ -50,5 +51,5 @@ SELECT
     framework, version, device, machine, sync, function, successor_of, part AS seen,
     coalesce(sum(ns) FILTER (rest_ns >= 0), 0)::DOUBLE AS ns
 FROM part_of_call
-JOIN told_parts USING (framework, version, device, machine, sync, part)
+JOIN recorded_parts USING (framework, version, device, machine, sync, part)
 GROUP BY ALL;

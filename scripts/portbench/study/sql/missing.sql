@@ -1,5 +1,5 @@
--- Missing: of what tests and functions of the manifests nothing was recorded, not even that they were skipped. On the views of
--- analysis.sql and on listed_functions; where no run file of a target lists the functions of its manifest, nothing is known.
+-- Missing: tests and functions of the manifests without any record, not even that they were skipped. On the views of
+-- analysis.sql and on listed_functions. Nothing is known of a target whose run files do not list the manifest's functions.
 
 CREATE TEMP VIEW listed_here AS
 WITH manifests AS (
@@ -11,13 +11,13 @@ FROM manifests
 JOIN listed_functions AS listed USING (framework, manifest);
 
 CREATE TEMP TABLE listed_tests AS
-WITH recorded AS (
+WITH counted AS (
     SELECT
-        told.framework, told.version, told.device, told.machine, told.sync, runs.manifest, told.function,
-        count(DISTINCT told.test) AS recorded
-    FROM told
+        recorded.framework, recorded.version, recorded.device, recorded.machine, recorded.sync, runs.manifest, recorded.function,
+        count(DISTINCT recorded.test) AS recorded
+    FROM recorded
     JOIN runs USING (run_id)
-    WHERE told.successor_of = ''
+    WHERE recorded.successor_of = ''
     GROUP BY ALL
 )
 SELECT
@@ -26,16 +26,16 @@ SELECT
     sum(coalesce(recorded, 0))::BIGINT AS recorded,
     sum(greatest(tests - coalesce(recorded, 0), 0))::BIGINT AS missing
 FROM listed_here
-LEFT JOIN recorded USING (framework, version, device, machine, sync, manifest, function)
+LEFT JOIN counted USING (framework, version, device, machine, sync, manifest, function)
 GROUP BY ALL;
 
--- For each function of which something was recorded.
+-- For each function with a record.
 CREATE TEMP VIEW missing_tests AS
 SELECT framework, version, device, machine, sync, function, '' AS successor_of, 'tests' AS seen, missing AS tests
 FROM listed_tests
 WHERE recorded > 0;
 
--- For each target: the functions of which nothing was recorded at all, and all missing tests, theirs among them.
+-- For each target: the functions without any record, and the number of all missing tests, including theirs.
 CREATE TEMP VIEW missing_functions AS
 SELECT
     framework, version, device, machine, sync,

@@ -1,4 +1,4 @@
--- What run files add to the tables of a study, in no order: see read_run_files.sql for where it comes from.
+-- The rows that run files add to the tables of a study, in no order. On the tables of read_run_files.sql.
 CREATE TEMP VIEW new_runs AS
 SELECT * EXCLUDE (run_file, functions) FROM incoming_runs;
 

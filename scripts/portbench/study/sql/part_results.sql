@@ -1,6 +1,6 @@
--- With the fingerprints of its failures, made anew (table fingerprints), what a part of a study's results says. On a view
--- told_results.
+-- The results of one part of a study's tables, with the fingerprints of its failures (table fingerprints). On a view
+-- recorded_results.
 CREATE TEMP VIEW part_results AS
-SELECT told_results.*, fingerprints.fingerprint, fingerprints.cause
-FROM told_results
+SELECT recorded_results.*, fingerprints.fingerprint, fingerprints.cause
+FROM recorded_results
 LEFT JOIN fingerprints USING (run_id, function, test, run);

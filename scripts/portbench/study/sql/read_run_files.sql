@@ -1,5 +1,5 @@
--- Reads run files that portbench.run_files has checked and written as lines of JSON: one file with a line for each run file, but
--- without its results, and one with a line for each result; run_file is the number that ties them together.
+-- Reads run files that portbench.study.run_files checked and wrote as lines of JSON: one file with a line for each run file
+-- without its results, and one with a line for each result. Both have the number run_file.
 -- Variables: heads, lines (paths), longest (bytes of the longest line).
 CREATE TEMP TABLE incoming_runs AS
 SELECT

@@ -1,9 +1,9 @@
--- What run files told, from the views runs, results, samples and timed_calls, and the failures by cause, which need no verdicts.
--- On the table fingerprints too, which holds those that the tables of an older version lack (see portbench.failures).
+-- What the runners recorded, from the views runs, results, samples and timed_calls, and the failures by cause, which need no
+-- verdicts. On the table fingerprints, which holds those that the tables of an older version lack (portbench.study.failures).
 -- Variable: strict_placement (whether a test that passed, but not wholly on the device, counts as failed).
 
--- '' in place of null, which equals nothing: a function that succeeds no other.
-CREATE TEMP VIEW told AS
+-- successor_of is '' for a function that succeeds no other: null would equal nothing in joins.
+CREATE TEMP VIEW recorded AS
 SELECT
     results.* EXCLUDE (fingerprint, cause)
         REPLACE (coalesce(results.successor_of, '') AS successor_of, coalesce(results.sync, 'complete') AS sync),
@@ -21,8 +21,8 @@ CREATE TEMP VIEW measured_calls AS
 SELECT * REPLACE (coalesce(successor_of, '') AS successor_of, coalesce(sync, 'complete') AS sync)
 FROM timed_calls;
 
--- Failures by cause, over all targets and machines: what shares a fingerprint is one thing to mend. What was only foretold
--- stands apart.
+-- Failures by cause, over all targets and machines: those with the same fingerprint have one fix. Predicted failures have rows
+-- of their own.
 CREATE TEMP VIEW causes AS
 SELECT
     fingerprint,
@@ -35,11 +35,11 @@ SELECT
     list_sort(list(DISTINCT function)) AS functions,
     list_sort(list(DISTINCT framework || '-' || version || '-' || device)) AS targets,
     list_sort(list(DISTINCT machine)) AS machines
-FROM told
+FROM recorded
 WHERE outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
 GROUP BY fingerprint, framework, prediction IS NOT NULL;
 
--- What an annotation says against the rules.
+-- Tests whose category an annotation decided, against the rules.
 CREATE TEMP VIEW overruled_tests AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test, fingerprint,
@@ -48,6 +48,6 @@ SELECT
     overruled.reason AS reason,
     overruled.link AS link,
     count(*) AS results
-FROM told
+FROM recorded
 WHERE overruled IS NOT NULL
 GROUP BY ALL;

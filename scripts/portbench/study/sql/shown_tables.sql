@@ -1,6 +1,6 @@
--- What a study's tables show beside runs and results. On the views timed_calls and functions_of_parts.
+-- Views of a study's tables in addition to runs and results. On the views timed_calls and functions_of_parts.
 
--- Where each function of each manifest stands in the sample that it was drawn from; parts say it again and again.
+-- The place of each function of each manifest in the sample that it was drawn from. Several parts have the same rows.
 CREATE TEMP VIEW listed_functions AS
 SELECT
     framework, manifest, function,
@@ -13,7 +13,7 @@ FROM functions_of_parts
 GROUP BY framework, manifest, function;
 
 -- A row for each raw sample, from the view timed_calls: a first call (cold), a block of calls after the warm-up (steady), or
--- the call that was made once more to be watched (observed).
+-- an additional call with its operations traced (observed).
 CREATE TEMP VIEW samples AS
 SELECT
     * EXCLUDE (cold, steady, observed),

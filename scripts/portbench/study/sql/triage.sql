@@ -1,13 +1,13 @@
--- What was found out beside the outcome of each test: what is to be said of its values, whether it fails elsewhere too, what
--- of it ran on the host, and whether its worker's clock saw the work. On the views of analysis.sql.
+-- Findings in addition to the outcome of each test: the verdict on its values, whether it fails on the CPU too, its operations
+-- on the host, and the synchronization check of its worker. On the views of analysis.sql.
 
 CREATE TEMP VIEW number_verdicts AS
 SELECT framework, version, device, machine, sync, function, successor_of, numbers AS seen, count(DISTINCT test) AS tests
-FROM told
+FROM recorded
 WHERE numbers IS NOT NULL
 GROUP BY ALL;
 
--- Tests that failed on a device, by what came of them on the CPU. One that ever failed there is not the device's to answer for.
+-- Tests that failed on a device, by their outcome on the CPU. A test that ever failed there is no fault of the device.
 CREATE TEMP VIEW test_controls AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test,
@@ -16,7 +16,7 @@ SELECT
         WHEN coalesce(bool_or(control.outcome = 'passed'), false) THEN 'only_on_device'
         ELSE 'unknown'
     END AS control
-FROM told
+FROM recorded
 WHERE device <> 'cpu' AND outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
 GROUP BY framework, version, device, machine, sync, function, successor_of, test;
 
@@ -25,7 +25,7 @@ SELECT * EXCLUDE (test, control), control AS seen, count(*) AS tests
 FROM test_controls
 GROUP BY ALL;
 
--- The greatest deviation of all runs; null, which is not finite or of another shape, is greater than any.
+-- The greatest deviation of all runs. Null (not finite, or another shape) is greater than any number.
 CREATE TEMP VIEW wrong_values AS
 WITH of_test AS (
     SELECT
@@ -34,7 +34,7 @@ WITH of_test AS (
         min(deviation.dtype) AS dtype,
         CASE WHEN bool_and(deviation.device IS NOT NULL) THEN max(deviation.device) END AS deviation_on_device,
         max(deviation.host) AS deviation_on_host
-    FROM told
+    FROM recorded
     WHERE numbers = 'wrong'
     GROUP BY ALL
 )
@@ -42,7 +42,7 @@ SELECT of_test.*, control
 FROM of_test
 LEFT JOIN test_controls USING (framework, version, device, machine, sync, function, successor_of, test);
 
--- Tests that failed by precision, by what came of them with the full precision of each dtype.
+-- Tests that failed by precision, by their outcome with the full precision of each dtype.
 CREATE TEMP VIEW strict_modes AS
 WITH of_test AS (
     SELECT
@@ -52,7 +52,7 @@ WITH of_test AS (
             WHEN coalesce(bool_or(strict.outcome = 'passed'), false) THEN 'passed'
             ELSE 'unknown'
         END AS seen
-    FROM told
+    FROM recorded
     WHERE device <> 'cpu' AND category = 'precision'
     GROUP BY framework, version, device, machine, sync, function, successor_of, test
 )
@@ -65,7 +65,7 @@ WITH named AS (
     SELECT DISTINCT
         framework, version, device, machine, sync, function, successor_of, test,
         unnest(host_operations) AS seen
-    FROM told
+    FROM recorded
     WHERE outcome = 'passed' AND placement IN ('host', 'mixed')
 )
 SELECT * EXCLUDE (test), count(*) AS tests
@@ -74,15 +74,15 @@ GROUP BY ALL;
 
 CREATE TEMP VIEW unproven AS
 SELECT framework, version, device, machine, sync, function, successor_of, 'tests' AS seen, count(DISTINCT test) AS tests
-FROM told
+FROM recorded
 WHERE NOT proof.passed
 GROUP BY ALL;
 
--- In how many workers it was proven that the clock sees the work of the device, and why it was not in the worst of the others.
+-- The number of workers whose synchronization check passed and failed, and the worst reason of those that failed.
 CREATE TEMP VIEW proofs AS
 WITH of_worker AS (
     SELECT DISTINCT framework, version, device, machine, sync, run_id, worker, proof
-    FROM told
+    FROM recorded
     WHERE proof IS NOT NULL
 )
 SELECT

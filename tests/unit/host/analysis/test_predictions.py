@@ -16,7 +16,7 @@ from portbench.errors import BadInput
 from portbench.figures.data import names_of, rated_sides
 from portbench.formats.documents import read_document
 from portbench.report.headlines import sentences
-from portbench.report.model import analysed, study_of
+from portbench.study.open import analysed, study_of
 from tests.unit.host.conftest import result_document, run_document
 from tests.unit.host.opened_study import opened
 from tests.unit.host.predicted_study import NO_FIGURES, UNTRACED, foretold_result, on_tpu, predicted_run, told

@@ -72,14 +72,14 @@ def listed(changes: list[Document]) -> list[tuple[str, str, str]]:
     return [(change["test"], change["before"], change["after"]) for change in changes]
 
 
-def test_what_changed_in_outcomes(
+def test_changes_of_outcomes(
     versions: Callable[..., Path], make_result: Make, compared: Callable[..., Document]
 ) -> None:
     type_error = {"type": "TypeError", "message": "\nno kernel\nsecond", "traceback": "", "causes": []}
     failed = {"outcome": "failed"}
     before = [
         *thrice(make_result, "torch.cat", "breaks"),
-        *thrice(make_result, "torch.cat", "mends", **failed),
+        *thrice(make_result, "torch.cat", "fixed", **failed),
         *thrice(make_result, "torch.cat", "stays", **failed),
         *thrice(make_result, "torch.cat", "reason", **failed),
         *thrice(make_result, "torch.cat", "wrong"),
@@ -91,7 +91,7 @@ def test_what_changed_in_outcomes(
     ]
     after = [
         *thrice(make_result, "torch.cat", "breaks", **failed, category="type", error=type_error),
-        *thrice(make_result, "torch.cat", "mends"),
+        *thrice(make_result, "torch.cat", "fixed"),
         *thrice(make_result, "torch.cat", "stays", **failed),
         *thrice(make_result, "torch.cat", "reason", outcome="crashed"),
         *thrice(make_result, "torch.cat", "wrong", **failed, category="precision", numbers="wrong"),
@@ -108,7 +108,7 @@ def test_what_changed_in_outcomes(
         ("wrong", "passed", "failed (wrong values)"),
     ]
     assert pair["new_failures"][0]["evidence"] == "TypeError: no kernel"
-    assert listed(pair["new_passes"]) == [("mends", "failed (other)", "passed")]
+    assert listed(pair["new_passes"]) == [("fixed", "failed (other)", "passed")]
     assert listed(pair["new_wrong_values"]) == [("wrong", "passed", "failed (wrong values)")]
     assert listed(pair["category_changes"]) == [("reason", "failed (other)", "failed (crash)")]
     assert listed(pair["placement_changes"]) == [("moves", "device", "host"), ("returns", "host", "device")]
@@ -123,7 +123,7 @@ def test_what_changed_in_outcomes(
     assert pair["compared_tests"] == 7
 
 
-def test_a_functions_status_is_of_the_tests_that_both_have(
+def test_a_status_is_of_the_tests_that_both_sides_have(
     versions: Callable[..., Path], make_result: Make, compared: Callable[..., Document]
 ) -> None:
     before = [make_result("torch.add", "a"), make_result("torch.dot", "a")]
@@ -156,7 +156,7 @@ def test_a_successor_is_compared_with_itself_only(
     ]
 
 
-def test_what_differs_between_the_environments_comes_first(
+def test_differences_between_the_environments_come_first(
     versions: Callable[..., Path], make_run: Make, portbench: Command, compared: Callable[..., Document]
 ) -> None:
     environment = make_run()["environment"]
@@ -191,7 +191,7 @@ def test_what_differs_between_the_environments_comes_first(
 FASTER, SAME, SLOWER = 0.7, 1.0, 1.3
 
 
-def test_times_by_test_and_over_all(
+def test_times_of_each_test_and_of_all_tests(
     versions: Callable[..., Path], make_result: Make, make_call: Make, compared: Callable[..., Document]
 ) -> None:
     factors = {"a": SLOWER, "b": SAME, "c": FASTER, "d": SAME}
@@ -242,7 +242,7 @@ def test_first_calls_need_more_runs_for_a_verdict(
     assert test["ratio"] == pytest.approx(2, rel=1e-3)
 
 
-def test_one_run_a_side_is_said_and_shown(
+def test_one_run_on_each_side_is_noted(
     versions: Callable[..., Path], make_result: Make, make_call: Make, portbench: Command
 ) -> None:
     before, after = (
@@ -253,14 +253,14 @@ def test_one_run_a_side_is_said_and_shown(
     assert result.exit_code == 1
     said = " ".join(result.stdout.split())
     assert "noise between runs is NOT covered" in said
-    assert "Most steady times moved together" in said
+    assert "Most steady-state times moved together" in said
     assert "failed on slower:1.2 (9 tests, one run on each side)" in result.stderr
 
 
 NOT_TIMED = {
     "not timed on the second": {"calls": []},
     "failed on the second": {"outcome": "failed"},
-    "waiting was not proven on the second": {
+    "the synchronization check failed on the second": {
         "calls": [{"cold": None, "steady": None, "observed": None}],
         "proof": {"passed": False, "reason": "r", "units": 1, "base_ns": 1, "grown_ns": 1, "ratio": 1.0, "left_ns": 0},
     },
@@ -268,7 +268,7 @@ NOT_TIMED = {
 
 
 @pytest.mark.parametrize("reason", NOT_TIMED)
-def test_why_a_test_has_no_comparable_time(
+def test_the_reason_why_times_are_not_comparable(
     reason: str, versions: Callable[..., Path], make_result: Make, compared: Callable[..., Document]
 ) -> None:
     folder = versions([make_result("torch.cat", "a")], [make_result("torch.cat", "a", **NOT_TIMED[reason])])
@@ -375,7 +375,7 @@ def test_two_studies_of_one_target_each_on_machines_of_any_name(
     assert found["unpaired"] == []
 
 
-def test_targets_of_one_study_only_are_named_and_can_fail_a_job(
+def test_targets_in_one_study_only_are_listed_and_can_fail_a_job(
     write: Write, make_run: Make, portbench: Command, compared: Callable[..., Document], tmp_path: Path
 ) -> None:
     write("before/1.json", make_run(target=NEW))
@@ -419,7 +419,7 @@ def test_the_ways_to_name_a_target(
         ((OLD, OLD, "--study", study), "both arguments name the same results"),
         ((study, f"{study}:{OLD}"), "one argument names a target and the other does not"),
         ((study, "nowhere"), "nowhere: there is no such study"),
-        ((one, other), "hold no target in common: the first has torch-2.8.0-cpu"),
+        ((one, other), "have no target in common: the first has torch-2.8.0-cpu"),
     ]:
         failure = portbench("compare", *arguments).exception
         assert isinstance(failure, BadInput), arguments
@@ -427,7 +427,7 @@ def test_the_ways_to_name_a_target(
         assert failure.remedy
 
 
-def test_synchronisation_is_chosen_and_never_mixed(
+def test_a_synchronization_is_chosen_and_never_mixed(
     write: Write, make_run: Make, make_result: Make, compared: Callable[..., Document], tmp_path: Path
 ) -> None:
     for number, (target, sync) in enumerate([(OLD, "complete"), (OLD, "study"), (NEW, "complete"), (NEW, "study")]):
@@ -435,7 +435,7 @@ def test_synchronisation_is_chosen_and_never_mixed(
         write(f"study/{number}.json", make_run(results, target=target, sync=sync))
     (complete,) = compared(OLD, NEW, "--study", tmp_path / "study")["pairs"]
     assert complete["first"]["sync"] == complete["second"]["sync"] == "complete"
-    assert [each["reason"] for each in complete["not_compared"]] == ["only with other synchronisation on the first"]
+    assert [each["reason"] for each in complete["not_compared"]] == ["only with another synchronization on the first"]
     (study,) = compared(OLD, NEW, "--study", tmp_path / "study", "--sync", "study")["pairs"]
     assert study["first"]["sync"] == study["second"]["sync"] == "study"
     assert study["not_compared"] == []
@@ -459,7 +459,7 @@ def two_devices(write: Write, make_run: Make, make_result: Make, make_call: Make
     return write("study/.keep", "").parent
 
 
-def test_what_regressed_on_one_device_only(
+def test_regressions_on_one_device_only(
     two_devices: Path, compared: Callable[..., Document], portbench: Command
 ) -> None:
     found = compared("torch-2.8.0-gpu", "torch-2.9.0-gpu", "--study", two_devices)
@@ -480,7 +480,7 @@ def test_what_regressed_on_one_device_only(
     assert "Fails now on gpu only" in shown
 
 
-def test_two_studies_with_several_devices_tell_it_too(
+def test_regressions_on_one_device_only_in_two_studies(
     write: Write, make_run: Make, make_result: Make, compared: Callable[..., Document], tmp_path: Path
 ) -> None:
     for device in ("cpu", "gpu", "xla"):
@@ -581,7 +581,7 @@ def test_hostile_text_reaches_no_output(
     assert pair["new_failures"][0]["function"] == HOSTILE
 
 
-def test_the_markdown_begins_with_the_verdict_and_fits_into_a_comment(
+def test_the_markdown_starts_with_the_verdict_and_fits_into_a_comment(
     versions: Callable[..., Path], make_result: Make, portbench: Command, tmp_path: Path
 ) -> None:
     names = [f"test-{number:04}" + "x" * 300 for number in range(500)]
@@ -605,7 +605,7 @@ def test_the_terminal_keeps_to_its_width(width: int, two_devices: Path, portbenc
     assert max(map(len, shown.splitlines())) <= width
 
 
-def test_where_nothing_can_be_compared_it_is_an_error_that_shows_why(
+def test_nothing_to_compare_is_an_error_that_shows_why(
     versions: Callable[..., Path], make_result: Make, portbench: Command
 ) -> None:
     folder = versions([make_result("torch.cat")], [make_result("torch.cat", outcome="skipped")])
@@ -614,7 +614,7 @@ def test_where_nothing_can_be_compared_it_is_an_error_that_shows_why(
     assert "not in the version of the second" in " ".join(result.stdout.split())
 
 
-def test_a_file_that_cannot_be_written_is_said(
+def test_a_file_that_cannot_be_written_is_an_error(
     versions: Callable[..., Path], make_result: Make, portbench: Command, write: Write
 ) -> None:
     folder = versions([make_result()], [make_result()])
@@ -622,7 +622,7 @@ def test_a_file_that_cannot_be_written_is_said(
     assert isinstance(result.exception, StorageFailed)
 
 
-def test_help_tells_grammar_conditions_and_examples(portbench: Command) -> None:
+def test_help_shows_grammar_conditions_and_examples(portbench: Command) -> None:
     shown = portbench("compare", "--help").stdout
     assert "portbench compare " in shown.partition("Examples:")[2]
     for word in ("STUDY:TARGET", "@MACHINE", "new-failure", "new-wrong", "not-run", "category", "placement", "slower"):

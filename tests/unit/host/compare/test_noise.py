@@ -74,14 +74,14 @@ def is_detected(found: Times) -> bool:
 
 # Processes are alike, or half of them slow by 15 %: what a memory layout does.
 @pytest.mark.parametrize("slow", [1.0, 1.15])
-def test_where_nothing_changed_hardly_a_comparison_raises_an_alarm(slow: float) -> None:
+def test_hardly_a_comparison_without_a_change_reports_one(slow: float) -> None:
     alarms = [false_alarms(found) + is_detected(found) for found in repeated(3, slow)]
     # The rate that is controlled: with nothing to find, the share of comparisons with any alarm. 5 % is promised, of
     # which 200 comparisons can show up to 17 (binomial, 99 %).
     assert sum(map(bool, alarms)) <= stats.binom.ppf(0.99, 200, 0.05)
 
 
-def test_samples_alone_would_raise_an_alarm_in_every_comparison() -> None:
+def test_samples_alone_would_report_a_change_in_every_comparison() -> None:
     """Why runs count: the same processes, had the samples of all runs been pooled as if they were independent."""
     alarmed = 0
     for seed in range(50):
@@ -96,12 +96,12 @@ def test_a_test_that_takes_1_3_times_as_long_is_found(runs: int, slow: float, le
     assert sum(map(is_detected, repeated(runs, slow, 1.3))) >= least
 
 
-def test_few_of_the_tests_called_slower_are_not_where_one_is() -> None:
+def test_few_false_changes_with_one_true_change() -> None:
     wrong = [false_alarms(found) / max(1, false_alarms(found) + is_detected(found)) for found in repeated(3, 1.0, 1.3)]
     assert np.mean(wrong) <= 0.05
 
 
-def test_a_sure_change_below_the_minimum_effect_is_similar() -> None:
+def test_a_certain_change_below_the_minimum_effect_is_similar() -> None:
     still = {f"t{number}": [[100.0 + i for i in range(8)] for _ in range(3)] for number in range(5)}
     moved = {name: [[ns * 1.04 for ns in run] for run in runs] for name, runs in still.items()}
     found = times(side_of(still), side_of(moved), "steady", Limits())
@@ -111,7 +111,7 @@ def test_a_sure_change_below_the_minimum_effect_is_similar() -> None:
     assert {test.verdict for test in lower.tests} == {"slower"}
 
 
-def test_medians_that_agree_are_not_enough_where_the_samples_do_not_tell_the_sides_apart() -> None:
+def test_a_change_of_medians_that_samples_do_not_show_is_unclear() -> None:
     # A process that is fast or slow by turns: its median lies between the two and is a matter of a sample or two.
     before = [10.0, 20.0, 30.0, 100.0, 100.0, 300.0, 400.0, 500.0]
     after = [10.0, 20.0, 30.0, 110.0, 110.0, 300.0, 400.0, 500.0]
@@ -122,7 +122,7 @@ def test_medians_that_agree_are_not_enough_where_the_samples_do_not_tell_the_sid
     assert found.verdict == "unclear"
 
 
-def test_one_run_a_side_has_no_noise_between_runs() -> None:
+def test_one_run_on_each_side_has_no_noise_between_runs() -> None:
     found = simulated(1, 1, 1.0, 1.5)
     assert is_detected(found)
     assert not found.has_run_variance
@@ -144,7 +144,7 @@ def test_the_change_by_hand() -> None:
     assert found.interval() == pytest.approx((math.exp(0.4 - 2.776 * 0.057735), math.exp(0.4 + 2.776 * 0.057735)), 1e-3)
 
 
-def test_a_test_is_never_taken_to_be_less_noisy_than_the_others() -> None:
+def test_a_test_never_counts_as_less_noisy_than_the_others() -> None:
     random = np.random.default_rng(3)
     noisy = [[np.exp(random.normal(0, 0.1, 3)).tolist() for _ in range(2)] for _ in range(50)]
     quiet = [[1.0, 1.0, 1.0], [1.2, 1.2, 1.2]]
@@ -164,7 +164,7 @@ def test_a_noisy_test_keeps_its_own_noise() -> None:
     assert found.degrees > own.degrees
 
 
-def test_where_one_side_ran_once_the_other_tells_the_noise() -> None:
+def test_if_one_side_ran_once_the_other_gives_the_noise() -> None:
     (noise,) = noise_of([([1.0], [1.0, 1.1, 0.9])])
     assert noise is not None
     assert noise.degrees == 2
@@ -177,12 +177,12 @@ def test_a_difference_of_changes_adds_their_errors() -> None:
     assert (found.error, found.degrees) == (pytest.approx(0.5), 4)
 
 
-def test_intervals_are_numbers_however_little_is_known() -> None:
+def test_intervals_are_finite_with_few_degrees_of_freedom() -> None:
     low, high = change([1.0], [5.0], Noise(400.0, 1e-3)).interval()  # type: ignore[union-attr]
     assert 0 < low < 5 < high < math.inf
 
 
-def test_mann_whitney_is_scipys_and_nothing_tells_equal_samples_apart() -> None:
+def test_mann_whitney_is_that_of_scipy_and_p_of_equal_samples_is_1() -> None:
     first, second = [1.0, 2.0, 3.0, 4.0], [2.5, 5.0, 6.0, 7.0, 8.0]
     found = mann_whitney({7: (first, second), 9: ([1.0] * 4, [1.0] * 5), 11: (second, first)})
     assert found[7] == found[11] == pytest.approx(stats.mannwhitneyu(first, second).pvalue)
@@ -208,9 +208,9 @@ def test_the_time_of_a_test_with_several_calls_is_their_sum() -> None:
     assert found.ratio == pytest.approx(3100 / 1100)
 
 
-def test_times_of_other_synchronisation_are_not_compared() -> None:
+def test_times_of_another_synchronization_are_not_compared() -> None:
     runs = {"a": [[100.0] * 8] * 3}
     found = times(side_of(runs), side_of(runs, "study"), "steady", Limits())
     assert not found.tests
-    assert [entry.reason for entry in found.not_compared] == ["timed regions end elsewhere: other synchronisation"]
+    assert [entry.reason for entry in found.not_compared] == ["another synchronization ends the timed regions"]
     assert (found.ratio, found.interval, found.median_ratio) == (None, None, None)

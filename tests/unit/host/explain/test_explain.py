@@ -16,7 +16,7 @@ from click.testing import Result
 
 from portbench.errors import BadInput, PortbenchError
 from portbench.explain.bundle import one_test
-from portbench.explain.traces import trimmed
+from portbench.explain.texts import trimmed
 from portbench.formats.documents import read_document
 from tests.paths import OLDER_STUDIES
 from tests.unit.host.clones import COMMAND, REPOSITORY
@@ -78,11 +78,11 @@ def study(write: Write, make_run: Make, make_result: Make, torch_manifest: Path)
     return torch_manifest.parents[1] / "runs"
 
 
-def test_each_target_is_told_with_its_evidence(portbench: Command, study: Path) -> None:
+def test_each_target_is_shown_with_its_evidence(portbench: Command, study: Path) -> None:
     done = portbench("explain", study, "torch.argsort")
     assert done.exit_code == 0, done.output
-    cpu, gpu = done.output.split("torch.argsort on torch-2.9.0-gpu, gpubox: partial")
-    assert "torch.argsort on torch-2.9.0-cpu, box: pass" in cpu
+    cpu, gpu = done.output.split("torch.argsort on torch-2.9.0-gpu, gpubox: some fail")
+    assert "torch.argsort on torch-2.9.0-cpu, box: all tests pass" in cpu
     assert "3 passed" in cpu
     for words in (
         "2 failed",
@@ -103,7 +103,7 @@ def test_each_target_is_told_with_its_evidence(portbench: Command, study: Path) 
     assert "\x1b[2J" not in done.output
 
 
-def test_what_an_annotation_decided_is_told_with_its_reason(
+def test_a_category_decided_by_an_annotation_is_shown_with_its_reason(
     portbench: Command, study: Path, write: Write, tmp_path: Path
 ) -> None:
     entry = {"function": "torch.argsort", "category": "precision", "reason": "sorts by float16", "link": "bug 12"}
@@ -113,11 +113,10 @@ def test_what_an_annotation_decided_is_told_with_its_reason(
     annotations = write("annotations.json", document)
     assert portbench("classify", merged, "--annotations", annotations, "-o", merged).exit_code == 0
     done = portbench("explain", merged, "torch.argsort")
-    print(done.output)
     assert "category        precision, by hand: sorts by float16 (bug 12); " in done.output
 
 
-def test_one_test_is_told_in_full(portbench: Command, study: Path) -> None:
+def test_one_test_is_shown_in_full(portbench: Command, study: Path) -> None:
     done = portbench("explain", study, "torch.argsort", "--test", "rows[dtype=int32,axis=1]", "--target", "torch-gpu")
     assert 'File "torch/nn/gelu.py", line 5, in forward' in done.output
     assert "a warning" in done.output
@@ -149,7 +148,7 @@ def test_a_test_that_passes_is_repeated_as_it_was(portbench: Command, write: Wri
     assert "no lock for this target" in no_lock
 
 
-def test_json_holds_every_fact(portbench: Command, study: Path) -> None:
+def test_json_has_every_fact(portbench: Command, study: Path) -> None:
     done = portbench("explain", study, "torch.argsort", "--json")
     cpu, gpu = json.loads(done.stdout)["targets"]
     assert (cpu["status"], gpu["status"]) == ("pass", "partial")
@@ -163,7 +162,7 @@ def test_json_holds_every_fact(portbench: Command, study: Path) -> None:
     assert gpu["runs"][0]["environment"]["image_digest"] == DIGEST
 
 
-def test_a_worker_that_died_is_told_of_and_the_sixth_failure_only_counted(
+def test_a_worker_that_died_is_shown_and_the_sixth_failure_is_only_counted(
     portbench: Command, write: Write, make_run: Make, make_result: Make
 ) -> None:
     results = [make_result(test=f"t{number}", outcome="crashed") for number in range(7)]
@@ -171,24 +170,24 @@ def test_a_worker_that_died_is_told_of_and_the_sixth_failure_only_counted(
     assert "reason          the worker was ended by SIGSEGV" in done.output
     assert "worker ended    SIGSEGV, at most 286 MiB" in done.output
     assert done.output.count("worker ended") == 5
-    assert "2 more did not pass; --test ID tells of one" in done.output
+    assert "2 more did not pass; --test ID shows one" in done.output
 
 
 @pytest.mark.parametrize("version", ["version_1", "version_2"])
 def test_a_study_of_an_older_version_is_explained(portbench: Command, version: str) -> None:
     done = portbench("explain", OLDER_STUDIES / version, "torch.dot")
-    assert "torch.dot on torch-2.9.0-xla, box: partial" in done.output
+    assert "torch.dot on torch-2.9.0-xla, box: some fail" in done.output
     assert "RuntimeError: it does not work" in done.output
 
 
-def test_what_was_tried_in_place_of_a_function_is_told_with_it(
+def test_a_successor_is_shown_with_its_function(
     portbench: Command, write: Write, make_run: Make, make_result: Make
 ) -> None:
     results = [make_result("torch.old", outcome="skipped"), make_result("torch.new", successor_of="torch.old")]
     path = write("run.json", make_run(results))
     for function in ("torch.old", "torch.new"):
         done = portbench("explain", path, function)
-        assert "torch.new (in place of torch.old) on torch-2.9.0-cpu, box: pass" in done.output
+        assert "torch.new (in place of torch.old) on torch-2.9.0-cpu, box: all tests pass" in done.output
         assert "--function torch.old --test rows" in done.output
 
 
@@ -247,11 +246,11 @@ def test_a_bundle_does_not_overwrite(portbench: Command, study: Path, torch_mani
     folder = write("there/mine.txt", "mine").parent
     done = portbench("explain", study, "torch.argsort", "--manifest", torch_manifest, "--bundle", folder)
     assert isinstance(done.exception, PortbenchError)
-    assert "is there already, and not empty" in str(done.exception)
+    assert "exists and is not empty" in str(done.exception)
     assert [path.name for path in folder.iterdir()] == ["mine.txt"]
 
 
-def test_a_bundle_of_a_test_that_the_manifest_lacks_is_one_error(
+def test_a_bundle_of_a_test_that_the_manifest_lacks_is_an_error(
     portbench: Command, study: Path, manifest: Document, write: Write, tmp_path: Path
 ) -> None:
     manifest["functions"][0]["tests"].pop(0)
@@ -292,7 +291,7 @@ def test_a_bundle_gives_the_same_outcome_again(tmp_path: Path) -> None:
     assert (result["function"], result["test"], result["outcome"]) == ("fake.identity", "fails", "failed")
 
 
-def test_every_test_of_a_grid_can_be_taken_out_of_the_study(tmp_path: Path) -> None:
+def test_a_manifest_with_one_test_of_a_grid(tmp_path: Path) -> None:
     path = REPOSITORY / "manifests" / "study" / "tensorflow.json"
     single = one_test(path, "tf.keras.optimizers.experimental.Adadelta", 'options[options={"clipnorm":0.5}]')
     (entry,) = single["functions"]

@@ -20,8 +20,9 @@ from markdown_it import MarkdownIt
 from portbench.errors import BadInput, NothingRan, StorageFailed
 from portbench.formats.documents import read_document
 from portbench.report.markdown import markdown
-from portbench.report.model import analysed, report_of, study_of
+from portbench.report.model import report_of
 from portbench.study.merge import merge
+from portbench.study.open import analysed, study_of
 from portbench.util.format import significant
 from portbench.util.text import escape_control
 

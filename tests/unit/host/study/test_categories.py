@@ -1,4 +1,4 @@
-"""Categories derived on the host: the same answers as the runner's, from the same rules."""
+"""The host derives the same categories as the runner from the same rules."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_host_and_runner_agree_on_any_facts(
     assert by_host == by_runner
 
 
-def test_host_and_runner_agree_on_every_example_which_hits_its_rule(runner: Any) -> None:
+def test_host_and_runner_agree_on_every_example_and_it_matches_its_rule(runner: Any) -> None:
     for home, entry in STATED:
         for framework in FRAMEWORKS if home == "core" else (home,):
             example = (entry["example"]["type"], entry["example"]["message"])
@@ -94,7 +94,7 @@ def test_nearly_all_real_messages_get_the_expected_category() -> None:
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_a_message_of_no_rule_is_other(framework: str) -> None:
+def test_a_message_without_a_matching_rule_is_other(framework: str) -> None:
     assert RULES.category(framework, "failed", Error("RuntimeError", "something nobody has seen")) == "other"
 
 

@@ -1,4 +1,4 @@
-"""``portbench classify``, and what summary and report say of causes, of what was overruled, and of flaky tests."""
+"""``portbench classify``, and causes, annotated tests and flaky tests in summary and report."""
 
 from __future__ import annotations
 
@@ -104,9 +104,7 @@ def test_other_is_listed_by_fingerprint_the_most_frequent_first(study: Path, por
     assert listed[3][1:] == ["1", "test", "of", "torch.norm,", "1", "result"]
 
 
-def test_the_new_categories_are_written_beside_the_recorded_ones(
-    study: Path, portbench: Command, tmp_path: Path
-) -> None:
+def test_the_tables_have_new_and_recorded_categories(study: Path, portbench: Command, tmp_path: Path) -> None:
     result = portbench("classify", study, "-o", tmp_path / "new")
     assert result.exit_code == 0, result.output
     assert rows(tmp_path / "new", "category, recorded_category, outcome") == {
@@ -128,9 +126,7 @@ def test_the_new_categories_are_written_beside_the_recorded_ones(
             assert function["tests_by_verdict"] == derived["tests_by_verdict"]
 
 
-def test_a_study_can_be_classified_in_its_place_again_and_again(
-    study: Path, portbench: Command, tmp_path: Path
-) -> None:
+def test_a_study_can_be_classified_in_place_repeatedly(study: Path, portbench: Command, tmp_path: Path) -> None:
     assert portbench("classify", study, "-o", study).exit_code == 0
     once = everything(study)
     assert portbench("classify", study, "-o", study).exit_code == 0
@@ -140,7 +136,7 @@ def test_a_study_can_be_classified_in_its_place_again_and_again(
     assert portbench("report", study).exit_code == 0
 
 
-def test_annotations_overrule_and_the_report_marks_it(
+def test_annotations_decide_and_the_report_marks_them(
     study: Path, annotations: Callable[..., Path], portbench: Command, tmp_path: Path
 ) -> None:
     fingerprint = next(f["fingerprint"] for f in summary(study)["failures"] if "limit index" in f["cause"])
@@ -190,7 +186,7 @@ def test_annotations_overrule_and_the_report_marks_it(
     assert "## Overruled by hand" not in str(portbench("report", study).output)
 
 
-def test_new_run_files_take_a_classification_back(
+def test_new_run_files_remove_a_classification(
     study: Path, write: Write, make_run: Make, make_result: Make, portbench: Command, tmp_path: Path
 ) -> None:
     more = write("runs/c.json", make_run([make_result("torch.cat", outcome="failed", error=TYPE)], machine="lab"))
@@ -222,7 +218,7 @@ def test_a_study_of_an_older_version(version: str, portbench: Command, tmp_path:
     assert portbench("report", tmp_path / "new").exit_code == 0
 
 
-def test_an_output_that_is_something_else_is_refused(
+def test_an_output_that_is_not_this_study_is_refused(
     study: Path, write: Write, make_run: Make, portbench: Command, tmp_path: Path
 ) -> None:
     other = merge([str(write("other.json", make_run(machine="lab")))], tmp_path / "other").study.path
@@ -234,7 +230,7 @@ def test_an_output_that_is_something_else_is_refused(
         assert everything(out) == before
 
 
-def test_what_is_no_file_of_annotations_is_refused(study: Path, write: Write, portbench: Command) -> None:
+def test_an_invalid_file_of_annotations_is_refused(study: Path, write: Write, portbench: Command) -> None:
     result = portbench("classify", study, "--annotations", write("a.json", {"schema": "portbench/annotations"}))
     assert isinstance(result.exception, BadInput)
     result = portbench("classify", study, "--annotations", study / "study.json")

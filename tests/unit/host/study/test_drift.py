@@ -1,4 +1,4 @@
-"""Drift: one target, or one machine, that is not the same in all run files of a study."""
+"""Drift: facts of one target or one machine that are not the same in all run files of a study."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from click.testing import Result
 
 from portbench.errors import Contradiction
 from portbench.report.environment import of_study
-from portbench.report.model import analysed
 from portbench.study.merge import merge
+from portbench.study.open import analysed
 from portbench.study.store import read_study
 
 Document = dict[str, Any]
@@ -72,7 +72,7 @@ def test_drift_is_refused_with_key_values_and_files(
     assert (study / "study.json").read_bytes() == before
 
 
-def test_the_values_stand_in_the_message(write: Write, make_run: Make, study: Path) -> None:
+def test_the_message_has_the_values(write: Write, make_run: Make, study: Path) -> None:
     base = make_run()
     write("r/1.json", base)
     write("r/2.json", changed(base, kernel="6.18.0\x1b[2J"))
@@ -82,9 +82,7 @@ def test_the_values_stand_in_the_message(write: Write, make_run: Make, study: Pa
     assert r"6.18.0\x1b[2J of" in str(caught.value)
 
 
-def test_machines_and_targets_may_differ_and_so_may_what_is_not_measured(
-    write: Write, make_run: Make, study: Path
-) -> None:
+def test_machines_targets_and_the_host_may_differ(write: Write, make_run: Make, study: Path) -> None:
     base = make_run()
     other = make_run(machine="lab")
     write("r/1.json", changed(base, image_digest="sha256:" + "1" * 64))
@@ -98,14 +96,14 @@ def test_machines_and_targets_may_differ_and_so_may_what_is_not_measured(
     assert of_study(summary) == []
 
 
-def test_allowed_drift_is_told_and_does_not_stop_what_follows(
+def test_allowed_drift_is_reported_and_does_not_stop_later_merges(
     write: Write, make_run: Make, study: Path, portbench: Command
 ) -> None:
     base = make_run()
     one, two = write("1.json", base), write("2.json", changed(base, kernel="6.18.0"))
-    told = portbench("merge", one, two, "-o", study, "--allow-drift")
-    assert told.exit_code == 0, told.exception
-    assert "drift of box: 2 values of kernel" in told.stdout
+    done = portbench("merge", one, two, "-o", study, "--allow-drift")
+    assert done.exit_code == 0, done.exception
+    assert "drift of box: 2 values of kernel" in done.stdout
     digests = {run["run_id"]: run["sha256"] for run in read_study(study).summary["run_files"]}
     (drift,) = read_study(study).summary["drift"]
     assert (drift["target"], drift["machine"], drift["fact"]) == (None, "box", "kernel")
@@ -131,9 +129,7 @@ def test_a_report_shows_drift(write: Write, make_run: Make, study: Path) -> None
     )
 
 
-def test_a_report_of_run_files_is_made_in_spite_of_drift(
-    write: Write, make_run: Make, portbench: Command, tmp_path: Path
-) -> None:
+def test_run_files_with_drift_can_be_reported(write: Write, make_run: Make, portbench: Command, tmp_path: Path) -> None:
     base = make_run()
     write("r/1.json", base)
     write("r/2.json", changed(base, kernel="6.18.0"))

@@ -79,7 +79,7 @@ SAME = [
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_what_differs_from_one_occurrence_to_the_next_does_not_count(one: Any, other: Any) -> None:
+def test_parts_that_differ_between_occurrences_do_not_count(one: Any, other: Any) -> None:
     assert cause(failed(*one)) == cause(failed(*other))
     assert fingerprint(failed(*one)) == fingerprint(failed(*other))
 
@@ -99,14 +99,14 @@ def test_another_cause_is_another_fingerprint(one: Any, other: Any) -> None:
     assert fingerprint(failed(*one)) != fingerprint(failed(*other))
 
 
-def test_test_run_function_and_phase_do_not_count_where_the_message_tells_the_cause() -> None:
+def test_test_run_function_and_phase_do_not_count_if_the_message_has_the_cause() -> None:
     here = failed(R, "no kernel")
     assert fingerprint(here) == fingerprint(failed(R, "no kernel", function="torch.svd", phase="wait"))
     assert fingerprint(here) != fingerprint(failed(R, "no kernel", framework="jax"))
 
 
 @pytest.mark.parametrize("kind", ["runners.core.compare.Mismatch", "AssertionError"])
-def test_refused_values_are_one_cause_within_a_function_only(kind: str) -> None:
+def test_wrong_values_are_one_cause_within_a_function_only(kind: str) -> None:
     def refused(function: str, worst: float) -> Failure:
         message = f"wrong value: 3 of 9 values differ, the worst by {worst}"
         return failed(kind, message, function=function, phase="compare")
@@ -145,14 +145,14 @@ THROWN = "terminate called after throwing an instance of 'std::bad_alloc'\n  wha
         (THROWN.format(1), THROWN.format(2), "std::bad_alloc"),
     ],
 )
-def test_a_crash_is_told_by_its_site(one: str, other: str, site: str) -> None:
+def test_the_cause_of_a_crash_is_its_site(one: str, other: str, site: str) -> None:
     here, there = crashed(one), crashed(other, function="torch.norm")
     assert site in cause(here)
     assert fingerprint(here) == fingerprint(there)
     assert fingerprint(here) != fingerprint(crashed(one, signal="SIGABRT"))
 
 
-def test_an_end_of_which_the_output_tells_nothing_is_kept_apart_by_function() -> None:
+def test_an_end_without_useful_output_has_a_cause_for_each_function() -> None:
     own_frames = 'Current thread 0x1 (most recent call first):\n  File "/a/runners/core/call.py", line 3 in run\n'
     for output in ("", "Segmentation fault", own_frames):
         assert cause(crashed(output)) == "SIGSEGV: torch.sort"
@@ -186,7 +186,7 @@ def test_any_text_gives_a_fingerprint(kind: str, message: str) -> None:
         assert fingerprint(failure) == fingerprint(failure)
 
 
-def test_a_long_hostile_message_takes_no_time_to_speak_of() -> None:
+def test_a_long_hostile_message_is_fast() -> None:
     for text in ("'" * 8000, "/a" * 4000, "in user code:" + "\n   x" * 2000, "[" * 8000, "# " * 4000, "1," * 4000):
         assert fingerprint(failed(R, text)) == fingerprint(failed(R, text))
         assert fingerprint(crashed(text)) == fingerprint(crashed(text))

@@ -1,4 +1,4 @@
-"""The study's raw timings, imported, and its Table 7 recomputed from them."""
+"""Imports the paper's raw timings and recomputes its Table 7 from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Portbench = Callable[..., Result]
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The study's JAX runs as a study of ours."""
+    """The paper's JAX runs as a merged study."""
     folder = tmp_path_factory.mktemp("study_2023")
     import_raw_timings([RAW], folder / "runs")
     merge([str(folder / "runs")], folder / "study")
@@ -46,26 +46,26 @@ def test_table_7_is_recomputed_to_the_last_printed_digit(table7: Latencies) -> N
     found = published.differences(table7)
     assert [entry.published for entry in found] == list(published.latencies("jax").values())
     differing = {entry.published.function: entry for entry in published.disagreeing(found)}
-    # These time several calls in some of their tests, and the study's mean is not over all calls, but over tests.
+    # These time several calls in some of their tests, and the paper's mean is not over all calls, but over tests.
     assert set(differing) == {"jax.tree_util.Partial", "jax.numpy.linalg.svd", "jax.scipy.linalg.lu"}
     lu = differing["jax.scipy.linalg.lu"]
     assert (lu.gpu_ms, lu.published.gpu_ms) == (248.211, 654.291)
     assert (lu.tpu_ms, lu.published.tpu_ms) == (62.604, 164.111)
 
 
-def test_with_each_test_counted_alike_all_of_table_7_agrees(table7: Latencies) -> None:
+def test_all_of_table_7_agrees_if_each_test_has_the_same_weight(table7: Latencies) -> None:
     assert [entry.agrees_by_test for entry in published.differences(table7)] == [True] * 61
 
 
 def test_the_headlines_of_jax_are_those_of_the_raw_data(table7: Latencies) -> None:
     found = published.differences(table7)
     slower = sum(entry.ratio is not None and entry.ratio > 1 for entry in found)
-    told = published.headlines()
-    assert published.study_rounding(100 * slower / len(found)) == told["slower_on_tpu_percent"]["jax"]
-    assert round(100 * (len(found) - slower) / len(found), 1) == told["faster_on_tpu_percent"]["jax"]
+    headlines = published.headlines()
+    assert published.study_rounding(100 * slower / len(found)) == headlines["slower_on_tpu_percent"]["jax"]
+    assert round(100 * (len(found) - slower) / len(found), 1) == headlines["faster_on_tpu_percent"]["jax"]
 
 
-def test_the_rest_is_left_out_with_its_reason(table7: Latencies) -> None:
+def test_other_functions_are_excluded_with_their_reason(table7: Latencies) -> None:
     timed = {function.function for function in table7.functions}
     assert {entry.function for entry in table7.left_out} - timed == {"jax.lax.infeed", "jax.numpy.linalg.eig"}
     infeed = {entry.reason: entry.tests for entry in table7.left_out if entry.function == "jax.lax.infeed"}
@@ -73,7 +73,7 @@ def test_the_rest_is_left_out_with_its_reason(table7: Latencies) -> None:
     assert infeed == {f"skipped on {TPU} ({why})": 2, f"skipped on {GPU} and on {TPU} ({why})": 2}
 
 
-def test_sides_and_models_are_the_study_s(study: Any) -> None:
+def test_sides_and_models_are_those_of_the_paper(study: Any) -> None:
     assert sides(study) == [GPU, TPU]
     models = device_model(study)
     assert models == {GPU: "Tesla T4", TPU: "TPU v3-8"}
@@ -84,9 +84,9 @@ def test_sides_and_models_are_the_study_s(study: Any) -> None:
     assert pairs_of_devices(sides(study)) == [(GPU, TPU)]
 
 
-def test_no_more_is_claimed_than_the_raw_data_tells(study: Any) -> None:
+def test_no_more_is_claimed_than_the_raw_data_says(study: Any) -> None:
     found = rates(study)
-    # infeed was timed on the gpu alone, eig nowhere: whether they failed is not told, so they have no status.
+    # infeed was timed on the gpu alone, eig nowhere: whether they failed is unknown, so they have no status.
     assert found[GPU].as_published.counts == {"pass": 62, "partial": 0, "complete": 0, "none": 1}
     assert found[TPU].as_published.counts == {"pass": 61, "partial": 0, "complete": 0, "none": 2}
     assert found[GPU].strata_known == 63
@@ -97,7 +97,7 @@ def test_every_function_of_the_sample_has_one_test_file() -> None:
     assert sorted(functions) == sorted(row["name"] for row in published.sample("jax"))
 
 
-def test_the_command_writes_valid_run_files_and_says_what_it_left_out(portbench: Portbench, tmp_path: Path) -> None:
+def test_the_command_writes_valid_run_files_and_lists_unused_test_files(portbench: Portbench, tmp_path: Path) -> None:
     done = portbench("import-study-2023", RAW, "-o", tmp_path / "runs")
     assert done.exit_code == 0, done.output
     assert "6 raw files imported" in done.output
@@ -109,7 +109,7 @@ def test_the_command_writes_valid_run_files_and_says_what_it_left_out(portbench:
     assert checked.exit_code == 0, checked.output
 
 
-def test_what_is_not_known_is_said_to_be(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
+def test_unknown_facts_are_recorded_as_unknown(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
     raw = write("jax/tpu_v3_run2.json", ADD | {"eig_test.py:testEig0": {"operations": [], "test_time": 0.25}})
     (path,) = import_raw_timings([raw], tmp_path / "runs").files
     document = json.loads(path.read_text("utf-8"))
@@ -138,7 +138,7 @@ def test_the_same_files_give_the_same_run_files(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in once] == [path.read_bytes() for path in again]
 
 
-def test_newer_hardware_of_the_study_is_told_apart(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
+def test_newer_hardware_of_the_paper_is_kept_apart(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
     raw = [write(f"jax/{name}_run1.json", ADD) for name in ("gpu_a100", "gpu_t4", "tpu_v3", "tpu_v2")]
     import_raw_timings(raw, tmp_path / "runs")
     merge([str(tmp_path / "runs")], tmp_path / "study")
@@ -152,10 +152,10 @@ def test_newer_hardware_of_the_study_is_told_apart(tmp_path: Path, write: Callab
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("jax/gpu_t4.json", ADD, "expected a device of the study (gpu_t4, "),
+        ("jax/gpu_t4.json", ADD, "expected a device of the paper (gpu_t4, "),
         ("jax/gpu_h100_run1.json", ADD, "found the name gpu_h100_run1.json"),
         ("jax/gpu_t4_run0.json", ADD, "found the name gpu_t4_run0.json"),
-        ("torch/gpu_t4_run1.json", ADD, "not known of framework torch"),
+        ("torch/gpu_t4_run1.json", ADD, "not known for framework torch"),
         ("jax/gpu_t4_run1.json", [], "$: expected an object"),
         ("jax/gpu_t4_run1.json", {}, "$: expected an object"),
         ("jax/gpu_t4_run1.json", "{", "not JSON"),
@@ -188,7 +188,7 @@ def test_newer_hardware_of_the_study_is_told_apart(tmp_path: Path, write: Callab
         ),
     ],
 )
-def test_what_is_no_raw_file_is_refused_and_nothing_is_written(
+def test_any_other_file_is_refused_and_nothing_is_written(
     name: str, content: Any, message: str, tmp_path: Path, write: Callable[[str, Any], Path], portbench: Portbench
 ) -> None:
     write("jax/tpu_v3_run1.json", ADD)
@@ -209,7 +209,7 @@ def test_one_run_given_twice_is_refused(tmp_path: Path, portbench: Portbench) ->
     assert not (tmp_path / "runs").exists()
 
 
-def test_the_framework_of_files_that_lie_elsewhere_is_an_option(
+def test_an_option_names_the_framework_of_files_in_other_folders(
     tmp_path: Path, write: Callable[[str, Any], Path], portbench: Portbench
 ) -> None:
     raw = write("here/gpu_t4_run1.json", ADD)

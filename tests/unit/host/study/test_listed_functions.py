@@ -1,4 +1,4 @@
-"""The functions of a study's manifests: where they stand in the sample, and of which of them nothing was recorded."""
+"""The functions of a study's manifests: their places in the sample, and those without any record."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_without_a_listing_there_are_no_rows_and_nothing_is_known_to_be_missing(
     assert [function["missing_tests"] for function in target["functions"]] == [None]
 
 
-def test_missing_skipped_and_failed_are_three_things(
+def test_missing_skipped_and_failed_are_different(
     write: Write, make_run: Make, make_result: Make, study: Path, portbench: Command
 ) -> None:
     results = [
@@ -87,11 +87,13 @@ def test_missing_skipped_and_failed_are_three_things(
     assert add["skipped"] == [{"reason": "needs two devices", "tests": 1}]
     assert add["missing_tests"] == 0
     assert target["functions_by_status"] == {"pass": 0, "partial": 1, "complete": 0, "none": 1}
-    told = portbench("merge", path, "-o", study)
-    assert "torch-2.9.0-cpu on box: 2 functions, 5 tests of its manifest missing" in told.stdout
+    done = portbench("merge", path, "-o", study)
+    assert "torch-2.9.0-cpu on box: 2 functions, 5 tests of its manifest missing" in done.stdout
 
 
-def test_what_one_machine_lacks_another_may_have(write: Write, make_run: Make, make_result: Make, study: Path) -> None:
+def test_functions_missing_on_one_machine_may_be_on_another(
+    write: Write, make_run: Make, make_result: Make, study: Path
+) -> None:
     functions = (listed("torch.cat", 1), listed("torch.add", 1))
     write("r/1.json", listing(make_run([make_result("torch.cat")]), *functions))
     write("r/2.json", listing(make_run([make_result("torch.add")]), *functions))
@@ -103,7 +105,7 @@ def test_what_one_machine_lacks_another_may_have(write: Write, make_run: Make, m
     ]
 
 
-def test_a_successor_stands_for_the_function_that_this_version_lacks(
+def test_a_successor_counts_for_the_function_that_this_version_lacks(
     write: Write, make_run: Make, make_result: Make, study: Path
 ) -> None:
     results = [

@@ -1,4 +1,4 @@
-"""Merging run files into a study: what it holds, and what a merge may never do."""
+"""Merging run files into a study: its content, and what a merge refuses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows(study: Path, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
 
 
 def content(study: Path) -> tuple[bytes, list[Any]]:
-    """Everything that a study says."""
+    """All content of a study."""
     return (study / "study.json").read_bytes(), [rows(study, table) for table in ("runs", "results", "samples")]
 
 
@@ -65,7 +65,7 @@ def test_the_summary_fits_its_schema_and_names_the_run_files(write: Write, make_
     assert places == {Path(), *(Path(summary["tables"], table) for table in tables)}
 
 
-def test_runs_hold_what_is_said_once_in_a_run_file(write: Write, make_run: Make, study: Path) -> None:
+def test_runs_have_the_facts_of_a_whole_run_file(write: Write, make_run: Make, study: Path) -> None:
     document = make_run(machine='box "1"')
     merge([str(write("run.json", document))], study)
     (row,) = rows(study, "runs", "machine, manifest, manifest_sha256, protocol, runs, timeout_s, ended_at, environment")
@@ -73,7 +73,7 @@ def test_runs_hold_what_is_said_once_in_a_run_file(write: Write, make_run: Make,
     assert json.loads(row[-1]) == document["environment"]
 
 
-def test_results_hold_every_fact(write: Write, make_run: Make, make_result: Make, study: Path) -> None:
+def test_results_have_every_fact(write: Write, make_run: Make, make_result: Make, study: Path) -> None:
     results = [
         make_result(run=1, output={"text": "a\x00b\u00e9\U0001f600", "total_bytes": 9}),
         make_result(run=2, outcome="failed"),
@@ -97,7 +97,7 @@ def test_results_hold_every_fact(write: Write, make_run: Make, make_result: Make
     assert ("a\x00b\u00e9\U0001f600", 9) in rows(study, "results", "output_text, output_total_bytes")
 
 
-def test_samples_hold_one_row_for_each_raw_sample(
+def test_samples_have_one_row_for_each_raw_sample(
     write: Write, make_run: Make, make_result: Make, make_call: Make, study: Path
 ) -> None:
     calls = [
@@ -117,7 +117,7 @@ def test_samples_hold_one_row_for_each_raw_sample(
     assert [json.loads(row[0]) for row in rows(study, "samples", "counters") if row[0]] == [{"compilations": 1}] * 2
 
 
-def test_results_and_samples_hold_the_facts_of_version_3(study: Path) -> None:
+def test_results_and_samples_have_the_facts_of_version_3(study: Path) -> None:
     example = EXAMPLES / "run" / "valid" / "second_opinions.json"
     merge([str(example)], study)
     by_test = {result["test"]: result for result in json.loads(example.read_text())["results"]}
@@ -133,7 +133,7 @@ def test_results_and_samples_hold_the_facts_of_version_3(study: Path) -> None:
     assert rows(study, "runs", "sync, shuffle, memory_bytes") == [("complete", None, None)]
 
 
-def test_results_hold_what_an_earlier_test_caused(study: Path) -> None:
+def test_results_have_outcomes_caused_by_an_earlier_test(study: Path) -> None:
     example = EXAMPLES / "run" / "valid" / "contaminated.json"
     merge([str(example)], study)
     (result,) = json.loads(example.read_text())["results"]
@@ -193,7 +193,9 @@ def test_targets_are_apart_by_machine_and_in_the_order_of_versions(write: Write,
     ]
 
 
-def test_one_run_id_with_two_contents_is_refused_and_the_study_stays(write: Write, make_run: Make, study: Path) -> None:
+def test_one_run_id_with_two_contents_is_refused_and_the_study_is_unchanged(
+    write: Write, make_run: Make, study: Path
+) -> None:
     first = write("first.json", make_run(run_id="1" * 32))
     second = write("second.json", make_run(run_id="1" * 32, machine="other"))
     merge([str(first)], study)
@@ -208,10 +210,10 @@ def test_one_run_id_with_two_contents_is_refused_and_the_study_stays(write: Writ
     assert not study.with_name("new").exists()
 
 
-def test_what_was_measured_of_broken_functions_is_refused(write: Write, make_run: Make, study: Path) -> None:
+def test_results_of_mutated_functions_are_refused(write: Write, make_run: Make, study: Path) -> None:
     protocol = make_run()["protocol"] | {"mutant": "scaled"}
     audited = write("runs/a.json", make_run(schema_version=2, protocol=protocol))
-    with pytest.raises(BadInput, match="broken on purpose"):
+    with pytest.raises(BadInput, match="functions were mutated"):
         merge([str(audited)], study)
     assert not study.exists()
 
@@ -236,7 +238,7 @@ def test_folders_globs_and_odd_names(write: Write, make_run: Make, study: Path, 
     assert merge([str(tmp_path / "in/**/run.json")], study).known == 3
 
 
-def test_what_is_no_run_file_is_left_out_of_a_folder_and_named(
+def test_other_files_of_a_folder_are_listed_and_not_merged(
     write: Write, make_run: Make, manifest: Document, study: Path, portbench: Command
 ) -> None:
     write("r/run.json", make_run())
@@ -261,9 +263,9 @@ def test_a_path_without_run_files_is_refused(given: str, tmp_path: Path, study: 
     assert not study.exists()
 
 
-def test_a_folder_with_only_a_journal_says_how_to_go_on(write: Write, study: Path) -> None:
+def test_a_folder_with_only_a_journal_gives_the_next_command(write: Write, study: Path) -> None:
     journal = write("r/x.journal.jsonl", "")
-    with pytest.raises(BadInput, match="an unfinished run left") as caught:
+    with pytest.raises(BadInput, match="the journal of an unfinished run") as caught:
         merge([str(journal.parent)], study)
     assert "--resume" in caught.value.remedy
 
@@ -280,16 +282,16 @@ def test_a_named_file_must_be_a_run_file_and_a_damaged_one_stops_the_merge(
     assert not study.exists()
 
 
-def test_a_folder_that_is_no_study_is_left_alone(write: Write, make_run: Make) -> None:
+def test_a_folder_that_is_no_study_is_not_changed(write: Write, make_run: Make) -> None:
     path = write("r/run.json", make_run())
-    with pytest.raises(BadInput, match="is no study, and not empty"):
+    with pytest.raises(BadInput, match="is neither a study nor empty"):
         merge([str(path)], path.parent)
     assert [entry.name for entry in path.parent.iterdir()] == ["run.json"]
 
 
-def test_an_output_that_cannot_be_made_is_said(write: Write, make_run: Make) -> None:
+def test_an_output_that_cannot_be_created_is_an_error(write: Write, make_run: Make) -> None:
     path = write("run.json", make_run())
-    with pytest.raises(StorageFailed, match="cannot be made"):
+    with pytest.raises(StorageFailed, match="cannot be created"):
         merge([str(path)], path / "study")
 
 
@@ -348,7 +350,7 @@ merge([sys.argv[2]], Path(sys.argv[3]))
 
 # Two parts of four tables: nothing synced; all but the folder; study.json replaced, and the old tables still there.
 @pytest.mark.parametrize(("moment", "is_new"), [(1, False), (14, False), (15, True)])
-def test_a_killed_merge_leaves_a_whole_study(
+def test_a_killed_merge_leaves_a_complete_study(
     write: Write, make_run: Make, study: Path, moment: int, is_new: bool
 ) -> None:
     merge([str(write("1.json", make_run()))], study)
@@ -371,7 +373,7 @@ NS = st.integers(0, 2**63 - 1)
 
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_what_is_valid_can_be_merged_and_comes_out_unchanged(
+def test_any_valid_run_file_can_be_merged_without_change(
     data: st.DataObject,
     make_run: Make,
     make_result: Make,

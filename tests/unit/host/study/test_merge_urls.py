@@ -1,4 +1,4 @@
-"""Run files from a web server, which stands for everything that DuckDB's extension httpfs reads."""
+"""Run files from a web server, as an example of the stores that DuckDB's extension httpfs reads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_run_file_is_read_from_a_url_and_is_the_same_as_its_copy(
     assert (again.added, again.known) == (0, 1)
 
 
-def test_what_is_wrong_is_said_with_the_url(server: str, write: Write, make_run: Make, tmp_path: Path) -> None:
+def test_an_error_names_the_url(server: str, write: Write, make_run: Make, tmp_path: Path) -> None:
     write("served/run.json", json.dumps(make_run())[:-20])
     with pytest.raises(BadInput, match=f"{server}/run.json: line 1, column .*truncated"):
         merge([f"{server}/run.json"], tmp_path / "study")
@@ -55,7 +55,7 @@ def test_what_is_wrong_is_said_with_the_url(server: str, write: Write, make_run:
 
 
 @pytest.mark.parametrize("url", ["{server}/nowhere.json", "http://127.0.0.1:1/x.json"])
-def test_a_url_that_cannot_be_read_is_said_with_a_remedy(url: str, server: str, tmp_path: Path) -> None:
+def test_a_url_that_cannot_be_read_has_a_remedy(url: str, server: str, tmp_path: Path) -> None:
     url = url.format(server=server)
     with pytest.raises(StorageFailed, match=f"{url} cannot be read") as caught:
         merge([url], tmp_path / "study")

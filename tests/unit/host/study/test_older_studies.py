@@ -1,4 +1,4 @@
-"""Studies that older versions of portbench wrote, kept as they are in older_studies/: read, reported, added to."""
+"""Studies of older versions of portbench (older_studies/) can be read, reported and merged into."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_an_older_study_is_reported(study: Path, portbench: Callable[..., Result
         assert unknown not in shown.stdout
 
 
-def test_its_summary_as_json_is_of_the_present_version(
+def test_its_summary_as_json_has_the_present_version(
     study: Path, portbench: Callable[..., Result], tmp_path: Path
 ) -> None:
     path = tmp_path / "summary.json"
@@ -50,7 +50,7 @@ def test_its_summary_as_json_is_of_the_present_version(
     assert target["functions"][1]["tests_by_control"] == {"unknown": 1}
 
 
-def test_a_merge_into_an_older_study_makes_it_one_of_the_present_version(
+def test_a_merge_into_an_older_study_writes_the_present_version(
     study: Path, make_run: Make, make_result: Make, make_call: Make, write: Callable[[str, Any], Path]
 ) -> None:
     before = read_study(study).summary["run_files"]
@@ -67,14 +67,14 @@ def test_a_merge_into_an_older_study_makes_it_one_of_the_present_version(
     assert len([path for path in study.iterdir() if path.is_dir()]) == 1
 
 
-def test_a_merge_that_adds_nothing_leaves_an_older_study_as_it_is(
+def test_a_merge_that_adds_nothing_does_not_change_an_older_study(
     study: Path, portbench: Callable[..., Result]
 ) -> None:
     before = (study / "study.json").read_bytes()
-    told = portbench("merge", STUDIES / "run.json", "-o", study)
-    assert told.exit_code == 0, told.exception
-    assert "0 run files added, 1 already there" in told.stdout
-    assert "torch-2.9.0-xla on box: 3 functions" in told.stdout
+    done = portbench("merge", STUDIES / "run.json", "-o", study)
+    assert done.exit_code == 0, done.exception
+    assert "0 run files added, 1 already there" in done.stdout
+    assert "torch-2.9.0-xla on box: 3 functions" in done.stdout
     assert (study / "study.json").read_bytes() == before
 
 

@@ -1,8 +1,9 @@
-"""A study's tables lie in parts: whichever they are, it says the same, and what is there is not written again."""
+"""A study's tables are in parts: any parts give the same study, and existing parts are not written again."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,7 +42,7 @@ def runs(write: Write, make_run: Make, make_result: Make, tmp_path: Path) -> Pat
 
 
 def content(study: Path) -> tuple[bytes, list[Any]]:
-    """Everything that a study says."""
+    """All bytes of study.json and all rows of the tables."""
     with connect() as connection:
         create_views(connection, read_study(study).tables)
         rows = [connection.sql(f"FROM {table} ORDER BY ALL").fetchall() for table in TABLES]
@@ -61,7 +62,7 @@ def test_a_merge_writes_no_old_part_again(runs: Path, study: Path) -> None:
     assert len(parts(study)) == 2
 
 
-def test_several_processes_and_a_target_at_a_time_give_the_same(
+def test_several_processes_and_one_target_at_a_time_give_the_same_study(
     runs: Path, study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     merge([str(runs)], study.with_name("at_once"))
@@ -103,7 +104,7 @@ def test_many_small_parts_become_one(runs: Path, study: Path, monkeypatch: pytes
     assert content(study) == content(study.with_name("at_once"))
 
 
-def test_tables_that_other_code_has_derived_are_made_anew(
+def test_tables_that_other_code_derived_are_written_again(
     runs: Path, study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as other:
@@ -116,7 +117,32 @@ def test_tables_that_other_code_has_derived_are_made_anew(
     assert content(study) == content(study.with_name("at_once"))
 
 
-def test_an_error_in_another_process_is_the_same(runs: Path, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_derivation_has_every_module_that_tables_and_summary_follow_from() -> None:
+    names = {file.name for file in study_tables.derivation_files()}
+    modules = {"model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py"}
+    assert modules < names
+    assert all(name.endswith(".sql") for name in names - modules)
+    package = Path(study_tables.__file__).parent
+    assert names - modules == {file.name for file in (package / "sql").iterdir()}
+    for module in modules:
+        imported = re.findall(r"^from portbench\.study\.(\w+) import", (package / module).read_text(), re.MULTILINE)
+        # parquet.py stores what the others derive; the number of the format stands for it.
+        assert {f"{name}.py" for name in imported} <= {*modules, "parquet.py"}
+
+
+def test_the_derivation_depends_on_each_of_its_files(tmp_path: Path) -> None:
+    files = study_tables.derivation_files()
+    digests = {study_tables.derivation_digest(files)}
+    for position, file in enumerate(files):
+        changed = tmp_path / file.name
+        changed.write_bytes(file.read_bytes() + b" ")
+        digests.add(study_tables.derivation_digest([*files[:position], changed, *files[position + 1 :]]))
+    assert len(digests) == len(files) + 1
+
+
+def test_an_error_in_another_process_has_the_same_message(
+    runs: Path, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     document = json.loads((runs / "4.json").read_text())
     document["results"][0]["run"] = 0
     (runs / "4.json").write_text(json.dumps(document))
@@ -127,7 +153,7 @@ def test_an_error_in_another_process_is_the_same(runs: Path, study: Path, monkey
     assert not study.exists()
 
 
-def test_a_merge_does_not_wait_for_pandas_to_be_imported(runs: Path, study: Path) -> None:
+def test_a_merge_does_not_import_pandas(runs: Path, study: Path) -> None:
     code = "import sys; from pathlib import Path; from portbench.study.merge import merge; "
     code += "merge([sys.argv[1]], Path(sys.argv[2])); print('pandas' in sys.modules)"
     merged = subprocess.run([sys.executable, "-c", code, str(runs), str(study)], stdout=subprocess.PIPE, check=True)
@@ -135,7 +161,7 @@ def test_a_merge_does_not_wait_for_pandas_to_be_imported(runs: Path, study: Path
 
 
 @pytest.mark.parametrize("value", ["", "it's", "''", "\\'", "a\0b\0", "$1 ? :x -- ü𝄞\n", 7, True])
-def test_sql_reads_the_very_value(value: str | int) -> None:
+def test_sql_reads_the_same_value(value: str | int) -> None:
     with connect() as connection:
         study_tables.set_variable(connection, "given", value)
         assert connection.sql("SELECT getvariable('given')").fetchone() == (value,)

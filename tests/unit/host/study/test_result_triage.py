@@ -1,4 +1,4 @@
-"""What a study says beside outcomes and times: values, places, who is to blame, what a first call was spent on."""
+"""Findings of a study in addition to outcomes and times: values, placement, devices at fault, parts of first calls."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from click.testing import Result
 
 from portbench.formats.documents import read_document
 from portbench.report.markdown import markdown
-from portbench.report.model import Report, analysed, report_of, study_of
+from portbench.report.model import Report, report_of
 from portbench.study.merge import merge
+from portbench.study.open import analysed, study_of
 from portbench.util.section import Section
 from tests.paths import EXAMPLES
 
@@ -31,7 +32,7 @@ NO_TIMES = [{"cold": None, "steady": None, "observed": None}]
 
 
 def proof(passed: bool, ratio: float = 4.0, reason: str | None = None) -> Document:
-    """A proof that passed, or not."""
+    """A synchronization check that passed, or not."""
     return {
         "passed": passed,
         "reason": reason,
@@ -84,7 +85,7 @@ def section(sections: tuple[Section, ...], title: str) -> Section:
     return found
 
 
-def test_verdicts_on_numbers_are_counted_in_tests(reported: Reported, make_result: Make) -> None:
+def test_verdicts_on_values_are_counted_in_tests(reported: Reported, make_result: Make) -> None:
     report = reported(
         [
             make_result(test="a", run=1, numbers="equal"),
@@ -129,13 +130,13 @@ def test_wrong_values_are_listed_with_their_greatest_deviation_and_counted_first
     assert text.index("### Wrong values") < text.index("### Why tests did not pass")
 
 
-def test_where_no_values_were_judged_nothing_is_said_of_wrong_ones(reported: Reported, make_result: Make) -> None:
+def test_without_verdicts_on_values_there_is_no_section_on_wrong_values(reported: Reported, make_result: Make) -> None:
     report = reported([make_result(numbers=None)])
     assert report.targets[0].wrong is None
     assert report.targets[0].before == ()
 
 
-def test_failures_are_the_devices_or_not(reported: Reported, make_result: Make, portbench: Command) -> None:
+def test_failures_are_specific_to_the_device_or_not(reported: Reported, make_result: Make, portbench: Command) -> None:
     report = reported(
         [
             make_result(test="a", run=1, outcome="failed", control=PASSED),
@@ -160,7 +161,7 @@ def test_failures_are_the_devices_or_not(reported: Reported, make_result: Make, 
     assert target.blame in markdown(report)
 
 
-def test_on_the_cpu_nobody_is_blamed_and_no_place_is_shown(reported: Reported, make_result: Make) -> None:
+def test_on_the_cpu_no_fault_and_no_placement_is_shown(reported: Reported, make_result: Make) -> None:
     report = reported(([make_result(outcome="failed"), make_result("torch.dot")], {"target": "torch-2.9.0-cpu"}))
     assert function(report)["tests_by_control"] == {}
     assert report.targets[0].blame == ""
@@ -188,7 +189,7 @@ def test_precision_failures_pass_in_strict_mode_or_not(reported: Reported, make_
 MISPLACED = "Passed, but not on the device"
 
 
-def test_places_and_the_operations_that_ran_on_the_host(reported: Reported, make_result: Make) -> None:
+def test_placement_and_the_operations_that_ran_on_the_host(reported: Reported, make_result: Make) -> None:
     report = reported(
         [
             make_result(test="a", run=1, placement=placed("mixed", "aten::sort", "aten::nonzero")),
@@ -210,7 +211,7 @@ def test_places_and_the_operations_that_ran_on_the_host(reported: Reported, make
     assert target.functions[0].status == "partial"
 
 
-def test_strict_placement_counts_what_ran_elsewhere_as_failed_and_says_so(
+def test_strict_placement_counts_tests_that_ran_elsewhere_as_failed(
     make_result: Make, make_call: Make, write: Write, make_run: Make, portbench: Command, tmp_path: Path
 ) -> None:
     fast = [make_call(100, 0, (10,), 1)]
@@ -250,7 +251,7 @@ def test_strict_placement_counts_what_ran_elsewhere_as_failed_and_says_so(
     assert json.loads((tmp_path / "study" / "study.json").read_text()) == lenient
 
 
-def test_targets_whose_wait_was_not_proven_are_named_and_have_no_latencies(
+def test_targets_that_failed_the_synchronization_check_are_listed_without_latencies(
     reported: Reported, make_result: Make
 ) -> None:
     bad = {"worker": 2, "calls": NO_TIMES}
@@ -273,7 +274,7 @@ def test_targets_whose_wait_was_not_proven_are_named_and_have_no_latencies(
     assert found.rows == ((XLA, "box", "2", "3", "1.0 times"),)
 
 
-def test_where_all_is_proven_nothing_is_said_of_it(reported: Reported, make_result: Make) -> None:
+def test_passed_synchronization_checks_are_not_listed(reported: Reported, make_result: Make) -> None:
     report = reported([make_result(proof=proof(True))])
     assert len(report.sections) == 1
     assert report.summary["targets"][0]["proofs"] == {
@@ -284,7 +285,7 @@ def test_where_all_is_proven_nothing_is_said_of_it(reported: Reported, make_resu
     }
 
 
-def test_a_first_call_is_split_into_what_the_framework_tells(reported: Reported, make_result: Make) -> None:
+def test_a_first_call_is_split_by_the_frameworks_counters(reported: Reported, make_result: Make) -> None:
     report = reported(
         [
             make_result(test="a", calls=[cold(1_000_000, trace_ns=100_000, compile_ns=600_000, executions=1)]),
@@ -313,7 +314,7 @@ def test_a_first_call_is_split_into_what_the_framework_tells(reported: Reported,
     )
 
 
-def test_a_call_whose_parts_overlap_is_left_out_of_the_split_and_counted(reported: Reported, make_result: Make) -> None:
+def test_a_call_whose_parts_overlap_is_counted_and_not_split(reported: Reported, make_result: Make) -> None:
     nested = cold(1_000, trace_ns=800, compile_ns=300)
     report = reported(
         [
@@ -330,7 +331,7 @@ def test_a_call_whose_parts_overlap_is_left_out_of_the_split_and_counted(reporte
     assert rows[1] == ("torch.dot", "0", "-", "-", "-", "-", "1")
 
 
-def test_what_one_framework_tells_is_blank_for_another(reported: Reported, make_result: Make) -> None:
+def test_parts_that_a_framework_does_not_report_are_blank(reported: Reported, make_result: Make) -> None:
     report = reported(
         [make_result(calls=[cold(1_000, compile_ns=500)])],
         ([make_result("jax.f", calls=[cold(1_000, trace_ns=100, compile_ns=0)])], {"target": "jax-0.10.2-xla"}),
@@ -339,7 +340,7 @@ def test_what_one_framework_tells_is_blank_for_another(reported: Reported, make_
     assert [row[4:7] for row in rows] == [("10.0", "0.0", "90.0"), ("", "50.0", "50.0")]
 
 
-def test_a_framework_that_tells_nothing_has_no_split(reported: Reported, make_result: Make) -> None:
+def test_a_framework_without_counters_has_no_split(reported: Reported, make_result: Make) -> None:
     report = reported([make_result(calls=[cold(1_000, executions=3)])])
     assert function(report)["cold_split"] is None
     assert len(report.sections) == 1
@@ -349,7 +350,7 @@ def times(make_result: Make, make_call: Make, name: str, cold_ns: int, steady_ns
     return make_result(name, calls=[make_call(cold_ns, 0, (steady_ns,), 1)])
 
 
-def test_synchronisations_are_never_pooled_and_stand_side_by_side(
+def test_synchronizations_are_never_pooled_and_are_shown_side_by_side(
     reported: Reported, make_result: Make, make_call: Make
 ) -> None:
     complete = [
@@ -385,7 +386,7 @@ def test_synchronisations_are_never_pooled_and_stand_side_by_side(
     )
 
 
-def test_a_study_of_the_studys_synchronisation_alone_is_told_as_such(reported: Reported, make_result: Make) -> None:
+def test_a_study_with_the_papers_synchronization_alone_is_marked(reported: Reported, make_result: Make) -> None:
     report = reported(([make_result()], {"sync": "study"}))
     assert [target.target for target in report.targets] == [f"{XLA} (sync study)"]
     assert not report.is_empty
@@ -420,13 +421,13 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
     assert text.count("script&gt;alert") >= 10
 
 
-def test_merge_says_which_targets_have_the_studys_synchronisation(
+def test_merge_marks_targets_with_the_papers_synchronization(
     write: Write, make_run: Make, portbench: Command, tmp_path: Path
 ) -> None:
     for sync in ("complete", "study"):
         write(f"runs/of-{sync}.json", make_run(sync=sync))
-    told = portbench("merge", tmp_path / "runs", "-o", tmp_path / "study").stdout.splitlines()
-    assert told[1:] == [
+    done = portbench("merge", tmp_path / "runs", "-o", tmp_path / "study").stdout.splitlines()
+    assert done[1:] == [
         "  torch-2.9.0-cpu on box: 1 function",
         "  torch-2.9.0-cpu on box, the study's synchronisation: 1 function",
     ]
@@ -454,7 +455,9 @@ def test_the_terminal_and_markdown_show_the_same_sections(
     assert "Of 4 failing tests 3 fail only on the device" in " ".join(shown.split())
 
 
-def test_what_an_earlier_test_spoilt_is_listed_with_how_it_ended_first(reported: Reported, make_result: Make) -> None:
+def test_tests_contaminated_by_an_earlier_one_are_listed_with_their_first_outcome(
+    reported: Reported, make_result: Make
+) -> None:
     error = {"type": "RuntimeError", "message": "Error while\n lowering: cumprod", "traceback": "", "causes": []}
     first = {"outcome": "failed", "reason": None, "category": "not_implemented", "error": error}
     hung = {"outcome": "timed_out", "reason": "no result within 1 s", "category": "timeout", "error": None}

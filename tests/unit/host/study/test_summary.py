@@ -1,4 +1,4 @@
-"""The analysis as published, seen through the summary of a merged study."""
+"""The analysis of the paper, tested by the summary of a merged study."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_categories_placements_and_reasons_are_counted_in_tests(make_result: Mak
     ]
 
 
-def test_a_successor_is_told_apart_and_does_not_count(make_result: Make, summarise: Summarise) -> None:
+def test_a_successor_is_kept_apart_and_does_not_count(make_result: Make, summarise: Summarise) -> None:
     gone = outcomes(make_result, "skipped", function="torch.lu")
     tried = [make_result("torch.linalg.lu", successor_of="torch.lu", outcome="failed")]
     itself = outcomes(make_result, "passed", function="torch.linalg.lu")

@@ -1,0 +1,61 @@
+"""Refuses run files that cannot be in one study: two contents with one name, and drift that new files bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from portbench.errors import Contradiction
+from portbench.study.drift import Drift
+from portbench.study.model import RunFile
+from portbench.study.run_files import Source
+from portbench.util.strict_json import shown
+from portbench.util.text import escape_control, shortened
+
+
+def refuse_contradictions(known: Iterable[RunFile], study: Path, sources: Iterable[Source]) -> None:
+    """Checks the run files that a study has and new ones together.
+
+    Raises Contradiction for one run_id with two contents, and for one manifest name with two contents.
+    """
+    all_runs = [
+        *((run, f"in {shown(study)}") for run in known),
+        *((source.run, f"of {escape_control(source.name)}") for source in sources),
+    ]
+    files: dict[str, tuple[str, str]] = {}
+    manifests: dict[str, tuple[str, str]] = {}
+    for run, place in all_runs:
+        file, where = files.setdefault(run.run_id, (run.sha256, place))
+        if file != run.sha256:
+            raise Contradiction(
+                f"run_id {run.run_id} stands for two contents: sha256 {file} {where}, {run.sha256} {place}",
+                "One of them was changed after the run: keep the file that the runner wrote.",
+            )
+        manifest, where = manifests.setdefault(run.manifest, (run.manifest_sha256, place))
+        if manifest != run.manifest_sha256:
+            raise Contradiction(
+                f"manifest {escape_control(run.manifest)} stands for two contents: "
+                f"sha256 {manifest} {where}, {run.manifest_sha256} {place}",
+                "Merge them into two studies, or give the changed manifest a name of its own and run it again.",
+            )
+
+
+def refuse_drift(drifts: Iterable[Drift], study: Path, new: Mapping[str, str]) -> None:
+    """Raises Contradiction for drift in which only new run files have one of the values. ``new``: digest → name."""
+    for drift in drifts:
+        brought = [value for value, digests in drift.values.items() if all(digest in new for digest in digests)]
+        if brought:
+            other = next(value for value in drift.values if value != brought[-1])
+            places = [
+                f"{escape_control(shortened(value, 80))} {_place(drift.values[value], study, new)}"
+                for value in (other, brought[-1])
+            ]
+            raise Contradiction(
+                f"{escape_control(str(drift))} is not the same in all run files: {', '.join(places)}",
+                "Merge them into two studies, or allow it with --allow-drift; the report shows it then.",
+            )
+
+
+def _place(digests: Sequence[str], study: Path, new: Mapping[str, str]) -> str:
+    named = [new[digest] for digest in digests if digest in new]
+    return f"of {escape_control(named[0])}" if named else f"in {shown(study)}"
