@@ -14,6 +14,7 @@ from portbench.cli import cli
 from tests.paths import ROOT
 
 _FOLDERS = ("images", "manifests", "runners", "schema", "scripts", "tests")
+_TOP = (*_FOLDERS, "docs", "core", "cli", "page", "unit", "study")
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "images/pins.md", "manifests/top20.md")),
     *(ROOT / name / "README.md" for name in _FOLDERS),
@@ -39,6 +40,16 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
         if not target.exists() or (anchor and anchor not in _anchors(target)):
             broken.append(address)
     assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_files_exist(page: Path) -> None:
+    missing = []
+    for name in re.findall(r"`([\w./-]+)`", page.read_text("utf-8")):
+        is_file = name.split("/")[0] in _TOP and "/" in name and "." in name.rsplit("/", 1)[1]
+        if is_file and not any((folder / name).exists() for folder in (ROOT, page.parent, ROOT / "scripts/portbench")):
+            missing.append(name)
+    assert missing == []
 
 
 def test_every_page_is_in_the_navigation() -> None:
