@@ -1,4 +1,4 @@
-"""``python -m runners``: turns arguments into settings, runs, and reports an error once."""
+"""``python -m runners``: parses arguments, runs a manifest or lists functions, and reports an error once."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from runners.core.testing.mutants import MUTANTS
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 PREDICTED = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x", "gpu-predicted", "rocm-predicted")
-"""Devices that need not be there: how a test would end is foretold (see prediction)."""
+"""Absent devices: how a test would end is predicted (see runners.core.prediction)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs a manifest on one device, or lists the framework's functions. Exit status: 0 when the file was written, else
-    that of the error."""
+    """Runs a manifest on one device, or lists functions. Exits with status 0 if the file was written, else
+    with that of the error."""
     options = _parser().parse_args(arguments)
     progress = Progress(options.progress)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         progress.interrupted()
         sys.exit(Interrupted.exit_status)
     except BrokenPipeError:
-        # Whoever read the progress is gone; so is the point of saying anything more.
+        # The reader of the progress has ended.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(Interrupted.exit_status)
     sys.exit(0)
@@ -63,32 +63,45 @@ def _parser() -> argparse.ArgumentParser:
     add("--framework", choices=FRAMEWORKS, required=True)
     add("--device", choices=(*DEVICES, *PREDICTED), required=True)
     task = parser.add_mutually_exclusive_group(required=True)
-    task.add_argument("--manifest", type=Path, metavar="FILE", help="which functions, with which tests")
-    task.add_argument("--enumerate", action="store_true", help="run nothing: list the framework's public functions")
+    task.add_argument("--manifest", type=Path, metavar="FILE", help="the functions and their tests")
+    task.add_argument("--enumerate", action="store_true", help="list the framework's public functions and run nothing")
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the run file and, until then, its journal")
-    add("--version", help="the framework version that must be there")
-    add("--as-study", action="store_true", help="with --enumerate: by the study's rule, as far as it is known")
-    add("--methods", action="store_true", help="with --enumerate: methods of public classes too")
+    add("--version", help="the framework version that is expected")
+    add("--as-study", action="store_true", help="with --enumerate: by the paper's rule, as far as it is known")
+    add("--methods", action="store_true", help="with --enumerate: also methods of public classes")
     add("--function", action="append", default=[], metavar="GLOB", help="only functions that match; repeatable")
     add("--test", action="append", default=[], metavar="GLOB", help="only tests of this id, or that match; repeatable")
     add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
-    add("--protocol", choices=("cold", "steady", "both"), default="both", help="what is timed (default: both)")
+    add(
+        "--protocol",
+        choices=("cold", "steady", "both"),
+        default="both",
+        help="what is timed: first call, steady state or both (default: both)",
+    )
     add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
-    add("--steady-budget", type=float, default=0.1, metavar="S", help="for the steady time of a call (default: 0.1)")
-    add("--memory", metavar="SIZE", help="limit of a test with all that it starts: bytes, or 500M, 2G (default: none)")
+    add(
+        "--steady-budget",
+        type=float,
+        default=0.1,
+        metavar="S",
+        help="seconds for the steady state of a call (default: 0.1)",
+    )
+    add(
+        "--memory", metavar="SIZE", help="limit of a test with everything it starts: bytes, or 500M, 2G (default: none)"
+    )
     add(
         "--sync",
         choices=("complete", "study"),
         default="complete",
-        help="what ends a timed region: all work is done (default), or what the study called there",
+        help="what ends a timed region: all work is done (default), or the call that the paper used",
     )
     add("--shuffle", type=int, metavar="SEED", help="run the tests in another order, the same for the same seed")
     add(
         "--mutant",
         choices=MUTANTS,
-        help="break each function in this way: which tests notice? (portbench mutation-test)",
+        help="mutate each function in this way, to see which tests notice (portbench mutation-test)",
     )
-    add("--resume", action="store_true", help="go on with the unfinished run in DIR, if it is the same run")
+    add("--resume", action="store_true", help="continue the unfinished run in DIR, if it is the same run")
     add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
     add("--progress", choices=("text", "json", "none"), default="text")
     return parser
@@ -105,13 +118,15 @@ def _enumerate(options: argparse.Namespace, progress: Progress) -> None:
 
 def _settings(options: argparse.Namespace) -> Settings:
     if options.runs < 1:
-        raise BadInput(f"--runs {options.runs}: at least 1 is needed")
+        raise BadInput(f"--runs {options.runs}: expected at least 1")
     for name in ("timeout", "steady_budget"):
         value = getattr(options, name)
         if not (math.isfinite(value) and value > 0):
-            raise BadInput(f"--{name.replace('_', '-')} {value:g}: a positive number of seconds is needed")
+            raise BadInput(f"--{name.replace('_', '-')} {value:g}: expected a positive number of seconds")
     if options.device in PREDICTED and options.mutant:
-        raise BadInput(f"--mutant {options.mutant}: on {options.device} no values are computed, so no test can notice")
+        raise BadInput(
+            f"--mutant {options.mutant}: {options.device} computes no values, so no test can notice a mutant"
+        )
     return Settings(
         framework=options.framework,
         device=options.device,
@@ -136,12 +151,12 @@ def _bytes(text: str | None) -> int | None:
         return None
     found = re.fullmatch(r"([1-9][0-9]{0,15})([KMGT]?)", text)
     if not found:
-        raise BadInput(f"--memory {text}: a number of bytes is needed, or one with K, M, G or T behind it, such as 2G")
+        raise BadInput(f"--memory {text}: expected a number of bytes, or a number with K, M, G or T, such as 2G")
     return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
 
 
 def _interrupt(number: int, frame: object) -> None:
-    # One is enough: a second must not break off the cleaning up.
+    # A second signal must not stop the cleanup.
     for again in (signal.SIGINT, signal.SIGTERM):
         signal.signal(again, signal.SIG_IGN)
     raise Interrupted

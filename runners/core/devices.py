@@ -1,7 +1,7 @@
-"""What the system, not the framework, tells of accelerators: who holds one, what it is, what state it is in.
+"""What the system, not the framework, reports about accelerators: who holds one, what it is, what state it is in.
 
-Adapters call this in ``open_device``, ``device_facts`` and ``device_state``. Nothing here raises: where the system does
-not tell, the answer is empty. Memory is in bytes, other units stand in the keys.
+Adapters call this in ``open_device``, ``device_facts`` and ``device_state``. Nothing here raises: what the system does
+not report is left out. Memory is in bytes; other units are part of the keys.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 NVIDIA_NODES = ("/dev/nvidia[0-9]*",)
 TPU_NODES = ("/dev/accel[0-9]*", "/dev/accel/accel[0-9]*", "/dev/vfio/[0-9]*")
-"""Patterns of the device nodes that whoever computes on such a device has open: for ``holders``."""
+"""Patterns of the device nodes that a process that uses such a device has open, for ``holders``."""
 
 _MIB = 2**20
 _NVIDIA_SMI_SECONDS = 30
 
 _KEEP_DRIVER_LOADED = ("nvidia-persiste",)
-"""Processes, as /proc cuts their names, that have a device open without holding it from others."""
+"""Names, as shortened by /proc, of processes that have a device open and do not hold it."""
 
 
 def holders(patterns: Sequence[str], proc: Path = Path("/proc")) -> list[str]:
-    """Which other processes have a device node open whose path matches one of the patterns (``/dev/nvidia[0-9]*``):
-    ``python3 (process 123)``, each once. Those of other users and other containers cannot be seen."""
+    """The other processes that have a device node open whose path matches one of the patterns (``/dev/nvidia[0-9]*``),
+    each once, as ``python3 (process 123)``. Processes of other users and other containers are not visible."""
     found = []
     for process in sorted(int(each.name) for each in _entries(proc) if each.name.isdigit()):
         if process == os.getpid():
@@ -107,21 +107,22 @@ _STATE = {
 
 
 def nvidia_variables() -> dict[str, str]:
-    """What a framework's environment must have so that CUDA's first device is nvidia-smi's first, too: CUDA's own
-    order begins with the fastest. Another order is the user's to choose."""
+    """Environment variables with which CUDA orders devices as nvidia-smi does; CUDA's own order begins with the fastest
+    device. An order that the user has set stays."""
     return {"CUDA_DEVICE_ORDER": os.environ.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID")}
 
 
 def fast_compile_flags() -> dict[str, str]:
-    """With these XLA's CPU compiles soon what need not run fast, as where it stands in for a device. Other flags that
-    are set stay."""
+    """Environment variables with which XLA compiles quickly for the CPU, for programs that need not run fast, as on a
+    stand-in. Other flags that are set stay."""
     flags = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     return {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()}
 
 
 def nvidia_facts(index: int) -> dict[str, Scalar]:
-    """What stays the same of CUDA's device ``index``: ``model``, ``driver``, ``driver_cuda`` (the newest CUDA that the
-    driver takes), ``memory_bytes``, ``max_sm_clock_mhz`` and more. Empty where nvidia-smi is not there or fails."""
+    """Facts about CUDA's device ``index`` that do not change: ``model``, ``driver``, ``driver_cuda`` (the newest CUDA
+    that the driver supports), ``memory_bytes``, ``max_sm_clock_mhz`` and more. Empty if nvidia-smi is missing or
+    fails."""
     facts = _query(index, _FACTS)
     said = _nvidia_smi("-q", "-d", "COMPUTE", *_chosen(index)) or ""
     cuda = re.search(r"CUDA (?:\w+ )?Version\s*:\s*([0-9.]+)", said)
@@ -131,8 +132,8 @@ def nvidia_facts(index: int) -> dict[str, Scalar]:
 
 
 def nvidia_state(index: int) -> dict[str, Scalar]:
-    """What changes of CUDA's device ``index``: ``sm_clock_mhz``, ``temperature_celsius``, ``throttle_reasons`` (empty:
-    none), ``memory_free_bytes``, ``power_watts`` and more. Empty where nvidia-smi is not there or fails."""
+    """Facts about CUDA's device ``index`` that change: ``sm_clock_mhz``, ``temperature_celsius``, ``throttle_reasons``
+    (empty: none), ``memory_free_bytes``, ``power_watts`` and more. Empty if nvidia-smi is missing or fails."""
     return _query(index, _STATE)
 
 
@@ -144,7 +145,7 @@ _TPU_CHIPS = {
     "0x006f": "v6e",
     "0x0076": "tpu7x",
 }
-"""Google's PCI devices that are TPUs; it makes network cards and disks, too."""
+"""Google's PCI devices that are TPUs; others are network cards and disks."""
 
 _TPU_VARIABLES = {
     "TPU_ACCELERATOR_TYPE": "accelerator_type",
@@ -160,8 +161,8 @@ _TPU_VARIABLES = {
 
 
 def tpu_facts(root: Path = Path("/"), variables: Mapping[str, str] = os.environ) -> dict[str, Scalar]:
-    """What is known of the TPUs of this machine: ``chips`` on its bus, their ``generation``, ``device_nodes`` by which
-    a process opens them, ``accelerator_type`` and ``topology`` where the environment names them, ``libtpu``."""
+    """Facts about the TPUs of this machine: ``chips`` on its bus, their ``generation``, ``device_nodes`` by which a
+    process opens them, ``accelerator_type`` and ``topology`` if the environment has them, ``libtpu``."""
     facts: dict[str, Scalar] = {key: variables[name] for name, key in _TPU_VARIABLES.items() if variables.get(name)}
     bus = [path for path in _entries(root / "sys/bus/pci/devices") if _text(path / "vendor") == "0x1ae0"]
     chips = [_TPU_CHIPS[device] for device in (_text(path / "device") for path in bus) if device in _TPU_CHIPS]
@@ -187,7 +188,7 @@ def _query(index: int, fields: Mapping[str, _Field]) -> dict[str, Scalar]:
         answer = _nvidia_smi(f"--query-gpu={','.join(asked)}", "--format=csv,noheader,nounits", *_chosen(index))
         if answer is None:
             return {}
-        # Drivers differ in the fields that they know; each refusal names one.
+        # Drivers differ in the fields that they know; each error message names one.
         refused = re.search(r'Field "([^"]+)" is not a valid field', answer)
         if refused is None or refused[1] not in asked:
             break
@@ -200,7 +201,7 @@ def _query(index: int, fields: Mapping[str, _Field]) -> dict[str, Scalar]:
     found: dict[str, Scalar] = {}
     for name, value in zip(asked, values):
         try:
-            # "[N/A]", "[Not Supported]" and "[Unknown Error]" stand for what this model does not tell.
+            # "[N/A]", "[Not Supported]" and "[Unknown Error]" mean that this model does not report the value.
             if value and not value.startswith("[") and value != "N/A":
                 found[fields[name].key] = fields[name].read(value)
         except ValueError:
@@ -209,7 +210,7 @@ def _query(index: int, fields: Mapping[str, _Field]) -> dict[str, Scalar]:
 
 
 def _nvidia_smi(*arguments: str) -> str | None:
-    """What it said; None where it is not there, does not end or has no device to tell of."""
+    """The output of nvidia-smi; None if it is missing, does not end or fails."""
     try:
         done = subprocess.run(
             ["nvidia-smi", *arguments],
@@ -225,7 +226,7 @@ def _nvidia_smi(*arguments: str) -> str | None:
 
 
 def _chosen(index: int) -> list[str]:
-    """The option that selects CUDA's device: CUDA counts what CUDA_VISIBLE_DEVICES leaves, nvidia-smi all."""
+    """The option that selects CUDA's device: CUDA counts the devices in CUDA_VISIBLE_DEVICES, nvidia-smi counts all."""
     visible = [each.strip() for each in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if each.strip()]
     name = visible[index] if index < len(visible) else str(index)
     if name.startswith("MIG-"):
@@ -248,7 +249,7 @@ def _parent(mig: str) -> str | None:
 def _entries(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
-    except OSError:  # gone meanwhile, or another user's
+    except OSError:  # it no longer exists, or belongs to another user
         return []
 
 

@@ -1,4 +1,4 @@
-"""Reading and checking JSON documents against ``schema/``: strict parsing, one sentence for the first mistake."""
+"""Parses JSON strictly and checks documents against ``schema/``; the first mistake is reported in one sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def parse(content: bytes) -> Any:
     """Parses JSON strictly.
 
-    Raises ValueError that says where, for what is none, for NaN, a number of more than 64 bits, a key given twice,
+    Raises ValueError, which says where, for text that is not JSON, NaN, a number of more than 64 bits, a duplicate key,
     half of a surrogate pair, and more than a hundred levels.
     """
     try:
@@ -47,13 +47,14 @@ def validator(name: str) -> Any:
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    """The standard's regular expressions: there '$' is the very end, in Python's also the place before a line feed."""
+    """The regular expressions of the standard: there '$' is the end; in Python it is also the place before a line
+    feed."""
     if isinstance(instance, str) and not re.search(re.sub(r"(?<!\\)\$$", r"\\Z", pattern), instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
 def _dependent_required(validator: Any, needs: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    """In words of the document, not of the schema."""
+    """The message names the keys of the document, not those of the schema."""
     if isinstance(instance, dict):
         for key, others in needs.items():
             for other in others:
@@ -67,7 +68,7 @@ _Validator = _extend(jsonschema.Draft202012Validator, _OURS)
 
 
 def first_mistake(checker: Any, document: Any) -> str:
-    """What is wrong with a document, as '$.path: message'; empty if nothing is."""
+    """The first mistake in a document, as '$.path: message'; empty if there is none."""
     try:
         errors = [_deepest(error) for error in checker.iter_errors(document)]
     except RecursionError:
@@ -79,7 +80,7 @@ def first_mistake(checker: Any, document: Any) -> str:
 
 
 def _deepest(error: ValidationError) -> ValidationError:
-    """Of the reasons why no alternative fitted, the one that got furthest into the document."""
+    """Of the reasons why no alternative fits, the one at the deepest place of the document."""
     while error.context:
         error = max(error.context, key=lambda found: len(found.absolute_path))
     return error
@@ -90,7 +91,7 @@ def _shortened(message: str, limit: int = 300) -> str:
 
 
 class _Refused(str):
-    """Stands in the document where something is refused, and says what."""
+    """Takes the place of a value that is not allowed, and says why."""
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any] | _Refused:
@@ -98,11 +99,11 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any] | _Refused:
     if len(found) == len(pairs):
         return found
     twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-    return _Refused(f"the key {_shortened(repr(twice))} stands twice in one object")
+    return _Refused(f"the key {_shortened(repr(twice))} is duplicated in one object")
 
 
 def _integer(digits: str) -> int | _Refused:
-    # By their number first: Python refuses, or takes very long, to convert very many.
+    # The number of digits first: Python takes very long to convert very many, or raises an error.
     if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
         return _Refused(f"{_shortened(digits, 24)} needs more than 64 bits")
     return int(digits)
@@ -116,15 +117,15 @@ def _refused(value: Any, path: str, levels: int) -> Iterator[str]:
     if levels == 0:
         raise RecursionError
     if isinstance(value, _Refused):
-        # The name of a constant (NaN, Infinity) is all that is known of it.
+        # For a constant (NaN, Infinity), only its name is known.
         yield f"{path}: " + (value if " " in value else f"{value} is not JSON")
     elif isinstance(value, str) and _SURROGATE.search(value):
-        yield f"{path}: half of a surrogate pair stands in a text"
+        yield f"{path}: a text has half of a surrogate pair"
     elif isinstance(value, list):
         for position, item in enumerate(value):
             yield from _refused(item, f"{path}[{position}]", levels - 1)
     elif isinstance(value, dict):
         for key, item in value.items():
             if _SURROGATE.search(key):
-                yield f"{path}: half of a surrogate pair stands in a key"
+                yield f"{path}: a key has half of a surrogate pair"
             yield from _refused(item, f"{path}.{_shortened(key, 60)}", levels - 1)

@@ -1,4 +1,4 @@
-"""The facts about machine, operating system, Python and packages that a run file records."""
+"""Facts about machine, operating system, Python and packages, as a run file records them."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ VARIABLES: tuple[str, ...] = (
     *("TORCH", "PYTORCH_", "ATEN_", "PT_XLA_", "LTC_", "TF_", "KERAS_", "JAX_", "XLA_", "XRT_", "PJRT_", "TRITON_"),
     # TPUs.
     *("TPU_", "LIBTPU_", "ALLOW_MULTIPLE_LIBTPU_LOAD"),
-    # NVIDIA's and AMD's GPUs: which are seen, how work is queued, which algorithms are taken.
+    # NVIDIA's and AMD's GPUs: which are visible, how work is queued, which algorithms are used.
     *("CUDA_", "CUBLAS", "CUDNN_", "NVIDIA_", "NCCL_"),
     *("HIP_", "HIPBLAS", "HSA_", "ROCM_", "ROCR_", "ROCBLAS_", "MIOPEN_", "AMD_", "GPU_"),
     # The host's arithmetic: threads, instruction sets, precision.
     *("OMP_", "GOMP_", "KMP_", "MKL_", "MKLDNN_", "DNNL_", "ONEDNN_", "NPY_", "NUMEXPR_"),
     *("OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_"),
-    # What every program is changed by: other libraries, another allocator, another C library's choices.
+    # What changes every program: other libraries, another allocator, settings of the C library.
     *("LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "MALLOC_", "TCMALLOC_"),
     *("PYTHONHASHSEED", "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONPATH"),
 )
-"""Beginnings of the environment variables that change what a framework does."""
+"""Prefixes of the environment variables that change what a framework does."""
 
 _TERRAFORM = ("TF_CLI_", "TF_CLOUD_", "TF_TOKEN_", "TF_VAR_")
-"""Another program's, among those that begin like TensorFlow's; they may hold secrets."""
+"""Prefixes of Terraform, which begin like TensorFlow's; these variables may hold secrets."""
 
 _SECRETS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
-"""Ends of names whose values belong in no file that is shared: NVIDIA_API_KEY."""
+"""Suffixes of names whose values must not be in a shared file, such as NVIDIA_API_KEY."""
 
 
 def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
-    """The ``environment`` object of a run file. ``variables`` are those that the runner sets for the framework."""
+    """The ``environment`` object of a run file. ``variables`` are those that the runner sets for the
+    framework."""
     return {
         "machine": machine,
         "os": _operating_system(),
@@ -52,12 +53,12 @@ def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[st
         "packages": packages(),
         "runner_commit": os.environ.get("PORTBENCH_RUNNER_COMMIT") or _commit(),
         "runner_sha256": own_sha256(),
-        "variables": {**_surroundings(), **variables},
+        "variables": {**_variables(), **variables},
         "device": dict(device_facts),
     }
 
 
-def _surroundings() -> dict[str, str]:
+def _variables() -> dict[str, str]:
     found = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
     return {name: found[name] for name in sorted(found) if not (name.startswith(_TERRAFORM) or name.endswith(_SECRETS))}
 
@@ -73,7 +74,8 @@ def packages() -> dict[str, str]:
 
 
 def free_memory_bytes() -> int:
-    """What the kernel thinks can be taken without swapping; what nobody uses where it does not say."""
+    """The memory that the kernel reports as available without swapping; the unused memory if it does not report
+    that."""
     try:
         found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.MULTILINE)
     except OSError:
@@ -82,7 +84,7 @@ def free_memory_bytes() -> int:
 
 
 def oom_kills() -> int:
-    """How many processes the kernel has killed for want of memory, in this container or else on this machine."""
+    """How many processes the kernel has killed because memory ran out, in this container or else on this machine."""
     for path in ("/sys/fs/cgroup/memory.events", "/proc/vmstat"):
         try:
             for line in Path(path).read_text().splitlines():
@@ -138,7 +140,7 @@ def _git(*arguments: str) -> str:
 
 
 def own_sha256() -> str:
-    """Of all of the runner's own code and schemas."""
+    """The SHA-256 of the runner's code and schemas."""
     digest = hashlib.sha256()
     files = [path for folder in ("runners", "schema") for path in (ROOT / folder).rglob("*")]
     for path in sorted(path for path in files if path.suffix in (".py", ".json")):

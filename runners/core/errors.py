@@ -1,14 +1,14 @@
-"""Every failure that a user can cause in a runner, with its exit status.
+"""Every error that a user can cause in a runner, with its exit status.
 
-Raised anywhere in the supervisor and shown once, by ``runners.core.cli.main``. What goes wrong inside a test is not
-here: that is a result, and travels as data.
+Raised anywhere in the supervisor and shown once, by ``runners.core.cli.main``. An error inside a test is not here: it
+is a result, and therefore data.
 """
 
 from __future__ import annotations
 
 
 class RunnerError(Exception):
-    """Base of all: ``str(error)`` says what is wrong and where; ``remedy`` what to do about it."""
+    """Base of all errors: ``str(error)`` says what is wrong and where, ``remedy`` what to do about it."""
 
     exit_status = 1
 
@@ -18,19 +18,19 @@ class RunnerError(Exception):
 
 
 class BadInput(RunnerError):
-    """A manifest, option or journal that cannot be used as it is."""
+    """A manifest, option or journal that cannot be used."""
 
     exit_status = 2
 
 
 class DeviceUnavailable(RunnerError):
-    """The target's device is absent or held by somebody else. Raised by an adapter's ``open_device``."""
+    """The target's device is absent or held by another process. Raised by an adapter's ``open_device``."""
 
     exit_status = 3
 
 
 class NothingRan(RunnerError):
-    """Not one test of the manifest could be run here."""
+    """No test of the manifest can run here."""
 
     exit_status = 4
 
@@ -42,12 +42,12 @@ class StorageFailed(RunnerError):
 
 
 class FrameworkFailed(RunnerError):
-    """The framework cannot be imported, is another version, or its workers do not start."""
+    """The framework cannot be imported, has another version, or its workers do not start."""
 
     exit_status = 6
 
 
 class Interrupted(BaseException):
-    """SIGINT or SIGTERM came. A BaseException, so that no handler for errors swallows it."""
+    """SIGINT or SIGTERM arrived. A BaseException, so that no handler of errors catches it."""
 
     exit_status = 130

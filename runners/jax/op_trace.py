@@ -2,8 +2,8 @@
 
 JAX runs a program again without passing through Python. While a call is traced, JAX keeps no such short cut, so that
 every run goes through ``ExecuteReplicated``. The private names that this needs are the same from 0.4.8 to 0.10.2. They
-are imported when a call is traced. If one is missing, nothing is traced, ``OpTrace.untraced`` says so, and the placement
-is derived from the outputs alone. PORTBENCH_JAX_OP_TRACE=0 in the environment switches the trace off.
+are imported when a call is traced. If one is missing, nothing is traced, ``OpTrace.untraced`` says so, and the
+placement is derived from the outputs alone. PORTBENCH_JAX_OP_TRACE=0 in the environment switches the trace off.
 """
 
 from __future__ import annotations
@@ -126,9 +126,7 @@ def _install(stack: contextlib.ExitStack, trace: OpTrace, on_device: Callable[[s
     if can_remove_buffers():
         stack.enter_context(_without_buffers(array.ArrayImpl))
     else:
-        trace.untraced.append(
-            "reads by NumPy through the buffer protocol were not traced: this Python does not allow it"
-        )
+        trace.untraced.append("reads by NumPy through the buffer protocol were not traced: unknown layout of types")
 
 
 def _forget_short_cuts(api: Any, pjit: Any, cache_type: Any) -> None:
@@ -169,8 +167,8 @@ class _Probe(bytearray):
 
 @functools.lru_cache(maxsize=None)
 def can_remove_buffers() -> bool:
-    """Self-check: whether clearing the slot takes the buffer protocol from a type of our own, and setting it again gives
-    it back. False if this Python lays out types in another way."""
+    """Self-check: whether clearing the slot takes the buffer protocol from a type of our own, and setting it again
+    gives it back. False if this Python lays out types in another way."""
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
     slot, plain = _buffer_slot(_Probe), _buffer_slot(int)

@@ -1,27 +1,25 @@
-"""Sees where TensorFlow computes.
+"""Traces where TensorFlow computes.
 
-An eager operation runs inside of a function made for it alone, and TensorFlow tells the graphs into which it partitions
-a function or a session's graph, each operation with its device, when their kernels are built: their cache is emptied
-before. A function that is called on an XLA device is compiled as a whole, without partitions: it is the operation. What
-Python computes on the host is in no graph.
+An eager operation runs inside a function that is made for it alone. TensorFlow reports the graphs into which it
+partitions a function or a session's graph, each operation with its device, when it builds their kernels; the cache of
+kernels is cleared before. A function that is called on an XLA device is compiled as a whole, without partitions: it is
+the operation. What Python computes on the host is in no graph.
 
-(The log of placements cannot be used: once operations have run, ``tf.debugging.set_log_device_placement`` sets soft
-placement in its stead, in 2.11 and in 2.21.)
+The private names of TensorFlow that this needs are imported when a call is traced. If one is missing, nothing is
+traced, ``OpTrace.untraced`` says so, and the placement is derived from the outputs alone.
+
+(The log of placements cannot be used: after operations have run, ``tf.debugging.set_log_device_placement`` sets soft
+placement instead, in 2.11 and in 2.21.)
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
+from types import SimpleNamespace
 from typing import Any, Callable, Iterable, Iterator
 
 import tensorflow as tf
-from tensorflow.core.protobuf import config_pb2
-from tensorflow.python.client import pywrap_tf_session as tf_session
-from tensorflow.python.client import session as sessions
-from tensorflow.python.eager import context, execute
-from tensorflow.python.framework import ops, tensor_util
-from tensorflow.python.ops import script_ops
 
 from runners.core.adapter import HOST, Operation, OpTrace
 
@@ -29,28 +27,29 @@ FUNCTION = re.compile(r"_*(?:inference|forward|backward)_(.*?)(?:_\d+)*")
 COMPILING = {"TPU", "XLA_CPU", "XLA_GPU"}
 
 PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
-"""Python code on the host, whatever device they are said to be on."""
+"""Python code on the host, whatever device TensorFlow reports."""
 
 NO_OPERATIONS = {
-    # What moves values, or hands them through.
+    # What moves values or passes them on.
     *("_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "_Send", "_Recv", "_HostSend", "_HostRecv", "_EagerConst"),
     *("Const", "Identity", "IdentityN", "Placeholder", "PlaceholderWithDefault", "StopGradient", "PreventGradient"),
     *("Snapshot", "NoOp", "Assert"),
-    # Variables: their making, reading and writing.
+    # Creation, reading and writing of variables.
     *("VarHandleOp", "_VarHandlesOp", "ReadVariableOp", "_ReadVariablesOp", "AssignVariableOp", "DestroyResourceOp"),
     *("VarIsInitializedOp", "IsVariableInitialized", "VariableV2", "Assign"),
     # What describes values.
     *("Shape", "ShapeN", "VariableShape", "Rank", "Size", "Reshape", "Squeeze", "ExpandDims"),
-    # Flow of control, whose operations are seen by themselves.
+    # Control flow, whose operations are traced by themselves.
     *("Switch", "RefSwitch", "_SwitchN", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit", "NextIteration"),
     *("LoopCond", "ControlTrigger", "PartitionedCall", "StatefulPartitionedCall"),
 }
 
-_tracing = False
+_is_tracing = False
 
 
 def is_tracing() -> bool:
-    return _tracing
+    """Whether operations of this process are being traced."""
+    return _is_tracing
 
 
 def short(device: str | None) -> str:
@@ -60,36 +59,79 @@ def short(device: str | None) -> str:
 
 @contextlib.contextmanager
 def trace_ops(device: str) -> Iterator[OpTrace]:
-    """Collects the operations, each once; see runners.core.adapter.Adapter.watch."""
-    global _tracing
-    watched = OpTrace()
+    """Collects the operations, each once; see runners.core.adapter.Adapter.trace_ops."""
+    trace = OpTrace()
+    with contextlib.ExitStack() as stack:
+        try:
+            _install(stack, trace, device, _private_modules())
+        except (ImportError, AttributeError) as error:
+            stack.close()
+            trace.untraced.append(f"operations were not traced: TensorFlow {tf.__version__} differs: {error}")
+        yield trace
+
+
+def _private_modules() -> SimpleNamespace:
+    """TensorFlow's private modules. Raises ImportError or AttributeError if a part that the trace needs is missing."""
+    from tensorflow.core.protobuf import config_pb2
+    from tensorflow.python.client import pywrap_tf_session, session
+    from tensorflow.python.eager import context, execute
+    from tensorflow.python.framework import ops, tensor_util
+    from tensorflow.python.ops import script_ops
+
+    for holder, names in (
+        (session.BaseSession, ("_run",)),
+        (pywrap_tf_session, ("TF_GetBuffer", "TF_NewBuffer", "TF_NewBufferFromString", "TF_DeleteBuffer")),
+        (context, ("enable_run_metadata", "disable_run_metadata", "export_run_metadata")),
+        (context.context(), ("clear_kernel_cache", "get_function_def", "device_name")),
+        (execute, ("execute", "execute_with_cancellation")),
+        (ops._EagerTensorBase, ("_numpy",)),
+        (tensor_util, ("constant_value", "constant_value_as_shape")),
+        (script_ops, ("py_func_common",)),
+    ):
+        for name in names:
+            getattr(holder, name)
+    return SimpleNamespace(
+        buffers=pywrap_tf_session,
+        config=config_pb2,
+        context=context,
+        execute=execute,
+        ops=ops,
+        script_ops=script_ops,
+        session=session,
+        tensor_util=tensor_util,
+    )
+
+
+def _install(stack: contextlib.ExitStack, trace: OpTrace, device: str, private: SimpleNamespace) -> None:
+    """Starts the trace; when the stack is closed, the trace is complete."""
+    global _is_tracing
+    context = private.context
     runs: list[Any] = []
     compiled: list[Operation] = []
     context.enable_run_metadata()
-    # It has kept what was built since the last time.
+    # It holds what was built since the last time.
     context.export_run_metadata()
     context.context().clear_kernel_cache()
-    with contextlib.ExitStack() as stack:
-        _tracing = True
-        stack.callback(_no_longer)
-        stack.callback(context.disable_run_metadata)
-        stack.enter_context(_sessions_tell(runs))
-        stack.enter_context(_compiled_functions_tell(compiled))
-        stack.enter_context(_host_code_tells(device, watched.operations))
-        try:
-            yield watched
-        finally:
-            if context.is_async():
-                context.async_wait()
-            runs.append(context.export_run_metadata())
-            graphs = [graph for run in runs for graph in _partition_graphs(run)]
-            seen = [*watched.operations, *compiled, *_of_graphs(graphs)]
-            watched.operations[:] = dict.fromkeys(seen)
+    _is_tracing = True
+    stack.callback(_stop)
+    stack.callback(context.disable_run_metadata)
+    stack.enter_context(_traced_sessions(runs, private))
+    stack.enter_context(_traced_compiled_functions(compiled, private))
+    stack.enter_context(_traced_host_code(device, trace.operations, private))
+
+    def collect() -> None:
+        if context.is_async():
+            context.async_wait()
+        runs.append(context.export_run_metadata())
+        graphs = [graph for run in runs for graph in _partition_graphs(run)]
+        trace.operations[:] = dict.fromkeys([*trace.operations, *compiled, *_of_graphs(graphs)])
+
+    stack.callback(collect)
 
 
-def _no_longer() -> None:
-    global _tracing
-    _tracing = False
+def _stop() -> None:
+    global _is_tracing
+    _is_tracing = False
 
 
 def _operation(name: str, device: str) -> Iterable[Operation]:
@@ -112,24 +154,25 @@ def _partition_graphs(run: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _sessions_tell(runs: list[Any]) -> Iterator[None]:
-    # Behind the public ``run``, which a caller may have taken from its class before.
+def _traced_sessions(runs: list[Any], private: SimpleNamespace) -> Iterator[None]:
+    # Below the public ``run``, because a caller may have taken that from its class before.
+    sessions, buffers, config = private.session, private.buffers, private.config
     original = sessions.BaseSession._run
 
     def run(self: Any, handle: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
-        telling = config_pb2.RunOptions()
+        with_graphs = config.RunOptions()
         if options is not None:
-            telling.ParseFromString(tf_session.TF_GetBuffer(options))
-        telling.output_partition_graphs = True
-        asked = tf_session.TF_NewBufferFromString(telling.SerializeToString())
-        told = tf_session.TF_NewBuffer() if run_metadata is None else run_metadata
+            with_graphs.ParseFromString(buffers.TF_GetBuffer(options))
+        with_graphs.output_partition_graphs = True
+        run_options = buffers.TF_NewBufferFromString(with_graphs.SerializeToString())
+        metadata = buffers.TF_NewBuffer() if run_metadata is None else run_metadata
         try:
-            output = original(self, handle, fetches, feed_dict, asked, told)
-            runs.append(config_pb2.RunMetadata.FromString(tf_session.TF_GetBuffer(told)))
+            output = original(self, handle, fetches, feed_dict, run_options, metadata)
+            runs.append(config.RunMetadata.FromString(buffers.TF_GetBuffer(metadata)))
         finally:
-            tf_session.TF_DeleteBuffer(asked)
+            buffers.TF_DeleteBuffer(run_options)
             if run_metadata is None:
-                tf_session.TF_DeleteBuffer(told)
+                buffers.TF_DeleteBuffer(metadata)
         return output
 
     sessions.BaseSession._run = run
@@ -140,7 +183,8 @@ def _sessions_tell(runs: list[Any]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _compiled_functions_tell(compiled: list[Operation]) -> Iterator[None]:
+def _traced_compiled_functions(compiled: list[Operation], private: SimpleNamespace) -> Iterator[None]:
+    execute, context = private.execute, private.context
     plain, cancellable = execute.execute, execute.execute_with_cancellation
 
     def noted(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,9 +193,9 @@ def _compiled_functions_tell(compiled: list[Operation]) -> Iterator[None]:
             name = op_name.decode() if isinstance(op_name, bytes) else str(op_name)
             function = FUNCTION.fullmatch(name)
             if function is not None:
-                # Where it was called: its outputs may be said to lie elsewhere.
+                # Where it was called: TensorFlow may report another device for its outputs.
                 where = short(context.context().device_name) or "CPU:0"
-                if where.split(":")[0] in COMPILING or _must_compile(name):
+                if where.split(":")[0] in COMPILING or _must_compile(context.context().get_function_def(name)):
                     compiled.append(Operation(f"function {function[1]}", where))
             return outputs
 
@@ -164,25 +208,24 @@ def _compiled_functions_tell(compiled: list[Operation]) -> Iterator[None]:
         execute.execute, execute.execute_with_cancellation = plain, cancellable
 
 
-def _must_compile(function: str) -> bool:
-    """Whether it was made with ``jit_compile``."""
-    attributes = context.context().get_function_def(function).attr
-    return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
+def _must_compile(function: Any) -> bool:
+    """Whether a function was made with ``jit_compile``."""
+    return "_XlaMustCompile" in function.attr and bool(function.attr["_XlaMustCompile"].b)
 
 
 @contextlib.contextmanager
-def _host_code_tells(device: str, operations: list[Operation]) -> Iterator[None]:
-    """Notes where Python takes the values of an array from the device, and functions of NumPy that it is given.
+def _traced_host_code(device: str, operations: list[Operation], private: SimpleNamespace) -> Iterator[None]:
+    """Notes when Python reads the values of an array from the device, and calls of NumPy functions that it is given.
 
-    What is read through ``numpy.asarray(tensor)``, which does not ask Python, cannot be seen.
+    What is read through ``numpy.asarray(tensor)``, which does not call Python, cannot be traced.
     """
-    describing = False
-    tensors = ops._EagerTensorBase
+    is_describing = False
+    tensors, script_ops, tensor_util = private.ops._EagerTensorBase, private.script_ops, private.tensor_util
     read, call = tensors._numpy, script_ops.py_func_common
     looks = {name: getattr(tensor_util, name) for name in ("constant_value", "constant_value_as_shape")}
 
     def noted_read(self: Any) -> Any:
-        if not describing and self.shape.rank and short(self.backing_device) == short(device):
+        if not is_describing and self.shape.rank and short(self.backing_device) == short(device):
             operations.append(Operation("read to host", HOST))
         return read(self)
 
@@ -192,14 +235,14 @@ def _host_code_tells(device: str, operations: list[Operation]) -> Iterator[None]
         return call(func, inp, Tout, *args, **kwargs)
 
     def unnoted(look: Callable[..., Any]) -> Callable[..., Any]:
-        # How TensorFlow looks at shapes and axes; nothing is computed with them.
+        # TensorFlow reads shapes and axes in this way; nothing is computed with them.
         def described(*args: Any, **kwargs: Any) -> Any:
-            nonlocal describing
-            before, describing = describing, True
+            nonlocal is_describing
+            before, is_describing = is_describing, True
             try:
                 return look(*args, **kwargs)
             finally:
-                describing = before
+                is_describing = before
 
         return described
 

@@ -1,7 +1,6 @@
 """Adapter of PyTorch, from 1.12 on. Implements runners.core.adapter.Adapter.
 
-What differs between kinds of devices is in one module for each, all alike: ``host`` (cpu), ``cuda`` (gpu) and ``xla``
-(tpu, xla).
+Each kind of device has a module with the same functions: ``host`` (cpu), ``cuda`` (gpu) and ``xla`` (tpu, xla).
 """
 
 from __future__ import annotations
@@ -35,6 +34,8 @@ def version() -> str:
 def prepare(device: str) -> None:
     global _kind
     _kind = importlib.import_module(f"runners.torch.{_KINDS[device]}")
+    if hasattr(_kind, "prepare"):
+        _kind.prepare()
 
 
 def open_device(device: str) -> torch.device:
@@ -59,8 +60,8 @@ def device_state(device: torch.device) -> Mapping[str, Any]:
 
 
 def scope(device: torch.device) -> ContextManager[object]:
-    """Nothing is entered: functions are told their device. The default device that PyTorch has from 2.0 on reaches into
-    the worker processes of a DataLoader, which hang where the device is an accelerator."""
+    """An empty context: functions get their device as an argument. The default device of PyTorch 2.0 and newer also
+    holds in the worker processes of a DataLoader, which hang if the device is an accelerator."""
     return contextlib.nullcontext()
 
 
@@ -113,7 +114,7 @@ def wait_as_published(output: Any) -> None:
 
 def calibration_kernel(units: int, device: torch.device) -> Callable[[], Any]:
     generator = torch.Generator().manual_seed(0)
-    # Of such a matrix the products neither vanish nor overflow.
+    # With this scale, the products neither vanish nor overflow.
     step = (torch.randn(512, 512, generator=generator, device="cpu") / 512**0.5).to(device)
     start = torch.randn(64 * units, 512, generator=generator, device="cpu").to(device)
     wait((step, start))
@@ -122,7 +123,7 @@ def calibration_kernel(units: int, device: torch.device) -> Callable[[], Any]:
         output = start
         for _ in range(8):
             output = output @ step
-        # Of the sum alone a compiler could leave out rows or columns of the products.
+        # For a plain sum, a compiler could leave out rows or columns of the products.
         return {"sum": (output.abs().sum(),)}
 
     return products

@@ -1,8 +1,9 @@
-"""PyTorch through torch_xla: a TPU, or XLA's own CPU device. From 2.0 on over PJRT, before over XRT."""
+"""PyTorch on torch_xla: a TPU, or XLA's own CPU device. From 2.0 on with PJRT, before with XRT."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections import Counter
 from typing import Any, Iterator, Mapping, Sequence
@@ -15,31 +16,46 @@ from runners.core.errors import DeviceUnavailable
 from runners.torch import libpython
 from runners.torch.op_trace import only_moves, traced_ops
 
-_missing = ""
-_available = torch.cuda.is_available
-libpython.load()
-try:
-    # Parts of PyTorch that torch_xla imports ask this, after which torch.cuda works in no process forked from here.
-    torch.cuda.is_available = lambda: False
-    import torch_xla
-    import torch_xla.core.xla_model as xm
-    import torch_xla.debug.metrics as metrics
+torch_xla: Any = None
+xm: Any = None
+metrics: Any = None
+"""The modules of torch_xla, after ``prepare``."""
 
-    _sync = getattr(torch_xla, "sync", xm.mark_step)
-except ImportError as error:
-    _missing = str(error)
-finally:
-    torch.cuda.is_available = _available
+_sync: Any = None
+_missing = ""
+"""Why torch_xla cannot be imported."""
+
+
+def prepare() -> None:
+    """Imports torch_xla, once. A device cannot be opened if that fails."""
+    global torch_xla, xm, metrics, _sync, _missing
+    if torch_xla or _missing:
+        return
+    libpython.load()
+    is_available = torch.cuda.is_available
+    try:
+        # Parts of PyTorch that torch_xla imports call this; after that, torch.cuda works in no process that is forked
+        # from here.
+        torch.cuda.is_available = lambda: False
+        xm = importlib.import_module("torch_xla.core.xla_model")
+        metrics = importlib.import_module("torch_xla.debug.metrics")
+        torch_xla = importlib.import_module("torch_xla")
+        _sync = getattr(torch_xla, "sync", xm.mark_step)
+    except ImportError as error:
+        _missing = str(error)
+    finally:
+        torch.cuda.is_available = is_available
 
 
 def open_device(device: str) -> torch.device:
+    prepare()
     if _missing:
         raise DeviceUnavailable(
             f"PyTorch reaches the device '{device}' through torch_xla, which cannot be imported: {_missing}",
             f"Use an environment or image made for it, such as torch-{device}.",
         )
     if device == "tpu":
-        _demand_tpu()
+        _require_tpu()
     try:
         opened = torch_xla.device() if hasattr(torch_xla, "device") else xm.xla_device()
         hardware = xm.xla_device_hw(opened)
@@ -54,8 +70,8 @@ def open_device(device: str) -> torch.device:
     return torch.device(opened)
 
 
-def _demand_tpu() -> None:
-    """Without a TPU libtpu would ask the cloud for one, for minutes."""
+def _require_tpu() -> None:
+    """Raises DeviceUnavailable without a TPU: libtpu would ask the cloud for one, for minutes."""
     remote = not os.environ.get("XRT_TPU_CONFIG", "localservice").startswith("localservice")
     if not remote and not devices.tpu_facts().get("device_nodes"):
         raise DeviceUnavailable(
@@ -94,30 +110,31 @@ def facts(device: torch.device) -> Mapping[str, Any]:
 
 
 def state(device: torch.device) -> Mapping[str, Any]:
-    told = _memory(device)
+    memory = _memory(device)
     names = {"bytes_used": "memory_used_bytes", "peak_bytes_used": "memory_peak_bytes"}
-    return {names[name]: told[name] for name in names if name in told}
+    return {names[name]: memory[name] for name in names if name in memory}
 
 
 def _memory(device: torch.device) -> dict[str, int]:
-    """As torch_xla has it, in bytes; empty where the runtime does not tell."""
+    """Limit and use of the memory in bytes; empty if the runtime does not report them."""
     try:
-        told = xm.get_memory_info(device)
+        memory = xm.get_memory_info(device)
     except RuntimeError:
         return {}
-    if "kb_total" in told:  # XRT
-        return {"bytes_limit": 1024 * told["kb_total"], "bytes_used": 1024 * (told["kb_total"] - told["kb_free"])}
-    return {name: int(value) for name, value in told.items()}
+    if "kb_total" in memory:  # XRT
+        return {"bytes_limit": 1024 * memory["kb_total"], "bytes_used": 1024 * (memory["kb_total"] - memory["kb_free"])}
+    return {name: int(value) for name, value in memory.items()}
 
 
 def _precision() -> str | None:
-    """Of products and convolutions of float32; a TPU's default is one pass in bfloat16."""
-    told = getattr(torch_xla._XLAC, "_xla_get_mat_mul_precision", None)
-    return told() if told else None
+    """Precision of products and convolutions of float32; a TPU's default is one pass in bfloat16."""
+    get_precision = getattr(torch_xla._XLAC, "_xla_get_mat_mul_precision", None)
+    return get_precision() if get_precision else None
 
 
 def read(leaf: torch.Tensor) -> torch.Tensor:
-    """torch_xla 2.9 reads complex128 back without its imaginary part; its parts come whole."""
+    """A tensor on the host. torch_xla 2.9 reads complex128 back without the imaginary part, so the parts are read
+    apart."""
     if leaf.dtype == torch.complex128 and leaf.device.type == "xla":
         return torch.complex(leaf.real.cpu(), leaf.imag.cpu())
     return leaf.cpu()
@@ -140,12 +157,12 @@ def full_precision() -> Iterator[None]:
 
 
 def seed(seed: int) -> None:
-    """torch.manual_seed leaves XLA's random state alone."""
+    """Seeds XLA's random state, which torch.manual_seed does not."""
     xm.set_rng_state(seed)
 
 
 def wait() -> None:
-    """A step only launches what was traced, whatever it is told of waiting."""
+    """A step only launches what was traced, even if it is called with wait=True."""
     _sync()
     xm.wait_device_ops()
 
@@ -155,41 +172,43 @@ def wait_as_published() -> None:
 
 
 def has_spmd() -> bool:
+    """Whether torch_xla is there and has the mode in which one device represents any number."""
+    prepare()
     return not _missing and hasattr(getattr(torch_xla, "runtime", None), "use_spmd")
 
 
 def use_spmd() -> None:
-    """One device stands for all from here on; before the first is opened."""
+    """From here on, one device represents all. Call it before the first device is opened."""
     torch_xla.runtime.use_spmd()
 
 
 def hlo_of(tensors: Sequence[torch.Tensor]) -> str:
-    """The program that would compute these tensors, as HLO text. Compiles nothing; raises what the lowering raises."""
+    """The program that computes these tensors, as HLO text. Compiles nothing; raises what the lowering raises."""
     return str(torch_xla._XLAC._get_xla_tensors_hlo(list(tensors)))
 
 
 @contextlib.contextmanager
 def trace_ops(device: torch.device) -> Iterator[OpTrace]:
-    """What torch_xla lowered or left to the host it counts itself; what was dispatched elsewhere is seen beside it."""
-    watched = OpTrace()
+    """torch_xla counts what it lowers or leaves to the host; operations elsewhere are traced as they are dispatched."""
+    trace = OpTrace()
     wait()
     before = _counted()
     with traced_ops(device) as seen:
-        yield watched
+        yield trace
     after = _counted()
     here = str(device)
-    watched.operations = [operation for operation in seen if operation.location != here]
+    trace.operations = [operation for operation in seen if operation.location != here]
     fresh = {name: after[name] - before.get(name, 0) for name in after}
     lowered: Counter[str] = Counter()
     for name, count in fresh.items():
         if name.startswith("xla::"):
             lowered[_base(name)] += count
     for name in _fallbacks(fresh):
-        watched.operations.append(Operation(name, "cpu"))
-        # The device's own entry was called, too, and passed it on.
+        trace.operations.append(Operation(name, "cpu"))
+        # The device's own entry was called too and passed it on.
         lowered[_base(name)] -= fresh[name]
     bases = [base for base, count in lowered.items() if count > 0 and not only_moves(base)]
-    watched.operations += [Operation(f"xla::{base}", here) for base in bases]
+    trace.operations += [Operation(f"xla::{base}", here) for base in bases]
 
 
 def _counted() -> dict[str, int]:
@@ -203,7 +222,7 @@ def _base(name: str) -> str:
 
 
 def _fallbacks(counted: Mapping[str, int]) -> list[str]:
-    """Operations that went to the host. Reading one number back is none."""
+    """Operations that ran on the host. Reading one number back is not one."""
     return [
         name
         for name, count in counted.items()
@@ -222,8 +241,8 @@ _METRICS = {
     "OutboundData": ("", "to_device_bytes"),
     "InboundData": ("", "from_device_bytes"),
 }
-"""torch_xla's metrics, each a number of samples and their sum; XRT speaks of a server. What was traced within a trace
-is in the time of both, whose sum would be longer than the call."""
+"""torch_xla's metrics, each a number of samples and their sum; XRT says server instead of device. The time of a trace
+inside another trace is in both, and their sum would be longer than the call, so it is not used."""
 
 
 def counters() -> Mapping[str, int]:

@@ -30,6 +30,7 @@ def main() -> None:
     from runners.core.testing import timing
     from runners.torch import adapter
 
+    adapter.open_device("cpu")
     torch.set_num_threads(1)  # as the Timer does
     torch.manual_seed(0)
     print(f"steady median over torch.utils.benchmark.Timer.blocked_autorange's, median of {ROUNDS} rounds")

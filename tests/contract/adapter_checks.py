@@ -63,7 +63,7 @@ def main(framework: str, expected_version: str, device_name: str) -> None:
         check_nesting(adapter, device)
         check_what_is_no_tensor(adapter)
         check_synchronization(adapter, device)
-        check_watching(adapter, device, device_name)
+        check_trace(adapter, device, device_name)
     assert not adapter.on_device(HOST, device)
     check_counters(adapter, device)
     try:
@@ -93,21 +93,19 @@ def check_synchronization(adapter, device):
     assert adapter.on_device(adapter.location(leaf), device)
 
 
-def check_watching(adapter, device, device_name):
+def check_trace(adapter, device, device_name):
     """On the host's own CPU there is nothing to tell apart, and an adapter may see nothing."""
-    with adapter.trace_ops(device) as watched:
+    with adapter.trace_ops(device) as trace:
         pass
-    assert not watched.operations, watched.operations
+    assert not trace.operations, trace.operations
     call = adapter.calibration_kernel(1, device)
     adapter.wait(call())
     for _ in range(2):
-        with adapter.trace_ops(device) as watched:
+        with adapter.trace_ops(device) as trace:
             adapter.wait(call())
-        assert all(adapter.on_device(operation.location, device) for operation in watched.operations), (
-            watched.operations
-        )
-        assert watched.operations or device_name == "cpu", "what was computed before is seen too"
-    assert all(isinstance(count, int) for count in watched.counters.values()), watched.counters
+        assert all(adapter.on_device(operation.location, device) for operation in trace.operations), trace.operations
+        assert trace.operations or device_name == "cpu", "what was computed before is seen too"
+    assert all(isinstance(count, int) for count in trace.counters.values()), trace.counters
 
 
 def check_counters(adapter, device):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import warnings
 from unittest import mock
 
 import numpy as np
@@ -50,7 +49,7 @@ def sync_check_fails_without_a_wait(adapter, device):
     assert not found["passed"] and found["reason"], found
 
 
-def watch_sees(adapter, device):
+def trace_sees(adapter, device):
     """Each run, on the device or the host, by programs that were compiled before too, and what NumPy took back."""
     import jax
     import jax.numpy as jnp
@@ -77,35 +76,36 @@ def watch_sees(adapter, device):
         ("a constant that a program takes in", lambda: jax.jit(lambda y: x + y)(x), {here}),
         ("nothing", lambda: jax.make_jaxpr(jnp.sin)(x), set()),
     ):
-        with adapter.trace_ops(device) as watched:
+        with adapter.trace_ops(device) as trace:
             adapter.wait(call())
-        found = {operation.location for operation in watched.operations}
-        assert found == expected, (name, watched.operations)
-    with adapter.trace_ops(device) as watched:
+        found = {operation.location for operation in trace.operations}
+        assert found == expected, (name, trace.operations)
+    with adapter.trace_ops(device) as trace:
         sine(sine(x))
-    assert watched.counters["executions"] == 2, watched.counters
+    assert trace.counters["executions"] == 2, trace.counters
     assert memoryview(np.asarray(x)).shape == (8, 8), "arrays have lost their buffers"
-    with adapter.trace_ops(device) as watched:
+    with adapter.trace_ops(device) as trace:
         np.asarray(sine(x))
-    assert (watched.counters["from_device"], watched.counters["from_device_bytes"]) == (1, 256), watched.counters
+    assert (trace.counters["from_device"], trace.counters["from_device_bytes"]) == (1, 256), trace.counters
 
 
-def watch_without_its_names_says_so(adapter, device):
+def a_trace_without_its_names_says_so(adapter, device):
     from jax._src.interpreters import pxla
 
     x = adapter.tensor(np.ones(3), "float32", device, "contiguous")
-    with mock.patch.object(pxla, "ExecuteReplicated", None), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with adapter.trace_ops(device) as watched:
-            pass
-    assert not watched.operations
-    assert any("cannot be watched" in str(warning.message) for warning in caught), caught
-    with adapter.trace_ops(device) as watched:
+    with mock.patch.object(pxla, "ExecuteReplicated", None), adapter.trace_ops(device) as trace:
+        pass
+    assert not trace.operations
+    assert any("operations were not traced" in line for line in trace.untraced), trace.untraced
+    with mock.patch.dict(os.environ, PORTBENCH_JAX_OP_TRACE="0"), adapter.trace_ops(device) as trace:
         adapter.wait(x + 1)
-    assert watched.operations
+    assert not trace.operations and "PORTBENCH_JAX_OP_TRACE=0" in trace.untraced[0], trace.untraced
+    with adapter.trace_ops(device) as trace:
+        adapter.wait(x + 1)
+    assert trace.operations and not trace.untraced
 
 
-def taken_devices_are_told_with_their_holders(adapter, device):
+def errors_for_held_devices_name_the_holders(adapter, device):
     """The messages are those of libtpu and CUDA."""
     holder = "python (process 12)"
     for kind, said in (
@@ -121,12 +121,12 @@ def taken_devices_are_told_with_their_holders(adapter, device):
                 try:
                     adapter.open_device(kind)
                 except DeviceUnavailable as unavailable:
-                    told = str(unavailable)
+                    message = str(unavailable)
                     assert unavailable.remedy
                 else:
                     raise AssertionError(f"opened a {kind} that is taken")
-            assert "JAX_PLATFORMS" not in told and ". " not in told, told
-            assert holder in told if holders else said.split(". ")[0] in told, told
+            assert "JAX_PLATFORMS" not in message and ". " not in message, message
+            assert holder in message if holders else said.split(". ")[0] in message, message
 
 
 if __name__ == "__main__":

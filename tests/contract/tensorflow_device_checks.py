@@ -28,8 +28,8 @@ def main(version: str) -> None:
         check_placement(adapter)
         check_waiting(adapter, device)
         check_waiting_behind(adapter, device)
-        check_watching(adapter, device)
-        check_strict(adapter)
+        check_trace(adapter, device)
+        check_full_precision(adapter)
         check_traces(adapter)
     check_scope_ends(adapter, device)
 
@@ -112,14 +112,14 @@ def check_waiting_behind(adapter, device):
     with tf.Graph().as_default() as graph:
         adapter.wait(None)
         assert graph.get_operations() == []
-    with adapter.trace_ops(device) as watched:
+    with adapter.trace_ops(device) as trace:
         with tf.device("/device:CPU:0"):
             output = tf.cos(1.0)
         adapter.wait(output)
-    assert watched.operations == [("Cos", "CPU:0")], watched.operations
+    assert trace.operations == [("Cos", "CPU:0")], trace.operations
 
 
-def check_watching(adapter, device):
+def check_trace(adapter, device):
     """Each way to compute is seen, with its place; nothing is seen of what was computed before."""
     import numpy as np
     import tensorflow as tf
@@ -148,12 +148,12 @@ def check_watching(adapter, device):
     ):
         with tf.device(host):
             tf.cos(tf.constant([1.0, 2.0]))
-        with adapter.trace_ops(device) as watched:
+        with adapter.trace_ops(device) as trace:
             call()
-        assert set(watched.operations) == expected, watched.operations
+        assert set(trace.operations) == expected, trace.operations
 
 
-def check_strict(adapter):
+def check_full_precision(adapter):
     import tensorflow as tf
 
     enabled = tf.config.experimental.tensor_float_32_execution_enabled

@@ -86,9 +86,9 @@ def test_where_sums_run_is_told_rightly(run_manifest: Run, version: str) -> None
         # In 0.4.13 a call on the host returns when its work is done: there is nothing to wait for.
         (CURRENT, "wait_waits"),
         (CURRENT, "sync_check_fails_without_a_wait"),
-        *((version, "watch_sees") for version in VERSIONS["jax"]),
-        *((version, "watch_without_its_names_says_so") for version in VERSIONS["jax"]),
-        *((version, "taken_devices_are_told_with_their_holders") for version in VERSIONS["jax"]),
+        *((version, "trace_sees") for version in VERSIONS["jax"]),
+        *((version, "a_trace_without_its_names_says_so") for version in VERSIONS["jax"]),
+        *((version, "errors_for_held_devices_name_the_holders") for version in VERSIONS["jax"]),
     ],
 )
 def test_of_a_device(environment_python: Callable[[str], Path], version: str, check: str) -> None:

@@ -144,25 +144,25 @@ def test_what_is_known_to_be_wrong_is_found_wrong(run_manifest: Run) -> None:
             (f"torch-{CURRENT}-xla", check)
             for check in (
                 "only_both_steps_wait",
-                "watch_sees_what_falls_back",
+                "trace_sees_what_falls_back",
                 "counters_tell_what_a_call_cost",
                 "complex_numbers_come_back_whole",
                 "a_seed_fixes_what_is_drawn",
                 "strict_multiplies_in_full_precision",
-                "a_held_tpu_is_told_with_its_holder",
+                "the_error_for_a_held_tpu_names_the_holder",
                 "another_device_is_no_tpu",
             )
         ),
-        (f"torch-{STUDY}-cpu", "the_xla_of_the_study_is_driven_in_its_own_way"),
+        (f"torch-{STUDY}-cpu", "the_xla_of_the_paper_is_used_in_its_own_way"),
         *(
             (f"torch-{version}-cpu", check)
             for version in VERSIONS["torch"]
             for check in (
-                "watch_sees_where_operations_run",
+                "trace_sees_where_operations_run",
                 "only_kernels_have_kernel_time",
-                "a_profile_and_a_watch_go_together",
-                "strict_switches_are_set_back",
-                "a_cuda_device_that_cannot_be_used_is_told_why",
+                "a_profile_and_a_trace_work_together",
+                "precision_switches_are_restored",
+                "a_cuda_device_that_cannot_be_used_has_a_reason",
             )
         ),
     ],

@@ -31,7 +31,7 @@ def only_both_steps_wait():
     assert sync_check.check_sync(adapter, device, time.perf_counter_ns, adapter.wait)["passed"]
 
 
-def watch_sees_what_falls_back():
+def trace_sees_what_falls_back():
     """Each lowered operation, what torch_xla leaves to the host by itself, and what the program does there."""
     adapter, device = opened("xla")
     import torch
@@ -51,9 +51,9 @@ def watch_sees_what_falls_back():
         ("moved", lambda: (x.t()[1:].reshape(-1), torch.tensor([1.0, 2.0]).to(device), x.clone()), set()),
         ("backwards", lambda: torch.sin(parameter).sum().backward(), None),
     ):
-        with adapter.trace_ops(device) as watched:
+        with adapter.trace_ops(device) as trace:
             adapter.wait(call())
-        found = set(map(tuple, watched.operations))
+        found = set(map(tuple, trace.operations))
         assert found == expected if expected is not None else ("xla::cos", here) in found, (name, found)
 
 
@@ -103,7 +103,7 @@ def strict_multiplies_in_full_precision():
     assert adapter.device_facts(device)["matmul_precision"] == "default"
 
 
-def a_held_tpu_is_told_with_its_holder():
+def the_error_for_a_held_tpu_names_the_holder():
     adapter, _ = opened("xla")
     from runners.torch import xla
 
@@ -114,19 +114,19 @@ def a_held_tpu_is_told_with_its_holder():
             mock.patch.object(devices, "tpu_facts", lambda: {"device_nodes": 1}),
             mock.patch.object(devices, "holders", lambda patterns, found=holders: found),
         ):
-            told = refused(adapter, "tpu")
-        assert "resource busy" in told and "stack" not in told, told
-        assert not holders or holders[0] in told, told
+            message = refused(adapter, "tpu")
+        assert "resource busy" in message and "stack" not in message, message
+        assert not holders or holders[0] in message, message
 
 
 def another_device_is_no_tpu():
-    """torch_xla opens what it was told at its import: here its CPU device."""
+    """torch_xla opens what it was said at its import: here its CPU device."""
     adapter, _ = opened("xla")
     with mock.patch.object(devices, "tpu_facts", lambda: {"device_nodes": 1}):
         assert "CPU" in refused(adapter, "tpu")
 
 
-def the_xla_of_the_study_is_driven_in_its_own_way():
+def the_xla_of_the_paper_is_used_in_its_own_way():
     """Only the names that torch_xla 1.12 has are here: it steps by mark_step, over XRT, and tells memory in kB."""
     import torch
 
@@ -177,7 +177,7 @@ def the_xla_of_the_study_is_driven_in_its_own_way():
 # On CUDA, as far as it goes without one; in every version
 
 
-def watch_sees_where_operations_run():
+def trace_sees_where_operations_run():
     """PyTorch's device without data stands in for one that is not the host's."""
     import torch
 
@@ -229,7 +229,7 @@ def only_kernels_have_kernel_time():
     assert cuda.kernel_ns(events) == 14500
 
 
-def a_profile_and_a_watch_go_together():
+def a_profile_and_a_trace_work_together():
     """The host's own operations stand in for CUDA's."""
     import torch
 
@@ -239,14 +239,14 @@ def a_profile_and_a_watch_go_together():
     stand_ins = {"synchronize": lambda: None, "reset_peak_memory_stats": lambda device: None, **memory}
     with mock.patch.multiple(torch.cuda, **stand_ins):
         for _ in range(2):
-            with cuda.trace_ops(torch.device("cpu")) as watched:
+            with cuda.trace_ops(torch.device("cpu")) as trace:
                 torch.sin(torch.ones(3))
-            assert [operation.name for operation in watched.operations] == ["aten::ones", "aten::sin"]
-            assert watched.counters.pop("memory_bytes") == 512
-            assert not any(watched.counters.values()), watched.counters
+            assert [operation.name for operation in trace.operations] == ["aten::ones", "aten::sin"]
+            assert trace.counters.pop("memory_bytes") == 512
+            assert not any(trace.counters.values()), trace.counters
 
 
-def strict_switches_are_set_back():
+def precision_switches_are_restored():
     import torch
 
     from runners.torch import cuda
@@ -259,7 +259,7 @@ def strict_switches_are_set_back():
         assert cuda._switches() == before and torch.get_float32_matmul_precision() == wanted
 
 
-def a_cuda_device_that_cannot_be_used_is_told_why():
+def a_cuda_device_that_cannot_be_used_has_a_reason():
     adapter = prepared("gpu")
     import torch
 
@@ -278,8 +278,8 @@ def a_cuda_device_that_cannot_be_used_is_told_why():
             mock.patch.object(torch.cuda, "get_device_name", lambda device: "NVIDIA H200"),
             mock.patch.object(devices, "holders", lambda patterns, found=holders: found),
         ):
-            told = refused(adapter, "gpu")
-        assert expected in told and "\n" not in told and ". " not in told, told
+            message = refused(adapter, "gpu")
+        assert expected in message and "\n" not in message and ". " not in message, message
 
 
 def opened(device_name):

@@ -1,8 +1,8 @@
-"""Compiles programs for a TPU that is not there, in a process of its own: libtpu may abort, and it needs another Python
-and other packages than the framework whose programs it gets.
+"""Compiles programs for an absent TPU, in a process of its own: libtpu may abort, and it needs another Python and other
+packages than the framework whose programs it compiles.
 
-PORTBENCH_TPU_COMPILER names that Python; its packages are those of target jax-0.10.2-tpu. Without it, this Python is
-tried. The process ends with its client, however that ends.
+PORTBENCH_TPU_COMPILER is the path of that Python; its packages are those of target jax-0.10.2-tpu. Without it, this
+Python is tried. The process ends when its client ends.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _LAST_WORDS = 2_000
 
 
 class Refused(RuntimeError):
-    """The compiler does not take a program; the message is the compiler's own."""
+    """The compiler refuses a program; the message is the compiler's own."""
 
     recorded_as = "runners.core.compiling.Refused"
 
 
 class Unreadable(Unknown):
-    """A program cannot be put into StableHLO, in which alone the compiler can be asked: it never saw it."""
+    """A program cannot be converted to StableHLO, the only format that the compiler takes."""
 
 
 class Died(RuntimeError):
-    """The compiler's process ended while it compiled a program; says how, and what it said last."""
+    """The compiler's process ended while it compiled a program; the message says how, and has its last output."""
 
     recorded_as = "runners.core.compiling.Died"
 
@@ -45,7 +45,7 @@ class Died(RuntimeError):
 class Compiler:
     """Compiles for one model of TPU. Starts its process at once, but does not wait for it.
 
-    ``compile`` after a death starts another process.
+    If the process has died, ``compile`` starts another one.
     """
 
     def __init__(self, device: str) -> None:
@@ -56,22 +56,22 @@ class Compiler:
 
     @property
     def name(self) -> str:
-        """Of the compiler, with its version: "libtpu 0.0.42.1". Raises DeviceUnavailable where it cannot be had."""
+        """The compiler with its version: "libtpu 0.0.42.1". Raises DeviceUnavailable if there is no compiler."""
         return self._hello()["compiler"]
 
     @property
     def device_kind(self) -> str:
-        """What the compiler calls the device: "TPU v3". Raises DeviceUnavailable where it cannot be had."""
+        """The compiler's name of the device: "TPU v3". Raises DeviceUnavailable if there is no compiler."""
         return self._hello()["device_kind"]
 
     @property
     def about(self) -> Mapping[str, str | None]:
-        """The ``prediction`` object of a run file. Raises DeviceUnavailable where the compiler cannot be had."""
+        """The ``prediction`` object of a run file. Raises DeviceUnavailable if there is no compiler."""
         return {"kind": "compiled", "compiler": self.name, "topology": self.model.topology}
 
     @property
     def facts(self) -> Mapping[str, str | int | float | bool | None]:
-        """What is known of the device. Raises DeviceUnavailable where the compiler cannot be had."""
+        """Facts about the device. Raises DeviceUnavailable if there is no compiler."""
         return {
             "model": self.device_kind,
             "peak_flops_per_s": self.model.flops_per_s,
@@ -79,11 +79,11 @@ class Compiler:
         }
 
     def compile(self, module: bytes, form: str) -> Estimate:
-        """What the compiler tells of a program.
+        """Compiles a program and returns the compiler's figures.
 
         ``form``: "hlo", a serialized HloModuleProto or an HloModule as text; or "stablehlo", a module as text, bytecode
-        or portable artifact. One that comes again is not compiled again. Raises Refused, Unreadable, Died,
-        DeviceUnavailable.
+        or portable artifact. A program that was compiled before is not compiled again. Raises Refused, Unreadable,
+        Died, DeviceUnavailable.
         """
         if self._process.poll() is not None:
             self.close()
@@ -92,7 +92,7 @@ class Compiler:
         with prediction.compiling():
             answer = self._ask(module, form)
         if "unreadable" in answer:
-            raise Unreadable(f"a program cannot be put into StableHLO for the compiler: {answer['unreadable']}")
+            raise Unreadable(f"a program cannot be converted to StableHLO for the compiler: {answer['unreadable']}")
         if "refused" in answer:
             raise Refused(answer["refused"])
         return self._estimate(answer["compiled"])
@@ -107,7 +107,7 @@ class Compiler:
 
     def _start(self) -> None:
         python = os.environ.get(PYTHON) or sys.executable
-        # Flags of XLA are the client's, for what it computes itself.
+        # The flags of XLA are those of the client, for its own computations.
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "XLA_FLAGS"))}
         self._said = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
@@ -133,9 +133,9 @@ class Compiler:
 
     def _unavailable(self, why: str) -> DeviceUnavailable:
         return DeviceUnavailable(
-            f"nothing here compiles for {self.device}: {why}",
-            f"Let portbench make the environment of this target, or name in {PYTHON} a Python that has jax and libtpu "
-            "as images/jax/0.10.2/tpu.lock pins them.",
+            f"there is no compiler for {self.device}: {why}",
+            f"Let portbench create the environment of this target, or set {PYTHON} to a Python that has jax and libtpu "
+            "in the versions of images/jax/0.10.2/tpu.lock.",
         )
 
     def _ask(self, module: bytes, form: str) -> dict[str, Any]:
@@ -159,10 +159,10 @@ class Compiler:
     def _ended(self) -> str:
         status = self._process.wait()
         how = f"was ended by {_signal(-status)}" if status < 0 else f"ended with exit status {status}"
-        return f"the compiler {how}: {self._last_words() or 'it said nothing'}"
+        return f"the compiler {how}: {self._last_words() or 'without output'}"
 
     def _last_words(self) -> str:
-        """What the process said last: the failed check, from which a dump of the stack follows, if there is one."""
+        """The last output of the process: the failed check before a dump of the stack, if there is one."""
         self._errors.seek(0)
         said = self._errors.read().decode("utf-8", "replace")
         failed = re.findall(r"^F\d{4} [\d:.]+ +\d+ (.*)", said, re.MULTILINE)
@@ -170,14 +170,14 @@ class Compiler:
 
     def _estimate(self, figures: dict[str, Any]) -> Estimate:
         flops, moved = figures["flops"], figures["bytes"]
-        told = {name: figures[name] for name in ("flops", "bytes", "memory_bytes")}
-        told["compile_ns"] = {figures["program"]: figures["compile_ns"]}
+        known = {name: figures[name] for name in ("flops", "bytes", "memory_bytes")}
+        known["compile_ns"] = {figures["program"]: figures["compile_ns"]}
         if flops is None or moved is None:
-            return Estimate(**told)
-        # The compiler counts an array anew for each operation that reads it; what comes in and goes out is moved once
-        # at least, unless it is not read whole.
+            return Estimate(**known)
+        # The compiler counts an array again for each operation that reads it. Inputs and outputs are moved at least
+        # once, unless they are not read completely.
         passed = figures["argument_bytes"] + figures["output_bytes"]
-        return Estimate(**told, roofline_ns=tpus.roofline_ns(self.model, flops, min(moved, passed)))
+        return Estimate(**known, roofline_ns=tpus.roofline_ns(self.model, flops, min(moved, passed)))
 
 
 def _signal(number: int) -> str:

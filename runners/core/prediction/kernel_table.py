@@ -1,5 +1,5 @@
-"""The kernels that a version of a framework has for GPUs: ``runners/<framework>/kernels/<version>.json``, looked up
-and written."""
+"""Reads and writes the kernels that a version of a framework has for GPUs:
+``runners/<framework>/kernels/<version>.json``."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from typing import Any, Dict, Iterable, Mapping, NamedTuple, Sequence
 from runners.core.errors import DeviceUnavailable
 
 Kernel = Dict[str, Any]
-"""``types``: for each constrained attribute the dtypes that it may have. ``host``: true where all that it reads and
-writes lies in the host's memory, so that it is the host that computes."""
+"""``types``: for each constrained attribute the dtypes that it may have. ``host``: true if everything that the kernel
+reads and writes is in the host's memory, so that the host computes."""
 
 Types = Mapping[str, Sequence[str]]
 """The dtypes of an operation's attributes: ``{"T": ["float32"]}``; several where the attribute is a list."""
 
 
 class Answer(NamedTuple):
-    """What is known of an operation with its dtypes: ``device``, a kernel computes on the GPU; ``host``, one is for the
-    GPU, but all of its arguments lie in the host's memory; ``dtype``, there are kernels, for other dtypes alone; or
-    ``none``. ``kernels`` are those that there are."""
+    """What the table says about an operation with its dtypes.
+
+    ``verdict``: ``device``, a kernel computes on the GPU; ``host``, a kernel is for the GPU but all its arguments are
+    in the host's memory; ``dtype``, the kernels are for other dtypes; ``none``, there is no kernel. ``kernels`` has all
+    kernels of the operation.
+    """
 
     verdict: str
     kernels: Sequence[Mapping[str, Any]]
@@ -35,7 +38,7 @@ class Table:
         self._kernels: dict[str, list[dict[str, Any]]] = document["kernels"]
 
     def look_up(self, operation: str, types: Types) -> Answer:
-        """Whether a kernel takes the operation with these dtypes. An attribute that is not given excludes no kernel."""
+        """Whether there is a kernel for the operation with these dtypes. An attribute that is not given matches all."""
         kernels = self._kernels.get(operation, [])
         fitting = [kernel for kernel in kernels if _takes(kernel["types"], types)]
         if fitting:
@@ -44,12 +47,12 @@ class Table:
 
 
 def versions(framework: str) -> list[str]:
-    """The versions of a framework that there is a table of."""
+    """The versions of a framework that have a table."""
     return sorted(path.stem for path in _folder(framework).glob("*.json"))
 
 
 def of_version(framework: str, version: str) -> Table:
-    """Raises DeviceUnavailable where there is no table of that version."""
+    """The table of a version. Raises DeviceUnavailable if there is none."""
     path = _folder(framework) / (version + ".json")
     if not path.is_file():
         known = ", ".join(versions(framework)) or "none"
@@ -65,7 +68,7 @@ def _folder(framework: str) -> Path:
 
 
 def refusal(operation: str, types: Types, answer: Answer) -> str:
-    """In one sentence what is missing: operation, its dtypes, and the dtypes that the kernels have."""
+    """One sentence that says what is missing: the operation, its dtypes, and the dtypes of its kernels."""
     asked = _said(types)
     if answer.verdict == "none":
         return f"no GPU kernel: the operation {operation}{f' ({asked})' if asked else ''} has none"
@@ -74,7 +77,7 @@ def refusal(operation: str, types: Types, answer: Answer) -> str:
 
 
 def _of_interest(types: Types, answer: Answer) -> list[Types]:
-    """What the kernels take, of attributes that the operation has; each once."""
+    """The dtypes that the kernels take for the attributes of the operation; each combination once."""
     found: list[Types] = []
     for kernel in answer.kernels:
         have = {name: kinds for name, kinds in kernel["types"].items() if name in types}
@@ -92,7 +95,7 @@ def _said(types: Types) -> str:
 
 
 def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """The same kernels in fewer entries: those that differ in the dtypes of one attribute alone become one."""
+    """The same kernels in fewer entries: kernels that differ only in the dtypes of one attribute become one."""
     found = {_key(kernel): kernel for kernel in kernels}
     for attribute in sorted({name for kernel in found.values() for name in kernel["types"]}):
         groups: dict[str, Kernel] = {}
@@ -107,7 +110,7 @@ def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
 
 
 def text(head: dict[str, Any], kernels: dict[str, list[Kernel]]) -> str:
-    """The document, an operation a line: so that versions can be compared."""
+    """The document with one operation a line, so that versions can be compared."""
     lines = (f"{json.dumps(name)}: {json.dumps(entries, sort_keys=True)}" for name, entries in kernels.items())
     begin = json.dumps(head, indent=1)[: -len("\n}")]
     return begin + ',\n "kernels": {\n  ' + ",\n  ".join(lines) + "\n }\n}\n"

@@ -1,6 +1,6 @@
-"""The TPUs that can be compiled for without one: what describes them to the compiler, and their published peaks.
+"""The TPUs that programs can be compiled for without one: their topologies and published peak rates.
 
-A device is what the compiler compiles a program for: a core, which is half a chip on v2, v3, v4 and tpu7x.
+A device is the unit that the compiler compiles a program for: a core, which is half a chip on v2, v3, v4 and tpu7x.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MODELS = {
 
 
 def roofline_ns(model: Model, flops: float, moved_bytes: float) -> float:
-    """A lower bound of a program's time, in ns: its operations at the peak rate, or its bytes at the full bandwidth,
-    where ``moved_bytes`` are those that must be read or written at least once.
+    """A lower bound of a program's time in ns: its operations at the peak rate, or ``moved_bytes``, which must be read
+    or written at least once, at the full bandwidth.
 
     Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009.
     """

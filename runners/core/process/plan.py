@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Iterator, Mapping, Sequence, Tuple
 
 from runners.core.errors import BadInput, FrameworkFailed, NothingRan
-from runners.core.manifest import Manifest, Test
+from runners.core.manifest import Manifest
+from runners.core.manifest_grids import Test
 from runners.core.process.settings import Settings
 from runners.core.process.worker_handle import WorkerHandle
 from runners.core.result import Message

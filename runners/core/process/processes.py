@@ -1,7 +1,7 @@
-"""The processes below one: who they are, what memory they hold, and how to be sure that none is left.
+"""The descendants of a process: which they are, how much memory they hold, and how to end all of them.
 
-On Linux a *subreaper* inherits what loses its parent below it, whatever session or process group that has made for
-itself. Supervisor and zygote are subreapers, so nothing that a test starts can slip away from both.
+On Linux a *subreaper* inherits descendants that lose their parent, whatever session or process group they are in.
+Supervisor and zygote are subreapers, so nothing that a test starts can escape from both.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def adopt_orphans() -> None:
-    """Makes this process the one that inherits what loses its parent below it."""
+    """Makes this process a subreaper."""
     if sys.platform == "linux":
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def signal_at_death_of(parent: int, number: int) -> None:
-    """Lets the kernel send this process a signal when its parent dies; sends it now where that is dead already."""
+    """Makes the kernel send this process a signal when its parent dies; sends it now if the parent is dead already."""
     if sys.platform == "linux":
         _libc.prctl(_PR_SET_PDEATHSIG, number)
         if os.getppid() != parent:
@@ -35,7 +35,7 @@ def signal_at_death_of(parent: int, number: int) -> None:
 
 
 def end_children(but: Collection[int] = ()) -> None:
-    """Kills and reaps all children of this process and what becomes one of them by that, until there are none."""
+    """Kills and reaps all children of this process, and those that it inherits by that, until there are none."""
     while True:
         try:
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -53,7 +53,7 @@ def end_children(but: Collection[int] = ()) -> None:
 
 
 def below(ancestor: int) -> list[int]:
-    """All processes below one."""
+    """All descendants of a process."""
     children: dict[int, list[int]] = {}
     for process, parent in _parents():
         children.setdefault(parent, []).append(process)
@@ -67,8 +67,10 @@ def below(ancestor: int) -> list[int]:
 
 
 def held_bytes(processes: Iterable[int], limit: int) -> int:
-    """The memory that processes hold together. Counted exactly, what several share only once in all, where a quick
-    count, which is never too low, exceeds the limit."""
+    """The memory in bytes that processes hold together.
+
+    A quick count is never too low. Only if it exceeds the limit is the memory counted exactly, with shared pages once.
+    """
     processes = list(processes)
     quick = sum(map(_resident_bytes, processes))
     return quick if quick <= limit else sum(map(_proportional_bytes, processes))
@@ -112,5 +114,5 @@ def _proportional_bytes(process: int) -> int:
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    # Ended meanwhile, not ours to look at, or a kernel older than 4.14.
+    # The process has ended, access is denied, or the kernel is older than 4.14.
     return _resident_bytes(process)

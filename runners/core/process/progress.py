@@ -1,5 +1,5 @@
-"""Tells on stdout how the run goes: text for a person at a terminal or in ``docker compose run``, JSON lines for the
-host, or nothing. Prints what it is told and judges nothing."""
+"""Reports progress on stdout: text for a person at a terminal or in ``docker compose run``, JSON lines for the host, or
+nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.core.errors import RunnerError
 
 
 class Progress:
-    """``style`` is text, json or none."""
+    """``style`` is text, json or none. ``journal`` is the path of the open journal."""
 
     def __init__(self, style: str) -> None:
         self._style = style
@@ -24,15 +24,16 @@ class Progress:
         self.journal: Path | None = None
 
     def start(self, document: Mapping[str, Any], journal: Path, tests: int, runs: int, done: int) -> None:
+        """The run begins; ``done`` results are in the journal already."""
         self._total, self._done, self.journal = tests * runs, done, journal
         target = "{framework}-{version}-{device}".format(**document["target"])
         name = document["manifest"]["name"]
         self._event("start", target=target, manifest=name, tests=tests, runs=runs, total=self._total, done=done)
-        again = f", {done} of them done before" if done else ""
-        self._say(f"{target}: {tests} tests of {name}, {runs} runs: {self._total} results{again}")
+        before = f", {done} of them done before" if done else ""
+        self._say(f"{target}: {tests} tests of {name}, {runs} runs: {self._total} results{before}")
 
     def result(self, result: Mapping[str, Any]) -> None:
-        """One line of text for each function that a run is through with, and for each test that did not pass."""
+        """One line of text for each function that is finished, and for each test that did not pass."""
         self._done += 1
         keys = ("function", "test", "run", "outcome", "category", "case_ns")
         self._event("result", **{key: result[key] for key in keys})
@@ -47,27 +48,30 @@ class Progress:
             self._say(f"  {result['outcome']}: {result['function']} {result['test']}: {line[:150]}")
 
     def uncurated(self, functions: Sequence[str]) -> None:
-        """Functions of the manifest that have no test yet, so that nothing is known of them."""
+        """Functions of the manifest that have no test yet."""
         if functions:
             self._event("uncurated", functions=list(functions))
             self._say(f"not yet curated, no tests: {', '.join(functions)}")
 
     def warn(self, message: str) -> None:
-        """Something that makes the run worth less than it seems."""
+        """Reports a reason why the results are less useful than they seem."""
         self._event("warning", message=message)
         self._say(f"warning: {message}")
 
     def end(self, run_file: Path, outcomes: Mapping[str, int]) -> None:
+        """The run file is written."""
         self._flush()
         self._event("end", run_file=str(run_file), outcomes=dict(outcomes))
         self._say("{}: {}".format(run_file, ", ".join(f"{n} {outcome}" for outcome, n in sorted(outcomes.items()))))
         self.journal = None
 
     def unchanged(self, run_file: Path) -> None:
+        """There is nothing to run."""
         self._event("end", run_file=str(run_file), outcomes={}, unchanged=True)
         self._say(f"{run_file}: is complete already, nothing to do")
 
     def error(self, error: RunnerError) -> None:
+        """Reports an error and where finished results are."""
         self._event("error", message=str(error), remedy=error.remedy, exit_status=error.exit_status)
         if self._style != "json":
             lines = [f"error: {error}", error.remedy]
@@ -77,6 +81,7 @@ class Progress:
                 print(_printable(line), file=sys.stderr)
 
     def interrupted(self) -> None:
+        """Reports an interrupt and how to continue."""
         journal = str(self.journal) if self.journal else None
         self._event("interrupted", journal=journal, done=self._done, total=self._total)
         if self._style == "text":
@@ -103,5 +108,5 @@ class Progress:
 
 
 def _printable(text: str) -> str:
-    """Messages come from frameworks and manifests: nothing in them may steer a terminal."""
+    """Messages come from frameworks and manifests: control characters in them must not reach a terminal."""
     return "".join(c if c.isprintable() else "?" for c in text)

@@ -1,9 +1,9 @@
-"""The folder in which workers work, and its removal by whoever is left to do it.
+"""The folder in which workers work, and its removal even if processes of the run are killed.
 
 ``portbench-run-*/lock`` is locked as long as the run's supervisor lives; ``portbench-run-*/work`` is the working and
-temporary folder of the workers. Where the lock can be taken, the run is over however it ended: the zygote removes the
-folder when its supervisor was killed, and the next supervisor where the zygote was killed too. A folder without a lock
-is one whose owner was killed while it made or removed it, unless it is being made right now.
+temporary folder of the workers. If the lock can be taken, the run is over: the zygote removes the folder if its
+supervisor was killed, and the next supervisor does if the zygote was killed too. If a folder has no lock, its owner was
+killed while it created or removed the folder, or is creating it now.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runners.core.errors import StorageFailed
 from runners.core.process import processes
 
 _PREFIX = "portbench-run-"
-# Between making a folder and locking it lie microseconds.
+# Creating a folder and locking it takes microseconds.
 _ABANDONED_AFTER_S = 60
 
 
@@ -36,21 +36,21 @@ class Scratch:
             new = folder / "new"
             self._descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-            # There is no moment in which a lock is there and free while this process lives.
+            # At no moment is there a lock that is free while this process lives.
             new.replace(folder / "lock")
         except OSError as error:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
-            raise StorageFailed(f"no temporary folder can be made: {error}", "Make room, or set TMPDIR.") from error
+            raise StorageFailed(f"no temporary folder can be created: {error}", "Make room, or set TMPDIR.") from error
 
     def remove(self) -> None:
-        """Removes it with all that tests and frameworks left behind there."""
+        """Removes the folder with everything that tests and frameworks left in it."""
         shutil.rmtree(self._folder, ignore_errors=True)
         os.close(self._descriptor)
 
 
 def sweep() -> None:
-    """Removes the folders of runs that were killed, and ends what these left running."""
+    """Removes the folders of runs that were killed, and ends processes that these left running."""
     for folder in Path(tempfile.gettempdir()).glob(_PREFIX + "*"):
         if (folder / "lock").exists():
             remove_stale(folder / "work", end_processes=True)
@@ -59,7 +59,7 @@ def sweep() -> None:
 
 
 def remove_stale(work: Path, end_processes: bool = False) -> None:
-    """Removes the folder of a run that is over, given its ``work``; leaves that of a living one alone."""
+    """Removes the folder of a run that is over, given its ``work``; does nothing if the run is alive."""
     with contextlib.suppress(OSError):
         descriptor = os.open(work.parent / "lock", os.O_RDWR | os.O_CLOEXEC)
         try:

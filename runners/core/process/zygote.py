@@ -1,13 +1,13 @@
 """The parent of all workers: imports the framework once, never computes, and forks one worker at a time on request.
 
-Started by the supervisor as ``python -m runners.core.zygote FRAMEWORK DEVICE DESCRIPTOR [FUNCTION...]`` with a Unix
-socket under that descriptor. Each request is one byte with three descriptors: the new worker's channel, its output
-pipe and its phase file. The answers are JSON lines: ``ready`` once, then ``forked`` and ``exited`` for each worker.
-One worker lives at a time, since an accelerator has one holder; that makes a blocking wait enough.
+Started by the supervisor as ``python -m runners.core.process.zygote FRAMEWORK DEVICE DESCRIPTOR [FUNCTION...]`` with a
+Unix socket under that descriptor. Each request is one byte with three descriptors: the new worker's channel, its output
+pipe and its phase file. The replies are JSON lines: ``ready`` once, then ``forked`` and ``exited`` for each worker.
+Only one worker lives at a time, since an accelerator has one holder. Therefore a blocking wait is enough.
 
-Where forking after the import is not safe (CUDA), the zygote imports nothing and each worker imports for itself.
-Linux ends a worker with its zygote, whatever killed that, and tells a zygote of its supervisor's death. What a worker
-has started becomes the zygote's when the worker ends, and is ended before the next worker starts or the zygote leaves.
+If forking after the import is not safe (CUDA), the zygote imports nothing and each worker imports the framework.
+Linux kills a worker when its zygote dies, and signals a zygote when its supervisor dies. The zygote inherits what a
+worker has started, and ends it before the next worker starts and before the zygote exits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from runners.core.testing import names
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serves until the supervisor closes the socket or is dead."""
+    """Serves until the supervisor closes the socket or dies."""
     framework, device, socket_number, *functions = arguments
     supervisor = os.getppid()
     processes.adopt_orphans()
@@ -60,7 +60,7 @@ def _serve(framework: str, device: str, socket_number: int, functions: Sequence[
             # Lazily imported parts of the framework are imported here once, not in every worker.
             with contextlib.suppress(names.Missing, names.Forbidden):
                 names.function(name, facts)
-    # The import may have put another in its place.
+    # The import may have replaced the handler.
     signal.signal(signal.SIGTERM, _leave)
     gc.collect()
     gc.freeze()
@@ -106,12 +106,12 @@ def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, devi
         traceback.print_exc()
     finally:
         sys.stderr.flush()
-        # Not sys.exit: the parent's exit handlers and unflushed buffers are not this process's to run.
+        # Not sys.exit: exit handlers and unflushed buffers are copies of the parent's.
         os._exit(status)
 
 
 def _leave(number: int = 0, frame: object = None) -> None:
-    """Leaves nothing behind: no process, and no folder where the supervisor is dead."""
+    """Ends all processes, and removes the folder if the supervisor is dead."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     processes.end_children()
     scratch.remove_stale(Path(os.environ["TMPDIR"]))
@@ -120,7 +120,7 @@ def _leave(number: int = 0, frame: object = None) -> None:
 
 
 def _prefer_as_victim() -> None:
-    """When memory runs out, the kernel shall end the worker, which is a result, and not its supervisor."""
+    """If memory runs out, the kernel should kill the worker, which is a result, and not the supervisor."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 

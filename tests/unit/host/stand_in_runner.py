@@ -1,7 +1,8 @@
-"""A stand-in for the runner: follows the contract between host and runner, and misbehaves on request.
+"""Stands in for the runner: obeys the contract between host and runner, and misbehaves on request.
 
-A clone of clones.py has it as runners/__main__.py. $STAND_IN names its behaviour, and $STAND_IN_torch, where set, that
-for one framework. $STAND_IN_TELL names a pipe for lines on its progress. Each of its processes keeps the pipe open.
+A clone made by clones.py holds it as runners/__main__.py. $STAND_IN says what it does; $STAND_IN_torch, where set, what
+it does for that framework. $STAND_IN_TELL names a pipe: a line there tells the test how far it has come, and whoever of
+its processes is alive holds the pipe open.
 """
 
 import argparse
@@ -117,11 +118,11 @@ def leaves_a_daemon():
 
 
 def waits():
-    """Waits for an interruption; then ends in order, as the runner does."""
+    """Until it is interrupted; then leaves in order, as the runner does."""
     interrupted = threading.Event()
 
     def stop(number, frame):
-        os.write(tell, b"received\n")
+        os.write(tell, b"interrupted\n")
         interrupted.set()
 
     signal.signal(signal.SIGINT, stop)
@@ -134,9 +135,9 @@ def waits():
     sys.exit(130)
 
 
-def is_deaf():
-    """Receives an interruption and ignores it, as its child does."""
-    signal.signal(signal.SIGINT, lambda number, frame: os.write(tell, b"received\n"))
+def ignores_interrupts():
+    """Reports an interruption and goes on running, as its child does."""
+    signal.signal(signal.SIGINT, lambda number, frame: os.write(tell, b"interrupted\n"))
     subprocess.Popen(["sleep", "1000"], pass_fds=[tell])
     start()
     os.write(tell, b"ready\n")

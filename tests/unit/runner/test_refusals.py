@@ -36,9 +36,9 @@ def function(*tests, name="fake.identity"):
     [
         ([function(entry(parms={}))], ["$.functions[0].tests[0]", "'parms' was unexpected"]),
         ([function(entry(), entry())], ["$.functions[0].tests[1]", "test id 'a' twice"]),
-        ([function(entry()), function(entry())], ["$.functions[1]", "fake.identity stands twice"]),
+        ([function(entry()), function(entry())], ["$.functions[1]", "fake.identity is a duplicate"]),
         ([function(entry(case="os:system"))], ["$.functions[0].tests[0].case", "os:system"]),
-        ([function(entry(case="torch.nn:forward"))], ["$.functions[0].tests[0].case", "no case of fake"]),
+        ([function(entry(case="torch.nn:forward"))], ["$.functions[0].tests[0].case", "not a case of fake"]),
         ([function(entry(case="fake.behaviours:no_such"))], ["fake.behaviours:no_such", "defines no case no_such"]),
         ([function(entry(case="fake.nowhere:no_such"))], ["no case module runners/fake/cases/nowhere.py"]),
         ([function(entry(case="fake.behaviours:trial"))], ["defines no case trial"]),
@@ -142,7 +142,7 @@ def test_a_manifest_of_which_nothing_runs_is_an_error(run):
         ("[]", ["not a manifest"]),
         ('{"schema": "portbench/run", "schema_version": 1}', ["not a manifest"]),
         ('{"schema": "portbench/manifest", "schema_version": 4}', ["version 4", "newer portbench"]),
-        ('{"schema": "portbench/manifest", "schema": 1}', ["'schema' stands twice"]),
+        ('{"schema": "portbench/manifest", "schema": 1}', ["'schema' is duplicated"]),
         ('{"schema": [1, NaN]}', ["$.schema[1]: NaN is not JSON"]),
         ('{"schema": 1%s}' % ("0" * 100_000), ["$.schema: 1000", "needs more than 64 bits"]),
         ('{"schema": 9223372036854775808}', ["$.schema", "needs more than 64 bits"]),
@@ -201,7 +201,7 @@ def test_the_run_file_lists_all_functions_of_the_manifest_with_their_strata(run)
 
 
 def test_a_test_that_is_not_there(run):
-    refused(run(numbered(1), "--test", "rows"), 2, "no test of the chosen functions matches rows")
+    refused(run(numbered(1), "--test", "rows"), 2, "no test of the selected functions matches rows")
 
 
 @pytest.mark.parametrize(

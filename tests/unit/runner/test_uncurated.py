@@ -23,7 +23,7 @@ def test_only_chosen_functions_are_told(run):
 def test_a_manifest_without_any_test_says_so(run):
     finished = run(FUNCTIONS[1:], "--runs", "1", schema_version=3)
     assert finished.status == 2
-    assert "none of its 1 chosen functions has a test yet" in finished.error["message"]
+    assert "none of its 1 selected functions has a test yet" in finished.error["message"]
 
 
 def test_before_version_3_a_function_has_a_test(run):

@@ -101,8 +101,8 @@ def test_the_command_writes_valid_run_files_and_lists_unused_test_files(portbenc
     done = portbench("import-study-2023", RAW, "-o", tmp_path / "runs")
     assert done.exit_code == 0, done.output
     assert "6 raw files imported" in done.output
-    assert "left out, of no function of the study: PRNG_test.py (1 test)" in done.output
-    assert "not told by the raw files: whether a test passed" in done.output
+    assert "left out, belongs to no function of the paper: PRNG_test.py (1 test)" in done.output
+    assert "not in the raw files: whether a test passed" in done.output
     names = ["study-2023-jax-gpu-t4.json", "study-2023-jax-tpu-v3.json"]
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == names
     checked = portbench("validate", tmp_path / "runs")

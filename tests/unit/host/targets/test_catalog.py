@@ -141,7 +141,7 @@ def test_the_command_shows_how_each_would_run_here(clone: Clone) -> None:
     table = clone.portbench("targets", variables={"PATH": "/nowhere"})
     assert table.returncode == 0
     assert "torch-1.12.0-cpu" in table.stdout
-    assert "not made" in table.stdout
+    assert "not created" in table.stdout
 
 
 def test_predicted_tpus_are_seven_targets_and_one_line(clone: Clone) -> None:

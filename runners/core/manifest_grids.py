@@ -1,0 +1,186 @@
+"""Expands the tests of a manifest: one test for each combination of its grid's values, with a stable id."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator, Mapping
+
+from runners.core import documents
+from runners.core.errors import BadInput
+
+MOST_TESTS_OF_A_GRID = 10_000
+MOST_TESTS = 20_000
+MOST_BYTES = 64 * 1024 * 1024
+"""Of all expanded tests, as JSON."""
+LONGEST_ID = 1000
+_OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
+"""A path or address that leads out of the working folder of the tests, or an environment variable in one."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """One case with its parameters. ``id`` holds the grid's values: ``rows[dtype=float32]``."""
+
+    function: str
+    id: str
+    case: str
+    parameters: Mapping[str, Any]
+    successor_of: str | None = None
+    """The function that this one is tried in place of."""
+
+    # pytest collects classes of this name; this one is none of its tests.
+    __test__ = False
+
+
+def expanded_tests(path: Path, document: Mapping[str, Any], checker: Any) -> Iterator[Test]:
+    """All tests of a manifest that fits its schema. Raises BadInput, which names the place in the file."""
+    functions = set()
+    _check_size(path, document)
+    for f, entry in enumerate(document["functions"]):
+        name = entry["function"]
+        if name in functions:
+            raise BadInput(f"{path}: $.functions[{f}]: {name} is a duplicate", "Put all its tests into one entry.")
+        functions.add(name)
+        if not entry["tests"] and document["schema_version"] < 3:
+            raise BadInput(
+                f"{path}: $.functions[{f}].tests: no tests, expected at least one before version 3 of the format",
+                "Write a test, or make it version 3.",
+            )
+        ids = set()
+        templates = set()
+        for t, template in enumerate(entry["tests"]):
+            where = f"$.functions[{f}].tests[{t}]"
+            if template["id"] in templates:
+                raise _twice(path, where, name, template["id"])
+            templates.add(template["id"])
+            _check_texts(path, where, template)
+            for test in _grid(path, where, template):
+                if test["id"] in ids:
+                    raise _twice(path, where, name, test["id"])
+                ids.add(test["id"])
+                if len(test["id"]) > LONGEST_ID:
+                    raise BadInput(
+                        f"{path}: {where}.grid: its values make an id of {len(test['id'])} characters, "
+                        f"at most {LONGEST_ID} are allowed",
+                        "Take shorter values.",
+                    )
+                if "grid" in template:
+                    _check_filled(path, where, document, entry, test, checker)
+                case = test["case"]
+                if case != "call" and case.split(".")[0] != document["framework"]:
+                    raise BadInput(
+                        f"{path}: {where}.case: {case} is not a case of {document['framework']}",
+                        f"Cases of this manifest begin with '{document['framework']}.'.",
+                    )
+                parameters = test.get("params", {}) if case != "call" else _without(test, "id", "case")
+                yield Test(function=name, id=test["id"], case=case, parameters=parameters)
+
+
+def _twice(path: Path, where: str, function: str, test: str) -> BadInput:
+    return BadInput(f"{path}: {where}: {function} has the test id {test!r} twice", "Rename one.")
+
+
+def _check_texts(path: Path, where: str, template: Mapping[str, Any]) -> None:
+    """No text that reaches a function or case may name a place outside the tests' working folder. Raises BadInput."""
+    for key in ("args", "kwargs", "params", "grid", "expect"):
+        for text in _texts(template.get(key)):
+            if _OUTSIDE.match(text):
+                raise BadInput(
+                    f"{path}: {where}.{key}: {json.dumps(text)[:60]} leads out of the working folder of the tests",
+                    "Expected is a name in that folder: no absolute path, '..', '~', address or environment variable.",
+                )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+
+
+def _check_size(path: Path, document: Mapping[str, Any]) -> None:
+    """A few bytes of grids can expand to more tests than fit into memory. Raises BadInput before any is expanded."""
+    count = size = 0
+    for f, entry in enumerate(document["functions"]):
+        for t, template in enumerate(entry["tests"]):
+            where = f"{path}: $.functions[{f}].tests[{t}]"
+            made = math.prod(len(values) for values in template.get("grid", {}).values())
+            if made > MOST_TESTS_OF_A_GRID:
+                raise BadInput(
+                    f"{where}.grid: makes {made} tests, at most {MOST_TESTS_OF_A_GRID} are allowed",
+                    "Take fewer values, or several tests.",
+                )
+            count, size = count + made, size + made * len(json.dumps(template))
+            if count > MOST_TESTS or size > MOST_BYTES:
+                raise BadInput(
+                    f"{where}: up to here the grids make {count} tests of {size} bytes, "
+                    f"at most {MOST_TESTS} of {MOST_BYTES} bytes are allowed",
+                    "Make several manifests of it.",
+                )
+
+
+def _grid(path: Path, where: str, template: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """One test for each combination of the grid's values; the first key varies slowest."""
+    grid: Mapping[str, list[Any]] = template.get("grid", {})
+    body = _without(template, "grid")
+    used = set(_variables(body))
+    for key in used - set(grid):
+        raise BadInput(f"{path}: {where}: '${key}' is used and the grid has no such key", f"Add {key!r} to the grid.")
+    for key in set(grid) - used:
+        raise BadInput(f"{path}: {where}.grid: {key!r} is not used in the test", f"Use '${key}', or remove it.")
+    for values in itertools.product(*grid.values()):
+        chosen = dict(zip(grid, values))
+        test = _filled(body, chosen)
+        if chosen:
+            test["id"] += "[" + ",".join(f"{key}={_label(value)}" for key, value in chosen.items()) + "]"
+        yield test
+
+
+def _check_filled(
+    path: Path, where: str, document: Mapping[str, Any], entry: Mapping[str, Any], test: Mapping[str, Any], checker: Any
+) -> None:
+    """Raises BadInput if a grid's value does not fit its place: the filled test must be as valid as a written one."""
+    written = dict(test, id="filled")
+    mistake = documents.first_mistake(checker, dict(document, functions=[dict(entry, tests=[written])]))
+    if mistake:
+        mistake = mistake.replace("$.functions[0].tests[0]", where)
+        raise BadInput(f"{path}: {test['id']}: {mistake}", "Fix the grid's value, or the place where it is used.")
+
+
+def _variables(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and value.startswith("$"):
+        yield value[1:]
+    elif isinstance(value, list):
+        for item in value:
+            yield from _variables(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _variables(item)
+
+
+def _filled(value: Any, chosen: Mapping[str, Any]) -> Any:
+    if isinstance(value, str) and value.startswith("$"):
+        return chosen[value[1:]]
+    if isinstance(value, list):
+        return [_filled(item, chosen) for item in value]
+    if isinstance(value, dict):
+        return {key: _filled(item, chosen) for key, item in value.items()}
+    return value
+
+
+def _label(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in mapping.items() if key not in keys}
