@@ -93,3 +93,14 @@ clean: ## remove what was built here; the frameworks' environments stay in the c
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes scripts/host.lock; \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
 	touch $@
+
+.PHONY: docs
+docs: .venv/ready build/docs-venv/ready ## the manual, from docs/ and the READMEs, into build/site; a broken link is an error
+	$(BIN)/python docs/tools/cli_reference.py build/docs/cli
+	NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+build/docs-venv/ready: docs/requirements.lock
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python build/docs-venv
+	$(BIN)/uv pip sync --quiet --python build/docs-venv/bin/python --require-hashes docs/requirements.lock
+	touch $@

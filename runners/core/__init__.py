@@ -1,1 +1,1 @@
-"""The runner without any framework: supervisor, zygote, worker, timing, journal."""
+"""The part of the runner that knows no framework."""

@@ -76,7 +76,7 @@ def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_gl
     ]
     if uncurated and not any(_matches(test.function, function_globs) for test in tests):
         raise BadInput(
-            f"{path}: $.functions: none of its {len(uncurated)} selected functions has a test yet, expected one that has",
+            f"{path}: $.functions: none of its {len(uncurated)} selected functions has a test yet, expected one test",
             "Write tests for them: manifests/README.md says how.",
         )
     chosen = _chosen(path, tests, function_globs, test_globs)

@@ -1,8 +1,8 @@
-"""A framework that needs no framework: it drives the core's own tests and shows every way in which a test can end.
+"""A pretended framework for the core's own tests, which shows every way in which a test can end.
 
-Its device xla is an accelerator as they are: work there is only begun by a call, some functions lack a kernel and go to
-the host, some are imprecise unless told otherwise, some are wrong. For tpu-v3 and tpu-v5e there is a pretended
-compiler, which gets for the former what xla has made of a call.
+Its device xla behaves like an accelerator: a call only starts work, some functions have no kernel and run on the host,
+some are imprecise unless full precision is on, some are wrong. For tpu-v3 and tpu-v5e there is a pretended compiler;
+for tpu-v3, calls are made on xla.
 """
 
 from __future__ import annotations
@@ -19,5 +19,5 @@ FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 
 
 def variables(device: str) -> Mapping[str, str]:
-    """NumPy, which reads values back, shall start no threads of its own: a worker is one thread."""
+    """NumPy, which reads values back, must not start threads: a worker has one thread."""
     return {"OPENBLAS_NUM_THREADS": "1"}

@@ -22,7 +22,7 @@ def version() -> str:
 
 
 def prepare(device: str) -> None:
-    """Nothing beside the library is needed."""
+    """Nothing is needed besides the library."""
 
 
 def open_device(device: str) -> str:
@@ -45,11 +45,11 @@ def scope(device: str) -> ContextManager[object]:
 
 @contextlib.contextmanager
 def full_precision() -> Iterator[None]:
-    library.strict = True
+    library.full_precision = True
     try:
         yield
     finally:
-        library.strict = False
+        library.full_precision = False
 
 
 def float64_mode() -> ContextManager[object]:
@@ -77,23 +77,23 @@ def to_numpy(leaf: library.Tensor) -> Any:
 
 
 def wait(output: Any) -> None:
-    """Work that was only begun is done by asking for its values."""
+    """Asking for the values finishes work that was started."""
     if library.poison is not None:
         library.poison()
     for leaf in tree.leaves(output):
-        if isinstance(leaf, library.Begun):
+        if isinstance(leaf, library.Pending):
             _ = leaf.values
 
 
 def wait_as_published(output: Any) -> None:
-    """Nothing: as ``xm.mark_step()``, it leaves the work to the device."""
+    """Does nothing: like ``xm.mark_step()``, it leaves the work to the device."""
 
 
 def calibration_kernel(units: int, device: str) -> Callable[[], Any]:
     def compute() -> list[float]:
         return [float(sum(range(units * _WORK)))]
 
-    return lambda: {"sums": (library.Begun(compute, "float64", _PLACES[device]),)}
+    return lambda: {"sums": (library.Pending(compute, "float64", _PLACES[device]),)}
 
 
 def location(leaf: Any) -> str | None:
@@ -106,14 +106,14 @@ def on_device(location: str, device: str) -> bool:
 
 @contextlib.contextmanager
 def trace_ops(device: str) -> Iterator[OpTrace]:
-    watched = OpTrace()
+    trace = OpTrace()
     library.operations = []
     try:
-        yield watched
+        yield trace
     finally:
         seen, library.operations = library.operations, None
         places = {library.HOST: HOST}
-        watched.operations = [Operation(f"fake::{name}", places.get(place, place)) for name, place in seen]
+        trace.operations = [Operation(f"fake::{name}", places.get(place, place)) for name, place in seen]
 
 
 def counters() -> dict[str, int]:

@@ -9,18 +9,18 @@ __version__ = "1.0.0"
 
 HOST, DEVICE = "cpu", "xla:0"
 
-strict = False
+full_precision = False
 """Whether the pretended device keeps all digits."""
 
 operations: list[tuple[str, str]] | None = None
-"""What was computed and where, while somebody wants to know."""
+"""What was computed and where, while operations are traced."""
 
 poison: Callable[[], None] | None = None
-"""What a test has left behind: every later wait of this process meets it."""
+"""What a test has left behind: every later wait of this process calls it."""
 
 
 class Tensor:
-    """Numbers in a row, their dtype, and where they lie."""
+    """A list of numbers, their dtype and their location."""
 
     def __init__(self, values: Sequence[float], dtype: str = "float64", place: str = HOST) -> None:
         self.values = list(values)
@@ -35,8 +35,8 @@ class Tensor:
         return Tensor(self.values, self.dtype, place)
 
 
-class Begun(Tensor):
-    """A tensor whose work was begun and goes on until somebody asks for its values."""
+class Pending(Tensor):
+    """A tensor whose work has started and is finished when its values are read."""
 
     def __init__(self, work: Callable[[], Sequence[float]], dtype: str, place: str) -> None:
         self._work = work
@@ -46,7 +46,7 @@ class Begun(Tensor):
 
     @property
     def values(self) -> list[float]:  # type: ignore[override]
-        """The numbers, once they are there."""
+        """The numbers; waits for the work."""
         if self._values is None:
             self._values = list(self._work())
         return self._values
@@ -64,30 +64,30 @@ def scale(tensor: Tensor, factor: float) -> Tensor:
 
 
 def scale_without_kernel(tensor: Tensor, factor: float) -> Tensor:
-    """The same, on the host wherever the tensor lies."""
+    """The same, but always on the host."""
     return scale(tensor.to(HOST), factor).to(tensor.place)
 
 
 def scale_half_without_kernel(tensor: Tensor, factor: float) -> Tensor:
-    """The same, of which the first step is made on the host."""
+    """The same, with the first step on the host."""
     return scale(scale_without_kernel(tensor, factor), 1.0)
 
 
 def scale_as_compiled(tensor: Tensor, factor: float, compiling: str) -> Tensor:
-    """The same; ``compiling`` is what becomes of the compiler of a device that is not there: "aborts", "hangs", "needs
-    all memory", "refuses"."""
+    """The same; ``compiling`` is what the compiler of an absent device does: "aborts", "hangs", "needs all memory",
+    "refuses"."""
     return scale(tensor, factor)
 
 
 def scale_by_rounding(tensor: Tensor, factor: float, digits: int = 7) -> Tensor:
-    """The same, with so many digits on a device that is not strict."""
-    digits = 17 if strict or tensor.place == HOST else digits
+    """The same, with this many digits on a device that is not in full precision."""
+    digits = 17 if full_precision or tensor.place == HOST else digits
     scaled = scale(tensor, factor)
     return Tensor([float(f"{value:.{digits}g}") for value in scaled.values], tensor.dtype, tensor.place)
 
 
 def scale_wrongly(tensor: Tensor, factor: float) -> Tensor:
-    """The same, but on a device the last element stays as it was."""
+    """The same, but on a device the last element does not change."""
     scaled = scale(tensor, factor)
     if tensor.place != HOST:
         scaled.values[-1] = tensor.values[-1]
@@ -95,12 +95,12 @@ def scale_wrongly(tensor: Tensor, factor: float) -> Tensor:
 
 
 def scale_wrongly_in_place(tensor: Tensor, factor: float) -> None:
-    """The tensor itself is scaled, and nothing is returned."""
+    """Scales the tensor itself and returns nothing."""
     tensor.values = scale_wrongly(tensor, factor).values
 
 
 def root(tensor: Tensor) -> Tensor:
-    """Numbers that squared give each element, on a device negative and to seven digits unless it is strict."""
+    """Square roots of each element. On a device they are negative, with seven digits unless it is in full precision."""
     positive = Tensor([value**0.5 for value in tensor.values], tensor.dtype, tensor.place)
     return scale_by_rounding(positive, 1.0 if tensor.place == HOST else -1.0)
 

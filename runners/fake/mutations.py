@@ -1,4 +1,4 @@
-"""How outputs of the fake framework are spoilt (see runners.core.mutants)."""
+"""How outputs of the fake framework are altered (see runners.core.testing.mutants)."""
 
 from __future__ import annotations
 

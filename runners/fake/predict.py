@@ -1,4 +1,4 @@
-"""The pretended compiler of the fake framework: it accepts, refuses, cannot tell, dies and hangs."""
+"""The pretended compiler of the fake framework: it accepts, refuses, does not know, dies and hangs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JAX: what is known of it before it is imported."""
+"""JAX: facts that are needed before it is imported."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ PREDICTED = {
 }
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 
-# The first is the default. The host's own must be there too: pure_callback hands its arrays to it.
+# The first is the default. The host's platform is needed too: pure_callback uses its arrays.
 _PLATFORMS = {"cpu": "cpu", "gpu": "cuda,cpu", "tpu": "tpu,cpu", "xla": "cpu"}
 
 _HOST_DEVICES = "--xla_force_host_platform_device_count"
 
 
 def variables(device: str) -> Mapping[str, str]:
-    """The platforms are pinned, and compiled programs are kept in no file: one from an earlier process would make a
-    cold call look warm. For xla the host gets a second device, unless the user has set how many there are."""
+    """Pins the platforms, and disables the cache of compiled programs in files, which would make first calls fast. For
+    xla, the host gets a second device unless the user has set a number of devices."""
     chosen = {"JAX_PLATFORMS": _PLATFORMS.get(device, "cpu"), "JAX_ENABLE_COMPILATION_CACHE": "false"}
     if device == "gpu":
         chosen.update(nvidia_variables())

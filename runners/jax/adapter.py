@@ -22,13 +22,13 @@ _COUNTERS = {
 _totals: dict[str, int] = {}
 
 _PRODUCTS = 32
-"""So many that the largest work that is asked for takes milliseconds on the fastest devices."""
+"""Number of products; with these, the largest calibration kernel takes milliseconds on the fastest devices."""
 
 _DEEPEST = 3
-"""Objects in objects, in which results are looked for."""
+"""How deep arrays are searched in nested objects."""
 
 _kind = "cpu"
-"""Of the one device that this process has opened."""
+"""The kind of the device that this process has opened."""
 
 
 def _count(event: str, duration: float, **_: Any) -> None:
@@ -46,7 +46,7 @@ def version() -> str:
 
 
 def prepare(device: str) -> None:
-    """Nothing: JAX finds its plug-ins when it opens the device."""
+    """Does nothing: JAX finds its plug-ins when it opens the device."""
 
 
 def open_device(device: str) -> Any:
@@ -65,7 +65,7 @@ def device_state(device: Any) -> Mapping[str, Any]:
 
 
 def scope(device: Any) -> ContextManager[object]:
-    """Where inputs lie that were put on a device, JAX computes there, whatever the scope."""
+    """The default device; JAX computes where the inputs are if they were put on a device."""
     return jax.default_device(device)
 
 
@@ -78,7 +78,7 @@ def float64_mode() -> ContextManager[object]:
 
 
 def seed(seed: int) -> None:
-    """JAX has no global random state; every function gets its key."""
+    """Does nothing: JAX has no global random state; every function gets a key."""
 
 
 def tensor(array: Any, dtype: str, device: Any, layout: str) -> Any:
@@ -110,7 +110,7 @@ def wait(output: Any) -> None:
 
 
 def wait_as_published(output: Any) -> None:
-    """Not for tuples and other containers: the study did not wait for those."""
+    """Does nothing for tuples and other containers: the paper did not wait for those."""
     if hasattr(output, "block_until_ready"):
         output.block_until_ready()
 
@@ -129,7 +129,7 @@ def calibration_kernel(units: int, device: Any) -> Callable[[], Any]:
 
 
 def location(leaf: Any) -> str | None:
-    """A leaf may be a container that JAX knows, or a function that jax.vjp gave: where the arrays in it live."""
+    """The location of the arrays in a leaf, which may be a container that JAX knows or a function from jax.vjp."""
     if isinstance(leaf, np.ndarray) and leaf.ndim and leaf.dtype != jax.dtypes.float0:
         return HOST
     arrays = filter(_is_array, jax.tree_util.tree_leaves(leaf))
@@ -137,7 +137,7 @@ def location(leaf: Any) -> str | None:
 
 
 def on_device(location: str, device: Any) -> bool:
-    """A collective's output lies on several devices: all must be the target's, and one its own."""
+    """The output of a collective is on several devices: all must belong to the target, and one must be its own."""
     names = location.split(",")
     return platforms.names_of([device]) in names and set(names) <= set(map(_name, platforms.of_target(device)))
 
@@ -159,7 +159,7 @@ def _is_array(leaf: Any) -> bool:
 
 
 def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
-    """The arrays of a nested value, and those in objects and functions that JAX does not look into."""
+    """The arrays of a nested value, also those in objects and functions that JAX does not know."""
     try:
         leaves = jax.tree_util.tree_leaves(value)
     except (TypeError, ValueError):  # a dict whose keys cannot be sorted

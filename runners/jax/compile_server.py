@@ -1,8 +1,9 @@
-"""Compiles programs for a TPU that is not there, as it is told: ``python -m runners.jax.compile_server TOPOLOGY``.
+"""A server that compiles programs for an absent TPU: ``python -m runners.jax.compile_server TOPOLOGY``.
 
-libtpu compiles ahead of time; jax is its door. Reads from stdin a JSON line ``{"form", "bytes"}`` and so many bytes of
-a module; writes to stdout one JSON line for each, after one that says that it is ready (see runners.core.compiling).
-Needs the packages of images/jax/0.10.2/tpu.lock: the way from a module to the compiler is not jax's public interface.
+libtpu compiles ahead of time and is called through jax. The server reads from stdin a JSON line ``{"form", "bytes"}``
+and that many bytes of a module. It writes to stdout one JSON line when it is ready and one for each module (see
+runners.core.prediction.compiling). Needs the packages of images/jax/0.10.2/tpu.lock, because it uses private parts of
+jax.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ from runners.core.process import processes
 _PORTABLE_ARTIFACT = b"ML\xefR"
 _REMEMBERED = 10_000
 
-_HASTY, _USUAL = -1.0, 0.0
-"""The compiler's effort for a fast program. With less it is up to ten times sooner done with convolutions, whose
-program then may move and need more; with others there is no great difference."""
+_LOW_EFFORT, _USUAL_EFFORT = -1.0, 0.0
+"""The compiler's effort to make a program fast. With low effort it compiles convolutions up to ten times faster, and
+the program may move and need more memory; for other programs there is little difference."""
 
 _NAMES = re.compile(r"(?<=^HloModule )[^,\s]+|(?<=^ENTRY )\S+", re.MULTILINE)
-"""Of a program and its main function, in the text of HLO."""
+"""The names of a program and its main function in the text of HLO."""
 
 _OWN_PLACES = re.compile(r":?\s+@\s+0x[0-9a-f]+|Suspected Python Code Location")
-"""From there on the compiler speaks of where it was, and of lines of Python that are not its client's."""
+"""After this, a message of the compiler has only its own stack and lines of Python that are not its client's."""
 
 
 def main(topology: str) -> None:
-    """Serves until stdin ends or the client is dead."""
+    """Serves until stdin ends or the client dies."""
     processes.signal_at_death_of(os.getppid(), signal.SIGKILL)
-    # What libraries print must not come between the answers.
+    # What libraries print must not be mixed with the replies.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -57,12 +58,12 @@ def main(topology: str) -> None:
 
 
 class _Unreadable(Exception):
-    """A module is none of StableHLO, or was put into it wrongly: some older forms of HLO have no like there."""
+    """A module is not StableHLO, or its conversion to StableHLO failed: some older forms of HLO do not exist there."""
 
 
 class _Compiler:
     def __init__(self, topology: str) -> None:
-        # No TPU is looked for, neither here nor in a cloud's metadata; several processes may compile at once.
+        # Do not look for a TPU, neither here nor in a cloud's metadata. Several processes may compile at once.
         os.environ.update(JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1", ALLOW_MULTIPLE_LIBTPU_LOAD="1")
         import importlib.metadata
 
@@ -74,7 +75,7 @@ class _Compiler:
         self._answers: dict[str, dict[str, Any]] = {}
 
     def answer(self, module: bytes, form: str) -> dict[str, Any]:
-        """What is said of a module. One that comes again, be it under another name, is not compiled again."""
+        """The reply to a module. A module that was compiled before, even with another name, is not compiled again."""
         try:
             program = _hlo(module) if form == "hlo" else module
             digest = _digest(program)
@@ -89,17 +90,17 @@ class _Compiler:
     def _answer(self, program: Any, digest: str) -> dict[str, Any]:
         try:
             try:
-                return {"compiled": self._compiled(program, digest, _HASTY)}
+                return {"compiled": self._compiled(program, digest, _LOW_EFFORT)}
             except _Unreadable as error:
                 return {"unreadable": str(error)}
             except Exception:
-                # Only what the compiler refuses as it is used for a real device is refused.
-                return {"compiled": self._compiled(program, digest, _USUAL)}
+                # Refused is only what the compiler refuses with its usual effort.
+                return {"compiled": self._compiled(program, digest, _USUAL_EFFORT)}
         except Exception as error:
             return _refusal(error)
 
     def _compiled(self, program: Any, digest: str, effort: float) -> dict[str, Any]:
-        """Figures of a compiled module, flops and bytes None where the compiler does not tell them. Raises what the
+        """Figures of a compiled module; flops and bytes are None if the compiler does not report them. Raises what the
         compiler raises, and _Unreadable."""
         import numpy
         from jax._src import compiler
@@ -116,14 +117,14 @@ class _Compiler:
             compiled = self._device.client.compile(_parsed(program, context), devices, options)
         taken = time.perf_counter_ns() - begin
         costs, memory = compiled.cost_analysis() or {}, compiled.get_compiled_memory_stats()
-        # A program with nothing but moves has no operations; one of a custom call that tells none counts -1.
+        # A program that only moves data has no operations. A custom call without figures counts -1.
         flops, moved = costs.get("flops", 0.0), costs.get("bytes accessed", 0.0)
-        told = flops >= 0 and moved >= 0
+        is_known = flops >= 0 and moved >= 0
         return {
             "program": digest,
             "compile_ns": taken,
-            "flops": flops if told else None,
-            "bytes": moved if told else None,
+            "flops": flops if is_known else None,
+            "bytes": moved if is_known else None,
             "memory_bytes": memory.argument_size_in_bytes
             + memory.output_size_in_bytes
             + memory.temp_size_in_bytes
@@ -147,7 +148,7 @@ def _hlo(module: bytes) -> Any:
 
 
 def _digest(program: Any) -> str:
-    """The same for programs that differ in their names, or in the values of a large constant, alone."""
+    """The same for programs that differ only in their names, or in the values of a large constant."""
     content = program if isinstance(program, bytes) else _NAMES.sub("", program.as_hlo_text()).encode()
     return hashlib.sha256(content).hexdigest()
 
@@ -170,8 +171,8 @@ def _parsed(program: Any, context: Any) -> Any:
 
 
 def _without_copies(module: Any) -> None:
-    """HLO's copy, which gives a variable of TensorFlow its own buffer, has no counterpart in StableHLO, and changes no
-    value."""
+    """Removes copies. HLO's copy gives a variable of TensorFlow its own buffer and changes no value; StableHLO has no
+    such operation."""
     from jaxlib.mlir import ir
 
     copies: list[Any] = []

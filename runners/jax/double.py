@@ -1,4 +1,4 @@
-"""64-bit types, which JAX has only while they are switched on."""
+"""64-bit types, which JAX has only while they are enabled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jax
 
 @contextmanager
 def x64() -> Iterator[None]:
-    """Inside of it float64, int64 and complex128 stay what they are; outside JAX makes them 32 bits wide."""
+    """A context in which float64, int64 and complex128 keep their width; outside, JAX reduces them to 32-bit types."""
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
     try:

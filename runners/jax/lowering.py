@@ -1,7 +1,7 @@
-"""Shows every program that a call lowers, as it is lowered for a platform that need not be there.
+"""Lowers every program of a call for a platform that may be absent.
 
-What JAX computes outside of ``jax.jit`` are programs too, mostly of one primitive: each is lowered before it first
-runs. The names that this needs are JAX's own business; they are the same from 0.4.13 to 0.10.2.
+What JAX computes outside ``jax.jit`` are programs too, mostly of one primitive: each is lowered before it first runs.
+The private names that this needs are the same from 0.4.13 to 0.10.2.
 """
 
 from __future__ import annotations
@@ -25,32 +25,33 @@ _ON_HOST = re.compile(
 
 
 class Program(NamedTuple):
-    """``text`` is its StableHLO, the same for the same program; ``devices`` so many run it together."""
+    """``text`` is its StableHLO, the same for the same program. ``devices`` is the number of devices that run it
+    together."""
 
     text: str
     devices: int
 
     def hlo(self) -> bytes:
-        """A serialized HloModuleProto, which other versions of the compiler read too."""
+        """A serialized HloModuleProto, which other versions of the compiler can read."""
         computation = xla_client._xla.mlir.mlir_module_to_xla_computation(self.text, use_tuple_args=False)
         return bytes(computation.as_serialized_hlo_module_proto())
 
     @property
     def is_fed(self) -> bool:
-        """Whether it waits for what the host feeds it while it runs."""
+        """Whether the host feeds it while it runs."""
         return "stablehlo.infeed" in self.text
 
     @property
     def host_operations(self) -> list[str]:
-        """What of it the host computes."""
+        """The parts of it that the host computes."""
         return [next(filter(None, match.groups())) for match in _ON_HOST.finditer(self.text)]
 
 
 @contextlib.contextmanager
 def lowered_for(platform: str, see: Callable[[Callable[[], Program]], None]) -> Iterator[None]:
-    """Calls ``see`` before each program that is lowered inside of it; what it is called with lowers that program for
-    the platform (``tpu``), or raises what JAX does where it has no rule. What ``see`` raises reaches whoever wanted the
-    program."""
+    """A context that calls ``see`` before each program is lowered. The argument of ``see`` lowers that program for the
+    platform (``tpu``), or raises what JAX raises if it has no rule. What ``see`` raises reaches the caller that needs
+    the program."""
     lower = mlir.lower_jaxpr_to_module
     signature = inspect.signature(lower)
 
@@ -67,7 +68,7 @@ def lowered_for(platform: str, see: Callable[[Callable[[], Program]], None]) -> 
         see(elsewhere)
         return lower(*args, **kwargs)
 
-    # What was lowered before would not be lowered again.
+    # Programs that were lowered before would not be lowered again.
     jax.clear_caches()
     with mock.patch.object(mlir, "lower_jaxpr_to_module", lowering):
         yield
@@ -76,12 +77,12 @@ def lowered_for(platform: str, see: Callable[[Callable[[], Program]], None]) -> 
 def _program(module: Any) -> Program:
     attributes = module.operation.attributes
     replicas, partitions = (ir.IntegerAttr(attributes[f"mhlo.num_{kind}"]).value for kind in ("replicas", "partitions"))
-    # Without the lines of the files that its operations come from.
+    # The text has no source lines of its operations.
     return Program(str(module), replicas * partitions)
 
 
 class _Backend:
-    """What a lowering rule finds as the platform's backend: the host's, and what only that of a TPU has."""
+    """The platform's backend for lowering rules: the host's, with what only a TPU's has."""
 
     def __init__(self, platform: str, host: Any) -> None:
         self.platform = platform
@@ -91,5 +92,5 @@ class _Backend:
         return getattr(self._host, name)
 
     def make_python_callback_from_host_send_and_recv(self, *_: Any) -> object:
-        """A handle of what the host would run for the program, which is not run."""
+        """A handle of a function of the host, which is never called."""
         return object()

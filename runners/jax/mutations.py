@@ -1,6 +1,6 @@
-"""How outputs of JAX are spoilt, traced ones too (see runners.core.mutants).
+"""How outputs of JAX are altered, also traced ones (see runners.core.testing.mutants).
 
-Nothing can be read off a tracer: where its size says that a change would be none, it is returned as it is.
+A tracer has no values: if its size shows that a change would change nothing, it is returned unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def zeroed(value: Any) -> Any:
 
 
 def wrong_dtype(value: Any) -> Any:
-    # complex64's other half is float32: without x64 there is no complex128.
+    # Without x64 there is no complex128; the other dtype of complex64 is float32.
     other = "float32" if value.dtype == "complex64" else other_dtype(value.dtype.name)
     return jnp.real(value).astype(other) if value.dtype == "complex64" else value.astype(other)
 

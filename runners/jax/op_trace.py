@@ -126,9 +126,7 @@ def _install(stack: contextlib.ExitStack, trace: OpTrace, on_device: Callable[[s
     if can_remove_buffers():
         stack.enter_context(_without_buffers(array.ArrayImpl))
     else:
-        trace.untraced.append(
-            "reads by NumPy through the buffer protocol were not traced: this Python does not allow it"
-        )
+        trace.untraced.append("reads by NumPy through the buffer protocol were not traced: unknown layout of types")
 
 
 def _forget_short_cuts(api: Any, pjit: Any, cache_type: Any) -> None:

@@ -1,4 +1,4 @@
-"""JAX's devices: how one of each kind is opened, which are the target's, and what is known of them."""
+"""JAX's devices: opens one of each kind, says which belong to the target, and collects facts about them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _CUDA_VERSIONS = {"cuda_runtime": "cuda_runtime_get_version", "cudnn": "cudnn_ge
 
 
 def opened(kind: str) -> Any:
-    """The target's device: the first of its platform, and for xla the second of the host's, which is another one than
-    the host's own. Raises DeviceUnavailable where JAX has none or offers another one in its place."""
+    """The target's device: the first of its platform; for xla the second of the host, so that it differs from the
+    host's own. Raises DeviceUnavailable if JAX has none or offers another one instead."""
     try:
-        # With a plug-in that does not start JAX raises, or goes on without a word with what is left, or fails an
-        # assertion where nothing is left.
+        # If a plug-in does not start, JAX raises, or silently continues with other platforms, or fails an assertion if
+        # there is none.
         found = jax.local_devices()
     except (RuntimeError, AssertionError) as error:
         raise _unavailable(kind, _reason(error)) from error
@@ -39,23 +39,23 @@ def opened(kind: str) -> Any:
     if len(found) < 2:
         raise DeviceUnavailable(
             "XLA_FLAGS leaves the host one device, and the target xla is the second one",
-            "Take --xla_force_host_platform_device_count out of XLA_FLAGS, or set it to 2.",
+            "Remove --xla_force_host_platform_device_count from XLA_FLAGS, or set it to 2.",
         )
     return found[1]
 
 
 def of_target(device: Any) -> tuple[Any, ...]:
-    """The devices that a computation on the target may span: from its own on, so that xla's is alone."""
+    """The devices that a computation on the target may use: its own and those after it, so xla has one."""
     return tuple(other for other in jax.local_devices(backend=device.platform) if other.id >= device.id)
 
 
 def names_of(some: Iterable[Any]) -> str:
-    """Where something lives that lies on these devices: ``gpu:0,gpu:1``."""
+    """The location of something on these devices: ``gpu:0,gpu:1``."""
     return ",".join(sorted(f"{device.platform}:{device.id}" for device in some))
 
 
 def facts(kind: str, device: Any) -> Mapping[str, Scalar]:
-    """What stays the same of the device, and how JAX and XLA are set."""
+    """Facts about the device that do not change, and settings of JAX and XLA."""
     found: dict[str, Scalar] = {
         "kind": kind,
         "model": device.device_kind,
@@ -80,11 +80,11 @@ def facts(kind: str, device: Any) -> Mapping[str, Scalar]:
 
 
 def state(kind: str, device: Any) -> Mapping[str, Scalar]:
-    """What changes of the device."""
+    """Facts about the device that change."""
     found: dict[str, Scalar] = dict(devices.nvidia_state(device.id)) if kind == "gpu" else {}
     memory = _memory(device)
     if memory:
-        # How much JAX takes for itself of a GPU depends on how much was free.
+        # How much memory JAX reserves on a GPU depends on how much was free.
         found["reserved_bytes"] = memory.get("bytes_limit")
         found["allocated_bytes"] = memory.get("bytes_in_use")
     return found
@@ -93,12 +93,12 @@ def state(kind: str, device: Any) -> Mapping[str, Scalar]:
 def _memory(device: Any) -> Mapping[str, Any]:
     try:
         return device.memory_stats() or {}
-    except (AttributeError, RuntimeError):  # not every version and platform tells
+    except (AttributeError, RuntimeError):  # not every version and platform reports it
         return {}
 
 
 def _cuda_versions() -> Mapping[str, Scalar]:
-    """Of the CUDA libraries that are loaded. JAX's versions before 0.4.17 tell CUDA's in ``platform_version`` only."""
+    """Versions of the CUDA libraries that are loaded. Before 0.4.17, JAX reports only ``platform_version``."""
     from jax._src import lib
 
     module = getattr(lib, "cuda_versions", None)
@@ -112,7 +112,7 @@ def _cuda_versions() -> Mapping[str, Scalar]:
 
 
 def _why_not(kind: str) -> str:
-    """Why JAX went on without the device; it says so in a log at most. Empty where it does not tell."""
+    """Why JAX continued without the device, which it only logs. Empty if it is unknown."""
     from jax._src import lib, xla_bridge
 
     for name in ("_backends_errors", "_backend_errors"):
@@ -133,16 +133,16 @@ def _unavailable(kind: str, reason: str) -> DeviceUnavailable:
     holders = devices.holders(_NODES.get(kind, ())) if _TAKEN.search(reason) else []
     if holders:
         return DeviceUnavailable(
-            f"JAX cannot open the {kind}, which {', '.join(holders)} holds: {reason}", "Let it end, or end it."
+            f"JAX cannot open the {kind}, which {', '.join(holders)} holds: {reason}", "Wait until it ends, or end it."
         )
     return DeviceUnavailable(
         f"JAX cannot open a {kind}: {reason}",
-        f"Use a machine and an image with a {kind}; `portbench doctor jax-{kind}` tells what is missing.",
+        f"Use a machine and an image with a {kind}; `portbench doctor jax-{kind}` shows what is missing.",
     )
 
 
 def _reason(error: Exception) -> str:
-    """What JAX said, without what it advises: to fall back."""
+    """JAX's message without its advice to fall back."""
     if "GpuAllocatorConfig" in str(error):
         return "this jaxlib is built without CUDA"
     said = re.sub(r"^Unable to initialize backend '\w+': | \(set JAX_PLATFORMS=.*", "", str(error))

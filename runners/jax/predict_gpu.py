@@ -1,9 +1,9 @@
-"""Foretells calls of JAX for GPUs that are not there: by its lowering for CUDA and ROCm, which needs neither.
+"""Predicts calls of JAX for absent GPUs from its lowering for CUDA and ROCm, which needs neither.
 
-A call is made on the CPU. Each program that JAX lowers for that is lowered for the GPU first: what has no rule there is
-refused in JAX's own words. Nothing is compiled, so what XLA's compiler, CUDA's libraries and memory would refuse is not
-known; nor is the version of those libraries, and JAX takes what every version has: LAPACK on the host for
-``linalg.eig``, in 0.10.2, which cuSOLVER can from 11.7.1 on. Implements runners.core.prediction.Predictor.
+A call is made on the CPU. Each program is first lowered for the GPU: JAX itself refuses what has no rule there. Nothing
+is compiled, so it is not known what XLA's compiler, CUDA's libraries and the memory would refuse. The version of those
+libraries is not known either, and JAX uses what every version has: LAPACK on the host for ``linalg.eig`` in 0.10.2,
+which cuSOLVER supports from 11.7.1 on. Implements runners.core.prediction.prediction.Predictor.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from runners.jax import adapter
 PLATFORMS = {"gpu-predicted": "cuda", "rocm-predicted": "rocm"}
 
 _ON_HOST = re.compile(r'custom_call @(\w*(?:callback|hybrid)\w*)|call_target_name = "(\w*(?:callback|hybrid)\w*)"')
-"""What of a program the host computes: Python, and LAPACK where a vendor has no routine of its own."""
+"""The parts of a program that the host computes: Python, and LAPACK if the vendor has no routine."""
 
 _OPERATION = re.compile(r"\b(?:stablehlo|mhlo|chlo)\.(\w+)")
 _MOVES = {"broadcast_in_dim", "constant", "custom_call", "reshape", "return", "transpose"}
-"""A custom call is told by its target."""
+"""A custom call is classified by its target."""
 _TARGET = re.compile(r'custom_call @(\w+)|call_target_name = "(\w+)"')
 _DESCRIPTIONS = re.compile(r"Sharding|annotate_device_placement|\w*SPMD\w*")
 
 _LONGEST = 16
-"""Elements of a constant that are written out."""
+"""The most elements of a constant that are written out."""
 
 
 class _Lowered:
-    """What was lowered for the GPU of one call."""
+    """The programs of one call, lowered for the GPU."""
 
     def __init__(self) -> None:
         self.host: list[str] = []
@@ -82,7 +82,7 @@ def refuses(error: BaseException, device: _Device) -> bool:
 
 
 def predict(call: partial[Any], device: _Device) -> Estimate:
-    # A program that is kept from an earlier call would not be lowered again.
+    # A cached program of an earlier call would not be lowered again.
     jax.clear_caches()
     try:
         with _lowering_for(device.platform) as lowered:
@@ -100,7 +100,7 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
 
 @contextlib.contextmanager
 def _lowering_for(platform: str) -> Iterator[_Lowered]:
-    """Lowers for the platform what is lowered for the CPU in this context. What refuses it ends the call there."""
+    """A context in which each program for the CPU is lowered for the platform first. An error there ends the call."""
     lowered = _Lowered()
     lower = mlir.lower_jaxpr_to_module
     signature = inspect.signature(lower)
@@ -123,16 +123,15 @@ def _lowering_for(platform: str) -> Iterator[_Lowered]:
 
 
 def _clients_of_the_host() -> Any:
-    """Python that is called back is registered with the platform's client, of which there is only the host's; 0.4.13
-    takes that by itself."""
+    """Callbacks are registered with the platform's client; only the host's exists. 0.4.13 uses that one by itself."""
     if not hasattr(mlir.ModuleContext, "get_backend"):
         return contextlib.nullcontext()
     return mock.patch.object(mlir.ModuleContext, "get_backend", lambda context, optional=False: context.backend)
 
 
 class _Described:
-    """In the place of jaxlib's parts for CUDA and ROCm: any question about a routine is answered by an empty
-    description of it, which only the routine itself would read."""
+    """Replaces jaxlib's parts for CUDA and ROCm: the description of any routine is empty; only the routine itself would
+    read it."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -141,11 +140,11 @@ class _Described:
 
 
 def _complete_rules() -> None:
-    """In 0.4.13 rules ask jaxlib's parts for CUDA, which its wheel for the CPU lacks, how much room a routine wants.
-    Whether there is a rule does not hang on that. Later versions ask when the program runs."""
+    """In 0.4.13, rules read the memory needs of a routine from jaxlib's parts for CUDA, which its wheel for the CPU
+    lacks. Whether there is a rule does not depend on that. Later versions read them when the program runs."""
     for name in ("gpu_linalg", "gpu_prng", "gpu_solver"):
         for rule in vars(importlib.import_module(f"jaxlib.{name}")).values():
             if isinstance(rule, partial) and None in rule.args:
-                # JAX holds on to these objects, so they must change themselves.
+                # JAX keeps references to these objects, so they are changed in place.
                 parts = tuple(_Described() if part is None else part for part in rule.args)
                 rule.__setstate__((rule.func, parts, rule.keywords, vars(rule)))  # type: ignore[attr-defined]

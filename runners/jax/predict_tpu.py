@@ -1,8 +1,8 @@
-"""Compiles the programs of JAX's calls for TPUs that are not there.
+"""Predicts calls of JAX for absent TPUs by compiling their programs.
 
-A call is made on the host, and each program that it lowers on the way is lowered for the TPU and handed to the compiler
-before the host may run it: that is what the TPU would be asked for. What happens between the programs, such as shapes
-that depend on values, is the host's anyway. Implements runners.core.prediction.Predictor.
+A call is made on the host. Each program is lowered for the TPU and given to the compiler before the host runs it. What
+happens between the programs, such as shapes that depend on values, always runs on the host. Implements
+runners.core.prediction.prediction.Predictor.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ def refuses(error: BaseException, compiler: Compiler) -> bool:
 
 
 def predict(call: partial[Any], compiler: Compiler) -> Estimate:
-    judge = _Judge(compiler)
+    programs = _Programs(compiler)
     made: Sequence[Any] = ()
     raised = None
-    with op_trace.trace_ops(lambda location: True) as watched:
+    with op_trace.trace_ops(lambda location: True) as trace:
         try:
-            with lowered_for("tpu", judge):
+            with lowered_for("tpu", programs):
                 made = (call(),)
         except BaseException as error:
-            if judge.refusal:
-                raise judge.refusal from None
+            if programs.refusal:
+                raise programs.refusal from None
             raised = error
-    read = [operation.name for operation in watched.operations if operation == op_trace.READ]
-    return judge.sum(read)._replace(made=made, raised=raised)
+    read = [operation.name for operation in trace.operations if operation == op_trace.READ]
+    return programs.sum(read)._replace(made=made, raised=raised)
 
 
-class _Judge:
-    """Is told the programs of a call and hands them to the compiler. ``refusal`` is what ended that."""
+class _Programs:
+    """Compiles the programs of a call. ``refusal`` is the error that ended the call."""
 
     def __init__(self, compiler: Compiler) -> None:
         self._compiler = compiler
@@ -83,8 +83,8 @@ class _Judge:
             raise StopCase
 
     def sum(self, read: Sequence[str]) -> Estimate:
-        """Of all programs, and what was read back between them. They run one after the other, so the memory is that of
-        the largest at least."""
+        """The estimate of all programs and of what was read back between them. They run one after the other, so at
+        least the memory of the largest is needed."""
         if not self._accepted:
             return Estimate(device_work=False, host_operations=read)
 

@@ -6,7 +6,7 @@ from runners.core.enumeration.library import StudyRule
 
 SUBMODULES = True
 LEFT_OUT = ("jax.tools", "jax.extend.mlir")
-"""Scripts that are run, not called; another project's classes, by the thousand."""
+"""Scripts, and thousands of classes of another project."""
 SHOWN = ("numpy",)
 """jax.numpy.size is NumPy's."""
 

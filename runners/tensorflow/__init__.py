@@ -1,4 +1,4 @@
-"""TensorFlow: what is known of it before it is imported."""
+"""TensorFlow: facts that are needed before it is imported."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ DEVICES = ("cpu", "gpu", "tpu", "xla")
 
 PREDICTED = {**dict.fromkeys(MODELS, "predict_tpu"), "gpu-predicted": "predict_gpu"}
 FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
-"""TensorFlow for TPUs opens libtpu, with its lock and threads, at its import; CUDA does not survive a fork."""
+"""Not tpu: TensorFlow for TPUs opens libtpu, with its lock and threads, at its import. Not gpu: CUDA does not survive a
+fork."""
 
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
-"""Where the target is no GPU, TensorFlow must not see one at all, or it would place operations there."""
+"""If the target is not a GPU, TensorFlow must not see one, or it would place operations there."""
 
 XLA_DEVICES = "--tf_xla_enable_xla_devices"
 CUDA_FOLDER = "--xla_gpu_cuda_data_dir"
 
 
 def variables(device: str) -> Mapping[str, str]:
-    """What the user has set in flags stays; the runner's own are added."""
+    """Flags that the user has set stay; the runner's own are added."""
     if device == "gpu":
         compiler = _cuda_compiler()
         flags = _added("XLA_FLAGS", f"{CUDA_FOLDER}={compiler}") if compiler else {}
@@ -48,8 +49,8 @@ def variables(device: str) -> Mapping[str, str]:
     if device == "tpu":
         return {**NO_GPU, **_tpu_metadata()}
     if device == "xla" or device in MODELS:
-        hasty = fast_compile_flags() if device in MODELS else {}
-        return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES), **hasty}
+        fast = fast_compile_flags() if device in MODELS else {}
+        return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES), **fast}
     return NO_GPU
 
 
@@ -60,11 +61,12 @@ def _added(variable: str, flag: str) -> Mapping[str, str]:
 
 
 def _tpu_metadata() -> Mapping[str, str]:
-    """Where there is no TPU, TensorFlow's import would wait for minutes for the server that describes a TPU VM."""
+    """Without a TPU, TensorFlow's import would wait for minutes for the server that describes a TPU VM."""
     return {} if {"chips", "device_nodes"} & set(tpu_facts()) else {"TPU_SKIP_MDS_QUERY": "1"}
 
 
 def _cuda_compiler() -> str | None:
-    """Where a Python package has put ptxas and libdevice, which XLA would look for in a CUDA installation."""
+    """The folder of a Python package with ptxas and libdevice, which XLA would otherwise look for in a CUDA
+    installation."""
     folders = (Path(folder) / "nvidia" / "cuda_nvcc" for folder in sys.path if folder.endswith("site-packages"))
     return next((str(folder) for folder in folders if (folder / "bin" / "ptxas").exists()), None)

@@ -9,7 +9,7 @@ from typing import Any, Callable, ContextManager, Iterator, Mapping
 from runners.tensorflow import NO_GPU, cuda_libraries
 
 if os.environ.get("CUDA_VISIBLE_DEVICES") != NO_GPU["CUDA_VISIBLE_DEVICES"]:
-    # Before the import, which looks for them.
+    # Before the import of TensorFlow, which looks for them.
     cuda_libraries.preload()
 
 import tensorflow as tf
@@ -23,7 +23,7 @@ def version() -> str:
 
 
 def prepare(device: str) -> None:
-    """TensorFlow has everything in one package."""
+    """Does nothing: TensorFlow is one package."""
 
 
 def open_device(device: str) -> str:
@@ -44,7 +44,7 @@ def scope(device: str) -> ContextManager[object]:
 
 @contextlib.contextmanager
 def full_precision() -> Iterator[None]:
-    """Without TensorFloat-32; on a TPU the same switch asks for products in float32, by several in bfloat16."""
+    """Without TensorFloat-32. On a TPU, the same switch makes products float32, from several in bfloat16."""
     before = tf.config.experimental.tensor_float_32_execution_enabled()
     tf.config.experimental.enable_tensor_float_32_execution(False)
     try:
@@ -84,7 +84,7 @@ def to_numpy(leaf: Any) -> Any:
 
 
 def wait(output: Any) -> None:
-    """On the CPU and on XLA_CPU an eager operation or function has ended when its call returns."""
+    """On the CPU and on XLA_CPU, an eager operation or function has ended when its call returns."""
     waiting.wait()
 
 
@@ -96,9 +96,9 @@ def wait_as_published(output: Any) -> None:
 def calibration_kernel(units: int, device: str) -> Callable[[], Any]:
     with tf.device(device):
         rows = tf.fill([64 * units, 512], 0.5)
-        # Each row of the product is the row again.
+        # Each row of the product equals the row.
         square = tf.fill([512, 512], 1.0 / 512)
-        # One function: on an XLA device to start eight operations takes as long as a small product.
+        # One function, because on an XLA device starting eight operations takes as long as a small product.
         chain = tf.function(_chain, autograph=False).get_concrete_function(rows, square)
 
     def call() -> Any:
@@ -115,9 +115,9 @@ def _chain(rows: tf.Tensor, square: tf.Tensor) -> Any:
 
 
 def location(leaf: Any) -> str | None:
-    """The device that holds the values: ``.device`` alone names the device of the operation that handed them out.
+    """The device that holds the values. ``.device`` is only the device of the operation that returned them.
 
-    Text, and on a GPU most tensors of int32, are kept in the host's memory whatever the scope says.
+    Text, and on a GPU most tensors of int32, are in the host's memory, whatever the scope is.
     """
     if isinstance(leaf, tf.RaggedTensor):
         return location(leaf.flat_values)

@@ -1,4 +1,4 @@
-"""Opens the target's device, or says in one sentence why not; what TensorFlow and the system know of it."""
+"""Opens the target's device, or says in one sentence why not; collects facts about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = {name: kind for kind, name in NAMES.items()}
 
 
 def open_device(kind: str) -> str:
-    """The name that TensorFlow has for the device. Raises DeviceUnavailable."""
+    """Opens a device and returns TensorFlow's name for it. Raises DeviceUnavailable."""
     if kind not in NAMES:
         raise DeviceUnavailable(f"the TensorFlow adapter knows no device {kind}", f"Use one of {', '.join(NAMES)}.")
     {"cpu": _open_cpu, "gpu": _open_gpu, "tpu": _open_tpu, "xla": _open_xla, "gpu-predicted": _open_stand_in}[kind]()
@@ -52,7 +52,7 @@ def state(device: str) -> Mapping[str, Any]:
 
 
 def _open_cpu() -> None:
-    """It is always there."""
+    """Does nothing: the CPU is always available."""
 
 
 def _open_stand_in() -> None:
@@ -74,8 +74,8 @@ def _open_gpu() -> None:
         raise DeviceUnavailable(f"TensorFlow {tf.__version__} {why}", remedy)
     gpu = tf.config.list_physical_devices("GPU")[0]
     try:
-        # The others are left alone. Memory is taken as it is needed, not all at once: a worker that has just ended
-        # may not have given back all of its own, and free memory remains a fact worth recording.
+        # Other GPUs are not used. Memory is taken as it is needed, not all at once: a worker that has just ended may
+        # not have released all of its own, and the free memory is recorded.
         tf.config.set_visible_devices([gpu], "GPU")
         tf.config.experimental.set_memory_growth(gpu, True)
         waiting.wait_behind(NAMES["gpu"])
@@ -84,7 +84,7 @@ def _open_gpu() -> None:
 
 
 def _why_no_gpu() -> tuple[str, str]:
-    """What is wrong where TensorFlow lists no GPU, and what to do."""
+    """Why TensorFlow lists no GPU, and the remedy."""
     if not tf.test.is_built_with_cuda():
         return "is built without CUDA", "Use the environment or image of tensorflow-gpu."
     model = system.nvidia_facts(0).get("model")
@@ -117,17 +117,17 @@ def _open_tpu() -> None:
 
 
 def _held(what: str, nodes: tuple[str, ...], error: Exception | None) -> DeviceUnavailable:
-    """The error for a device that does not open; names who holds it, where the system tells."""
+    """The error for a device that does not open. It names the holder if the system reports it."""
     holders = system.holders(nodes)
     if holders:
         return DeviceUnavailable(f"{what} is held by {', '.join(holders)}", "End that process, then try again.")
     said = said_by(error) if error else "it finds none"
-    remedy = "See that the device is there and nobody has it; 'portbench doctor' looks."
+    remedy = "Check that the device is there and no process holds it: 'portbench doctor'."
     return DeviceUnavailable(f"TensorFlow {tf.__version__} cannot open {what}: {said}", remedy)
 
 
 def said_by(error: Exception) -> str:
-    """The line of a message that says what was wrong."""
+    """The line of an error's message that says what is wrong."""
     lines = (line.strip() for line in str(error).splitlines())
     headings = ("Graph execution error:", "Detected at node", "<stack traces unavailable>")
     return next((line[:200] for line in lines if line and not line.startswith(headings)), type(error).__name__)
@@ -150,7 +150,7 @@ def _gpu_facts() -> Mapping[str, Any]:
 
 
 def _cudnn_package() -> str | None:
-    """Of the library, where it comes as a package: the build information names what TensorFlow was built with."""
+    """The version of the installed package, if there is one; the build information has the version at build time."""
     for package in ("nvidia-cudnn-cu12", "nvidia-cudnn-cu11"):
         try:
             return metadata.version(package)

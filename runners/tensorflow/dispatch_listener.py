@@ -1,8 +1,8 @@
-"""Sees each operation that a call asks TensorFlow for, with its dtypes and the device that it is asked of.
+"""Reports each operation that a call requests of TensorFlow, with its dtypes and its device.
 
-An eager operation is seen before it is computed; those inside of a function when that is called, in its graph; those of
-a version 1 graph when a session is to run it: TensorFlow places the whole graph then, whatever is fetched. What is seen
-is what was asked for, not what a graph was optimized to.
+An eager operation is reported before it is computed; those in a function when it is called, from its graph; those of a
+version 1 graph when a session is about to run it, because TensorFlow then places the whole graph, whatever is fetched.
+These are the requested operations, not those of an optimized graph.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from runners.tensorflow.op_trace import short
 Types = Dict[str, List[str]]
 
 
-class Asked(NamedTuple):
-    """An operation: ``types`` of its attributes, and the device that it must be on, ``CPU:1``; None: anywhere."""
+class Request(NamedTuple):
+    """A requested operation: ``types`` of its attributes, and the device that it must run on, such as ``CPU:1``; None
+    means any device."""
 
     name: str
     types: Types
@@ -30,7 +31,7 @@ class Asked(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What TensorFlow is told to compute at once: an eager operation or a function, its inputs, and its attributes but
+    """An eager operation or a function that TensorFlow computes as one step: its inputs, and its attributes except
     those that every function has."""
 
     name: str
@@ -40,34 +41,36 @@ class Step(NamedTuple):
 
     @property
     def is_function(self) -> bool:
+        """Whether TensorFlow has a function of this name."""
         return bool(context.context().has_function(self.name))
 
 
-Listener = Callable[[Asked], None]
-"""Is told each operation. What it raises ends the call that asked for it."""
+Listener = Callable[[Request], None]
+"""Called with each operation. What it raises ends the call that requested it."""
 
 StepListener = Callable[[Step], None]
-"""Is told each eager step after its operations, before it is computed. What it raises ends the call."""
+"""Called with each eager step, after its operations and before it is computed. What it raises ends the call."""
 
 GraphListener = Callable[[Any, Sequence[Any], Mapping[Any, Any]], None]
-"""Is told what a session is about to compute, after its operations: the graph, the tensors and operations that are
-wanted, and the arrays that are fed, by references of tensors. What it raises ends the call."""
+"""Called with what a session is about to compute, after its operations: the graph, the fetched tensors and operations,
+and the fed arrays by references of tensors. What it raises ends the call."""
 
 
-def _unheard(*args: Any) -> None:
-    """Nobody asked."""
+def _ignore(*args: Any) -> None:
+    """The listener of steps and graphs if there is none."""
 
 
 @contextlib.contextmanager
-def listening(listener: Listener, steps: StepListener = _unheard, graphs: GraphListener = _unheard) -> Iterator[None]:
-    """Tells the operations of what is called inside, in their order; several times where they are asked for so."""
+def listening(listener: Listener, steps: StepListener = _ignore, graphs: GraphListener = _ignore) -> Iterator[None]:
+    """A context in which the listeners are called with the operations, in their order, as often as they are
+    requested."""
 
-    def told(original: Callable[..., Any]) -> Callable[..., Any]:
+    def reported(original: Callable[..., Any]) -> Callable[..., Any]:
         def run(op_name: Any, num_outputs: int, inputs: Any, attrs: Any, *args: Any, **kwargs: Any) -> Any:
             name = op_name.decode() if isinstance(op_name, bytes) else str(op_name)
             device = _device_of_eager(inputs)
             step = Step(name, list(inputs), {} if context.context().has_function(name) else _named(attrs), device)
-            for asked in _of_function(name) if step.is_function else [Asked(name, _types_of_step(step), device)]:
+            for asked in _of_function(name) if step.is_function else [Request(name, _types_of_step(step), device)]:
                 listener(asked)
             steps(step)
             return original(op_name, num_outputs, inputs, attrs, *args, **kwargs)
@@ -75,10 +78,10 @@ def listening(listener: Listener, steps: StepListener = _unheard, graphs: GraphL
         return run
 
     plain, cancellable, fast = execute.execute, execute.execute_with_cancellation, pywrap_tfe.TFE_Py_FastPathExecute
-    execute.execute, execute.execute_with_cancellation = told(plain), told(cancellable)
+    execute.execute, execute.execute_with_cancellation = reported(plain), reported(cancellable)
     pywrap_tfe.TFE_Py_FastPathExecute = _not_fast
     try:
-        with _sessions_tell(listener, graphs):
+        with _reported_sessions(listener, graphs):
             yield
     finally:
         execute.execute, execute.execute_with_cancellation = plain, cancellable
@@ -86,21 +89,21 @@ def listening(listener: Listener, steps: StepListener = _unheard, graphs: GraphL
 
 
 def _not_fast(*args: Any) -> NoReturn:
-    """In place of the way past Python: an operation's wrapper takes this as "go through execute"."""
+    """Replaces the path around Python: this error makes an operation's wrapper call ``execute``."""
     raise core._FallbackException()
 
 
 def _device_of_eager(inputs: Iterable[Any]) -> str | None:
     for tensor in inputs or ():
-        # An operation on a resource goes where that lies, whatever the scope says; its handle (backing_device) may lie
+        # An operation on a resource runs where the resource is, whatever the scope; its handle (backing_device) may be
         # in the host's memory.
         if getattr(tensor, "dtype", None) == tf.resource and hasattr(tensor, "numpy"):
             return short(tensor.device)
     return short(context.context().device_name) or None
 
 
-def _of_function(name: str) -> Iterator[Asked]:
-    """The operations of a function and of those that it calls, each function once."""
+def _of_function(name: str) -> Iterator[Request]:
+    """The operations of a function and of the functions that it calls, each function once."""
     pending, seen = [name], {name}
     while pending:
         definition = context.context().get_function_def(pending.pop())
@@ -120,15 +123,15 @@ def _called(nodes: Iterable[Any]) -> Iterator[str]:
                     yield function.name
 
 
-def _of_nodes(nodes: Iterable[Any], functions: Iterable[str] = ()) -> Iterator[Asked]:
+def _of_nodes(nodes: Iterable[Any], functions: Iterable[str] = ()) -> Iterator[Request]:
     inner = set(functions)
     for node in nodes:
         if node.op not in inner and not context.context().has_function(node.op):
-            yield Asked(node.op, _types_of_attributes(node.attr), short(node.device) or None)
+            yield Request(node.op, _types_of_attributes(node.attr), short(node.device) or None)
 
 
 @contextlib.contextmanager
-def _sessions_tell(listener: Listener, graphs: GraphListener) -> Iterator[None]:
+def _reported_sessions(listener: Listener, graphs: GraphListener) -> Iterator[None]:
     original, original_inner = sessions.BaseSession._run, sessions.BaseSession._do_run
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -162,13 +165,14 @@ def _types_of_attributes(attributes: Mapping[str, Any]) -> Types:
 
 
 def _named(pairs: Any) -> Mapping[str, Any]:
-    """Of the flat ``(name, value, name, value)`` that an eager operation is called with."""
+    """Attributes by name, from the flat ``(name, value, name, value)`` of an eager operation."""
     flat = list(pairs or ())
     return {key.decode() if isinstance(key, bytes) else str(key): value for key, value in zip(flat[::2], flat[1::2])}
 
 
 def _types_of_step(step: Step) -> Types:
-    """A dtype may come as its number, which the operation's definition tells from a plain one."""
+    """The dtypes of a step's attributes. A dtype may be a number; the operation's definition says which attributes are
+    dtypes."""
     definition = op_def_registry.get(step.name)
     named = {each.name for each in definition.attr if each.type in ("type", "list(type)")} if definition else set()
     return {

@@ -1,4 +1,4 @@
-"""For cases that build a TensorFlow 1 graph: build it on the target, run it, check what comes back."""
+"""For cases with a TensorFlow 1 graph: builds it on the target, runs it, checks the output."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ v1 = tf.compat.v1
 
 @contextlib.contextmanager
 def building(trial: Trial, graph: Any = None) -> Iterator[tf.Graph]:
-    """A graph, new unless given, in which what is made inside lies on the target's device."""
-    # The device is named inside: entering a graph forgets the scopes outside.
+    """A context with a graph (a new one by default) that places everything on the target's device."""
+    # The device is set inside: entering a graph discards the scopes outside.
     graph = graph or tf.Graph()
     with graph.as_default(), tf.device(trial.device):
         yield graph
@@ -25,14 +25,14 @@ def building(trial: Trial, graph: Any = None) -> Iterator[tf.Graph]:
 
 @contextlib.contextmanager
 def beside(graph: tf.Graph) -> Iterator[tf.Graph]:
-    """The graph again, for what is host code by nature, such as savers and the sessions that hooks drive: text has no
-    kernels elsewhere. What is made inside lies where TensorFlow can place it."""
+    """The same graph, for code of the host, such as savers and sessions with hooks: text has kernels only on the host.
+    TensorFlow chooses the device of what is created inside."""
     with graph.as_default(), tf.device(None):
         yield graph
 
 
 def call_building(trial: Trial, graph: tf.Graph, *args: Any, **kwargs: Any) -> Any:
-    """Times one call of the function inside a graph, each time that it is repeated as well."""
+    """Times one call of the function inside a graph; repeated calls are inside it too."""
 
     def body(function: Callable[..., Any]) -> Any:
         with building(trial, graph):
@@ -44,11 +44,12 @@ def call_building(trial: Trial, graph: tf.Graph, *args: Any, **kwargs: Any) -> A
 def close(
     trial: Trial, found: Any, expected: Any, dtype: str, rtol: float | None = None, atol: float | None = None
 ) -> None:
-    """Checks what a session returned against a host array: exactly this dtype, same shape, values close for it."""
+    """Checks the output of a session against a host array: exactly this dtype, same shape, values close for the
+    dtype."""
     array = np.asarray(found)
     check_dtype(array.dtype.name, dtype)
     default_rtol, default_atol = TOLERANCES.get(dtype, (0.0, 0.0))
-    wide = array
+    wider = array
     if dtype in TOLERANCES:
-        wide = array.astype("complex128" if dtype.startswith("complex") else "float64")
-    trial.close(wide, expected, default_rtol if rtol is None else rtol, default_atol if atol is None else atol)
+        wider = array.astype("complex128" if dtype.startswith("complex") else "float64")
+    trial.close(wider, expected, default_rtol if rtol is None else rtol, default_atol if atol is None else atol)

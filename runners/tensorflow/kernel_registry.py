@@ -2,8 +2,8 @@
 
     python -m runners.tensorflow.kernel_registry OUT WHEEL SHA256
 
-is what ``portbench kernels`` starts, with that wheel unpacked before all else on the path: it writes the document of
-``schema/kernels.schema.json`` to OUT. The other two say which wheel it was.
+``portbench kernels`` starts this with that wheel unpacked at the beginning of the path. It writes the document of
+``schema/kernels.schema.json`` to OUT. WHEEL and SHA256 identify the wheel.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from runners.core.prediction.kernel_table import Kernel, merged, text
 
 DEVICES = ("GPU", "DEFAULT")
-"""What a GPU is given: its own kernels, else those that are registered for any device."""
+"""The devices whose kernels a GPU uses: its own, else those for any device."""
 
 
 def main(arguments: list[str]) -> None:
@@ -39,12 +39,12 @@ def main(arguments: list[str]) -> None:
 
 
 def registered() -> dict[str, list[Kernel]]:
-    """The kernels of each operation, in as few entries as say the same."""
+    """The kernels of each operation, in as few entries as possible."""
     from tensorflow.python.framework import dtypes, kernels, op_def_registry
 
     found: dict[str, list[Kernel]] = {}
     for kernel in kernels.get_all_registered_kernels().kernel:
-        # One with a label is taken only where a graph asks for it by that.
+        # A kernel with a label is used only if a graph requests it by that label.
         if kernel.device_type not in DEVICES or kernel.label:
             continue
         operation = op_def_registry.get(kernel.op)
@@ -54,7 +54,7 @@ def registered() -> dict[str, list[Kernel]]:
         types = {
             each.name: sorted(dtypes.as_dtype(number).name for number in each.allowed_values.list.type)
             for each in kernel.constraint
-            if each.allowed_values.list.type  # what is no dtype, but a policy of indices, say, hinders none
+            if each.allowed_values.list.type  # others, such as a policy of indices, exclude no dtype
         }
         host = bool(arguments) and arguments <= set(kernel.host_memory_arg)
         found.setdefault(kernel.op, []).append({"types": types, **({"host": True} if host else {})})

@@ -1,5 +1,5 @@
-"""Lowers what is computed to HLO, as TensorFlow does on a device of XLA: each eager operation as a program of its own,
-a function as one. Such a device takes its shapes from the inputs, and the values of those that must be constants.
+"""Lowers steps to HLO, as TensorFlow does on an XLA device: each eager operation and each function is one program. The
+shapes are those of the inputs, and so are the values of those that must be constants.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from runners.tensorflow.dispatch_listener import Step
 
 
 class NotLowered(Exception):
-    """TensorFlow does not lower a step; says what TensorFlow said."""
+    """TensorFlow does not lower a step; the message is TensorFlow's."""
 
 
 def is_compiled(operation: str) -> bool:
-    """Whether a device of XLA compiles it. Operations that only handle variables and iterators have plain kernels."""
+    """Whether an XLA device compiles an operation. Operations that only handle variables and iterators have plain
+    kernels."""
     found = kernels.get_registered_kernels_for_op(operation).kernel
     return any(kernel.device_type == "XLA_CPU_JIT" for kernel in found)
 
 
 def hlo(step: Step, device: str) -> bytes:
-    """The step as a serialized HloModuleProto; ``device`` is TensorFlow's name of the device of XLA that its inputs lie
-    on. Raises NotLowered."""
+    """The step as a serialized HloModuleProto; ``device`` is TensorFlow's name of the XLA device of its inputs. Raises
+    NotLowered."""
     ask = context.context().get_compiler_ir
     named = {"function_name": step.name if step.is_function else _function_of(step), "stage": "hlo_serialized"}
-    # Since TensorFlow 2.12 or so captured inputs and the platform are apart.
+    # Since about TensorFlow 2.12, captured inputs and the platform are separate arguments.
     if "flat_args" in inspect.signature(ask).parameters:
         given = {"flat_args": list(step.inputs), "captured_inputs": [], "platform_name": None}
     else:
@@ -43,7 +44,7 @@ def hlo(step: Step, device: str) -> bytes:
 
 
 def _function_of(step: Step) -> str:
-    """The name of a function that is this operation alone, known to TensorFlow; the same for equal operations."""
+    """The name of a TensorFlow function that consists of this operation; the same for equal operations."""
     operation = op_def_registry.get(step.name)
     if operation is None:
         raise NotLowered(f"there is no operation {step.name}")

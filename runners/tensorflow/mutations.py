@@ -1,4 +1,4 @@
-"""How outputs of TensorFlow are spoilt, symbolic ones too (see runners.core.mutants)."""
+"""How outputs of TensorFlow are altered, also symbolic ones (see runners.core.testing.mutants)."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def wrong_shape(value: Any) -> Any:
 
 
 def _altered(value: Any, alter: Callable[[Any], Any], keeps_dtype: bool = True, more_than: int = 0) -> Any:
-    """Altered, unless it is known to have no more elements than a change needs: a symbolic tensor has no values."""
+    """The altered value, unless it is known to have too few elements for a change. A symbolic tensor has no values."""
     if isinstance(value, (tf.SparseTensor, tf.RaggedTensor)):
         return value.with_values(_altered(value.values, alter, keeps_dtype, more_than))
     elements = value.shape.num_elements()
     if keeps_dtype and elements is not None and elements <= more_than:
         return value
     if isinstance(value, tf.Variable) and keeps_dtype and tf.executing_eagerly():
-        # A variable stays one: a tensor in its place would be noticed for its missing methods alone.
+        # A variable stays a variable: a tensor instead would be noticed by its missing methods.
         value.assign(alter(value.read_value()))
         return value
     return alter(tf.convert_to_tensor(value))

@@ -1,9 +1,9 @@
-"""Foretells calls for a GPU that is not there: by the kernels that TensorFlow's wheel for CUDA has (kernel_table).
+"""Predicts calls for an absent GPU from the kernels of TensorFlow's wheel for CUDA (kernel_table).
 
-A call is made on a second device of the CPU, which stands in for the GPU. What is asked of that device and has no
-kernel for its dtypes is refused, as TensorFlow does without soft placement; what may lie anywhere, inside of a function
-above all, would move to the host. What a kernel refuses by itself, and what it computes, is not known. Implements
-runners.core.prediction.Predictor.
+A call is made on a second device of the CPU, the stand-in for the GPU. An operation on that device without a kernel for
+its dtypes is refused, as in TensorFlow without soft placement. An operation that may run on any device, mostly inside a
+function, would move to the host. It is not known what a kernel itself refuses and what it computes. Implements
+runners.core.prediction.prediction.Predictor.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from runners.tensorflow.placing import STAND_IN
 
 
 class Refused(tf.errors.InvalidArgumentError):  # type: ignore[misc]
-    """An operation without a kernel; what a case catches where it expects TensorFlow's own error."""
+    """An operation has no kernel. A case catches it if it expects TensorFlow's own error."""
 
     recorded_as = "runners.tensorflow.predicting_gpu.Refused"
 
@@ -49,24 +49,25 @@ def facts(table: kernel_table.Table) -> Mapping[str, str | int | float | bool | 
 
 
 def refuses(error: BaseException, table: kernel_table.Table) -> bool:
-    """What is computed between the timed calls is not looked up."""
+    """False: operations between the timed calls are not looked up."""
     return False
 
 
 def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
-    judge = _Judge(table)
+    checker = _KernelChecker(table)
     try:
-        with dispatch_listener.listening(judge):
+        with dispatch_listener.listening(checker):
             output = call()
     except Refused:
         raise
     except Exception as error:
         raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said_by(error)}") from error
-    return Estimate(device_work=bool(judge.device), host_operations=judge.moved, made=(output,))
+    return Estimate(device_work=bool(checker.device), host_operations=checker.moved, made=(output,))
 
 
-class _Judge:
-    """Is told the operations of a call. ``device`` are those that a GPU computes, ``host`` those that it would not."""
+class _KernelChecker:
+    """Looks up the operations of a call. ``device`` has those that a GPU computes, ``host`` those that the host
+    does."""
 
     def __init__(self, table: kernel_table.Table) -> None:
         self._table = table
@@ -76,15 +77,15 @@ class _Judge:
 
     @property
     def moved(self) -> list[str]:
-        """What the host computes. A kernel for GPUs whose arguments all lie in the host's memory serves shapes and
-        sizes mostly; it counts where there is nothing else."""
+        """The operations that the host computes. A kernel for GPUs whose arguments are all in the host's memory is
+        mostly for shapes and sizes; it counts only if there is nothing else."""
         return self.host or ([] if self.device else self._in_host_memory)
 
-    def __call__(self, asked: dispatch_listener.Asked) -> None:
+    def __call__(self, asked: dispatch_listener.Request) -> None:
         answer = self._table.look_up(asked.name, asked.types)
         here = asked.device == short(STAND_IN)
         if answer.verdict in ("dtype", "none"):
-            # What has no kernel on any device is not computed as an operation.
+            # An operation without a kernel on any device is not computed as an operation.
             if here and kernels.get_registered_kernels_for_op(asked.name).kernel:
                 raise Refused(kernel_table.refusal(asked.name, asked.types, answer))
             found = self.host

@@ -1,10 +1,10 @@
-"""Compiles calls of TensorFlow for a TPU that is not there.
+"""Predicts calls of TensorFlow for an absent TPU.
 
-A call is made on TensorFlow's device of XLA on the CPU, whose kernels are those that it has for a TPU, but for
-complex128 (tensorflow-tpu 2.20.0 registers the same operations with the same dtypes for both, without it). So what has
-no kernel is refused in TensorFlow's own words. Each operation that is asked of that device, and each function and what
-a session computes as a whole, is lowered and handed to the TPU's compiler before it is computed. Implements
-runners.core.prediction.Predictor.
+A call is made on TensorFlow's XLA device on the CPU. Its kernels are those for a TPU, except for complex128
+(tensorflow-tpu 2.20.0 registers the same operations with the same dtypes for both, without it), so TensorFlow itself
+refuses what has no kernel. Each operation on that device, each function, and what a session computes as a whole is
+lowered and given to the TPU's compiler before it is computed. Implements
+runners.core.prediction.prediction.Predictor.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _HERE = short(NAMES[STAND_IN])
 
 _REFUSED = (compiling.Refused, compiling.Died)
 _REFUSING = ("type", "not_implemented")
-"""Categories of what TensorFlow raises where its device of XLA does not take something."""
+"""Categories of the errors that TensorFlow raises if its XLA device does not take something."""
 
 
 class _TooLarge(Exception):
-    """The host cannot compute an operation that the TPU's compiler has accepted."""
+    """The host cannot compute an operation that the TPU's compiler accepted."""
 
 
 def open_device(device: str) -> Compiler:
@@ -69,7 +69,7 @@ def predict(call: partial[Any], compiler: Compiler) -> Estimate:
     except Exception as error:
         if refuses(error, compiler):
             raise
-        what = f"the call does not succeed on the CPU's device of XLA: {type(error).__name__}: {said_by(error)}"
+        what = f"the call does not succeed on the CPU's XLA device: {type(error).__name__}: {said_by(error)}"
         raise Unknown(what) from error
     for leaf in tree.leaves((call.args, call.keywords, output)):
         if isinstance(leaf, (tf.Tensor, tf.Variable)) and hasattr(leaf, "numpy"):
@@ -80,7 +80,7 @@ def predict(call: partial[Any], compiler: Compiler) -> Estimate:
 
 
 class _Steps:
-    """Compiles what a call computes, as it is told of it."""
+    """Compiles the steps of a call: the listeners of dispatch_listener."""
 
     def __init__(self, compiler: Compiler) -> None:
         self._compiler = compiler
@@ -89,7 +89,7 @@ class _Steps:
         self._host: list[str] = []
         self.unlowered: list[str] = []
 
-    def asked(self, asked: dispatch_listener.Asked) -> None:
+    def asked(self, asked: dispatch_listener.Request) -> None:
         on_host = asked.device not in (None, _HERE)
         if not on_host:
             for types in asked.types.values():
@@ -98,7 +98,7 @@ class _Steps:
             (self._host if on_host or asked.name in PYTHON else self._here).append(asked.name)
 
     def check(self, dtypes: list[str], what: str) -> None:
-        """Raises what TensorFlow raises where a tensor of these dtypes is brought to a TPU."""
+        """Raises what TensorFlow raises if a tensor of these dtypes is moved to a TPU."""
         if "complex128" in dtypes:
             _refuse(f"Element type C128 is not supported on TPU: {what} has complex128")
 
@@ -121,7 +121,7 @@ class _Steps:
         try:
             module = lowering.hlo(step, NAMES[STAND_IN])
         except lowering.NotLowered as error:
-            # Whether that is because the device does not take it is seen when it is computed.
+            # If the device does not take it, computing it raises an error.
             self.unlowered.append(f"{step.name}: {said_by(error)}")
             return
         try:
@@ -134,8 +134,7 @@ class _Steps:
             raise _TooLarge
 
     def estimate(self, *made: Any) -> Estimate:
-        """All steps in one."""
-
+        """The estimate of all steps together."""
         return together(self._accepted)._replace(device_work=bool(self._here), host_operations=self._host, made=made)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runners.core.enumeration.library import StudyRule
 
 SUBMODULES = False
-"""Its public modules are all shown by ``import tensorflow``; the files below ``tensorflow/python`` are its inside."""
+"""``import tensorflow`` shows all public modules; the files below ``tensorflow/python`` are internal."""
 
 LEFT_OUT = tuple(
     f"{root}.compat.{outer}.compat.{inner}"
@@ -13,7 +13,7 @@ LEFT_OUT = tuple(
     for outer in ("v1", "v2")
     for inner in ("v1", "v2")
 )
-"""The same again: each compatibility module shows both, which gave some functions a hundred names."""
+"""Duplicates: each compatibility module shows both, which would give some functions a hundred names."""
 SHOWN = ()
 
 STUDY = StudyRule(

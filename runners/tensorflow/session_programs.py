@@ -1,7 +1,7 @@
-"""What a session computes on one device, as a function: the operations behind what is fetched that XLA compiles.
+"""Turns what a session computes on one device into a function: the operations that XLA compiles for what is fetched.
 
-What is fed, and what comes from variables, iterators and other devices, is an input: zeros of its shape, but for what
-is fed. TensorFlow itself compiles such a graph in clusters that it chooses; here all of them are one program.
+The inputs are what is fed and what comes from variables, iterators and other devices; these are zeros of their shape.
+TensorFlow itself compiles such a graph in clusters of its choice; here all of them are one program.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from runners.tensorflow import lowering
 
 
 class Program(NamedTuple):
-    """The name of a function that TensorFlow knows, and arrays for its inputs with their dtypes."""
+    """The name of a function in TensorFlow, and arrays for its inputs with their dtypes."""
 
     function: str
     inputs: Sequence[tuple[Any, tf.DType]]
@@ -29,8 +29,8 @@ class UnknownShape(Exception):
 
 
 def program(graph: Any, device: str, wanted: Iterable[Any], feeds: Mapping[Any, Any]) -> Program | None:
-    """Of the ``wanted`` tensors and operations with ``feeds`` (arrays by tensors' references), what is on ``device``;
-    None if nothing is. Raises UnknownShape."""
+    """The program of the ``wanted`` tensors and operations on ``device``, with ``feeds`` (arrays by tensors'
+    references); None if nothing is computed there. Raises UnknownShape."""
     needed = _needed(wanted, feeds)
     inside = {op for op in needed if op.device.endswith(device) and _is_computed(op)}
     if not inside:
@@ -40,7 +40,7 @@ def program(graph: Any, device: str, wanted: Iterable[Any], feeds: Mapping[Any, 
     for op in sorted(inside, key=lambda op: str(op.name)):
         node = function.node_def.add()
         node.CopyFrom(op.node_def)
-        # The order of its operations does not matter to a program's acceptance.
+        # Whether a program is accepted does not depend on the order of its operations.
         del node.input[:]
         for tensor in op.inputs:
             if tensor.op in inside and tensor.ref() not in feeds:
@@ -75,15 +75,15 @@ def _needed(wanted: Iterable[Any], feeds: Mapping[Any, Any]) -> set[Any]:
 
 def _is_computed(op: Any) -> bool:
     values = [*op.inputs, *op.outputs]
-    told = op.type not in ("Placeholder", "Const") and lowering.is_compiled(op.type)
-    return told and not any(tensor.dtype in (tf.resource, tf.string) for tensor in values)
+    is_compiled = op.type not in ("Placeholder", "Const") and lowering.is_compiled(op.type)
+    return is_compiled and not any(tensor.dtype in (tf.resource, tf.string) for tensor in values)
 
 
 def _value(tensor: Any, feeds: Mapping[Any, Any]) -> Any:
     if tensor.ref() in feeds:
         return feeds[tensor.ref()]
     if tensor.op.type == "Const":
-        # What asks TensorFlow itself for a constant's value may not feed it any more.
+        # TensorFlow does not allow feeding a constant after its value was read with TensorFlow.
         return tf.make_ndarray(tensor.op.get_attr("value"))
     if not tensor.shape.is_fully_defined():
         raise UnknownShape(f"the shape of {tensor.name} is not known before the session runs")
@@ -91,7 +91,7 @@ def _value(tensor: Any, feeds: Mapping[Any, Any]) -> Any:
 
 
 def _place(tensor: Any) -> str:
-    """The name that a function's body has for a tensor: operation, output, and which of that output's tensors."""
+    """The name of a tensor in a function's body: operation, output, and index among that output's tensors."""
     before = 0
     for output in tensor.op.op_def.output_arg:
         attribute = tensor.op.node_def.attr[output.number_attr or output.type_list_attr]

@@ -7,7 +7,7 @@ from typing import Any, Mapping
 
 
 class _Counter:
-    """Stands in the place of TensorFlow's own counter of microseconds, which it feeds; it has one cell, itself."""
+    """Replaces TensorFlow's own counter of microseconds and feeds it; its one cell is itself."""
 
     def __init__(self, original: Any) -> None:
         self._original = original
@@ -42,7 +42,7 @@ _counter = _installed()
 
 
 def counters() -> Mapping[str, int]:
-    """``traces`` and ``trace_ns`` so far; nothing in a version that does not count."""
+    """``traces`` and ``trace_ns`` so far; empty in a version that does not count."""
     if _counter is None:
         return {}
     return {"traces": _counter.traces, "trace_ns": 1000 * _counter.microseconds}

@@ -1,4 +1,4 @@
-"""PyTorch: what is known of it before it is imported."""
+"""PyTorch: facts that are needed before it is imported."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ CODE_EXECUTION_APIS = (
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 PREDICTED = {**dict.fromkeys(MODELS, "predict_tpu"), "gpu-predicted": "predict_gpu"}
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
-"""CUDA refuses to work in a fork of a process that has imported PyTorch 1.12."""
+"""Not gpu: CUDA does not work in a fork of a process that has imported PyTorch 1.12."""
 
 
 def variables(device: str) -> Mapping[str, str]:
-    """What chooses the device of torch_xla: PJRT_DEVICE from 2.0 on, XRT_TPU_CONFIG before. What names another TPU
-    than this machine's own is the user's to say. What is compiled for a TPU that is not there is traced on the CPU."""
+    """The variables that select the device of torch_xla: PJRT_DEVICE from 2.0 on, XRT_TPU_CONFIG before. A user's
+    setting of another machine's TPU stays. Programs for an absent TPU are traced on the CPU."""
     if device == "xla":
         return {"PJRT_DEVICE": "CPU"}
     if device in PREDICTED:

@@ -28,7 +28,7 @@ def open_device(device: str) -> torch.device:
     opened = torch.device("cuda", 0)
     try:
         with warnings.catch_warnings():
-            # What it warns of here, an old driver or an unknown architecture, fails below and is told once.
+            # The causes of its warnings, an old driver or an unknown architecture, fail below and are reported once.
             warnings.simplefilter("ignore")
             torch.cuda.init()
             one = torch.ones(1, device=opened)
@@ -36,11 +36,11 @@ def open_device(device: str) -> torch.device:
             torch.ones(8, 8, device=opened) @ torch.ones(8, 8, device=opened)
             torch.cuda.synchronize()
     except (RuntimeError, AssertionError) as error:
-        raise _refused(error) from error
+        raise _unavailable(error) from error
     return opened
 
 
-def _refused(error: Exception) -> DeviceUnavailable:
+def _unavailable(error: Exception) -> DeviceUnavailable:
     said = (str(error).strip() or type(error).__name__).splitlines()[0]
     if _OTHER_WHEEL in said:
         capability = ".".join(map(str, torch.cuda.get_device_capability(0)))
@@ -93,13 +93,14 @@ _SWITCHES = (
     ("matmul_fp16_sums", "cuda.matmul.allow_fp16_reduced_precision_reduction"),
     ("matmul_bf16_sums", "cuda.matmul.allow_bf16_reduced_precision_reduction"),
 )
-"""What lets products be coarser than their dtype, by its name in the facts; not every version has each."""
+"""Switches that allow products to be coarser than their dtype, by their names in the facts. Not every version has
+all."""
 
 
 def _switches() -> dict[str, bool]:
     found = {}
     with warnings.catch_warnings():
-        # 2.9 has a newer name for the first two.
+        # 2.9 has newer names for the first two.
         warnings.simplefilter("ignore")
         for name, path in _SWITCHES:
             holder, switch = _switch(path)
@@ -119,7 +120,7 @@ def _switch(path: str) -> tuple[Any, str]:
 @contextlib.contextmanager
 def full_precision() -> Iterator[None]:
     before = _switches()
-    # The first switch follows from it.
+    # This sets the first switch.
     with host.full_precision():
         others = [(_switch(path), before[name]) for name, path in _SWITCHES[1:] if name in before]
         for (holder, switch), _ in others:
@@ -132,7 +133,7 @@ def full_precision() -> Iterator[None]:
 
 
 def seed(seed: int) -> None:
-    """torch.manual_seed has seeded every CUDA device."""
+    """Does nothing: torch.manual_seed has seeded every CUDA device."""
 
 
 def wait() -> None:
@@ -144,24 +145,26 @@ wait_as_published = wait
 
 @contextlib.contextmanager
 def trace_ops(device: torch.device) -> Iterator[OpTrace]:
-    """Operations as they are dispatched, the time of their kernels, and the memory of the device that they take at the
-    most. What a kernel's own code does on the host cannot be seen: linalg.eig sends its matrix to LAPACK."""
-    watched = OpTrace()
+    """Traces operations as they are dispatched, the time of their kernels, and the peak of the device memory. What a
+    kernel's own code does on the host cannot be traced: linalg.eig sends its matrix to LAPACK."""
+    trace = OpTrace()
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats(device)
     held = torch.cuda.memory_allocated(device)
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled, traced_ops(device) as seen:
-        yield watched
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled, traced_ops(
+        device
+    ) as operations:
+        yield trace
         torch.cuda.synchronize()
-    watched.operations = seen
-    watched.counters["memory_bytes"] = torch.cuda.max_memory_allocated(device) - held
-    # A build without CUPTI sees no kernels.
+    trace.operations = operations
+    trace.counters["memory_bytes"] = torch.cuda.max_memory_allocated(device) - held
+    # A build without CUPTI reports no kernels.
     if ProfilerActivity.CUDA in supported_activities():
-        watched.counters["kernel_ns"] = kernel_ns(profiled.events())
+        trace.counters["kernel_ns"] = kernel_ns(profiled.events())
 
 
 def kernel_ns(events: Any) -> int:
-    """The sum of the times of the kernels among a profiler's events: no copies, and no names for spans of them."""
+    """The sum of the times of the kernels among a profiler's events, without copies and annotations."""
     kernels = [
         event
         for event in events
@@ -173,5 +176,5 @@ def kernel_ns(events: Any) -> int:
 
 
 def counters() -> Mapping[str, int]:
-    """None: CUDA counts nothing cheaply."""
+    """Empty: CUDA has no cheap counters."""
     return {}

@@ -1,6 +1,6 @@
-"""Sees each operation that a call asks PyTorch for, with the dtypes and the layout of its tensors.
+"""Reports each operation that a call requests of PyTorch, with the dtypes and the layout of its tensors.
 
-What is seen is what reaches the kernels of a device: below autograd, composite operations taken apart.
+These are the operations that reach the kernels of a device: below autograd, after composite operations are decomposed.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ from runners.torch.op_trace import moves
 Types = Dict[str, List[str]]
 
 LAYOUT = "layout"
-"""Among the types of an operation: of its tensors, the one that decides which kernel is taken."""
+"""Key among the types of an operation: the layout of its tensors that decides which kernel is used."""
 
 
-class Asked(NamedTuple):
-    """An operation: ``aten::add.Tensor``; ``types`` has the dtypes of each argument that has one, and the layout of its
-    tensors; ``moves``, whether it computes nothing."""
+class Request(NamedTuple):
+    """A requested operation, such as ``aten::add.Tensor``. ``types`` has the dtypes of each argument that has one, and
+    the layout of the tensors. ``moves``: it computes nothing."""
 
     name: str
     types: Types
     moves: bool
 
 
-Listener = Callable[[Asked], None]
-"""Is told each operation before it is computed. What it raises ends the call that asked for it."""
+Listener = Callable[[Request], None]
+"""Called with each operation before it is computed. What it raises ends the call that requested it."""
 
 
 @contextlib.contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tells the operations of what is called inside, in their order."""
-    # In 1.12 the context makes the mode, by itself.
+    """A context in which the listener is called with each operation, in their order."""
+    # In 1.12 the context itself creates the mode.
     push = getattr(_python_dispatch, "push_torch_dispatch_mode", None)
-    with push(_Recorder) if push else _Recorder() as recorder:
-        recorder.listener = listener
+    with push(_ListenerMode) if push else _ListenerMode() as mode:
+        mode.listener = listener
         yield
 
 
-class _Recorder(_python_dispatch.TorchDispatchMode):
+class _ListenerMode(_python_dispatch.TorchDispatchMode):
     listener: Listener
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         schema = function._schema
         given = dict(zip((argument.name for argument in schema.arguments), args), **(kwargs or {}))
-        self.listener(Asked(full_name(schema.name, schema.overload_name), _types(given), moves(schema)))
+        self.listener(Request(full_name(schema.name, schema.overload_name), _types(given), moves(schema)))
         return function(*args, **(kwargs or {}))
 
 
 def full_name(name: str, overload: str) -> str:
-    """``aten::add.Tensor``, or ``aten::cos`` of an operation without overload."""
+    """``aten::add.Tensor``, or ``aten::cos`` if there is no overload."""
     return f"{name}.{overload}" if overload else name
 
 
@@ -63,10 +63,10 @@ def _types(given: dict[str, Any]) -> Types:
     layouts = set()
     for name, value in given.items():
         tensors = [leaf for leaf in tree.leaves(value) if isinstance(leaf, torch.Tensor)]
-        dtypes = {_said(tensor.dtype) for tensor in tensors} | (
-            {_said(value)} if isinstance(value, torch.dtype) else set()
+        dtypes = {_name(tensor.dtype) for tensor in tensors} | (
+            {_name(value)} if isinstance(value, torch.dtype) else set()
         )
-        layouts |= {"quantized" if tensor.is_quantized else _said(tensor.layout) for tensor in tensors}
+        layouts |= {"quantized" if tensor.is_quantized else _name(tensor.layout) for tensor in tensors}
         if dtypes:
             found[name] = sorted(dtypes)
     if layouts:
@@ -74,5 +74,5 @@ def _types(given: dict[str, Any]) -> Types:
     return found
 
 
-def _said(kind: Any) -> str:
+def _name(kind: Any) -> str:
     return str(kind)[len("torch.") :]

@@ -1,4 +1,4 @@
-"""PyTorch on the CPU: nothing is queued, nothing is elsewhere."""
+"""PyTorch on the CPU, where nothing is queued."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(leaf: torch.Tensor) -> torch.Tensor:
 
 @contextlib.contextmanager
 def full_precision() -> Iterator[None]:
-    """From 2.1 on a CPU, too, may be allowed to multiply float32 in bfloat16."""
+    """From 2.1 on, a CPU may be allowed to multiply float32 in bfloat16 too."""
     before = matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:
@@ -40,9 +40,9 @@ def full_precision() -> Iterator[None]:
 
 
 def matmul_precision() -> str | None:
-    """None where it was set in two ways that 2.9 does not see together."""
+    """The precision of float32 products; None if it was set in two ways that 2.9 cannot combine."""
     with warnings.catch_warnings():
-        # That there is a newer way to say it, for each kind of device by itself.
+        # The warning recommends newer settings, one for each kind of device.
         warnings.simplefilter("ignore")
         try:
             return torch.get_float32_matmul_precision()
@@ -55,7 +55,7 @@ def seed(seed: int) -> None:
 
 
 def wait() -> None:
-    """Nothing to wait for: an operation has ended when its call returns."""
+    """Does nothing: an operation has ended when its call returns."""
 
 
 def wait_as_published() -> None:
@@ -64,10 +64,10 @@ def wait_as_published() -> None:
 
 @contextlib.contextmanager
 def trace_ops(device: torch.device) -> Iterator[OpTrace]:
-    watched = OpTrace()
-    with traced_ops(device) as seen:
-        yield watched
-    watched.operations = seen
+    trace = OpTrace()
+    with traced_ops(device) as operations:
+        yield trace
+    trace.operations = operations
 
 
 def counters() -> Mapping[str, int]:

@@ -2,13 +2,13 @@
 
     python -m runners.torch.kernel_registry OUT WHEEL SHA256
 
-is what ``portbench kernels`` starts in an environment with that wheel and CUDA's libraries: it writes the document of
-``schema/kernels.schema.json`` to OUT. The other two say which wheel it was.
+``portbench kernels`` starts this in an environment with that wheel and CUDA's libraries. It writes the document of
+``schema/kernels.schema.json`` to OUT. WHEEL and SHA256 identify the wheel.
 
-Which operations have a kernel the dispatcher tells. It does not tell of which dtypes; PyTorch's own tests do, which are
-in the wheel (``op_db``): each entry names the dtypes that a function takes on CUDA and those that it takes on
-the CPU, and PyTorch is tested for just these (``TestCommon.test_dtypes``). An operation gets them where the CPU takes
-one that CUDA does not, if its entries compute nothing else.
+The dispatcher says which operations have a kernel, but not for which dtypes. PyTorch's own tests in the wheel do
+(``op_db``): each entry names the dtypes that a function takes on CUDA and those that it takes on the CPU, and PyTorch
+is tested for exactly these (``TestCommon.test_dtypes``). An operation gets them if the CPU takes a dtype that CUDA does
+not, and if its entries compute nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from runners.core.prediction.kernel_table import Kernel, merged, text
-from runners.torch.dispatch_listener import LAYOUT, Asked, full_name, listening
+from runners.torch.dispatch_listener import LAYOUT, Request, full_name, listening
 
 _KEYS = {
     "CUDA": "strided",
@@ -30,17 +30,17 @@ _KEYS = {
     "SparseCsrCUDA": "sparse_csr",
     "QuantizedCUDA": "quantized",
 }
-"""The dispatcher's keys of a GPU, with the layout of the tensors that it chooses them for."""
+"""The dispatcher's keys of a GPU, with the layout of the tensors that they are for."""
 
 _COMPOSITE = (
     "CompositeImplicitAutograd",
     "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional",  # since 1.13
 )
-"""Its keys of what is made of other operations, whatever the device."""
+"""The dispatcher's keys of operations that are composed of others, on any device."""
 
 _FEW = 4
-"""Samples that are tried in a dtype that an entry does not name."""
+"""The number of samples that are tried in a dtype that an entry does not name."""
 
 _YAML = dict.fromkeys(("Loader", "SafeLoader", "CSafeLoader", "Dumper", "SafeDumper", "CSafeDumper"), object)
 
@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> None:
 
 
 def registered(takes: dict[str, dict[str, set[str]]]) -> dict[str, list[Kernel]]:
-    """The kernels of each operation; ``takes`` are the dtypes that those for plain tensors are known to take."""
+    """The kernels of each operation. ``takes`` has the dtypes that kernels for plain tensors are known to take."""
     import torch
 
     found: dict[str, list[Kernel]] = {}
@@ -83,30 +83,30 @@ def _has(operation: str, key: str) -> bool:
 
     try:
         return bool(torch._C._dispatch_has_kernel_for_dispatch_key(operation, key))
-    except RuntimeError:  # no operation of the dispatcher, or no key of this version
+    except RuntimeError:  # not an operation of the dispatcher, or not a key of this version
         return False
 
 
 def constraints() -> dict[str, dict[str, set[str]]]:
-    """The dtypes that arguments of an operation may have, of those of which that is sure."""
-    seen = _Evidence()
+    """The dtypes that arguments of operations may have, for operations for which they are certain."""
+    evidence = _Evidence()
     for entry in _entries():
-        seen.look_at(entry)
-    return seen.constraints()
+        evidence.add(entry)
+    return evidence.constraints()
 
 
 def _entries() -> list[Any]:
     import torch
 
-    # Packages that PyTorch's tests want, and the entries do not.
+    # PyTorch's tests need these packages, and the entries do not.
     for name, content in (("expecttest", {"TestCase": unittest.TestCase, "ACCEPT": False}), ("yaml", _YAML)):
         unused = types.ModuleType(name)
         vars(unused).update(content)
         sys.modules.setdefault(name, unused)
     from torch.testing._internal import common_cuda
 
-    # Some entries name fewer dtypes for older GPUs, and without a GPU they take it for the oldest. It is to be the
-    # newest that the wheel was compiled for.
+    # Some entries name fewer dtypes for older GPUs, and without a GPU they assume the oldest. Assume the newest that
+    # the wheel was compiled for instead.
     newest = max(int(name) for name in re.findall(r"sm_(\d+)", torch._C._cuda_getArchFlags() or ""))
     for name in vars(common_cuda):
         least = re.fullmatch(r"SM(\d+)OrLater", name)
@@ -118,29 +118,29 @@ def _entries() -> list[Any]:
 
 
 class _Evidence:
-    """What the entries of ``op_db`` show of operations."""
+    """What the entries of ``op_db`` show about operations."""
 
     def __init__(self) -> None:
         self._taken: dict[str, dict[str, set[str]]] = {}
         self._unnamed: dict[str, dict[str, set[str]]] = {}
-        """By operation and argument, dtypes that are known to be taken, and those that no entry names though the CPU
-        can compute in them: it cannot in some samples, so none the wiser."""
+        """By operation and argument: dtypes that are known to be taken, and dtypes that no entry names although the CPU
+        can compute with them. The CPU cannot in all samples, so these are uncertain."""
         self._on_cuda: dict[str, set[str]] = {}
         self._on_cpu: dict[str, set[str]] = {}
-        """What the entries name of operations that are all that those compute."""
+        """The dtypes that entries name which compute only one operation, by that operation."""
         self._others: dict[str, set[str]] = {}
-        """Arguments of these that have dtypes of their own: an index, say."""
+        """Arguments of these operations that have a dtype of their own, such as an index."""
 
-    def look_at(self, entry: Any) -> None:
+    def add(self, entry: Any) -> None:
         """Computes the samples of an entry on the CPU, in every dtype that can make a difference."""
-        on_cuda, on_cpu = ({_said(dtype) for dtype in named} for named in (entry.dtypesIfCUDA, entry.dtypes))
+        on_cuda, on_cpu = ({_name(dtype) for dtype in named} for named in (entry.dtypesIfCUDA, entry.dtypes))
         operations: set[str] = set()
         others: dict[str, set[str]] = {}
         for dtype in _dtypes():
-            own = _said(dtype)
+            own = _name(dtype)
             if own not in on_cpu and (own in on_cuda or on_cpu <= on_cuda):
                 continue
-            for asked in _asked_of(entry, dtype, None if own in on_cpu else _FEW):
+            for asked in _requests_of(entry, dtype, None if own in on_cpu else _FEW):
                 operations.add(asked.name)
                 for name, dtypes in asked.types.items():
                     if own in on_cuda or own not in on_cpu:
@@ -159,14 +159,14 @@ class _Evidence:
         for operation, on_cuda in self._on_cuda.items():
             on_cpu, others = self._on_cpu[operation], self._others[operation]
             if on_cpu <= on_cuda:
-                continue  # what the CPU takes, too, need not be looked up
+                continue  # no dtype is only for the CPU
             unnamed = self._unnamed.get(operation, {})
             found[operation] = {
                 name: on_cuda | dtypes | (unnamed.get(name, set()) - on_cpu)
                 for name, dtypes in self._taken.get(operation, {}).items()
                 if name not in others
             }
-            # The same kernels, for an operation that writes into its first argument.
+            # The variant that writes into its first argument has the same kernels.
             name, dot, overload = operation.partition(".")
             found.setdefault(f"{name}_{dot}{overload}", found[operation])
         return found
@@ -178,20 +178,20 @@ def _dtypes() -> list[Any]:
     return sorted(get_all_dtypes(), key=str)
 
 
-def _asked_of(entry: Any, dtype: Any, most: int | None) -> Iterator[Asked]:
+def _requests_of(entry: Any, dtype: Any, most: int | None) -> Iterator[Request]:
     import torch
 
     torch.manual_seed(0)
     try:
         samples = list(itertools.islice(entry.sample_inputs("cpu", dtype, requires_grad=False), most))
-    except Exception:  # what cannot be made on this machine shows nothing
+    except Exception:  # samples that this machine cannot create show nothing
         return
     for sample in samples:
-        asked: list[Asked] = []
+        asked: list[Request] = []
         try:
             with listening(asked.append):
                 entry(sample.input, *sample.args, **sample.kwargs)
-        except Exception:  # as likely of its own as of the dtype
+        except Exception:  # the cause may not be the dtype
             continue
         yield from (each for each in asked if not each.moves)
 
@@ -204,7 +204,7 @@ def _is_tested(entry: Any) -> bool:
     )
 
 
-def _said(dtype: Any) -> str:
+def _name(dtype: Any) -> str:
     return str(dtype)[len("torch.") :]
 
 

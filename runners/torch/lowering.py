@@ -1,11 +1,11 @@
-"""What torch_xla lowers, as if for a TPU, and every program that comes of it, on a machine that has none.
+"""Makes torch_xla lower programs as if for a TPU, on a machine that has none, and collects every program.
 
 torch_xla lowers some operations in another way for a TPU, or leaves them to the host there. In its SPMD mode, in which
-one device stands for any number, it asks the environment each time what kind these are, even though it has opened the
-CPU; nothing else differs with a single one.
+one device represents any number, it reads the kind of these devices from the environment each time, even though it has
+opened the CPU. With a single device, nothing else differs.
 
-Each program it appends to a file, just before it compiles it for what it has opened, if its environment said so before
-the first: the program of a step, and those in between where a value is read or an operation goes to the host.
+If the environment asks for it before the first program, torch_xla appends each program to a file just before it
+compiles it: the program of a step, and those in between when a value is read or an operation runs on the host.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SLICE = re.compile(
     r"(?P<type>[su]\d+)\[(?P<rank>\d+)\]\{0\} (?P<start>%[^\s,)]+)\)(?P<after>.*)$",
     re.MULTILINE,
 )
-"""An instruction that is told where its slice starts by one array, its last operand."""
+"""An instruction that gets the start of its slice as one array, its last operand."""
 
 _GRAPH = re.compile(r"^## BEGIN_GRAPH\n(.*?)^(?:Graph Hash: [^\n]*\s+)?## END_GRAPH$", re.MULTILINE | re.DOTALL)
 
 
 class Programs:
-    """Those that torch_xla makes in this process, which must not have opened a device yet."""
+    """The programs that torch_xla makes in this process, which must not have opened a device yet."""
 
     def __init__(self) -> None:
         xla.use_spmd()
@@ -42,7 +42,7 @@ class Programs:
         os.environ.update(XLA_SAVE_TENSORS_FILE=str(self._folder / "of"), XLA_SAVE_TENSORS_FMT="hlo")
 
     def taken(self) -> list[str]:
-        """The modules, as HLO text, that have come since this was called last."""
+        """The modules, as HLO text, since the last call."""
         text = ""
         # The file's name ends in the number of the device.
         for path in self._folder.iterdir():
@@ -53,7 +53,7 @@ class Programs:
 
 @contextlib.contextmanager
 def for_tpus() -> Iterator[None]:
-    """What is traced and lowered inside is so as for a TPU, and a value that is read ends the program before it."""
+    """A context that traces and lowers as for a TPU. Reading a value ends the program before it."""
     opened = os.environ["PJRT_DEVICE"]
     os.environ["PJRT_DEVICE"] = "TPU"
     try:
@@ -64,8 +64,8 @@ def for_tpus() -> Iterator[None]:
 
 
 def with_scalar_starts(program: str) -> str:
-    """The same program, in HLO text, with a number for each dimension where a slice that is computed starts. torch_xla
-    gives one array of them (in ``randperm``): an older form, which a TPU takes and which StableHLO has no like of."""
+    """The same program, as HLO text, with one start for each dimension of a dynamic slice. torch_xla uses one array for
+    all (in ``randperm``): an older form that a TPU takes and that StableHLO does not have."""
     count = itertools.count()
 
     def rewritten(found: re.Match[str]) -> str:
@@ -81,11 +81,11 @@ def with_scalar_starts(program: str) -> str:
 
 
 class _EndingPrograms(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Computes all that is pending where one number is read.
+    """Computes everything that is pending when one number is read.
 
-    torch_xla would compute but what this number needs, and trace on: an optimiser that reads its loss a hundred times
-    makes a hundred programs, each with all before it. A TPU must compile them; to learn what it would refuse, once is
-    enough.
+    torch_xla would compute only what this number needs, and continue the trace: an optimizer that reads its loss a
+    hundred times makes a hundred programs, each with everything before it. A TPU must compile them all, but one is
+    enough to find out what it would refuse.
     """
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

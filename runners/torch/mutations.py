@@ -1,4 +1,4 @@
-"""How outputs of PyTorch are spoilt (see runners.core.mutants)."""
+"""How outputs of PyTorch are altered (see runners.core.testing.mutants)."""
 
 from __future__ import annotations
 

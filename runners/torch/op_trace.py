@@ -1,4 +1,4 @@
-"""Sees every operation that PyTorch dispatches, in the calling thread and in those of its autograd."""
+"""Traces every operation that PyTorch dispatches, in the calling thread and in those of autograd."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ MOVES = {
     "split_with_sizes",
     "unbind",
 }
-"""Operations that compute nothing: they move, describe or make room for data, or read one number back."""
+"""Operations that compute nothing: they move, describe or allocate data, or read one number back."""
 
 _READS = {"_to_copy", "copy_"}
 _VIEW = re.compile(r"->.*Tensor\(\w+\)")
-"""In a schema: an output shares memory with an input and nothing was written to it, ``-> Tensor(a)``."""
+"""Part of a schema: an output shares memory with an input that was not written to, ``-> Tensor(a)``."""
 
 
 def only_moves(name: str) -> bool:
-    """Whether the operation of a name without namespace and overload (``add_``) computes nothing. Views come as copies
-    (``slice_copy``) where a back end has no memory to share."""
+    """Whether an operation, by its name without namespace and overload (``add_``), computes nothing. Views are copies
+    (``slice_copy``) if a back end cannot share memory."""
     return name in MOVES or (name.endswith("_copy") and name != "index_copy")
 
 
@@ -63,30 +63,30 @@ def moves(schema: Any) -> bool:
 
 @contextlib.contextmanager
 def traced_ops(device: torch.device) -> Iterator[list[Operation]]:
-    """A context that fills a list with the operations inside of it. What reads a whole tensor of the device back is
-    one too: the host goes on with it."""
-    # In 1.12 the context makes the mode, by itself.
+    """A context that fills a list with the operations inside it. Reading a whole tensor of the device back is one too,
+    because the host continues with it."""
+    # In 1.12 the context itself creates the mode.
     push = getattr(_python_dispatch, "push_torch_dispatch_mode", None)
-    with push(_Seeing) if push else _Seeing() as mode:
-        mode.device, mode.seen = device, []
-        yield mode.seen
+    with push(_TraceMode) if push else _TraceMode() as mode:
+        mode.device, mode.traced = device, []
+        yield mode.traced
 
 
-class _Seeing(_python_dispatch.TorchDispatchMode):
+class _TraceMode(_python_dispatch.TorchDispatchMode):
     device: torch.device
-    seen: list[Operation]
+    traced: list[Operation]
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         output = function(*args, **(kwargs or {}))
         tensors = [leaf for leaf in tree.leaves((args, kwargs or {}, output)) if isinstance(leaf, torch.Tensor)]
         operation = _classify(function._schema, tensors, self.device)
         if operation:
-            self.seen.append(operation)
+            self.traced.append(operation)
         return output
 
 
 def _classify(schema: Any, tensors: list[torch.Tensor], device: torch.device) -> Operation | None:
-    """None for what computes nothing. One number on the host is the program's own business, like a Python number."""
+    """The operation of a call, or None if it computes nothing. One number on the host is like a Python number."""
     there = [tensor for tensor in tensors if tensor.device == device]
     elsewhere = [tensor for tensor in tensors if tensor.device != device and tensor.dim()]
     name = schema.name.split("::")[1]

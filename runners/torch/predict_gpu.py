@@ -1,10 +1,9 @@
-"""Foretells calls for a GPU that is not there: by the kernels that PyTorch's wheel for CUDA has (kernels/, written by
-kernel_registry).
+"""Predicts calls for an absent GPU from the kernels of PyTorch's wheel for CUDA (kernels/, written by kernel_registry).
 
-A call is made on the CPU. Each operation is looked up before it is computed: the first without a kernel for its dtypes
-is refused. Where the dtypes of a kernel are not known, any is accepted. What a kernel refuses by itself, what it
-computes, and which of the operations the call would leave to the host, is not known. Implements
-runners.core.prediction.Predictor.
+A call is made on the CPU. Each operation is looked up before it is computed: the first one without a kernel for its
+dtypes is refused. If the dtypes of a kernel are not known, any is accepted. It is not known what a kernel itself
+refuses, what it computes, and which operations of the call would run on the host. Implements
+runners.core.prediction.prediction.Predictor.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ import torch
 
 from runners.core.prediction import kernel_table
 from runners.core.prediction.prediction import Estimate, Unknown
-from runners.torch.dispatch_listener import Asked, listening
+from runners.torch.dispatch_listener import Request, listening
 
-_OF_THE_CPU = ("mkldnn_", "_for_cpu")
-"""In the name of an operation that PyTorch takes for tensors on a CPU alone; for a GPU it takes another."""
+_CPU_ONLY = ("mkldnn_", "_for_cpu")
+"""Parts of names of operations that PyTorch uses only for tensors on a CPU; for a GPU it uses another operation."""
 
 _CANNOT_BE_SEEN = "Can't convert Generator to a Python object"
 
 
 class Refused(NotImplementedError):
-    """An operation without a kernel. What a case catches where it expects PyTorch's own error, a RuntimeError too."""
+    """An operation has no kernel. A RuntimeError, which a case catches if it expects PyTorch's own error."""
 
     recorded_as = "runners.torch.predicting_gpu.Refused"
 
@@ -52,9 +51,9 @@ def refuses(error: BaseException, device: kernel_table.Table) -> bool:
 
 
 def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
-    judge = _Judge(table)
+    checker = _KernelChecker(table)
     try:
-        with listening(judge):
+        with listening(checker):
             output = call()
     except Refused:
         raise
@@ -63,18 +62,18 @@ def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
         if _CANNOT_BE_SEEN in said:
             raise Unknown("PyTorch 1.12 shows no operation that is given a random generator") from error
         raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said}"[:500]) from error
-    return Estimate(device_work=judge.computes, made=(output,))
+    return Estimate(device_work=checker.computes, made=(output,))
 
 
-class _Judge:
-    """Is told the operations of a call; ``computes``, whether one of them is more than a move."""
+class _KernelChecker:
+    """Looks up the operations of a call. ``computes``: one of them does more than move data."""
 
     def __init__(self, table: kernel_table.Table) -> None:
         self._table = table
         self.computes = False
 
-    def __call__(self, asked: Asked) -> None:
+    def __call__(self, asked: Request) -> None:
         answer = self._table.look_up(asked.name, asked.types)
-        if answer.verdict != "device" and not any(word in asked.name for word in _OF_THE_CPU):
+        if answer.verdict != "device" and not any(word in asked.name for word in _CPU_ONLY):
             raise Refused(kernel_table.refusal(asked.name, asked.types, answer))
         self.computes |= not asked.moves

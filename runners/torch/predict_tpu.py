@@ -1,7 +1,8 @@
-"""Compiles calls of PyTorch for TPUs that are not there: torch_xla lowers them, libtpu compiles what comes of it.
+"""Predicts calls of PyTorch for absent TPUs: torch_xla lowers them, libtpu compiles the programs.
 
-A call is made on XLA's CPU device, which stands in for the TPU; every program that torch_xla makes of it goes to the
-compiler, and what torch_xla leaves to the host is counted as on a TPU. Implements runners.core.prediction.Predictor.
+A call is made on XLA's CPU device, the stand-in for the TPU. Every program that torch_xla makes of it goes to the
+compiler, and what torch_xla leaves to the host counts as on a TPU. Implements
+runners.core.prediction.prediction.Predictor.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from runners.core.prediction.prediction import Estimate, Unknown, together
 from runners.core.testing import tree
 from runners.torch import lowering, xla
 
-_SHARE = 0.25
-"""Of the host's free memory: what computes with a larger array is not computed here."""
+_LARGEST_FRACTION = 0.25
+"""A program with an array larger than this fraction of the host's free memory is not computed here."""
 
 _ARRAY = re.compile(r"\b(?:pred|bf16|c|[suf])(\d*)[a-z\d]*\[([\d,]*)\]")
 _NOT_ON_HOST = re.compile(r"No registered implementation for .*custom call to .* for Host")
@@ -28,10 +29,11 @@ _OWN = re.compile("XLA|Error while lowering|invalid python storage")
 
 _SHUFFLE = re.compile(r"^%Fischer-Yates-Shuffle_body\S* \(\S+ \(s64\[\], s64\[(\d+)\]", re.MULTILINE)
 _LONGEST_SHUFFLE = 20_000
-"""Of ``randperm``: XLA's CPU copies the whole array for each of its elements, minutes for a few hundred thousand."""
+"""Elements of ``randperm``: XLA's CPU copies the whole array for each element, which takes minutes for a few hundred
+thousand."""
 
 _NOT_READ = "Unable to parse module assembly"
-"""Said of HLO that a TPU takes and that has no like in StableHLO."""
+"""The message for HLO that a TPU takes and that StableHLO does not have."""
 
 
 class _Device(NamedTuple):
@@ -40,7 +42,7 @@ class _Device(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """A call made on the stand-in: ``error`` is what it raised there, if a TPU would, too."""
+    """A call made on the stand-in. ``error`` is what it raised there, if a TPU would raise it too."""
 
     output: Sequence[Any]
     programs: Sequence[str]
@@ -71,13 +73,13 @@ def facts(device: _Device) -> Mapping[str, str | int | float | bool | None]:
 
 
 def refuses(error: BaseException, device: _Device) -> bool:
-    """What torch_xla says of itself, such as that it has no sparse tensors, it would say on a TPU."""
+    """An error of torch_xla itself, such as for sparse tensors, would also be raised on a TPU."""
     said = str(error)
     return not isinstance(error, AssertionError) and bool(_OWN.search(said)) and not _NOT_ON_HOST.search(said)
 
 
 def predict(call: partial[Any], device: _Device) -> Estimate:
-    # Those of the inputs, which are waited for before a call.
+    # Discards the programs of the inputs, which are computed before a call.
     device.programs.taken()
     with lowering.for_tpus():
         made = _make(call, device)
@@ -87,7 +89,7 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
 def _make(call: partial[Any], device: _Device) -> _Made:
     here = torch.device("xla:0")
     try:
-        with xla.trace_ops(here) as watched:
+        with xla.trace_ops(here) as trace:
             output = call()
             last = _too_much(_tensors((output, call.args, call.keywords)))
             if not last:
@@ -95,9 +97,9 @@ def _make(call: partial[Any], device: _Device) -> _Made:
     except Exception as error:
         return _Made((), device.programs.taken(), (), True, None if _NOT_ON_HOST.search(str(error)) else error)
     programs = [*device.programs.taken(), *last]
-    there = [operation for operation in watched.operations if operation.location == str(here)]
-    on_host = [operation.name for operation in watched.operations if operation.location != str(here)]
-    # What only moves or fills is no operation, but work of the device.
+    there = [operation for operation in trace.operations if operation.location == str(here)]
+    on_host = [operation.name for operation in trace.operations if operation.location != str(here)]
+    # What only moves or fills data is not an operation, but it is work of the device.
     work = bool(there) or (not on_host and (bool(programs) or bool(_tensors(output))))
     return _Made(() if last else (output,), programs, on_host, work, None)
 
@@ -107,18 +109,18 @@ def _tensors(nested: Any) -> list[torch.Tensor]:
 
 
 def _too_much(tensors: Sequence[torch.Tensor]) -> Sequence[str]:
-    """The program that is left to compute these tensors, if the host had better not: for want of room or of time."""
+    """The program that would compute these tensors, if it takes too much memory or time for the host; else nothing."""
     if not tensors:
         return ()
     program = xla.hlo_of(tensors)
     largest = max((_size(array) for array in _ARRAY.finditer(program)), default=0)
     shuffled = max(map(int, _SHUFFLE.findall(program)), default=0)
-    too_large = largest > _SHARE * environment.free_memory_bytes() or shuffled > _LONGEST_SHUFFLE
+    too_large = largest > _LARGEST_FRACTION * environment.free_memory_bytes() or shuffled > _LONGEST_SHUFFLE
     return (program,) if too_large else ()
 
 
 def _size(array: re.Match[str]) -> int:
-    """In bytes, of an array in HLO text, such as bf16[64,128]; of less than a byte is none counted."""
+    """The size in bytes of an array in HLO text, such as bf16[64,128]; 0 for elements smaller than a byte."""
     bits, shape = array.groups()
     size = int(bits or 8) // 8
     for extent in filter(None, shape.split(",")):
@@ -129,7 +131,7 @@ def _size(array: re.Match[str]) -> int:
 def _estimated(made: _Made, compiler: Compiler) -> Estimate:
     found = [_compiled(program, compiler) for program in made.programs]
     if made.error:
-        # A TPU would have come upon what the compiler refuses before.
+        # A TPU would first meet what the compiler refuses.
         raise made.error
     return together(found)._replace(
         device_work=made.device_work, host_operations=made.host_operations, made=made.output
@@ -142,4 +144,6 @@ def _compiled(program: str, compiler: Compiler) -> Estimate:
     except Refused as error:
         if _NOT_READ not in str(error):
             raise
-        raise Unknown("a program of the call has no like in StableHLO, in which alone the compiler is asked") from error
+        raise Unknown(
+            "a program of the call cannot be expressed in StableHLO, the only format that the compiler takes"
+        ) from error

@@ -6,7 +6,7 @@ from runners.core.enumeration.library import StudyRule
 
 SUBMODULES = True
 LEFT_OUT = ("torch._vendor", "torch.utils.hipify", "torch.utils.model_dump", "torch.ops", "torch.classes")
-"""Scripts of other projects; and what makes its names as they are asked for."""
+"""Scripts of other projects, and modules that create names on access."""
 SHOWN = ()
 
 STUDY = StudyRule(refused=("torch._",), methods=True)

@@ -1,8 +1,9 @@
-"""The process that imports a framework and looks into it. It may hang, die, leave things behind; so it does no more.
+"""The process that imports a framework and lists its functions. It may hang, die or leave things behind, so it does
+nothing else.
 
 Started by ``runners.core.enumeration.listing`` as ``python -m runners.core.enumeration.child DESCRIPTOR`` with a socket
-under that descriptor, in an empty folder that is also its home. It is told what to do in one message, says what it is
-entering before it does, and ends with ``done`` or ``broken``.
+under that descriptor, in an empty folder that is also its home. It gets its task in one message, reports each module
+before it enters it, and ends with ``done`` or ``broken``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ OUR_RULE = (
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Looks into the framework of the first message and answers."""
+    """Lists the functions of the framework in the first message and sends them."""
     channel = Channel(socket.socket(fileno=int(arguments[0])))
     asked = channel.receive() or {}
     sys.argv = ["portbench"]
@@ -47,21 +48,21 @@ def main(arguments: Sequence[str]) -> None:
     except BaseException as error:
         answer = {"broken": failure.facts_of(error)}
     channel.send(answer)
-    # Threads and handlers of the framework would have their say at an orderly exit.
+    # At an orderly exit, threads and handlers of the framework would run.
     os._exit(0)
 
 
 def listed(library: Library, asked: Mapping[str, Any], channel: Channel) -> dict[str, Any]:
-    """All of the document that needs the framework."""
+    """The part of the document that needs the framework."""
     channel.send({"entering": library.module})
-    # Before our own rule imports modules that importing the framework does not.
-    study = met(library, importlib.import_module(library.module)) if asked["as_study"] else None
+    # First, because our own rule imports more modules than the framework does.
+    published = met(library, importlib.import_module(library.module)) if asked["as_study"] else None
     tree = public_modules(library, asked["skip"], lambda name: channel.send({"entering": name}))
     channel.send({"entering": library.module})
     ours = public_functions(library, tree.modules)
-    if study is not None:
-        functions = study_functions(study.members, ours.found)
-        return _document(library, tree, functions, study.modules, ours.foreign, KNOWN, guessed(library.study))
+    if published is not None:
+        functions = study_functions(published.members, ours.found)
+        return _document(library, tree, functions, published.modules, ours.foreign, KNOWN, guessed(library.study))
     functions = ours.found
     if asked["methods"]:
         functions = [*functions, *public_methods(function for function in functions if function.kind == "class")]

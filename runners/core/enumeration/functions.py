@@ -1,9 +1,9 @@
-"""From public modules to public functions, each with one canonical name.
+"""Lists the public functions of public modules, each with one canonical name.
 
-A name in a public module is public where the module's ``__all__`` lists it. Where there is no ``__all__``: every name
-of a package, since gathering is what that is for, and of a plain module what it defines itself, or gives a public place
-to because its home is private. Names that begin with an underscore never are, nor is what another package defines,
-unless the framework shows that package's functions as its own.
+A name in a public module is public if the module's ``__all__`` lists it. Without ``__all__``, every name of a package
+is public, because packages collect names; of a plain module, what it defines itself, and what is defined in a private
+module. Names that begin with an underscore are never public. What another package defines is public only if the
+framework shows that package's functions as its own.
 
 Public names of one object are one entry. See ``schema/functions.schema.json`` for which of them is canonical.
 """
@@ -29,7 +29,7 @@ _BUILTIN = (
 
 
 class Function(NamedTuple):
-    """An object and all public names that were found for it."""
+    """An object and all its public names."""
 
     value: Any
     kind: str
@@ -39,7 +39,7 @@ class Function(NamedTuple):
 
 
 class Functions(NamedTuple):
-    """``foreign``: how many objects under public names other packages define."""
+    """``foreign``: the number of objects with public names that other packages define."""
 
     found: list[Function]
     foreign: int
@@ -66,13 +66,13 @@ def public_functions(library: Library, modules: Iterable[PublicModule]) -> Funct
 
 
 def public_methods(classes: Iterable[Function]) -> Iterator[Function]:
-    """The public methods of public classes: what each defines itself, or inherits from a class that is not public."""
+    """The public methods of public classes: those that a class defines itself or inherits from a private class."""
     classes = list(classes)
     public = {id(function.value) for function in classes}
     for owner in classes:
         lineage = owner.value.__mro__
         listed = [each for each in lineage[1:] if id(each) in public or each in (object, type)]
-        # Whatever these have is listed under their own names, or nowhere.
+        # The methods of these are listed under their own names, or not at all.
         theirs = {id(ancestor) for each in listed for ancestor in each.__mro__}
         known = {name for each in listed for name in vars(each)} - set(vars(owner.value))
         for ancestor in lineage:
@@ -93,7 +93,7 @@ def _methods(holder: Any) -> Iterator[tuple[str, Any]]:
 
 
 def kind_of(value: Any) -> str | None:
-    """function, class, builtin, callable, or None for what is not called."""
+    """The kind of an object: function, class, builtin or callable; None if it cannot be called."""
     if inspect.isclass(value):
         return "class"
     if isinstance(value, (types.FunctionType, types.MethodType)):
@@ -102,12 +102,12 @@ def kind_of(value: Any) -> str | None:
         return "builtin"
     if isinstance(value, types.ModuleType) or not callable(value):
         return None
-    # Aliases of types (Optional[Tensor]) can be called, too, and are no functions.
+    # Aliases of types (Optional[Tensor]) are callable but are not functions.
     return None if type(value).__module__ in ("typing", "types", "typing_extensions") else "callable"
 
 
 def origin(value: Any, name: str) -> tuple[str, str]:
-    """Where an object says that it is defined, and what it is called there; ``name`` where it does not say."""
+    """The module in which an object is defined, and its name there; ``name`` if the object has none."""
     if isinstance(value, functools.partial):
         value = value.func
     home = _text(value, "__module__")
@@ -126,8 +126,8 @@ def origin(value: Any, name: str) -> tuple[str, str]:
 def entries(
     functions: Iterable[Function], has_public_test: Callable[[Iterable[str]], bool | None]
 ) -> list[dict[str, Any]]:
-    """As they stand in the document, in the order of their names. Where two have the same canonical name (methods that
-    an instance makes anew), the one defined first in the alphabet stands."""
+    """The entries of the document, in the order of their names. If two have the same canonical name (methods that an
+    instance creates again), the entry with the first module in the alphabet stays."""
     made: dict[str, dict[str, Any]] = {}
     for function in sorted(functions, key=lambda each: (each.module, each.qualname)):
         name, *aliases = ranked(function.names, function.qualname)
@@ -147,7 +147,7 @@ def entries(
 
 
 def ranked(names: Iterable[str], qualname: str) -> list[str]:
-    """Names, the canonical one first."""
+    """Sorts names; the canonical one is the first."""
     own = qualname.split(".")[-1]
     return sorted(names, key=lambda name: (name.count("."), name.split(".")[-1] != own, len(name), name))
 

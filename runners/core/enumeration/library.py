@@ -1,4 +1,4 @@
-"""What must be known of a framework to list its functions. Stands in ``runners/<framework>/public_names.py``."""
+"""Facts about a framework that are needed to list its functions, from ``runners/<framework>/public_names.py``."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from runners.core.testing import names
 
 
 class StudyRule(NamedTuple):
-    """How the study listed one framework's functions (``runners/core/enumeration/study.py``)."""
+    """How the paper listed one framework's functions (``runners/core/enumeration/study.py``)."""
 
     refused: Sequence[str] = ()
-    """Modules whose names begin so are not entered."""
+    """Modules with these prefixes are not entered."""
     at_top: Sequence[str] = ()
-    """Where not empty: of what the framework's own module shows, modules are entered whose names hold one of these."""
+    """If not empty: of the modules in the framework's own module, only those whose names contain one of these are
+    entered."""
     left_out: Sequence[str] = ()
-    """Modules whose names hold one of these are not entered. Guessed: its published list has none of their names."""
+    """Modules whose names contain one of these are not entered. Guessed: the published list has none of their names."""
     private: bool = False
-    """Whether names that begin with an underscore count. Guessed from its published list."""
+    """Whether names that begin with an underscore count. Guessed from the published list."""
     methods: bool = False
-    """Whether methods, class methods and inner classes of classes count. Guessed from its published list."""
+    """Whether methods, class methods and inner classes of classes count. Guessed from the published list."""
 
 
 class Library(NamedTuple):
-    """A framework as it is looked into."""
+    """A framework whose functions are listed."""
 
     module: str
     """Name to import: tensorflow."""
@@ -33,13 +34,13 @@ class Library(NamedTuple):
     packages: Sequence[str]
     """Top-level packages that the framework consists of."""
     submodules: bool
-    """Whether modules that only an import of their own shows are public too, if their names are. Where False, what the
-    framework's module shows is all."""
+    """Whether modules that must be imported by name are public too, if their names are. If False, only modules that the
+    import of the framework shows are public."""
     left_out: Sequence[str]
-    """Modules that are left out with all below them: copies of other projects, and what makes names as they are asked
-    for."""
+    """Modules that are left out with everything below them: copies of other projects, and modules that create names on
+    access."""
     shown: Sequence[str]
-    """Other packages of which its packages show functions as their own."""
+    """Other packages whose functions its packages show as their own."""
     study: StudyRule
 
     @property
@@ -53,7 +54,7 @@ class Library(NamedTuple):
 
 
 def of_framework(name: str) -> Library:
-    """The library of a framework of runners/, without importing that."""
+    """The library of a framework in runners/, without importing the framework."""
     facts = names.framework(name)
     public: Any = importlib.import_module(f"runners.{name}.public_names")
     return Library(
@@ -62,10 +63,10 @@ def of_framework(name: str) -> Library:
 
 
 def from_json(document: Mapping[str, Any]) -> Library:
-    """Out of ``to_json``."""
+    """The inverse of ``to_json``."""
     return Library(**dict(document, study=StudyRule(**document["study"])))
 
 
 def to_json(library: Library) -> Mapping[str, Any]:
-    """As the process that looks into it is told."""
+    """The library as JSON, for the process that lists the functions."""
     return dict(library._asdict(), study=library.study._asdict())

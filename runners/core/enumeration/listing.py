@@ -1,8 +1,8 @@
-"""Lists a framework's public functions: starts the process that looks into it, watches it, writes the document.
+"""Lists a framework's public functions: starts the process that finds them, supervises it, writes the document.
 
 A module that kills the process or does not return from its import is left out in the next try, with the reason among
 the errors. Nothing that an import starts or writes stays: the process has an empty folder as home and temporary folder,
-and is ended with all that it started.
+and is ended with everything it started.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ START_LIMIT_S = 600.0
 """For the process to start and to import the framework: a cold disk takes minutes."""
 
 MODULE_LIMIT_S = 60.0
-"""For any other module to be imported and looked into."""
+"""For any other module to be imported and listed."""
 
 MOST_TRIES = 25
-"""Each but the first leaves out one more module that killed the process before."""
+"""Each try after the first leaves out one more module that killed the process."""
 
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What one invocation is to do. ``version`` None accepts any."""
+    """What one invocation is asked to do. ``version`` None accepts any version."""
 
     framework: str
     device: str
@@ -57,21 +57,21 @@ class Settings:
 def write_list(settings: Settings, library: Library, variables: Mapping[str, str]) -> tuple[Path, int]:
     """Lists the functions and writes ``<framework>-<version>-<device>.functions.json`` into the output folder.
 
-    Returns the path and how many functions there are.
-
-    ``variables`` are set before the framework is imported. Raises FrameworkFailed where the framework itself cannot be
-    imported, or is another version, StorageFailed where the file cannot be written.
+    Returns the path and the number of functions. ``variables`` are set before the framework is imported. Raises
+    FrameworkFailed if the framework cannot be imported or has another version, StorageFailed if the file cannot be
+    written.
     """
-    found = looked_into(settings, library, variables)
+    found = found_by_child(settings, library, variables)
     if settings.version is not None and found["version"] != settings.version:
-        raise FrameworkFailed(f"{settings.framework} is {found['version']} here, {settings.version} is wanted")
+        raise FrameworkFailed(f"{settings.framework} is {found['version']} here, {settings.version} is expected")
     document = _document(settings, library, found)
     name = f"{settings.framework}-{found['version']}-{settings.device}.functions.json"
     return _write(settings.out / name, as_text(document)), len(document["functions"])
 
 
-def looked_into(settings: Settings, library: Library, variables: Mapping[str, str]) -> dict[str, Any]:
-    """What the process found (``runners.core.enumeration.child``)."""
+def found_by_child(settings: Settings, library: Library, variables: Mapping[str, str]) -> dict[str, Any]:
+    """The part of the document that the process returns (see runners.core.enumeration.child). Raises
+    FrameworkFailed."""
     processes.adopt_orphans()
     folder = scratch.Scratch()
     scratch.sweep()
@@ -91,7 +91,7 @@ def looked_into(settings: Settings, library: Library, variables: Mapping[str, st
             if "broken" in answer:
                 raise FrameworkFailed("{}: {type}: {message}".format(library.module, **answer["broken"]))
             if entering in ("", library.module) or entering in skip:
-                raise FrameworkFailed(f"{library.module} could not be looked into: the process {ending}")
+                raise FrameworkFailed(f"{library.module} cannot be listed: the process {ending}")
             skip[entering] = f"the process {ending.splitlines()[0]}"
         raise FrameworkFailed(f"{library.module}: more than {MOST_TRIES - 1} modules ended the process: {sorted(skip)}")
     finally:
@@ -102,14 +102,14 @@ def looked_into(settings: Settings, library: Library, variables: Mapping[str, st
 def _try(
     asked: Mapping[str, Any], variables: Mapping[str, str], work: Path, limit_s: float
 ) -> tuple[dict[str, Any], str, str]:
-    """The answer or an empty one, what was entered last, and how the process ended."""
+    """The reply or an empty one, the module that was entered last, and how the process ended."""
     ours, theirs = socket.socketpair()
     channel = Channel(ours)
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "runners.core.enumeration.child", str(theirs.fileno())],
             cwd=environment.ROOT,
-            env=_surroundings(variables, work),
+            env=_environment(variables, work),
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=said,
@@ -123,7 +123,7 @@ def _try(
             patience_s = START_LIMIT_S
             while True:
                 if not channel.pending and not select.select([channel], [], [], patience_s)[0]:
-                    return {}, entering, f"did not get through it in {patience_s:g} s"
+                    return {}, entering, f"did not finish it within {patience_s:g} s"
                 message = channel.receive()
                 if message is None:
                     return {}, entering, _ending(process, said)
@@ -138,12 +138,12 @@ def _try(
             _kill(process)
 
 
-def _surroundings(variables: Mapping[str, str], work: Path) -> dict[str, str]:
+def _environment(variables: Mapping[str, str], work: Path) -> dict[str, str]:
     folder = str(work)
     return {
         **os.environ,
         **variables,
-        # Sets of texts in defaults have the same order in each process; no .pyc files are left behind.
+        # Sets of strings in defaults have the same order in each process; no .pyc files are left behind.
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONWARNINGS": "ignore",
@@ -166,7 +166,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    # What has made a session for itself became ours.
+    # Descendants in sessions of their own are now children of this process.
     processes.end_children()
 
 

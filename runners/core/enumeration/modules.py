@@ -1,14 +1,14 @@
 """The tree of a framework's public modules: every path under which each is public.
 
-A module is entered where it belongs to the framework's packages, is not left out by name and no test, and every part of
-its path is public (begins with no underscore):
+A module is entered if it belongs to the framework's packages, is not left out by name, is not a test, and every part of
+its path is public (does not begin with an underscore):
 
-- as what it is called: an attribute or, where ``Library.submodules`` says so, a file below its package;
-- where a package shows it, if it has no public name of its own (``tf.math`` is ``tensorflow._api.v2.math``). Where
-  files are public, modules of other packages (``jaxlib``) are not entered so.
+- under its own name: as an attribute or, with ``Library.submodules``, as a file below its package;
+- where a package shows it, if its own name is not public (``tf.math`` is ``tensorflow._api.v2.math``). With
+  ``Library.submodules``, modules of other packages (``jaxlib``) are not entered in this way.
 
-What a plain module has imported for its own use is not public by that. A path never leads through a module twice, which
-ends cycles. A lazy module is loaded by being looked into. An import that fails, or exits, is an error of that module.
+What a plain module imports for its own use does not become public by that. A path never leads through a module twice,
+which ends cycles. Entering a lazy module loads it. An import that fails or exits is an error of that module.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from runners.core.enumeration.library import Library
 from runners.core.enumeration.texts import reason_of
 
 _MOST_PATHS = 40
-"""Of one module: TensorFlow shows its compatibility modules within each other."""
+"""The most paths of one module: TensorFlow shows its compatibility modules within each other."""
 
 _TEST = re.compile(r"tests?|conftest|test_(?!utils?$).*|.*_test")
-"""Parts of a module's file name that mark the framework's own tests, which test_util is not: that is for users."""
+"""Parts of module names that mark the framework's own tests. Not test_util, which is for users."""
 
 
 class PublicModule:
-    """``paths`` are its public names, the first found, which has the fewest parts, first. ``values`` are its attributes
-    with public names."""
+    """``paths`` are its public names; the first one found, which has the fewest parts, is the first. ``values`` are its
+    attributes with public names."""
 
     def __init__(self, module: ModuleType, values: Mapping[str, Any]) -> None:
         self.module = module
@@ -43,7 +43,7 @@ class PublicModule:
 
 
 class Tree(NamedTuple):
-    """What was found. ``errors``: reasons, by module or attribute."""
+    """The result. ``errors`` maps a module or attribute to the reason."""
 
     root: ModuleType
     modules: list[PublicModule]
@@ -58,8 +58,10 @@ def is_private(name: str) -> bool:
 
 
 def public_modules(library: Library, skip: Mapping[str, str], entering: Callable[[str], None]) -> Tree:
-    """Walks the tree breadth first. ``skip``: modules that must not be touched, with the reason, as an earlier walk
-    died of them; ``entering`` is told of each module before it is imported or looked into.
+    """Walks the tree breadth first.
+
+    ``skip`` maps modules that must not be touched to the reason: an earlier walk died in them. ``entering`` is called
+    before each module is imported or entered.
 
     Raises what importing the framework itself raises.
     """
@@ -84,7 +86,7 @@ class _Walk:
         queue: deque[tuple[ModuleType, str, tuple[int, ...]]] = deque([(root, self._library.namespace, ())])
         while queue:
             module, path, above = queue.popleft()
-            found = self._looked_into(module)
+            found = self._entered(module)
             if len(found.paths) == _MOST_PATHS or path in found.paths:
                 continue
             found.paths.append(path)
@@ -94,7 +96,7 @@ class _Walk:
             )
         return self._tree
 
-    def _looked_into(self, module: ModuleType) -> PublicModule:
+    def _entered(self, module: ModuleType) -> PublicModule:
         if id(module) not in self._found:
             self._entering(module.__name__)
             # Files first: importing one makes it an attribute.
@@ -179,7 +181,7 @@ def folders(module: ModuleType) -> list[str]:
 
 
 def _texts(module: ModuleType, name: str) -> list[str]:
-    # Some modules (torch.classes) have an answer to every name, which is not what was asked for.
+    # Some modules (torch.classes) return something for every name; only lists of strings count.
     try:
         return [text for text in getattr(module, name) if isinstance(text, str)]
     except Exception:

@@ -1,9 +1,9 @@
-"""Which functions the test files in the installed packages name.
+"""Finds the functions that the test files in the installed packages name.
 
 Wheels carry few tests, but some: PyTorch's table of operators with their samples (``torch/testing/_internal``), helpers
-and tests of parts. A function counts as tested where the last part of one of its public names stands in such a file
-behind a dot, or as the whole or the end of a quoted name: ``torch.sort(``, ``OpInfo('sort'``, ``'linalg.svd'``. That is
-a hint that a test can be had, as a name may mean something else there.
+and tests of parts. A function counts as tested if the last part of one of its public names is in such a file after a
+dot, or as the whole or the end of a quoted name: ``torch.sort(``, ``OpInfo('sort'``, ``'linalg.svd'``. That is only a
+hint, because the name may mean something else there.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _LARGEST_BYTES = 16 << 20
 
 
 class TestedNames(NamedTuple):
-    """``files``: how many test files there are; ``words``: what they name."""
+    """``files``: the number of test files; ``words``: the names in them."""
 
     files: int
     words: set[str]
 
     def names(self, names: Iterable[str]) -> bool | None:
-        """Whether they name one of these; None where there are no test files."""
+        """Whether one of these names is in the test files; None if there are none."""
         return any(name.rsplit(".", 1)[-1] in self.words for name in names) if self.files else None
 
 
@@ -59,6 +59,6 @@ def test_files(folder: Path) -> Iterator[Path]:
         parts = Path(home).relative_to(folder).parts
         inside = "test" in parts or "tests" in parts or ("testing", "_internal") in zip(parts, parts[1:])
         for name in names:
-            # What only gathers names (tensorflow/_api/v2/test/__init__.py) tests nothing.
+            # A file that only collects names (tensorflow/_api/v2/test/__init__.py) tests nothing.
             if name.endswith(".py") and name != "__init__.py" and (inside or _FILE.fullmatch(name)):
                 yield Path(home, name)

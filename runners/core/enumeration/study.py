@@ -1,10 +1,10 @@
-"""The study's list of a framework's functions, as far as its rule is known.
+"""The paper's list of a framework's functions, as far as its rule is known.
 
-Source: ``get_functions.py`` in the public repository of the study's authors (for-ai/portability), and the lists of
-names that lie beside it. The script goes through the modules that are members of modules, and gathers the short names
-of their functions, built-in functions and classes in one set; the study's figures are sizes of such sets. So names that
-end alike (``torch.add``, ``torch.sparse.add``) are one function there. What is not in the script, and follows only from
-what the published lists hold, is marked as guessed, in ``StudyRule`` and in the document.
+Source: ``get_functions.py`` in the public repository of the paper's authors (for-ai/portability), and the lists of
+names next to it. The script visits the modules that are members of modules, and collects the short names of their
+functions, built-in functions and classes in one set; the paper's figures are sizes of such sets. Therefore names with
+the same end (``torch.add``, ``torch.sparse.add``) are one function there. Parts of the rule that follow only from the
+published lists are marked as guessed, in ``StudyRule`` and in the document.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _METHODS = {
 
 
 def guessed(rule: StudyRule) -> list[str]:
-    """What of the rule was inferred from the published lists."""
+    """The parts of the rule that are inferred from the published lists."""
     texts = [_PRIVATE[rule.private], _METHODS[rule.methods]]
     if rule.left_out:
         texts.append(
@@ -47,7 +47,7 @@ def guessed(rule: StudyRule) -> list[str]:
 
 
 class Member(NamedTuple):
-    """Of a module or class, under the path on which it was met."""
+    """A member of a module or class, with the path on which it was found."""
 
     path: str
     value: Any
@@ -55,22 +55,22 @@ class Member(NamedTuple):
 
 
 class Met(NamedTuple):
-    """``modules``: how many were entered. ``members``: by short name."""
+    """``modules``: the number of modules that were entered. ``members``: by short name."""
 
     modules: int
     members: dict[str, list[Member]]
 
 
 def met(library: Library, root: ModuleType) -> Met:
-    """Goes through a framework that was just imported, and into which nobody has looked yet."""
+    """Visits a framework that was just imported and not visited before."""
     walk = _Walk(library)
     walk.enter_members(root, library.namespace, at_top=True)
     return Met(len(walk.entered), walk.members)
 
 
 def study_functions(members: Mapping[str, Sequence[Member]], public: Iterable[Function]) -> list[Function]:
-    """One function for each short name. ``public``: those of our own rule, by whose names an object is called where it
-    has one that ends so."""
+    """One function for each short name. ``public``: the functions of our own rule, whose names are used for an object
+    if one ends with the short name."""
     names = {id(function.value): function.names for function in public}
     return [_merged(short, members[short], names) for short in sorted(members)]
 
@@ -103,7 +103,7 @@ class _Walk:
                 continue
             self._seen.add(full_name)
             self.entered.append(full_name)
-            # The framework's own module is a member of some of its modules.
+            # Some modules have the framework's own module as a member.
             self._take(child, self._namespace if full_name == self._module else f"{path}.{name}")
 
     def _enters(self, name: str, at_top: bool) -> bool:
@@ -123,11 +123,11 @@ class _Walk:
                 self._take_classes(module, path)
             self.enter_members(module, path)
         except Exception:
-            # As the script does: what cannot be looked through (torch.ops) counts as far as it went.
+            # As in the script: a module that raises an error (torch.ops) counts up to that point.
             return
 
     def _take_classes(self, holder: Any, path: str) -> None:
-        """Methods of the classes in a module or class, each class once by its name, wherever it was met first."""
+        """Methods of the classes in a module or class, each class once by its name, where it is found first."""
         for name, value in _members(holder, inspect.isclass):
             if value.__name__ not in self._seen:
                 self._seen.add(value.__name__)

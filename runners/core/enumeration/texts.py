@@ -18,7 +18,7 @@ _FIRST_LINE = re.compile(r"\s*(?:[\w.]+\.)?(\w+)(\(.*?\))\s*(?:->.*|[:.].*)?")
 
 
 def settled(text: str, longest: int) -> str:
-    """On one line, without what changes from process to process or machine to machine: addresses, and the folders of
+    """The text on one line, without parts that differ between processes or machines: addresses, and the folders of
     packages, of the process and of the user. Cut at ``longest`` characters."""
     for folder, name in _folders():
         text = text.replace(folder, name)
@@ -46,8 +46,8 @@ def reason_of(error: BaseException) -> str:
 
 
 def signature(value: Any) -> tuple[str | None, str | None]:
-    """Parameters and their defaults, without annotations, and where that is known from: inspect, documentation, or
-    (None, None). An enumeration's would be that of Python's own machinery."""
+    """Parameters and their defaults without annotations, and the source: inspect or documentation; (None, None) if
+    unknown. Enumerations have none: theirs is internal to Python."""
     if inspect.isclass(value) and issubclass(value, enum.Enum):
         return None, None
     try:
@@ -80,7 +80,7 @@ class _Text:
 
 def _default(value: Any) -> str:
     if inspect.isroutine(value) or inspect.isclass(value):
-        # What it is called: the representation of a wrapped one differs from version to version of Python.
+        # The name, because the representation of a wrapped function differs between versions of Python.
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
         if isinstance(name, str):
             return settled(f"<{name}>", _LONGEST_DEFAULT)

@@ -12,8 +12,6 @@ from jax import lax
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
-# jax.tree_util.Partial
-
 
 def partial_called(trial: Trial, dtype: str) -> None:
     """It calls the function with the bound arguments first, then the call's; keywords of the call take precedence."""

@@ -13,9 +13,6 @@ from runners.tensorflow.graph_mode import building, close
 v1 = tf.compat.v1
 
 
-# tf.train.ExponentialMovingAverage
-
-
 def _moved(start: Any, values: Sequence[Any], decay: Callable[[int], float]) -> list[Any]:
     """Return the averages after each value: d times the old average plus (1 - d) times the value."""
     average, averages = np.asarray(start).astype("float64"), []

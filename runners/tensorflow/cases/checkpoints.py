@@ -25,9 +25,6 @@ def new_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="saved-"))
 
 
-# tf.train.list_variables
-
-
 def objects(trial: Trial, dtype: str, shape: Sequence[int]) -> None:
     """A checkpoint of objects lists each variable's path and shape, sorted by path, and the object graph."""
     host = trial.random(*shape, dtype=dtype, seed=1)

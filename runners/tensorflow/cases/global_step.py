@@ -11,9 +11,6 @@ from runners.tensorflow.graph_mode import building, call_building, close
 v1 = tf.compat.v1
 
 
-# tf.compat.v1.train.get_global_step
-
-
 def step_absent(trial: Trial) -> None:
     """A graph without a global step gives None; after it is created, the result is that variable."""
     graph = tf.Graph()

@@ -18,9 +18,6 @@ from runners.tensorflow.graph_mode import beside, building
 v1 = tf.compat.v1
 
 
-# tf.compat.v1.saved_model.simple_save
-
-
 class _Model(NamedTuple):
     """A graph that computes x w + 1, and a session with values of w."""
 

@@ -15,9 +15,6 @@ from runners.tensorflow.graph_mode import beside, building
 v1 = tf.compat.v1
 
 
-# tf.estimator.CheckpointSaverHook
-
-
 class _Training(NamedTuple):
     """A graph with a variable that starts at ``host`` and is doubled at each step."""
 

@@ -14,9 +14,6 @@ from runners.tensorflow.cases.tensors import seen, traced, weighted_gradients
 Sizes = Sequence[int]
 
 
-# tf.tensor_scatter_nd_update
-
-
 def _places(shape: Sizes, depth: int, count: int) -> Any:
     """Return distinct places in the first ``depth`` axes, in random order."""
     cells = list(itertools.product(*map(range, shape[:depth])))

@@ -13,9 +13,6 @@ from runners.tensorflow.cases.tensors import traced
 Sizes = Sequence[int]
 
 
-# tf.sets.intersection
-
-
 def _rows_in_both(first: Any, second: Any) -> tuple[list[list[int]], list[Any], list[int]]:
     """Return indices, values and dense shape of the sparse tensor whose rows are the sorted intersections."""
     indices, values, longest = [], [], 0

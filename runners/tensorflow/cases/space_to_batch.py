@@ -14,9 +14,6 @@ from runners.tensorflow.cases.tensors import seen, traced, weighted_gradients
 Sizes = Sequence[int]
 
 
-# tf.nn.space_to_batch
-
-
 def _blocks_to_batch(values: Any, block: Sizes, paddings: Sequence[Sizes]) -> Any:
     """Give each position in a block its own batch: position first, then the old batch."""
     rank = len(block)

@@ -68,9 +68,9 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point of the console command: runs it and shows a user's mistake as one message.
+    """Entry point of the console command: runs it and shows a PortbenchError as one message.
 
-    Exit status: 0, or that of the error (see portbench.errors), or 2 for wrong usage.
+    Exit status: 0, the error's (see portbench.errors), or 2 for wrong usage.
     """
     try:
         cli(prog_name="portbench")

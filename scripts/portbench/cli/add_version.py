@@ -20,15 +20,15 @@ from portbench.util.text import escape_control
     "--from",
     "source",
     metavar="VERSION",
-    help="The version that it is made like. Default: the newest below, or else the oldest there is.",
+    help="Copy this version's folder. Default: the newest older version, else the oldest version.",
 )
-@click.option("--python", metavar="X.Y", help="The Python that it needs. Default: that of the other version.")
+@click.option("--python", metavar="X.Y", help="The Python that the version needs. Default: that of the copied version.")
 def command(framework: str, version: str, source: str | None, python: str | None) -> None:
-    """Add a VERSION of a FRAMEWORK: its folder in images/, with Dockerfiles and locks.
+    """Add a VERSION of a FRAMEWORK to images/, with Dockerfiles and locks.
 
-    The folder is made like that of another version: the framework's packages move to VERSION, everything else that a
-    person chose there stays, and all packages are locked anew. A device for which that cannot be done (no torch_xla of
-    this version, say) is left out, and named. If it can be done for none, images/ stays as it was.
+    The new folder is a copy of another version's. The framework's packages change to VERSION, all other choices of
+    packages stay, and all packages are locked again. A device is left out and named if that fails, for example if
+    torch_xla has no such version. If it fails for every device, images/ does not change.
 
     \b
     Examples:
@@ -44,14 +44,14 @@ def command(framework: str, version: str, source: str | None, python: str | None
 
 
 def _print(framework: str, version: str, added: Added) -> None:
-    click.echo(f"wrote {shown(added.folder)}, like {added.source}:")
+    click.echo(f"wrote {shown(added.folder)}, a copy of {added.source}:")
     for devices, python in added.pythons.items():
         click.echo(f"  {devices}: Python {python}")
-    for devices, reason in added.left_out.items():
+    for devices, reason in added.skipped.items():
         click.echo(f"  left out {devices}: {escape_control(reason)}")
     if added.kernels:
         click.echo(
-            f"\ngpu-predicted looks up the GPU kernels of this version; list them:\n  portbench kernels {added.kernels}"
+            f"\ngpu-predicted needs the list of this version's GPU kernels:\n  portbench kernels {added.kernels}"
         )
     click.echo("\nTry it:")
     for device in (devices.split()[0] for devices in added.pythons):

@@ -21,28 +21,28 @@ from portbench.util.text import escape_control, pluralize, shortened
     "--annotations",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Categories that overrule the rules (schema/annotations.schema.json).",
+    help="Categories that override the rules (schema/annotations.schema.json).",
 )
 @click.option(
     "--rules",
     "folder",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Take <framework>/failure_rules.json and core/failure_rules.json from DIR, not from runners/.",
+    help="Read <framework>/failure_rules.json and core/failure_rules.json from DIR instead of runners/.",
 )
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="STUDY", help="Write the study with these categories here."
 )
 def command(path: Path, annotations: Path | None, folder: Path | None, out: Path | None) -> None:
-    """Derive anew why tests did not pass, from the facts that a study holds.
+    """Derive the categories of a study's failures again.
 
-    STUDY is a folder that 'portbench merge' made. Each failure gets its category by the rules of today; an annotation
-    overrules them. What no rule speaks of is 'other': it is listed by fingerprint, the most frequent first, so that the
-    next rule is easy to write (runners/README.md tells how).
+    STUDY is a folder that 'portbench merge' wrote. Each failure gets its category by the current rules. An annotation
+    overrides the rules. A failure that no rule matches is 'other'. These are listed by fingerprint, the most frequent
+    first, so that the next rule is easy to write (see runners/README.md).
 
-    Outcomes never change. Without -o nothing is written; with it a study, which may be STUDY itself. It keeps the
-    category that the runner had recorded beside the new one, and 'portbench report' marks what was overruled. A merge
-    that adds run files takes all of that back.
+    Outcomes never change. Without -o nothing is written. -o writes a study, which may be STUDY itself. It holds the
+    recorded category beside the new one, and 'portbench report' marks overridden categories. The next merge that adds
+    run files restores the recorded categories.
 
     \b
     Examples:
@@ -55,19 +55,19 @@ def command(path: Path, annotations: Path | None, folder: Path | None, out: Path
     found = classify(study, rules, entries)
     _print(found)
     for position in found.unused:
-        click.echo(f"fits no failure: {shown(annotations or Path())}: $.annotations[{position}]")
+        click.echo(f"matches no failure: {shown(annotations or Path())}: $.annotations[{position}]")
     if out:
         click.echo(f"wrote {shown(write(study, found, rules, entries, out).path)}")
 
 
 def _print(found: Classification) -> None:
     changed = sum(found.changes.values())
-    said = f"{pluralize(found.failures, 'failure')}: {changed:,} of another category than recorded"
-    click.echo(f"{said}, {found.overruled:,} overruled")
+    said = f"{pluralize(found.failures, 'failure')}: {changed:,} with another category than recorded"
+    click.echo(f"{said}, {found.overruled:,} overridden")
     for (before, after), results in sorted(found.changes.items(), key=lambda change: (-change[1], change[0])):
         click.echo(f"  {escape_control(before)} -> {after}: {results:,}")
     if found.other:
-        click.echo("other, which no rule speaks of:")
+        click.echo("other (no rule matches):")
     for cause in found.other:
         more = f" and {len(cause.functions) - 1} more" if len(cause.functions) > 1 else ""
         function = escape_control(shortened(cause.functions[0], 80))

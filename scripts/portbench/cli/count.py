@@ -23,7 +23,7 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
         return None
     found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", value)
     if not found or not int(found[1]) <= int(found[2]) or int(found[2]) < 2:
-        raise click.BadParameter("a share of two or more is needed, such as 3/10")
+        raise click.BadParameter("expected K/N with N of at least 2, such as 3/10")
     return Shard(int(found[1]), int(found[2]))
 
 
@@ -35,25 +35,33 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The functions to count: a list that 'portbench enumerate' wrote, a manifest, JSON or CSV with names and "
-    "aliases. Once for each framework.",
+    help="The functions to count: a list that 'portbench enumerate' wrote, a manifest, or JSON or CSV with names and "
+    "aliases. Give one per framework.",
 )
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="COUNTS", help="File of counts.")
 @click.option(
-    "--column", default="content", show_default=True, metavar="NAME", help="Of .jsonl and .parquet: holds the source."
+    "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="COUNTS", help="Write the counts here."
 )
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. [default: all cores]")
-@click.option("--shard", callback=_shard, metavar="K/N", help="Count the K-th of N shares only, on a machine of many.")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted count of the same corpus.")
+@click.option(
+    "--column",
+    default="content",
+    show_default=True,
+    metavar="NAME",
+    help="The column of .jsonl and .parquet files that holds the source.",
+)
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Number of processes. [default: all cores]")
+@click.option(
+    "--shard", callback=_shard, metavar="K/N", help="Count only the K-th of N shares, on one of several machines."
+)
+@click.option("--resume", is_flag=True, help="Continue an interrupted count of the same corpus.")
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default="local",
     show_default=True,
-    help="Where it runs: processes of this machine, or tasks on the Ray cluster that RAY_ADDRESS names.",
+    help="Where it runs: in processes of this machine, or as tasks on the Ray cluster that RAY_ADDRESS names.",
 )
-@click.option("--merge", "merging", is_flag=True, help="CORPUS are files of counts, of shards: add them up.")
-@click.option("--json", "as_json", is_flag=True, help="Print the totals as one JSON object; progress goes to stderr.")
+@click.option("--merge", "merging", is_flag=True, help="Add up the counts of shards: each CORPUS is a file of counts.")
+@click.option("--json", "as_json", is_flag=True, help="Print the totals as one JSON object. Progress goes to stderr.")
 def command(
     corpus: tuple[str, ...],
     lists: tuple[Path, ...],
@@ -68,10 +76,11 @@ def command(
 ) -> None:
     """Count how often functions are called in a corpus of Python source.
 
-    A CORPUS is a folder, .jsonl (also .gz, .zst), .parquet, .zip, .whl or .tar, or the address of a data set that
-    begins with hf://. Files that import the framework are parsed, and each function gets two counts: 'identifier',
-    called words that are the last part of its name, as the study counted, and 'resolved', calls that lead to it
-    through imports, aliases and scopes. Files of Python 2 and broken ones are counted and left out.
+    A CORPUS is a folder, a .jsonl (also .gz, .zst), .parquet, .zip, .whl or .tar file, or the address of a data set
+    that begins with hf://. portbench parses the files that import the framework. Each function gets two counts.
+    'identifier' counts calls by the last part of the function's name, as the paper of 2023 did. 'resolved' counts calls
+    that lead to the function through imports, aliases and scopes. Files of Python 2 and files with syntax errors are
+    counted as such and left out.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ _WORDS = {"ok": "[green]ok[/]", "warning": "[yellow]warn[/]", "error": "[bold re
     type=click.Choice(["auto", "docker", "venv"]),
     default="auto",
     show_default=True,
-    help="For which backend; auto: the one that 'portbench run' would take.",
+    help="The backend to check. auto: the one that 'portbench run' would take.",
 )
 @click.option(
     "--out",
@@ -38,22 +38,22 @@ _WORDS = {"ok": "[green]ok[/]", "warning": "[yellow]warn[/]", "error": "[bold re
     default=Path("results"),
     show_default=True,
     metavar="FOLDER",
-    help="Where run files are to appear.",
+    help="The folder that run files will be written to.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 @click.pass_context
 def command(context: click.Context, targets: tuple[str, ...], backend: str, out: Path, as_json: bool) -> None:
-    """Check whether each TARGET can run on this machine, and say how to mend what keeps it from running.
+    """Check whether targets can run on this machine.
 
-    Without a TARGET it looks at the machine, and says of every target whether it can run. It looks at Docker and its
-    versions, Python, packages and their index, GPU, driver and container toolkit, TPU and who holds it, disk, memory
-    and the folder for results. It changes nothing. 'portbench run' makes the quick ones of these checks by itself.
+    Without a TARGET, it checks the machine and says for every target whether it can run. It checks Docker and its
+    versions, Python, packages and their index, GPU, driver and container toolkit, TPU and the process that holds it,
+    disk, memory and the folder for results. It changes nothing. 'portbench run' does the quick checks itself.
 
     \b
     Each line begins with
-      ok    as it should be
-      warn  no obstacle, but worth to know
-      no    keeps the target from running; the way to mend it stands below
+      ok    no problem
+      warn  the target can run, but you should know this
+      no    the target cannot run; the line below says how to fix it
 
     \b
     Examples:
@@ -97,7 +97,7 @@ def _print_overview(about_machine: Sequence[Finding], diagnoses: Mapping[str, Di
         blocker = diagnosis.blocker
         lines.append(error(name, blocker.message, "") if blocker else ok(name, _way(diagnosis)))
     _print_findings(lines, console)
-    console.print("\n'portbench doctor TARGET' says all about one.")
+    console.print("\n'portbench doctor TARGET' shows everything about one target.")
 
 
 def _way(diagnosis: Diagnosis) -> str:

@@ -21,31 +21,31 @@ from portbench.util.strict_json import shown
 @cli.command("explain")
 @click.argument("study", metavar="STUDY")
 @click.argument("function", metavar="FUNCTION")
-@click.option("--test", default="", metavar="ID", help="Only this test, in full: traceback and what was printed too.")
+@click.option("--test", default="", metavar="ID", help="Only this test, with its traceback and its output.")
 @click.option("--target", default="", metavar="TARGET", help="Only this target, such as torch-2.9.0-gpu or torch-gpu.")
 @click.option(
     "--manifest",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The manifest that was run, where it is none of this clone's.",
+    help="The manifest that was run, if it is not in this clone.",
 )
 @click.option(
     "--bundle",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write a folder that repeats the test and tells of it: manifest, command, environment, traceback, bug report.",
+    help="Write a folder that reproduces the test: manifest, command, environment, traceback, bug report.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(
     study: str, function: str, test: str, target: str, manifest: Path | None, bundle: Path | None, as_json: bool
 ) -> None:
-    """Tell everything that STUDY holds of one FUNCTION, and the command that runs a test of it again, alone.
+    """Show everything that STUDY records about one FUNCTION.
 
-    STUDY is a folder that 'portbench merge' made, or a run file, or a folder of them. For each target: status, tests
-    with outcome, category, place, times and number of samples; what did not pass with its message, its values, what
-    came of it on the CPU and in strict mode, what ran on the host; and the environment.
+    STUDY is a folder that 'portbench merge' wrote, a run file, or a folder of run files. For each target, explain shows
+    the status, the tests with outcome, category, placement, times and number of samples, and the environment. For each
+    failure it shows the message, the values, the results on the CPU and in strict mode, and what ran on the host.
 
-    The command is for the first test that fails, unless --test and --target say which.
+    At the end is the command that runs one test again: the first that fails, unless --test and --target select another.
 
     \b
     Examples:

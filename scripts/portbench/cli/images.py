@@ -37,12 +37,11 @@ def command() -> None:
 @_TARGETS
 @click.pass_context
 def build(context: click.Context, targets: tuple[str, ...]) -> None:
-    """Build the image of each TARGET; without TARGET, every image again that is there.
+    """Build the image of each TARGET. Without TARGET, build all existing images again.
 
-    The image is labelled with the commit of the runner and a digest of all that went into it, which 'portbench images
-    check' compares. Where only the runner has changed it takes a second or two. One that several TARGETs share is built
-    once. One that cannot be built does not keep the others from being built: the exit status is that of the first
-    failure.
+    The image has labels with the commit of the runner and a digest of all files that went into it. 'portbench images
+    check' compares them. If only the runner has changed, a build takes a second or two. An image that several TARGETs
+    share is built once. If one build fails, the others still run, and the exit status is that of the first failure.
 
     \b
     Examples:
@@ -55,17 +54,17 @@ def build(context: click.Context, targets: tuple[str, ...]) -> None:
         there = {each.target for each in images.status(chosen) if each.state != "not built"}
         chosen = [target for target in chosen if target.name in there]
         if not chosen:
-            raise click.UsageError("no image is built yet: name targets ('portbench targets' lists them)")
+            raise click.UsageError("no image is built yet: give targets ('portbench targets' lists them)")
     with stoppable():
         for target in chosen:
             begin = time.monotonic()
             try:
-                with build_progress(target.name, console) as heard:
-                    built = images.build(target, heard)
+                with build_progress(target.name, console) as on_line:
+                    built = images.build(target, on_line)
                 size = _size(built.size_bytes)
                 click.echo(f"{target.name}: {built.image} is built, {size} ({duration(time.monotonic() - begin)})")
             except KeyboardInterrupt:
-                raise Interrupted(f"interrupted while {target.name} was built", "The same command goes on.") from None
+                raise Interrupted(f"interrupted while {target.name} was built", "The same command continues.") from None
             except PortbenchError as error:
                 show_error(error, Console(stderr=True))
                 status = status or error.exit_status
@@ -77,8 +76,8 @@ def build(context: click.Context, targets: tuple[str, ...]) -> None:
 def list_images(as_json: bool) -> None:
     """List the image of each target: when it was built, its size, and whether it is up to date with this clone.
 
-    "size" counts every layer of the image, those included that it shares with others. "runner" is the commit of the
-    runner in it, with a + where files had been changed since.
+    "size" counts every layer of the image, also layers that it shares with other images. "runner" is the commit of the
+    runner in it, with a + if files had changed since that commit.
     """
     images = _images()
     targets = images.targets(())
@@ -91,9 +90,9 @@ def list_images(as_json: bool) -> None:
         table.add_column(heading, no_wrap=True)
     for group, image in zip(groups, images.status([group[0] for group in groups]), strict=True):
         built = image.built_at[:16].replace("T", " ") if image.built_at else "-"
-        # Labels are what the builder of the image wrote: not markup, and nothing for the terminal.
-        told = (escape(escape_control(text)) for text in (built, _size(image.size_bytes), _commit(image)))
-        table.add_row(title(group), *told, image.state)
+        # Labels are not trusted: escape markup and control characters.
+        cells = (escape(escape_control(text)) for text in (built, _size(image.size_bytes), _commit(image)))
+        table.add_row(title(group), *cells, image.state)
     Console(highlight=False).print(table)
 
 
@@ -101,12 +100,12 @@ def list_images(as_json: bool) -> None:
 @_TARGETS
 @click.pass_context
 def check(context: click.Context, targets: tuple[str, ...]) -> None:
-    """Tell whether the image of each TARGET is what this clone would build; without TARGET, every image that is there.
+    """Check whether the image of each TARGET is up to date with this clone. Without TARGET, check all existing images.
 
-    Runner, schemas, lock, Dockerfile and Python version decide, by content. An image that was built by 'docker compose'
-    alone does not say what it was built from: it is unknown.
+    The check compares the contents of runner, schemas, lock, Dockerfile and Python version. An image that 'docker
+    compose' built without portbench does not record them: its state is unknown.
 
-    Exit status 0 if every image is known to be up to date, 1 if one is stale, unknown or, where it is named, not built.
+    Exit status 0 if every image is up to date, 1 if one is stale or unknown, or if the image of a TARGET is not built.
     """
     images = _images()
     groups = by_image(images.targets(targets))
@@ -117,7 +116,7 @@ def check(context: click.Context, targets: tuple[str, ...]) -> None:
         click.echo(f"{click.style(image.state, fg=_COLOURS[image.state])}: {title(group)}{_why(image)}")
     behind = [image.target for _, image in found if image.state != "up to date"]
     if behind:
-        click.echo(f"To bring up to date:  portbench images build {' '.join(behind)}", err=True)
+        click.echo(f"To update:  portbench images build {' '.join(behind)}", err=True)
     if not found:
         click.echo("no image is built")
     context.exit(1 if behind else 0)
@@ -125,13 +124,13 @@ def check(context: click.Context, targets: tuple[str, ...]) -> None:
 
 @command.command("clean")
 @_TARGETS
-@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed, and remove nothing.")
 def clean(targets: tuple[str, ...], dry_run: bool) -> None:
-    """Remove the images of each TARGET, those of earlier builds too; without TARGET, all that portbench has built.
+    """Remove the images of each TARGET, also those of earlier builds. Without TARGET, remove all images of portbench.
 
-    An image that a container uses stays, and is an error at the end. Nothing but images is removed: no result, no base
-    image, and not what builds have left in Docker's build cache. A size counts every layer of an image; what is freed,
-    at the end, only those that neither another image nor the build cache has.
+    An image that a container uses stays, and is reported as an error at the end. Results, base images and Docker's
+    build cache stay. The size of an image counts all of its layers. The freed space at the end counts only the layers
+    that neither another image nor the build cache holds.
     """
     images = _images()
     found = images.removable(images.targets(targets) if targets else None)
@@ -161,7 +160,7 @@ _COLOURS = {"up to date": "green", "stale": "red", "unknown": "yellow", "not bui
 def _why(image: Image) -> str:
     reasons = {
         "stale": " was built from other files than this clone's",
-        "unknown": " does not say what it was built from: 'docker compose' built it, without portbench",
+        "unknown": " was built by 'docker compose' without portbench and does not record its sources",
         "not built": " has no image",
     }
     return reasons.get(image.state, "")

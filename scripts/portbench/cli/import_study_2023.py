@@ -18,20 +18,20 @@ from portbench.util.text import escape_control, pluralize
     "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Write the run files here."
 )
 @click.option(
-    "--framework", metavar="NAME", help="Framework of all files. Default: each file's folder is named after it."
+    "--framework", metavar="NAME", help="The framework of all files. Default: the name of each file's folder."
 )
 def command(paths: tuple[Path, ...], out: Path, framework: str | None) -> None:
-    """Turn raw timings of the study of 2023 into run files, to recompute its tables from them.
+    """Convert raw timings of the paper of 2023 to run files.
 
-    A PATH is a raw file, or a folder of them. The name tells device and run: gpu_t4_run1.json, tpu_v3_run2.json. DIR
-    gets one run file for each device, with all of its runs, ready for 'portbench merge'. The clock is the study's
-    (sync: study), so that these times are never pooled with others.
+    'portbench report' computes the tables of the paper from them again. A PATH is a raw file, or a folder of raw files.
+    The name of a file gives device and run: gpu_t4_run1.json, tpu_v3_run2.json. DIR gets one run file per device, with
+    all of its runs. These times end where the paper's did (--sync as-published), so they are never pooled with others.
 
-    Which test file is of which function is known of JAX. What can be taken from the raw files alone is taken; what they
-    do not tell is said at the end, and stands as "unknown" in the run files.
+    The function of each test file is known for JAX. Facts that the raw files do not hold are listed at the end and are
+    "unknown" in the run files.
 
     \b
-    Example:
+    Examples:
       portbench import-study-2023 raw/jax -o results
       portbench merge results -o study
       portbench report study -o report
@@ -41,5 +41,7 @@ def command(paths: tuple[Path, ...], out: Path, framework: str | None) -> None:
     for path in imported.files:
         click.echo(f"wrote {shown(path)}")
     for file, tests in imported.left_out.items():
-        click.echo(f"left out, of no function of the study: {escape_control(file)} ({pluralize(tests, 'test')})")
-    click.echo(f"not told by the raw files: {NOT_RECORDED}")
+        click.echo(
+            f"left out, belongs to no function of the paper: {escape_control(file)} ({pluralize(tests, 'test')})"
+        )
+    click.echo(f"not in the raw files: {NOT_RECORDED}")

@@ -19,14 +19,14 @@ from portbench.util.strict_json import shown
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write there. Default: where the runner looks, runners/FRAMEWORK/kernels/VERSION.json.",
+    help="Write the list here. Default: runners/FRAMEWORK/kernels/VERSION.json, where the runner reads it.",
 )
 def command(target: str, output: Path | None) -> None:
-    """List the GPU kernels of TARGET's wheel for CUDA, with their dtypes: no GPU is needed.
+    """List the GPU kernels in the CUDA wheel of TARGET.
 
-    By this list the runner predicts what a GPU would refuse (tensorflow-gpu-predicted, torch-gpu-predicted). It is made
-    once for each version, from the wheel that the target's lock pins, and kept in the repository; the same wheel gives
-    the same bytes.
+    The list has their dtypes too, and needs no GPU. With it the runner predicts the failures of tests on a GPU
+    (tensorflow-gpu-predicted, torch-gpu-predicted). It is created once per version, from the wheel in the target's
+    lock, and is kept in the repository. The same wheel gives the same bytes.
 
     \b
     Examples:

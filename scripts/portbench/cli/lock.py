@@ -7,23 +7,27 @@ from collections import Counter
 import click
 
 from portbench.cli import cli
-from portbench.targets.lock import Lock, all_locks, remake
+from portbench.targets.lock import Lock, all_locks, regenerate
 from portbench.util.repository import find_checkout
 
 
 @cli.command("lock")
 @click.argument("selection", metavar="[FRAMEWORK[/VERSION[/DEVICE]]]", required=False)
-@click.option("--upgrade", is_flag=True, help="Take the newest versions that fit, also where the lock pins older ones.")
+@click.option(
+    "--upgrade",
+    is_flag=True,
+    help="Take the newest versions that the .in file allows, even if the lock pins older ones.",
+)
 def command(selection: str | None, upgrade: bool) -> None:
-    """Remake the locks: the exact packages, by hash, of every environment.
+    """Update the locks: the exact packages of every environment.
 
-    Each images/FRAMEWORK/VERSION/DEVICE.lock is made from the DEVICE.in beside it, and scripts/host.lock (portbench's
-    own environment) from pyproject.toml. A package that a lock pins already is kept as long as it fits, so only what
-    you changed in a .in file changes. With FRAMEWORK, FRAMEWORK/VERSION or FRAMEWORK/VERSION/DEVICE only those are
-    remade.
+    A lock pins packages by hash. Each images/FRAMEWORK/VERSION/DEVICE.lock is created from DEVICE.in in the same
+    folder, and scripts/host.lock (portbench's own environment) from pyproject.toml. A lock keeps the versions that it
+    pins as long as they are allowed, so only the packages that you changed in a .in file change. FRAMEWORK,
+    FRAMEWORK/VERSION or FRAMEWORK/VERSION/DEVICE selects the locks to update.
 
-    Some packages lie on a vendor's release page, not in the package index. Where that page is not reached, their locks
-    fail, stay as they were, and the others are remade; the exit status is then 6.
+    Some packages are on a vendor's release page and not in the package index. If that page cannot be reached, their
+    locks stay as they are, the other locks are updated, and the exit status is 6.
 
     \b
     Examples:
@@ -41,7 +45,7 @@ def command(selection: str | None, upgrade: bool) -> None:
     checkout = find_checkout()
     locks = all_locks(checkout, selection)
     try:
-        remake(locks, checkout, upgrade, report)
+        regenerate(locks, checkout, upgrade, report)
     finally:
         failed = f", {outcomes['failed']} failed" if outcomes["failed"] else ""
         click.echo(f"{outcomes['changed']} of {len(locks)} changed{failed}")

@@ -18,20 +18,20 @@ from portbench.util.text import escape_control, pluralize
 @click.option(
     "-o", "--out", "study", required=True, type=click.Path(path_type=Path), metavar="STUDY", help="Folder of the study."
 )
-@click.option("--allow-drift", is_flag=True, help="Merge run files of one target whose environments differ, too.")
+@click.option("--allow-drift", is_flag=True, help="Also merge run files of one target whose environments differ.")
 def command(paths: tuple[str, ...], study: Path, allow_drift: bool) -> None:
-    """Merge run files, of any number of machines, into one study.
+    """Merge run files from any number of machines into one study.
 
-    A PATH is a run file, a folder that holds some (also in folders of its own), a quoted glob, or a URL that DuckDB
-    reads: https://..., s3://... and gs://..., also as a glob. STUDY is a folder: a new one, or a study to which the run
-    files are added. It holds study.json, a summary, and Parquet tables with every fact and every raw sample, which
-    'portbench report' reads and DuckDB, pandas or Polars can query.
+    A PATH is a run file, a folder with run files at any depth, a quoted glob, or a URL that DuckDB reads: https://...,
+    s3://... and gs://..., also as a glob. STUDY is a new folder, or a study to which the run files are added. It holds
+    study.json, a summary, and Parquet tables with every fact and every raw sample. 'portbench report' reads them, and
+    DuckDB, pandas or Polars can query them.
 
-    Giving a file twice changes nothing, and the order does not matter. Each target is kept apart on each machine. Run
-    files that contradict each other are refused, and the study stays as it was: two contents with one run_id, two
-    manifests with one name, and drift. Drift is another image, Python or package of one target, wherever it ran;
-    another kernel or CPU of one machine; another device or driver of one target on one machine. --allow-drift merges
-    it, and the report shows it.
+    A file that is given twice counts once, and the order does not matter. The results of a target on different machines
+    stay separate. Run files that contradict each other are an error, and the study does not change: two contents with
+    one run_id, two manifests with one name, or drift. Drift is another image, Python or package of one target on any
+    machine, another kernel or CPU of one machine, or another device or driver of one target on one machine.
+    --allow-drift merges such run files, and the report shows the drift.
 
     \b
     Examples:
@@ -47,7 +47,7 @@ def _print(merged: Merged) -> None:
     known = f", {merged.known} already there" if merged.known else ""
     click.echo(f"{shown(merged.study.path)}: {pluralize(merged.added, 'run file')} added{known}")
     for entry in summary["targets"]:
-        study_sync = ", the study's synchronisation" if entry.get("sync") == "study" else ""
+        study_sync = ", synchronization as published" if entry.get("sync") == "study" else ""
         functions = pluralize(len(entry["functions"]), "function")
         missing = entry.get("missing")
         gaps = (
@@ -60,8 +60,8 @@ def _print(merged: Merged) -> None:
         of = " on ".join(escape_control(part) for part in (drift["target"], drift["machine"]) if part)
         click.echo(f"  drift of {of}: {pluralize(len(drift['values']), 'value')} of {escape_control(drift['fact'])}")
     if merged.unclassified:
-        click.echo("  categories are again as the runs recorded them; 'portbench classify' derives them anew")
+        click.echo("  the categories are those that the runs recorded; 'portbench classify' derives them again")
     for journal in merged.unfinished:
-        click.echo(f"left out, unfinished: {shown(journal)} ('portbench run --resume' goes on from there)")
+        click.echo(f"left out, unfinished: {shown(journal)} ('portbench run --resume' continues it)")
     for other in merged.others:
-        click.echo(f"left out, no run file: {escape_control(other)}")
+        click.echo(f"left out, not a run file: {escape_control(other)}")

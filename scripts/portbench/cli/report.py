@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench.analysis.results import answers_of
+from portbench.analysis.results import compute_results
+from portbench.analysis.terms import INTOLERABLE
 from portbench.cli import cli
 from portbench.errors import NothingRan
-from portbench.report.headlines import of_answers
-from portbench.report.model import report_of
+from portbench.report.build import build_report
+from portbench.report.headlines import build_headlines
 from portbench.report.terminal import print_report
 from portbench.study.open import analysed, study_of
-from portbench.tables.write import INTOLERABLE
 from portbench.util.strict_json import shown
 from portbench.util.text import pluralize
 
@@ -28,7 +28,7 @@ from portbench.util.text import pluralize
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write index.html, report.md, tables/ and figures/ into this folder too.",
+    help="Also write index.html, report.md, tables/ and figures/ to this folder.",
 )
 @click.option(
     "--intolerable",
@@ -36,30 +36,30 @@ from portbench.util.text import pluralize
     default=INTOLERABLE,
     show_default=True,
     metavar="RATIO",
-    help="More than so many times slower is the class 'intolerable'.",
+    help="A function that is slower by more than this factor is in the class 'intolerable'.",
 )
 @click.option(
-    "--strict-placement", is_flag=True, help="Count a test that passed, but not wholly on the device, as failed."
+    "--strict-placement", is_flag=True, help="Count a test as failed if it passed, but not entirely on the device."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary (schema/study.schema.json) instead of tables.")
 def command(
     paths: tuple[str, ...], out: Path | None, intolerable: float, strict_placement: bool, as_json: bool
 ) -> None:
-    """Show what a study found: which functions run where, how fast, and why the others do not.
+    """Show the results of a study: what runs where, how fast, and why the rest fails.
 
-    STUDY is a folder that 'portbench merge' made. Run files, or folders of them, do as well: they are merged for this
-    report only.
+    STUDY is a folder that 'portbench merge' wrote. You can also give run files or folders of run files: they are merged
+    for this report only.
 
-    First come the headlines, in sentences, and a table of all targets: the percentage of functions that pass, fail
-    partially and fail completely, and how many give wrong values; then what first calls were spent on, and how far the
-    study's synchronisation under-reports, where a study holds runs of both kinds; failures by cause, and what
-    annotations overruled. Then each target: its functions with tests, places and times, wrong values, the evidence of
-    each failure and whether it is the device's doing, flaky tests, what did not run, and what was computed on the host.
+    The report begins with the headlines and a table of all targets: the percentage of functions whose tests all pass,
+    whose tests partly fail, and whose tests all fail, and the number with wrong values. Then follow the breakdown of
+    first-call times, the effect of the paper's synchronization if the study holds runs of both kinds, the failures by
+    cause, and overridden categories. Then follows each target: functions with tests, placement and times, wrong values,
+    the evidence for each failure, flaky tests, tests that did not run, and operations on the host.
 
-    DIR gets the same as report.md; index.html, a page to explore it all, from disk and without a network; the tables of
-    the published study, with its values beside ours, as Markdown, CSV and LaTeX; and its figures as SVG and PNG.
+    DIR gets the same text as report.md; index.html, a page to explore the results without a network; the tables of the
+    paper of 2023 beside ours, as Markdown, CSV and LaTeX; and its figures, as SVG and PNG.
 
-    Exit status 4 where nothing ran on any target.
+    Exit status 4 if nothing ran on any target.
 
     \b
     Examples:
@@ -68,16 +68,16 @@ def command(
       portbench report study --strict-placement --intolerable 5
     """
     if not math.isfinite(intolerable):
-        raise click.BadParameter(f"{intolerable} is no number.", param_hint="--intolerable")
+        raise click.BadParameter(f"{intolerable} is not a number.", param_hint="--intolerable")
     written = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study:
-        answers = answers_of(shown_study.connection)
-        report = report_of(shown_study, tuple(of_answers(answers, intolerable)), answers.predictions)
+        results = compute_results(shown_study.connection)
+        report = build_report(shown_study, tuple(build_headlines(results, intolerable)), results.predictions)
         if out:
-            # Only here: Matplotlib takes a second to load.
+            # Imported here: Matplotlib takes a second to load.
             from portbench.report import write as report_files
 
-            written = report_files.write(shown_study, report, answers, out, intolerable)
+            written = report_files.write_report(shown_study, report, results, out, intolerable)
     if as_json:
         click.echo(json.dumps(report.summary, indent=1))
     else:
@@ -86,4 +86,4 @@ def command(
         counts = f"{pluralize(len(written.tables), 'file')} of tables, {len(written.figures)} of figures"
         click.echo(f"wrote {shown(written.page)}, {written.text.name}, {counts}", err=as_json)
     if report.is_empty:
-        raise NothingRan("nothing ran on any target of this study", "The report says why: see 'Did not run'.")
+        raise NothingRan("nothing ran on any target of this study", "The section 'Did not run' of the report says why.")

@@ -25,14 +25,14 @@ from portbench.util.text import escape_control
 @cli.command("targets")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(as_json: bool) -> None:
-    """List the targets that images/ holds, and how 'portbench run' would run each here.
+    """List the targets and how each would run on this machine.
 
-    A target is a framework, a version and a device: torch-2.9.0-cpu. Where the version is the framework's default (*),
-    torch-cpu means it too. "image" says whether its container image is built, "venv" whether its virtual
-    environment has been made; neither is needed beforehand.
+    A target is a framework, a version and a device, such as torch-2.9.0-cpu. If the version is the framework's default
+    (marked *), torch-cpu means the same target. "image" says whether the container image is built, and "venv" whether
+    the virtual environment exists. 'portbench run' creates both when it needs them.
 
-    "predicted": the device need not be there, how tests would end on it is foretold. Those of a version with one image
-    are one line: tpu-v2 … tpu7x are tpu-v2, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, tpu-v6e and tpu7x.
+    A "predicted" target needs no device: outcomes on that device are predicted. Targets of a version that share an
+    image are on one line: tpu-v2 … tpu7x are tpu-v2, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, tpu-v6e and tpu7x.
     """
     checkout = find_checkout()
     docker = Docker(checkout, CachedMachine())
@@ -47,7 +47,7 @@ def command(as_json: bool) -> None:
     for group in groups:
         row = _row(group[0], docker)
         image = _word(row.image_built, "built", "not built")
-        venv = _word(row.environment_made, "made", "not made")
+        venv = _word(row.environment_made, "created", "not created")
         here = f"with {row.backend}{', predicted' if row.predicted else ''}" if row.backend else f"no: {row.blocker}"
         table.add_row(
             f"{title(group)}{' *' if row.default else ''}", row.python, image, venv, escape(escape_control(here))
@@ -65,16 +65,16 @@ class _Row:
     predicted: bool
     python: str
     image_built: bool | None
-    """None: no engine to ask, or no Dockerfile."""
+    """None: there is no engine, or no Dockerfile."""
     environment_made: bool | None
-    """None: no lock."""
+    """None: there is no lock."""
     backend: str | None
     blocker: str | None
-    """Why it cannot run here."""
+    """Why the target cannot run here."""
 
 
 def _rows(group: list[Target], docker: Docker) -> list[_Row]:
-    """Of targets that share an image, which so are alike in all but the device."""
+    """One row for each target of a group that shares an image. The rows differ only in the device."""
     first = _row(group[0], docker)
     if first.blocker is not None:  # it may name the target
         return [first, *(_row(target, docker) for target in group[1:])]

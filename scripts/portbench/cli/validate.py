@@ -17,14 +17,13 @@ from portbench.util.strict_json import shown
 @cli.command("validate")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON list instead of lines: file, kind, valid, problem."
+    "--json", "as_json", is_flag=True, help="Print one JSON list instead of lines: file, kind, valid, problem, remedy."
 )
 def command(files: tuple[Path, ...], as_json: bool) -> None:
-    """Check manifests, run files, studies and files of annotations.
+    """Check manifests, run files, studies and other files against their formats.
 
-    Each FILE is checked against the format that it says it is written in; of a folder, every .json file in it. All
-    files are checked, also after one that is not valid. A mistake is reported with its place in the file, what was
-    found there and what was expected.
+    A FILE names its own format under "schema". Of a folder, every .json file is checked. All files are checked, even if
+    one is not valid. A problem is reported with its place in the file, the found value and the expected value.
 
     Exit status 0 if every file is valid, 2 if one is not.
 

@@ -1,8 +1,8 @@
-"""What two lists of functions differ in: what was added, removed, moved, and whose signature changed.
+"""Differences between two lists of functions: added, removed and moved functions, and changed signatures.
 
-A function of the first list is found again in the second by one of its public names, its canonical one first; else by
-where it is defined (module and qualified name), among those that none of the names leads to. It has *moved* where its
-canonical name is another there, whether or not the old name still works. What is not found was *removed*.
+A function of the first list is matched with one of the second by its public names, the canonical name first. Functions
+without such a match are matched by module and qualified name. A function has *moved* if its canonical name is different
+in the second list, whether or not the old name still works. A function without a match was *removed*.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Move:
-    """``keeps_old``: whether the old name still leads to it."""
+    """A function with another canonical name. ``keeps_old``: the old name still works."""
 
     old: str
     new: str
@@ -29,7 +29,7 @@ class Move:
 
 @dataclass(frozen=True)
 class SignatureChange:
-    """``name`` is that of the second list."""
+    """A function with another signature. ``name`` is the name in the second list."""
 
     name: str
     before: str
@@ -38,7 +38,7 @@ class SignatureChange:
 
 @dataclass(frozen=True)
 class Changes:
-    """From the first list to the second; everything in the order of names. ``kept``: found again, under any name."""
+    """All differences, sorted by name. ``kept`` counts the functions that are in both lists, under any name."""
 
     before: str
     after: str
@@ -50,7 +50,7 @@ class Changes:
 
 
 def changes(before: Document, after: Document) -> Changes:
-    """Compares two lists. Raises Contradiction where they are of different frameworks or made by different rules."""
+    """Compares two lists. Raises Contradiction if they have different frameworks or rules."""
     _must_agree("framework", before, after, before.data["target"], after.data["target"])
     for key in ("name", "methods"):
         _must_agree(key, before, after, before.data["rule"], after.data["rule"])
@@ -78,12 +78,12 @@ def changes(before: Document, after: Document) -> Changes:
 
 
 def target_of(document: Document) -> str:
-    """The target that a list is of, such as torch-2.9.0-cpu."""
+    """The target of a list, such as torch-2.9.0-cpu."""
     return "{framework}-{version}-{device}".format(**document.data["target"])
 
 
 def as_data(found: Changes) -> dict[str, Any]:
-    """The changes as plain data."""
+    """The changes as plain data for JSON."""
     return {
         "before": found.before,
         "after": found.after,
@@ -102,13 +102,13 @@ def _must_agree(key: str, before: Document, after: Document, first: Entry, secon
         raise Contradiction(
             f"the lists cannot be compared: {key} is {first[key]} in {shown(before.path)}, "
             f"and {second[key]} in {shown(after.path)}",
-            "Make both lists of the same framework in the same way.",
+            "Create both lists for the same framework, with the same options.",
         )
 
 
 def _pairs(before: Sequence[Entry], after: Sequence[Entry]) -> Iterator[tuple[str, str]]:
-    """The canonical names of each function that is in both; each stands in one pair. The same name comes first: an
-    alias may lead to a function that has been found by its own name already."""
+    """The canonical names of each function that is in both lists. A name is in one pair only. Equal names come first,
+    because an alias may lead to a function that is matched by its own name already."""
     names = {name: entry["name"] for entry in after for name in (*entry["aliases"], entry["name"])}
     canonical = {entry["name"] for entry in after}
     taken = {entry["name"] for entry in before if entry["name"] in canonical}
@@ -119,7 +119,7 @@ def _pairs(before: Sequence[Entry], after: Sequence[Entry]) -> Iterator[tuple[st
         same = [names[name] for name in (entry["name"], *entry["aliases"]) if name in names]
         free = next((name for name in same if name not in taken), None)
         if free is None:
-            # Two functions that became one: the other of them has been found under that name.
+            # Two functions became one, and the other function is matched with that name.
             if entry["name"] in names:
                 yield entry["name"], names[entry["name"]]
             else:

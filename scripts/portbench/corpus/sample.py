@@ -1,14 +1,15 @@
-"""Draws a stratified sample of functions from the counts of a corpus, and makes a manifest without tests of it.
+"""Draws a stratified sample of functions from the counts of a corpus, as a manifest without tests.
 
-As the study: the most used functions, and some at random from each decile of use. What is drawn and cannot be taken is
-replaced from the same decile: a function that is one of the most used already, and what the user excludes (no test is
-to be had, tests only check errors, another version).
+As in the paper of 2023, the sample holds the most used functions and random functions of each decile of use. A drawn
+function is replaced by another of its decile if it is one of the most used, or if the user excludes it (no test exists,
+tests only check errors, another version).
 
-Deciles: the functions with at least one use, from the least used on; of n functions one that has r less used before it
-is in decile 1 + floor(10 r / n). So functions of equal use are in one decile, and a decile may be empty.
+Deciles: of n functions with at least one use, a function that is used more than r others is in decile
+1 + floor(10 r / n). Functions with equal use are therefore in one decile, and a decile may be empty.
 
-The draw: the functions of a decile in the order of the SHA-256 of ``SEED/FRAMEWORK/NAME`` in UTF-8, as lower-case
-hexadecimal digits. It depends on no library's generator, and a function keeps its place when others come or go.
+The draw: the functions of a decile, sorted by the SHA-256 of ``SEED/FRAMEWORK/NAME`` in UTF-8, in lower-case
+hexadecimal digits. It depends on no library's random generator, and the functions keep their order when others
+are added or removed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*")
 
 @dataclass(frozen=True)
 class SampleOptions:
-    """What ``portbench sample`` was asked for. ``by`` is resolved or identifier; ``framework`` None: the only one."""
+    """The options of ``portbench sample``. ``by``: resolved or identifier. ``framework`` None: the only one."""
 
     counts: Path
     name: str
@@ -57,9 +58,9 @@ class Drawn:
 
 
 def sample(options: SampleOptions) -> dict[str, Any]:
-    """The manifest: functions with their strata and no tests, and how they were drawn.
+    """Draws the manifest: functions with their strata and no tests, and how they were drawn.
 
-    Raises BadInput where the counts or exclusions are not valid, or hold nothing to draw from.
+    Raises BadInput if the counts or exclusions are not valid, or if no function is used.
     """
     document = read_document(options.counts, "counts")
     entry = _framework(document, options.framework)
@@ -67,7 +68,7 @@ def sample(options: SampleOptions) -> dict[str, Any]:
     functions = _with_deciles(entry["functions"], options.by)
     if not functions:
         raise BadInput(
-            f"{shown(options.counts)}: no function is used by the count '{options.by}'", "Take other counts."
+            f"{shown(options.counts)}: no function has a use by the count '{options.by}'", "Give other counts."
         )
     draw = _Draw(functions, options, entry["framework"], excluded)
     chosen = draw.sample()
@@ -104,7 +105,7 @@ def sample(options: SampleOptions) -> dict[str, Any]:
 
 
 def as_text(manifest: Mapping[str, Any]) -> str:
-    """The manifest as JSON, a function a line: the same manifest gives the same bytes."""
+    """The manifest as JSON with one function per line. The same manifest gives the same bytes."""
     functions = ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in manifest["functions"])
     head = json.dumps({**manifest, "functions": []}, indent=1, ensure_ascii=False)
     return head.removesuffix("[]\n}") + f"[\n{functions}\n ]\n}}\n"
@@ -140,13 +141,13 @@ class _Draw:
         return [function for function in chosen if function]
 
     def _reason(self, function: Drawn) -> tuple[str, str | None] | None:
-        """Why it is not taken, with a note; None where it is."""
+        """The reason why the function is not taken, and a note; None if it is taken."""
         if function.name in self._excluded:
             return self._excluded[function.name]
         return ("overlap", None) if function.name in self._top_names and not function.top else None
 
     def _replacement(self, function: Drawn) -> Drawn | None:
-        """The next of its decile that can be taken."""
+        """The next function of its decile that can be taken, or None."""
         passed, taken = [function], None
         for candidate in self._waiting[function.decile]:
             if self._reason(candidate) is None:
@@ -186,14 +187,17 @@ def _strata(functions: Sequence[Drawn]) -> list[dict[str, int]]:
 def _framework(document: Document, wanted: str | None) -> dict[str, Any]:
     entries = {entry["framework"]: entry for entry in document.data["frameworks"]}
     if wanted is None and len(entries) > 1:
-        raise BadInput(f"{shown(document.path)} counts {', '.join(entries)}", "Say which: --framework NAME.")
+        raise BadInput(f"{shown(document.path)} counts {', '.join(entries)}", "Select one: --framework NAME.")
     name = wanted or next(iter(entries))
     if name not in entries or name not in FRAMEWORKS:
         raise BadInput(
-            f"{shown(document.path)} counts {', '.join(entries)}, not {escape_control(name)}", "Count it first."
+            f"{shown(document.path)} counts {', '.join(entries)}, not {escape_control(name)}",
+            "Count that framework first.",
         )
     if document.data["shard"]:
-        raise BadInput(f"{shown(document.path)} is a share of a corpus", "Add all up: 'portbench count --merge'.")
+        raise BadInput(
+            f"{shown(document.path)} holds a shard of a corpus", "Add up all shards: 'portbench count --merge'."
+        )
     return dict(entries[name])
 
 
@@ -203,6 +207,7 @@ def _exclusions(path: Path | None, framework: str) -> dict[str, tuple[str, str |
     data = read_document(path, "exclusions").data
     if data["framework"] != framework:
         raise BadInput(
-            f"{shown(path)}: $.framework: {data['framework']}, the counts are of {framework}", "Give its own."
+            f"{shown(path)}: $.framework: found {data['framework']}, expected {framework}",
+            f"Give the exclusions of {framework}.",
         )
     return {entry["function"]: (entry["reason"], entry.get("note")) for entry in data["exclusions"]}

@@ -1,4 +1,4 @@
-"""Prints a list of functions, or what two lists differ in, on the terminal."""
+"""Prints a list of functions, or the differences between two lists, on the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTH = 160
 
 
 def print_listing(document: Document, console: Console) -> None:
-    """How many functions of which kind and where, and what could not be looked into."""
+    """Prints the number of functions by kind and namespace, and what could not be imported."""
     data = document.data
     counts = data["counts"]
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts["by_kind"].items())
@@ -35,17 +35,17 @@ def print_listing(document: Document, console: Console) -> None:
     named = sum(bool(entry["has_public_test"]) for entry in data["functions"])
     console.print(Text(f"{named:,} are named by {pluralize(files, 'test file')} in the installed packages"))
     errors = [f"{error['module']}: {error['reason']}" for error in data["errors"]]
-    _print_lines("Could not be looked into", errors, console)
+    _print_lines("Could not be imported", errors, console)
 
 
 def print_changes(found: Changes, console: Console) -> None:
-    """Figures, then the first of each kind of change."""
+    """Prints counts, then the first changes of each kind."""
     console.print(Text(f"{escape_control(found.before)} -> {escape_control(found.after)}", "bold"))
     figures = (
         (len(found.added), "added"),
         (len(found.removed), "removed"),
         (len(found.moved), "moved"),
-        (len(found.signatures), "with another signature"),
+        (len(found.signatures), "with a changed signature"),
         (found.kept, "in both"),
     )
     console.print(Text(", ".join(f"{count:,} {what}" for count, what in figures)))
@@ -56,15 +56,15 @@ def print_changes(found: Changes, console: Console) -> None:
     )
     _print_lines("Moved", moved, console)
     signatures = (f"{change.name}: {change.before} -> {change.after}" for change in found.signatures)
-    _print_lines("Another signature", signatures, console)
+    _print_lines("Changed signature", signatures, console)
 
 
 def _rule(data: Any) -> str:
     if data["rule"]["name"] != "study":
-        return "by our own rule" + (", with methods" if data["rule"]["methods"] else "")
+        return "by portbench's rule" + (", with methods" if data["rule"]["methods"] else "")
     published = enumerated_functions().get(data["target"]["framework"])
-    counted = f"; the study counted {published:,}" if published else ""
-    return f"short names by the study's rule, as far as it is known{counted}"
+    counted = f"; the paper counted {published:,}" if published else ""
+    return f"short names by the paper's rule, as far as it is known{counted}"
 
 
 def _by_namespace(counts: dict[str, int]) -> Table:
@@ -91,4 +91,4 @@ def _print_lines(title: str, lines: Iterable[str], console: Console) -> None:
 def _first(lines: list[str]) -> Iterator[str]:
     yield from (escape_control(shortened(line, WIDTH)) for line in lines[:MOST_LINES])
     if lines[MOST_LINES:]:
-        yield f"and {len(lines) - MOST_LINES:,} more: --json or -o tells all"
+        yield f"and {len(lines) - MOST_LINES:,} more: --json or -o lists all"

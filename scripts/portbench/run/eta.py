@@ -1,7 +1,7 @@
-"""How long a run will still take, from how long its tests took so far.
+"""The remaining time of a run, estimated from the times of its tests so far.
 
-A run passes over the same tests several times. What a test took in one pass is the best guess for the next; a test not
-seen yet is guessed at the mean of those seen.
+A run passes over the same tests several times. The time of a test in one pass is the estimate for the next pass. The
+estimate for a test that has not run yet is the mean of the others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from portbench.run.events import Result, Started
 
 
 class Eta:
-    """Fed with a runner's events and the moments (in seconds, of any clock) at which they came."""
+    """Takes a runner's events with the time of each, in seconds of any clock."""
 
     def __init__(self, started: Started, now_s: float) -> None:
         self._started = started
@@ -21,7 +21,7 @@ class Eta:
         self._run = 0
 
     def test_done(self, event: Result, now_s: float) -> None:
-        """Between two events lies all that a test costs: its own time, a fresh worker, the journal."""
+        """Records a result. The time since the last event is the cost of the test, with its worker and the journal."""
         if event.run != self._run:
             self._run = event.run
             self._in_this_run.clear()
@@ -32,7 +32,7 @@ class Eta:
         self._done += 1
 
     def seconds(self, now_s: float) -> float | None:
-        """Seconds from now to the end; None until something is known."""
+        """Estimated seconds from now to the end; None before the first result."""
         if not self._seen:
             return None
         mean = sum(self._seen.values()) / len(self._seen)
@@ -41,7 +41,7 @@ class Eta:
         in_this_run = max(0, remaining - later_runs * self._started.tests)
         known = [took for key, took in self._seen.items() if key not in self._in_this_run]
         if len(known) > in_this_run:
-            # Resumed in the middle of a pass: some of these were done before.
+            # The run was resumed in the middle of a pass: some of these tests are done already.
             this_run = sum(known) / len(known) * in_this_run
         else:
             this_run = sum(known) + mean * (in_this_run - len(known))

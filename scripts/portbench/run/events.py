@@ -1,7 +1,7 @@
-"""What a runner says while it runs: one JSON object a line on its stdout (`--progress json`), as values.
+"""The events of a runner: it writes one JSON object per line to its stdout (`--progress json`).
 
-A line that is no event is passed over, and so is an event of a kind, or with keys, that this host does not know: an
-image may be older or younger than the host.
+Lines that are no event, and events of an unknown kind or without the expected keys, are ignored: an image may be older
+or newer than the host.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Started:
-    """The runner knows what it will do. ``done`` results are there already when it resumes."""
+    """The runner has read the manifest. ``done`` counts the results that a resumed run already has."""
 
     target: str
     tests: int
@@ -25,7 +25,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Result:
-    """A test ended in this run, one way or another. ``case_ns``: time inside the case."""
+    """A test ended, with any outcome. ``run`` counts from 1; ``case_ns`` is the time inside the case."""
 
     function: str
     test: str
@@ -36,7 +36,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Ended:
-    """The run file is written. ``run_file`` is a path as the runner sees it."""
+    """The runner wrote the run file. ``run_file`` is the runner's path of it."""
 
     run_file: str
     outcomes: Mapping[str, int]
@@ -45,7 +45,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Failed:
-    """The runner gave up, with a message for the user."""
+    """The runner stopped with an error for the user."""
 
     message: str
     remedy: str
@@ -53,14 +53,14 @@ class Failed:
 
 @dataclass(frozen=True)
 class Warned:
-    """Something that makes the run worth less than it seems."""
+    """Something that limits what the results are good for."""
 
     message: str
 
 
 @dataclass(frozen=True)
 class Uncurated:
-    """These functions of the manifest have no test yet; nothing will be known of them."""
+    """These functions of the manifest have no tests yet, and so get no results."""
 
     functions: tuple[str, ...]
 
@@ -69,7 +69,7 @@ Event = Started | Result | Ended | Failed | Warned | Uncurated
 
 
 def parse_event(line: str) -> Event | None:
-    """The event that a line of the runner's stdout holds, or None."""
+    """Parses a line of the runner's stdout. None if it is no event."""
     try:
         document = json.loads(line)
         return _EVENTS[document["event"]](document)

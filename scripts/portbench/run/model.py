@@ -1,7 +1,7 @@
 """What 'portbench run' is asked for, what it will do, and what it did.
 
 An option of the runner is one field of ``RunnerOptions``: its flag, its default, and how it is written on a command
-line. The command line of ``portbench run`` declares its help beside it (``portbench.cli.run``); all else follows.
+line. ``portbench.cli.run`` adds its type and help.
 """
 
 from __future__ import annotations

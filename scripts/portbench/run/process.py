@@ -1,8 +1,8 @@
-"""A runner as a child process: its events, its end, and how it is stopped without leaving anything behind.
+"""A runner as a child process: its events, its end, and how to stop it without leaving processes behind.
 
-It leads a session of its own, so Ctrl-C at the terminal reaches portbench alone, which passes it on once and waits: the
-runner ends its workers and keeps its journal. A second Ctrl-C kills. SIGTERM, and the SIGHUP of a terminal that went
-away, are treated like Ctrl-C.
+The runner leads its own session, so Ctrl-C at the terminal reaches only portbench. portbench passes it on once and
+waits while the runner ends its workers and keeps its journal. A second Ctrl-C kills the runner. SIGTERM, and the SIGHUP
+of a closed terminal, act like Ctrl-C.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _STDERR_KEPT_BYTES = 16384
 
 @contextlib.contextmanager
 def running(command: Command) -> Iterator[Runner]:
-    """Starts a runner; on leaving, whatever the reason, none of its processes is left.
+    """Starts a runner. When the context ends, for whatever reason, none of its processes is left.
 
-    Raises EnvironmentFailed if it cannot be started. To be called from the main thread: it handles signals.
+    Raises EnvironmentFailed if it cannot be started. Call it from the main thread, because it handles signals.
     """
     runner = Runner()
     with processes.signals_handled_by(runner.on_signal):
@@ -42,7 +42,7 @@ def running(command: Command) -> Iterator[Runner]:
 
 
 class Runner:
-    """Made by ``running``. ``interrupts`` counts the signals that came meanwhile."""
+    """Created by ``running``. ``interrupts`` counts the signals that arrived while it ran."""
 
     def __init__(self) -> None:
         self.interrupts = 0
@@ -50,10 +50,10 @@ class Runner:
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._stderr = b""
-        self._noise: threading.Thread | None = None
+        self._stderr_thread: threading.Thread | None = None
 
     def start(self, command: Command) -> None:
-        """Starts it. Called once, by ``running``."""
+        """Starts the process. Called once, by ``running``."""
         try:
             process = subprocess.Popen(
                 command.argv,
@@ -70,11 +70,11 @@ class Runner:
             raise EnvironmentFailed(f"the runner could not be started: {command.argv[0]}: {error}") from error
         assert process.stdout is not None and process.stderr is not None
         threading.Thread(target=self._read_lines, args=(process.stdout,), daemon=True).start()
-        self._noise = threading.Thread(target=self._read_noise, args=(process.stderr,), daemon=True)
-        self._noise.start()
+        self._stderr_thread = threading.Thread(target=self._read_stderr, args=(process.stderr,), daemon=True)
+        self._stderr_thread.start()
         self._command, self._process = command, process
         if self.interrupts:
-            # The signal came before there was anything to stop.
+            # The signal arrived before the process existed.
             self._stop()
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -83,14 +83,14 @@ class Runner:
         self._stop()
 
     def events(self) -> Iterator[Event | None]:
-        """Its events until it ends; None now and then, so that the caller can show that time passes."""
+        """Yields the events until the process ends, and None at least twice a second, to update a display."""
         assert self._process is not None
         gone = False
         while True:
             try:
                 line = self._lines.get(timeout=_TICK_S)
             except queue.Empty:
-                # Gone, but something that it started still holds its stdout; perhaps out of reach, in another session.
+                # The process ended, but one that it started still holds its stdout, perhaps in another session.
                 if gone:
                     break
                 gone = self._process.poll() is not None
@@ -106,7 +106,7 @@ class Runner:
         self._process.wait()
 
     def finish(self) -> None:
-        """Ends what is still there. Called once, by ``running``."""
+        """Kills the processes that are left. Called once, by ``running``."""
         if self._process is None or self._command is None:
             return
         status = self._process.poll()
@@ -117,23 +117,23 @@ class Runner:
 
     @property
     def exit_status(self) -> int:
-        """After the last event: as a shell would give it, 128 + number for a signal."""
+        """The exit status as a shell gives it: 128 + number for a signal. Available after the last event."""
         assert self._process is not None
         code = self._process.wait()
         return code if code >= 0 else 128 - code
 
     @property
     def ending(self) -> str:
-        """How it ended, in words, with the last lines of its stderr."""
+        """How the process ended, with the last lines of its stderr."""
         status = self.exit_status
         if status > 128 and status - 128 in set(signal.Signals):
             how = f"was ended by {signal.Signals(status - 128).name}"
         else:
             how = f"ended with exit status {status}"
-        if self._noise is not None:
-            self._noise.join(timeout=1)
-        said = processes.tail(self._stderr.decode("utf-8", "replace"))
-        return f"{how}; the last that it wrote to stderr:\n{said}" if said else f"{how} and wrote nothing to stderr"
+        if self._stderr_thread is not None:
+            self._stderr_thread.join(timeout=1)
+        last = processes.tail(self._stderr.decode("utf-8", "replace"))
+        return f"{how}; the end of its stderr:\n{last}" if last else f"{how} and wrote nothing to stderr"
 
     def _stop(self) -> None:
         if self._process is None or self._command is None:
@@ -149,12 +149,12 @@ class Runner:
             self._lines.put(line)
         self._lines.put(None)
 
-    def _read_noise(self, stream: IO[str]) -> None:
+    def _read_stderr(self, stream: IO[str]) -> None:
         while chunk := os.read(stream.fileno(), _STDERR_KEPT_BYTES):
             self._stderr = (self._stderr + chunk)[-_STDERR_KEPT_BYTES:]
 
 
 def _succeeds(command: list[str]) -> bool:
-    # In a session of its own, out of reach of a Ctrl-C at the terminal.
+    # In a separate session, which a Ctrl-C at the terminal does not reach.
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True)
     return done.returncode == 0

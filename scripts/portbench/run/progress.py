@@ -1,6 +1,6 @@
-"""What `portbench run` shows while it runs: a bar at a terminal, a plain line now and then elsewhere.
+"""Shows the progress of `portbench run`: a bar at a terminal, else a plain line every ten seconds.
 
-Prints what it is told; judges nothing. Names come from manifests and messages from runners, so none is read as markup.
+Names come from manifests and messages from runners, so they are escaped and never interpreted as markup.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Display(Protocol):
     """Shows one target's run."""
 
     def show(self, event: Event | None) -> None:
-        """An event, or None when nothing came for a while."""
+        """Shows an event, or with None the passing of time."""
 
     def note(self, text: str) -> None:
-        """Something that the user must see at once."""
+        """Prints a message at once."""
 
 
 class Reporter:
-    """Writes to one console. ``clock`` gives seconds; both are arguments so that tests need no terminal, no waiting."""
+    """Writes progress to ``console`` and errors to ``errors``. ``clock`` gives seconds; tests pass their own."""
 
     def __init__(self, console: Console, errors: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
@@ -46,18 +46,18 @@ class Reporter:
         self._said: set[str] = set()
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Prints one line."""
         self._console.print(escape(escape_control(text)), soft_wrap=True, highlight=False)
 
     def say_once(self, text: str) -> None:
-        """One line, left out where the same was said so before."""
+        """Prints one line, unless this method printed the same line before."""
         if text not in self._said:
             self._said.add(text)
             self.say(text)
 
     @contextlib.contextmanager
     def display(self, target: str) -> Iterator[Display]:
-        """A display for the time that a target runs."""
+        """The display of one target, open while it runs."""
         tally = Tally(self._clock)
         if self._console.is_terminal:
             with _Bar(target, tally, self._console) as bar:
@@ -66,7 +66,7 @@ class Reporter:
             yield _Lines(target, tally, self.say, self._clock)
 
     def finished(self, result: TargetResult) -> None:
-        """The summary of a target: one line, and the error if there is one."""
+        """Prints the summary of a target: one line, and the error if there is one."""
         took = f"({duration(result.seconds)})"
         if result.error:
             show_error(result.error, self._errors)
@@ -78,32 +78,32 @@ class Reporter:
 
 
 class Tally:
-    """The state of a run that displays show."""
+    """The state of a run, as displays show it."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._time_left: Eta | None = None
+        self._eta: Eta | None = None
         self.total = 0
         self.done = 0
         self.function = ""
         self.outcomes: Counter[str] = Counter()
 
     def take(self, event: Event | None) -> None:
-        """Takes an event into account."""
+        """Counts an event. None is ignored."""
         if isinstance(event, Started):
             self.total, self.done = event.total, event.done
-            self._time_left = Eta(event, self._clock())
+            self._eta = Eta(event, self._clock())
         elif isinstance(event, Result):
             self.done += 1
             self.function = event.function
             self.outcomes[event.outcome] += 1
-            if self._time_left:
-                self._time_left.test_done(event, self._clock())
+            if self._eta:
+                self._eta.test_done(event, self._clock())
 
     @property
     def left(self) -> str:
-        """The time left, in words; empty while nothing is known."""
-        seconds = self._time_left.seconds(self._clock()) if self._time_left else None
+        """The remaining time as text; empty before the first result."""
+        seconds = self._eta.seconds(self._clock()) if self._eta else None
         return f"{duration(seconds)} left" if seconds is not None else ""
 
 

@@ -19,9 +19,9 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "call.py", line 8, in ru
 
 
 def result_document(function: str = "torch.cat", test: str = "rows", run: int = 1, **facts: Any) -> Document:
-    """A result: passed, cold 1 ms + 0.5 ms of wait, steady 20 µs a call in three blocks of 100; ``facts`` replace keys.
+    """A result: passed, cold 1 ms + 0.5 ms of wait, steady 20 µs per call in three blocks of 100.
 
-    Another outcome brings the facts that belong to it.
+    ``facts`` replace keys. Another outcome adds the facts that belong to it.
     """
     outcome = facts.get("outcome", "passed")
     result: Document = {
@@ -80,10 +80,10 @@ def timed_call(
 
 
 def run_document(results: list[Document] | None = None, **changes: Any) -> Document:
-    """A run file of torch 2.9.0 on the CPU of machine ``box``; its run_id follows from what is in it.
+    """A run file of torch 2.9.0 on the CPU of machine ``box``. Its run_id is a digest of the rest.
 
-    ``changes`` replace keys of the document, ``target`` ("torch-2.9.0-cpu"), ``machine``, ``manifest`` (its name) and
-    ``sync`` what they name.
+    ``changes`` replace keys of the document. ``target`` ("torch-2.9.0-cpu"), ``machine``, ``manifest`` (its name) and
+    ``sync`` replace the value of that name.
     """
     framework, version, device = changes.pop("target", "torch-2.9.0-cpu").split("-", 2)
     document: Document = {
@@ -128,7 +128,7 @@ def run_document(results: list[Document] | None = None, **changes: Any) -> Docum
 
 
 def manifest_document() -> Document:
-    """A manifest with a case that is data, over a grid, and one that is code."""
+    """A manifest with a test that is data, over a grid, and one whose case is code."""
     return {
         "schema": "portbench/manifest",
         "schema_version": 1,
@@ -180,7 +180,7 @@ def manifest() -> Document:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, Any], Path]:
-    """Writes a document, or text as it is, to a file below the test's folder; the folders are made."""
+    """Writes a document, or text, to a file below the test's folder, and creates the folders."""
 
     def write_file(name: str, content: Any) -> Path:
         path = tmp_path / name
@@ -193,7 +193,7 @@ def write(tmp_path: Path) -> Callable[[str, Any], Path]:
 
 @pytest.fixture
 def portbench() -> Callable[..., Result]:
-    """Runs a command in this process; a PortbenchError is in the result's ``exception``, with its remedy."""
+    """Runs a command in this process. A PortbenchError is the result's ``exception``."""
 
     def run(*arguments: object) -> Result:
         return CliRunner().invoke(cli, [str(argument) for argument in arguments])

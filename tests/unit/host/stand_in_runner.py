@@ -119,25 +119,25 @@ def leaves_a_daemon():
 
 def waits():
     """Until it is interrupted; then leaves in order, as the runner does."""
-    heard = threading.Event()
+    interrupted = threading.Event()
 
     def stop(number, frame):
-        os.write(tell, b"heard\n")
-        heard.set()
+        os.write(tell, b"interrupted\n")
+        interrupted.set()
 
     signal.signal(signal.SIGINT, stop)
     start()
     result("a")
     os.write(tell, b"ready\n")
-    while not heard.is_set():
+    while not interrupted.is_set():
         signal.pause()
     say("interrupted", journal="j", done=1, total=2)
     sys.exit(130)
 
 
-def is_deaf():
-    """Hears an interruption and does nothing about it; neither does its child."""
-    signal.signal(signal.SIGINT, lambda number, frame: os.write(tell, b"heard\n"))
+def ignores_interrupts():
+    """Reports an interruption and goes on running, as its child does."""
+    signal.signal(signal.SIGINT, lambda number, frame: os.write(tell, b"interrupted\n"))
     subprocess.Popen(["sleep", "1000"], pass_fds=[tell])
     start()
     os.write(tell, b"ready\n")

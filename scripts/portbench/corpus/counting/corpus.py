@@ -1,14 +1,14 @@
-"""What a corpus of Python source is made of: parts, the units of work, and the documents in each.
+"""The parts of a corpus of Python source. A part is the unit of work and holds documents.
 
     folder              its .py files, and every file below it that is one of these:
     .py                 one document
-    .jsonl .jsonl.gz .jsonl.zst .json.gz    an object a line, the source in one of its columns
+    .jsonl .jsonl.gz .jsonl.zst .json.gz    one object per line, the source in one of its columns
     .parquet            the source in one of its columns
     .zip .whl .tar .tar.gz .tgz .tar.zst    the .py files in it
-    hf://datasets/...   Parquet or JSON lines of a data set, through DuckDB
+    hf://datasets/...   Parquet or JSON lines of a data set, read by DuckDB
 
-A part is small where that is possible: files of a folder and of a zip by 8 MB, plain .jsonl by 64 MB. A compressed
-stream is one part.
+Parts are small where possible: 8 MB of files of a folder or zip, 64 MB of a plain .jsonl. A compressed stream is one
+part.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ REMOTE = "hf://"
 _FILES_BYTES = 8_000_000
 _LINES_BYTES = 64_000_000
 _GIVE = (
-    "Give a folder, a .py file, .jsonl (also .gz, .zst), .parquet, .zip, .tar, or an address that begins with hf://."
+    "Give a folder, a .py, .jsonl (also .gz, .zst), .parquet, .zip or .tar file, or an address that begins with hf://."
 )
 
 
 @dataclass(frozen=True)
 class Part:
-    """``key`` tells it from the others, on any machine; ``items`` are files, or members of the zip at ``path``."""
+    """``key`` identifies it on every machine. ``items`` are files, or members of the zip file at ``path``."""
 
     key: str
     path: str
@@ -49,13 +49,13 @@ class Part:
     items: tuple[str, ...] = ()
     start: int = 0
     end: int | None = None
-    """Of plain .jsonl: the lines that begin in these bytes."""
+    """Of a plain .jsonl file: the part holds the lines that begin from ``start`` to here, in bytes."""
 
 
 def find_parts(corpus: Iterable[str]) -> list[Part]:
-    """All parts of the corpus, in the order of their keys.
+    """All parts of the corpus, sorted by key.
 
-    Raises BadInput for what is no corpus, StorageFailed for what cannot be read or reached.
+    Raises BadInput for a path that is no corpus, StorageFailed for one that cannot be read or reached.
     """
     parts = [part for place, given in enumerate(corpus) for part in _parts_of(given, f"{place}:")]
     if not parts:
@@ -74,7 +74,7 @@ def _parts_of(given: str, key: str) -> Iterator[Part]:
         elif not path.is_file():
             raise BadInput(f"{shown(path)}: no such file or folder", _GIVE)
         elif not path.name.endswith(SUFFIXES):
-            raise BadInput(f"{shown(path)}: its name tells no kind of corpus", _GIVE)
+            raise BadInput(f"{shown(path)}: unknown kind of corpus", _GIVE)
         else:
             yield from _of_file(path, key + path.name)
     except OSError as error:
@@ -147,7 +147,7 @@ def _remote(address: str, key: str) -> Iterator[Part]:
 
 
 def connect(remote: bool = False) -> duckdb.DuckDBPyConnection:
-    """A DuckDB of one thread that takes little memory; ``remote``: that reads hf:// too."""
+    """Opens a DuckDB with one thread and little memory. ``remote``: it also reads hf://."""
     connection = duckdb.connect(config={"threads": 1, "memory_limit": "2GB"})
     connection.execute("SET enable_progress_bar = false")
     if remote:
@@ -157,9 +157,9 @@ def connect(remote: bool = False) -> duckdb.DuckDBPyConnection:
 
 
 def unreachable(address: str, error: duckdb.Error) -> StorageFailed:
-    """The error that a remote data set was not reached."""
+    """The error for a remote data set that cannot be reached."""
     said = str(error).strip().splitlines()[0]
     return StorageFailed(
-        f"{escape_control(address)} is not reached: {escape_control(said)}",
-        "Download the data set where the network allows it, and give its folder.",
+        f"{escape_control(address)} cannot be reached: {escape_control(said)}",
+        "Download the data set on a machine with network access, and give its folder.",
     )

@@ -1,4 +1,4 @@
-"""Counts a corpus: finds its parts, hands them to an engine, keeps a journal, writes the result."""
+"""Counts a corpus: finds its parts, counts them with an engine, keeps a journal, writes the result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENGINES = ("local", "ray")
 
 @dataclass(frozen=True)
 class CountOptions:
-    """What ``portbench count`` was asked for. ``workers``: None for all cores."""
+    """The options of ``portbench count``. ``workers`` None: all cores."""
 
     corpus: tuple[str, ...]
     lists: tuple[Path, ...]
@@ -36,22 +36,22 @@ class CountOptions:
 
 
 class Watcher(Protocol):
-    """Is told how a count goes on; all sizes in bytes."""
+    """Gets the progress of a count. All sizes are in bytes."""
 
     def begin(self, stored: int, done: int) -> None:
-        """So much lies in all parts as they are stored, and so much of it was counted before."""
+        """The stored size of all parts, and of those that are counted already."""
 
     def under_way(self, source: int) -> None:
-        """So much source was read in the parts under way."""
+        """The size of the source read so far in the parts in progress."""
 
     def part_done(self, stored: int, source: int) -> None:
-        """A part is done, of so many bytes as stored and as source."""
+        """A part is done: its stored size, and the size of its source."""
 
 
 def count(options: CountOptions, watcher: Watcher) -> dict[str, Any]:
-    """Counts and writes ``options.out``; returns the document.
+    """Counts, writes ``options.out`` and returns the document.
 
-    Raises BadInput, StorageFailed; Interrupted after Ctrl-C: what is done is kept for ``resume``.
+    Raises BadInput, StorageFailed, or Interrupted after Ctrl-C: the counted parts are kept for ``resume``.
     """
     lists = [read(path) for path in options.lists]
     _check_lists(lists)
@@ -70,7 +70,7 @@ def count(options: CountOptions, watcher: Watcher) -> dict[str, Any]:
         todo = [part for part in parts if part.key not in journal.done]
         stored = sum(part.size_bytes for part in parts)
         watcher.begin(stored, stored - sum(part.size_bytes for part in todo))
-        # The largest first, so that no core waits for one at the end.
+        # The largest first, so that no core waits for a large part at the end.
         todo.sort(key=lambda part: -part.size_bytes)
         for part, found in _engine(options)(todo, lists, watcher.under_way):
             journal.add(part.key, found)
@@ -79,7 +79,9 @@ def count(options: CountOptions, watcher: Watcher) -> dict[str, Any]:
         made = document.document(total, lists, name, options.shard)
         document.write(options.out, made)
     except KeyboardInterrupt:
-        raise Interrupted("interrupted; what is counted is kept", "Go on with the same command and --resume.") from None
+        raise Interrupted(
+            "interrupted; counted parts are kept", "To continue, add --resume to the same command."
+        ) from None
     finally:
         journal.close()
     journal.remove()
@@ -100,4 +102,4 @@ def _check_lists(lists: Sequence[FunctionList]) -> None:
     frameworks = [functions.framework for functions in lists]
     for framework in frameworks:
         if frameworks.count(framework) > 1:
-            raise BadInput(f"two lists are of functions of {framework}", "Give one list for each framework.")
+            raise BadInput(f"two lists hold functions of {framework}", "Give one list per framework.")

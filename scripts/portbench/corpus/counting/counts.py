@@ -1,4 +1,4 @@
-"""The document that a count leaves (schema/counts.schema.json), and the sum of the documents of several shards."""
+"""The document that a count writes (schema/counts.schema.json), and the sum of the documents of several shards."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _SUMS = ("documents", "source_bytes", "too_large", "killed")
 
 @dataclass(frozen=True)
 class Shard:
-    """The share ``number``, from 1, of ``of`` shares of a corpus: every so many of its parts."""
+    """Share ``number`` (from 1) of ``of`` shares of a corpus: every ``of``-th part."""
 
     number: int
     of: int
 
 
 def versions() -> dict[str, str]:
-    """Of the packages that parse: another one may count otherwise."""
+    """The versions of the parsing packages: another version may give other counts."""
     return {package: version(package) for package in PARSER}
 
 
 def document(counts: CorpusCounts, lists: Sequence[FunctionList], name: str, shard: Shard | None) -> dict[str, Any]:
-    """The counts of a corpus called ``name``, as the schema says."""
+    """Converts the counts of a corpus called ``name`` to the document of the schema."""
     return {
         "schema": "portbench/counts",
         "schema_version": 1,
@@ -76,7 +76,7 @@ def document(counts: CorpusCounts, lists: Sequence[FunctionList], name: str, sha
 
 
 def write(path: Path, data: dict[str, Any]) -> None:
-    """Writes a document, a function a line. Raises StorageFailed."""
+    """Writes a document with one function per line. Raises StorageFailed."""
     text = json.dumps(data, indent=1, ensure_ascii=False)
     for key in ("identifier", "resolved", "files", "decile"):
         text = text.replace(f',\n     "{key}": ', f', "{key}": ')
@@ -84,10 +84,9 @@ def write(path: Path, data: dict[str, Any]) -> None:
 
 
 def merge(paths: Sequence[Path]) -> dict[str, Any]:
-    """The sum of the counts of several shards of one corpus; all of them make what a count of the whole makes.
+    """Adds up the counts of several shards of one corpus. All shards together equal a count of the whole corpus.
 
-    Raises Contradiction where they are not shards of one count, or one share stands in two; BadInput for a file that
-    is no counts.
+    Raises Contradiction if they are not shards of one count or a share is duplicated, BadInput for another file.
     """
     documents = [read_document(path, "counts") for path in paths]
     first = documents[0]

@@ -1,4 +1,4 @@
-"""Reads the documents of one part of a corpus, one at a time, however large the part is."""
+"""Reads the documents of one part of a corpus, one at a time, whatever the size of the part."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from portbench.util.strict_json import shown
 from portbench.util.text import escape_control
 
 LARGEST_BYTES = 10_000_000
-"""A larger document is counted as such and not looked at: no person wrote it. CodeParrot-clean stops at 1 MB."""
-# JSON may write a byte as six: \\u0041.
+"""A larger document is counted as too large and not parsed: no person wrote it. CodeParrot-clean stops at 1 MB."""
+# JSON may write one byte as six: \\u0041.
 _LONGEST_LINE = 7 * LARGEST_BYTES
 
 
 def documents(part: Part, column: str) -> Iterator[bytes | None]:
-    """The documents of a part, in UTF-8 as far as they are; None stands for one that is larger than LARGEST_BYTES.
+    """Yields the documents of a part as stored, which need not be valid UTF-8; None for one above LARGEST_BYTES.
 
-    ``column`` holds the source in .jsonl and .parquet. Raises BadInput where the file is not what its name says,
-    StorageFailed where it cannot be read.
+    ``column`` holds the source in .jsonl and .parquet files. Raises BadInput if a file does not have the format that
+    its name says, StorageFailed if it cannot be read.
     """
     path = Path(part.path)
     try:
@@ -50,7 +50,7 @@ def documents(part: Part, column: str) -> Iterator[bytes | None]:
         raise BadInput(message, "Get the file again, or leave it out.") from None
     except OSError as error:
         raise StorageFailed(
-            f"{shown(path)} cannot be read: {error.strerror or error}", "Mend it, then --resume."
+            f"{shown(path)} cannot be read: {error.strerror or error}", "Fix it, then continue with --resume."
         ) from None
 
 
@@ -118,7 +118,7 @@ def _of_line(line: bytes, path: str, place: int, column: str) -> bytes | None:
     try:
         text = json.loads(line)[column]
     except (ValueError, RecursionError):
-        raise BadInput(f"{shown(Path(path))}: the line at byte {place} is not JSON", "Mend the file.") from None
+        raise BadInput(f"{shown(Path(path))}: the line at byte {place} is not JSON", "Fix the file.") from None
     except (KeyError, TypeError, IndexError):
         text = None
     if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""The functions whose calls are counted: read from what enumerate writes, from a manifest, from plain JSON or CSV.
+"""The functions whose calls are counted, read from a list of ``enumerate``, a manifest, plain JSON or CSV.
 
 {"target": {"framework": "torch", "version": "2.9.0", ...}, "functions": [{"name": ..., "aliases": [...]}, ...]}
 {"framework": "torch", "functions": [{"function": "torch.cat"}, ...]}
@@ -25,27 +25,29 @@ from portbench.util.strict_json import read_json, shown
 from portbench.util.text import escape_control, shortened
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
-_MEND = "Give a list that 'portbench enumerate' wrote, a manifest, a JSON list of names, or CSV with a column 'name'."
-# The first part of a public name, where it is not the name of the module that is imported.
+_EXPECTED = (
+    "Give a list that 'portbench enumerate' wrote, a manifest, a JSON list of names, or CSV with a column 'name'."
+)
+# The first part of public names, where it differs from the name of the imported module.
 _MODULES = {"tf": "tensorflow"}
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function by its canonical name; ``aliases`` count for it."""
+    """A function by its canonical name. Calls of its ``aliases`` count for it."""
 
     name: str
     aliases: tuple[str, ...] = ()
 
     @property
     def word(self) -> bytes:
-        """The last part of the name: what the study counted."""
+        """The last part of the name: what the paper of 2023 counted."""
         return self.name.rpartition(".")[2].encode()
 
 
 @dataclass(frozen=True)
 class FunctionList:
-    """The functions of one framework, in the order of their names, which are unique."""
+    """The functions of one framework, sorted by their unique names."""
 
     framework: str
     version: str | None
@@ -58,7 +60,7 @@ class FunctionList:
 
     @cached_property
     def paths(self) -> dict[bytes, int]:
-        """Where each dotted path from the imported module on leads: the position in ``functions``.
+        """The position in ``functions`` of each dotted path that begins with the imported module.
 
         A canonical name wins over an alias, a first alias over a later one.
         """
@@ -70,7 +72,7 @@ class FunctionList:
 
     @cached_property
     def modules(self) -> dict[bytes, frozenset[bytes]]:
-        """The names that stand in each module (or class): what ``from module import *`` may bind."""
+        """The names in each module or class: what ``from module import *`` may bind."""
         names: dict[bytes, set[bytes]] = {}
         for path in self.paths:
             while b"." in path:
@@ -85,7 +87,7 @@ class FunctionList:
 
     @cached_property
     def sha256(self) -> str:
-        """Of the names and aliases: two lists that count alike have the same."""
+        """The digest of all names and aliases: two lists that count the same have the same digest."""
         text = json.dumps([[function.name, *function.aliases] for function in self.functions])
         return sha256(f"{self.framework} {self.version} {text}".encode()).hexdigest()
 
@@ -93,24 +95,26 @@ class FunctionList:
 def read(path: Path) -> FunctionList:
     """Reads a list of functions of one framework.
 
-    Raises BadInput where it is none, or names functions of several frameworks; StorageFailed where it cannot be read.
+    Raises BadInput if it is no such list or names functions of several frameworks, StorageFailed if it cannot be read.
     """
     data: Any = _csv(path) if path.suffix == ".csv" else read_json(path).data
     head = data if isinstance(data, dict) else {}
     entries = head.get("functions") if isinstance(data, dict) else data
     if not isinstance(entries, list) or not entries:
-        raise BadInput(f"{shown(path)}: no list of functions", _MEND)
+        raise BadInput(f"{shown(path)}: no list of functions", _EXPECTED)
     target = head.get("target", head)
     target = target if isinstance(target, dict) else {}
     functions: dict[str, Function] = {}
     for place, entry in enumerate(entries):
         function = _function(entry, f"{shown(path)}: entry {place + 1}")
         if function.name in functions:
-            raise BadInput(f"{shown(path)}: entry {place + 1}: {function.name} stands there already", "Remove one.")
+            raise BadInput(f"{shown(path)}: entry {place + 1}: {function.name} is duplicated", "Remove one.")
         functions[function.name] = function
     roots = sorted({_module(function.name).partition(".")[0] for function in functions.values()})
     if len(roots) > 1:
-        raise BadInput(f"{shown(path)}: functions of several frameworks: {', '.join(roots)}", "Make a list for each.")
+        raise BadInput(
+            f"{shown(path)}: functions of several frameworks: {', '.join(roots)}", "Give one list per framework."
+        )
     ordered = tuple(functions[name] for name in sorted(functions))
     version = target.get("version", head.get("written_for"))
     return FunctionList(roots[0], version if isinstance(version, str) else None, ordered)
@@ -125,12 +129,14 @@ def _function(entry: Any, where: str) -> Function:
     if isinstance(entry, str):
         entry = {"name": entry}
     if not isinstance(entry, dict):
-        raise BadInput(f"{where}: {_found(entry)}, expected a name or an object with a name", _MEND)
+        raise BadInput(f"{where}: {_found(entry)}, expected a name or an object with a name", _EXPECTED)
     name: Any = entry.get("name", entry.get("function"))
     aliases: Any = entry.get("aliases", [])
     for text in _texts(name, aliases):
         if not isinstance(text, str) or not _NAME.fullmatch(text):
-            raise BadInput(f"{where}: {_found(text)}, expected a dotted name such as torch.nn.functional.relu", _MEND)
+            raise BadInput(
+                f"{where}: {_found(text)}, expected a dotted name such as torch.nn.functional.relu", _EXPECTED
+            )
     return Function(name, tuple(sorted(set(aliases) - {name})))
 
 
@@ -147,10 +153,10 @@ def _csv(path: Path) -> list[dict[str, Any]]:
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError:
-        raise BadInput(f"{shown(path)}: not text in UTF-8", _MEND) from None
+        raise BadInput(f"{shown(path)}: not text in UTF-8", _EXPECTED) from None
     except OSError as error:
         raise StorageFailed(f"{shown(path)} cannot be read: {error.strerror}", "Give the path of a list.") from error
     rows = csv.DictReader(io.StringIO(text))
     if "name" not in (rows.fieldnames or ()):
-        raise BadInput(f"{shown(path)}: no column 'name' in its first line", _MEND)
+        raise BadInput(f"{shown(path)}: no column 'name' in its first line", _EXPECTED)
     return [{"name": row["name"], "aliases": (row.get("aliases") or "").split()} for row in rows]

@@ -1,9 +1,9 @@
-"""Calls as the study counted them: a word that is the last part of a function's name, with ``(`` behind it.
+"""Calls as the paper of 2023 counted them: the last part of a function's name, followed by ``(``.
 
-The study's rule, in tokens: an identifier out of the set of names, the next token is ``(``, the one before is not
-``def``. So ``values.append(x)`` counts where a framework has an ``append``, and so does ``class Linear(Module)``; what
-stands in strings, f-strings too, and in comments does not. (Source: ``get_name_frequencies`` of src/main.py in the
-study's published code.)
+The paper's rule, in tokens: an identifier out of the set of names, where the next token is ``(`` and the previous token
+is not ``def``. So ``values.append(x)`` counts if a framework has an ``append``, and so does ``class Linear(Module)``.
+Text in strings, f-strings and comments does not count. (Source: ``get_name_frequencies`` of src/main.py in the paper's
+published code.)
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import cache
 
 from tree_sitter import Node, Query, QueryCursor
 
-from portbench.corpus.counting.grammar import LANGUAGE
+from portbench.corpus.counting.syntax import LANGUAGE
 
-# Word characters and "(" stay, blanks become " ", all else, line ends too, ";": a called word is right before a "(".
+# Word characters and "(" stay, blanks become " ", all else (also line ends) becomes ";": a "(" follows a called word.
 _CLASSES = bytes(
     code if code >= 128 or chr(code).isalnum() or chr(code) in "_(" else ord(" " if chr(code) in " \t\f" else ";")
     for code in range(256)
@@ -26,7 +26,7 @@ _CONTINUED = re.compile(rb"\\\r?\n")
 
 
 def called(source: bytes, names: Collection[bytes]) -> Counter[bytes]:
-    """How often each of the names is called in source without comments and strings (``lexer.bare``)."""
+    """Counts the calls of each name in source without comments and strings (see ``lexer.bare``)."""
     counts: Counter[bytes] = Counter()
     if b"\\" in source:
         source = _CONTINUED.sub(b" ", source)
@@ -38,7 +38,7 @@ def called(source: bytes, names: Collection[bytes]) -> Counter[bytes]:
 
 
 def called_in_tree(root: Node, names: Collection[bytes]) -> Counter[bytes]:
-    """The same of a whole file that was parsed: slower, and right where strings hold their own quotes."""
+    """Counts the same in a parsed file: slower, and correct for strings that hold their own quotes."""
     nodes = QueryCursor(_identifiers()).captures(root).get("word", ())
     return Counter(node.text for node in nodes if node.text and node.text in names and _is_called(node))
 

@@ -1,11 +1,11 @@
-"""Which files import a framework, by the regular expressions of the study.
+"""Which files import a framework, by the regular expressions of the paper of 2023.
 
-The study kept a file for a framework where ``(from.*NAME|import.*NAME)`` is found in it, NAME being torch, tensorflow
-or jax, and left out of TensorFlow's files those that hold ``.*Copyright 20.. The TensorFlow Authors``, since they are
-TensorFlow's own. (Source: the function ``contains_framework`` of src/main.py in the study's published code.) They
-speak of text, not of syntax: ``from pytorch_lightning import x`` is kept for torch, and so is a sentence in a comment.
+The paper kept a file for a framework if it matches ``(from.*NAME|import.*NAME)``, with NAME torch, tensorflow or jax.
+Of TensorFlow's files it left out those with ``.*Copyright 20.. The TensorFlow Authors``, because they are TensorFlow's
+own. (Source: ``contains_framework`` of src/main.py in the paper's published code.) The expressions match text, not
+syntax: they keep ``from pytorch_lightning import x`` for torch, and also a sentence in a comment.
 
-Here the same is found faster: only lines that hold NAME are looked at.
+The code here gives the same results faster: it reads only the lines that hold NAME.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _IMPORT = re.compile(rb"from|import")
 
 
 def imports(source: bytes, root: bytes) -> bool:
-    """Whether the study would have kept this source, in UTF-8, for the framework whose module is called ``root``."""
+    """Whether the paper's rule keeps this source, in UTF-8, for the framework whose module is ``root``."""
     end = 0
     while (found := source.find(root, end)) >= 0:
         start = source.rfind(b"\n", 0, found) + 1

@@ -1,4 +1,4 @@
-"""What an import statement binds: names, and what each stands for."""
+"""The names that an import statement binds, and what each refers to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ STATEMENTS = frozenset({"import_statement", "import_from_statement", "future_imp
 
 @dataclass(frozen=True)
 class Imported:
-    """``name`` stands for ``path``, such as ``torch.nn``. None: for something of the file's own package.
+    """``name`` refers to ``path``, such as ``torch.nn``, or with None to something in the file's own package.
 
-    ``name`` is ``*`` where all of the module ``path`` is bound.
+    ``name`` is ``*`` if the statement binds all names of the module ``path``.
     """
 
     name: bytes

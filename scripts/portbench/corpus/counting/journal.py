@@ -1,4 +1,4 @@
-"""Which parts of a corpus are counted: a file beside the result, a line a part, so that a killed count can go on."""
+"""Which parts of a corpus are counted: a file with one line per part, so that a killed count can be resumed."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ SUFFIX = ".parts.jsonl"
 
 
 def fingerprint(parts: Sequence[Part], lists: Sequence[FunctionList], column: str, version: str) -> str:
-    """Tells one count from another: the same parts, lists, column and versions of what counts."""
+    """Identifies a count by its parts, lists, column and the versions of the software."""
     listed = [[part.key, part.size_bytes, len(part.items)] for part in parts]
     text = json.dumps([listed, [functions.sha256 for functions in lists], column, version])
     return sha256(text.encode()).hexdigest()
 
 
 class Journal:
-    """Open while a count runs; ``done`` holds what an earlier one has left."""
+    """Open while a count runs. ``done`` holds the counts of the parts that an earlier count finished, by key."""
 
     def __init__(self, out: Path, mark: str, resume: bool) -> None:
-        """Raises BadInput where what is to be resumed was another count, StorageFailed where it cannot be written."""
+        """Raises BadInput if the journal to resume belongs to another count, StorageFailed if it cannot be written."""
         self.path = out.with_name(out.name + SUFFIX)
         self.done = self._read(mark) if resume else {}
         self._entries = 0
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
-            # Written anew, so that half a line at its end is gone.
+            # Written again, without the half line that a killed count may leave.
             self._file: IO[str] = self.path.open("w", encoding="utf-8")
             self._line({"fingerprint": mark})
             for key, counts in self.done.items():
@@ -43,7 +43,7 @@ class Journal:
             raise self._failed(error) from error
 
     def add(self, key: str, counts: CorpusCounts) -> None:
-        """Notes a part that is done. Raises StorageFailed."""
+        """Records a part that is done. Raises StorageFailed."""
         try:
             self._line({"part": key, "counts": counts.to_data()})
             self._entries += 1
@@ -51,13 +51,13 @@ class Journal:
             raise self._failed(error) from error
 
     def close(self) -> None:
-        """Keeps the file, to go on from, where there is anything in it."""
+        """Closes the file and deletes it if it holds no part."""
         self._file.close()
         if not self._entries:
             self.path.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """To be called when the result is written."""
+        """Closes and deletes the file. Called when the result is written."""
         self._file.close()
         self.path.unlink(missing_ok=True)
 
@@ -77,14 +77,16 @@ class Journal:
                 first = json.loads(lines.readline())
                 if first["fingerprint"] != mark:
                     raise BadInput(
-                        f"{shown(self.path)} is of another corpus, list of functions or version",
-                        "Count anew, without --resume.",
+                        f"{shown(self.path)} belongs to another corpus, list of functions or version",
+                        "Count again without --resume.",
                     )
                 for line in lines:
                     entry = json.loads(line)
                     done[entry["part"]] = CorpusCounts.from_data(entry["counts"])
         except OSError as error:
-            raise StorageFailed(f"{shown(self.path)} cannot be read: {error.strerror}", "Count anew.") from error
+            raise StorageFailed(
+                f"{shown(self.path)} cannot be read: {error.strerror}", "Count again without --resume."
+            ) from error
         except (ValueError, KeyError, TypeError, AttributeError):
-            pass  # a line that was cut off when the count was killed: its part is counted again
+            pass  # half a line, left by a killed count: its part is counted again
         return done

@@ -1,8 +1,8 @@
-"""Source without its comments and without what stands in its strings: less to parse, and words that are code.
+"""Removes comments and the contents of strings from source: less to parse, and every word left is code.
 
-In a valid Python file quotes and ``#`` outside of strings and comments begin one, so one regular expression finds
-them all from the start on. The exception are f-strings that hold their own quotes (Python 3.12): what is left of
-those is no valid Python, which the parser tells.
+In a valid Python file, a quote or ``#`` outside of strings and comments begins one. One regular expression can
+therefore find them all, from the start on. The exception is an f-string that holds its own quotes (Python 3.12): the
+rest of it is no valid Python, which the parser reports.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ class Bare:
 
     text: bytes
     formatted: bool
-    """Whether it held f-strings; ``long_formatted``: in three quotes."""
+    """Whether the source has f-strings. ``long_formatted``: f-strings in three quotes."""
     long_formatted: bool
 
     def may_format(self, source: bytes, names: set[bytes]) -> bool:
-        """Whether a name may stand in the braces of an f-string of the source: False only where it surely does not."""
+        """Whether a name may be in the braces of an f-string of the source. False only if it certainly is not."""
         if not self.formatted or not names:
             return False
         return self.long_formatted or bool(_in_braces(frozenset(names)).search(source))
 
 
 def bare(source: bytes) -> Bare:
-    """Takes comments and what stands in strings out of a source."""
+    """Removes comments and the contents of strings from a source."""
     parts = _STRINGS_AND_COMMENTS.split(source)
     quotes = parts[1::2]
     formatted = {

@@ -1,4 +1,4 @@
-"""Sums of counts: over a document, a part, a shard, a corpus. The order in which they are added does not matter."""
+"""Counts of a document, a part, a shard or a corpus, and their sums. The order of the sums does not matter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MODULUS = 1 << 256
 
 @dataclass
 class FrameworkCounts:
-    """Of one list of functions. ``calls`` and ``in_files`` go by place in the list, ``words`` by the called word."""
+    """The counts of one list of functions. The keys of ``calls`` and ``in_files`` are positions in the list."""
 
     files: Counter[str] = field(default_factory=Counter)
     """By state: counted, python_2, broken."""
@@ -27,7 +27,7 @@ class FrameworkCounts:
     calls: Counter[int] = field(default_factory=Counter)
     in_files: Counter[int] = field(default_factory=Counter)
     by_word: int = 0
-    """Resolved calls that the words count too."""
+    """Resolved calls that ``words`` counts too."""
 
     def add(self, other: FrameworkCounts) -> None:
         """Adds the counts of other files."""
@@ -51,14 +51,14 @@ class FrameworkCounts:
 
 @dataclass
 class CorpusCounts:
-    """Of any part of a corpus; ``sha256_sum`` is the sum of the documents' SHA-256, modulo 2^256."""
+    """The counts of any part of a corpus. ``sha256_sum`` is the sum of the documents' SHA-256, modulo 2^256."""
 
     frameworks: list[FrameworkCounts]
     documents: int = 0
     source_bytes: int = 0
     too_large: int = 0
     killed: int = 0
-    """Documents that ended a worker, or exceeded its limits of time and memory."""
+    """Documents that killed a worker or exceeded its limits of time and memory."""
     sha256_sum: int = 0
 
     def add(self, other: CorpusCounts) -> None:
@@ -72,7 +72,7 @@ class CorpusCounts:
         self.sha256_sum = (self.sha256_sum + other.sha256_sum) % _MODULUS
 
     def to_data(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Converts the counts to JSON data."""
         return {
             **self.__dict__,
             "sha256_sum": f"{self.sha256_sum:064x}",
@@ -98,7 +98,7 @@ class CorpusCounts:
 
 
 def empty(lists: Sequence[FunctionList]) -> CorpusCounts:
-    """Counts of nothing."""
+    """Counts of zero documents."""
     return CorpusCounts([FrameworkCounts() for _ in lists])
 
 
@@ -109,9 +109,9 @@ def count_part(
     skip: Collection[int] = (),
     begins: Callable[[int, int], None] = lambda place, source_bytes: None,
 ) -> CorpusCounts:
-    """Counts one part; ``begins`` is told the place of each document before it is looked at, and the bytes so far.
+    """Counts one part. Before each document, ``begins`` gets its position in the part and the bytes read so far.
 
-    The documents at the places ``skip`` are counted as killed. Raises what ``documents`` does.
+    The documents at the positions in ``skip`` count as killed. Raises what ``documents`` raises.
     """
     counts = empty(lists)
     for place, source in enumerate(documents(part, column)):

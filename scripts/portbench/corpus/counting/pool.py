@@ -1,7 +1,7 @@
-"""Counts parts in worker processes. A document that ends its worker is left out, and the part is counted again.
+"""Counts parts in worker processes. A document that kills its worker is left out, and the part is counted again.
 
-A worker is given a part and sends its counts back, over a pipe. In shared memory it notes which document it is at:
-when it dies, of a signal, of too much memory or of its limit of CPU time, the parent knows which one it was.
+A worker receives a part over a pipe and sends its counts back. It writes its current document to shared memory. If it
+dies (by a signal, out of memory, or at its limit of CPU time), the parent knows which document it was.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOWHERE = -1
 
 @dataclass(frozen=True)
 class Limits:
-    """Of CPU time for one document, and of a worker's address space."""
+    """The limits of CPU time for one document, and of a worker's address space."""
 
     document_cpu_s: float = 60.0
     memory_bytes: int = 4 << 30
@@ -41,7 +41,7 @@ class _Worker:
     process: SpawnProcess
     pipe: Connection
     at: Any
-    """Shared: the place of the document in hand, the bytes of source read in this part."""
+    """Shared memory: the position of the current document, and the bytes of source read in this part."""
     part: Part | None = None
 
 
@@ -62,9 +62,9 @@ def count_parts(
     tick: Callable[[int], None] = lambda source_bytes: None,
     limits: Limits = _LIMITS,
 ) -> Iterator[tuple[Part, CorpusCounts]]:
-    """Yields each part with its counts, as they end; ``tick`` is told now and then the bytes in parts under way.
+    """Yields each part with its counts, as it ends. ``tick`` regularly gets the bytes read in parts in progress.
 
-    Raises what ``count_part`` does, and EnvironmentFailed where a worker dies before it has read a document.
+    Raises what ``count_part`` raises, and EnvironmentFailed if a worker dies before it reads a document.
     """
     work = _Work(lists, column, list(reversed(parts)), limits)
     crew: list[_Worker] = []
@@ -101,7 +101,7 @@ def _hand_out(worker: _Worker, work: _Work) -> None:
     worker.part = work.waiting.pop() if work.waiting else None
     worker.at[0], worker.at[1] = _NOWHERE, 0
     if worker.part:
-        # Its end is seen when its answer is waited for.
+        # A dead worker is noticed when the parent waits for its counts.
         with contextlib.suppress(OSError):
             worker.pipe.send((worker.part, frozenset(work.killed.get(worker.part.key, ()))))
 
@@ -109,23 +109,23 @@ def _hand_out(worker: _Worker, work: _Work) -> None:
 def _receive(worker: _Worker, work: _Work) -> tuple[Part, CorpusCounts] | None:
     part = worker.part
     try:
-        answer = worker.pipe.recv()
+        reply = worker.pipe.recv()
     except (EOFError, OSError):
         worker.process.join()
         return None
-    if isinstance(answer, PortbenchError):
-        raise answer
+    if isinstance(reply, PortbenchError):
+        raise reply
     _hand_out(worker, work)
-    return (part, answer) if part else None
+    return (part, reply) if part else None
 
 
 def _replace(worker: _Worker, work: _Work) -> _Worker:
-    """A new worker for the part of a dead one, without the document that it died of."""
+    """Starts a new worker for the part of a dead one, without the document that killed it."""
     part, place = worker.part, worker.at[0]
     if part is None or place == _NOWHERE or place in work.killed.get(part.key, ()):
         raise EnvironmentFailed(
             f"a worker ended with status {worker.process.exitcode} before it counted anything",
-            "Is there memory left? Try --workers 1.",
+            "Check the free memory, or try --workers 1.",
         )
     work.killed.setdefault(part.key, set()).add(place)
     work.waiting.append(part)
@@ -141,7 +141,7 @@ def _serve(pipe: Connection, at: Any, lists: Sequence[FunctionList], column: str
 
     def begins(place: int, source_bytes: int) -> None:
         at[0], at[1] = place, source_bytes
-        # The default of SIGPROF ends the process, also inside of a library.
+        # By default, SIGPROF ends the process, also inside a library.
         signal.setitimer(signal.ITIMER_PROF, limits.document_cpu_s)
 
     with contextlib.suppress(EOFError, OSError):

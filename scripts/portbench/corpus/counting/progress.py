@@ -1,4 +1,4 @@
-"""How far a count is: one line with the share done, MB of source a second, and the time left."""
+"""Shows the progress of a count: one line with percentage, MB of source per second, and remaining time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 
 
 class Progress:
-    """A Watcher of a count. Nothing is drawn where stderr is no terminal."""
+    """A Watcher of a count. Draws nothing if stderr is no terminal."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         columns = (

@@ -1,6 +1,6 @@
-"""Counts parts on a Ray cluster: one task a part, each in the worker processes of one core of its machine.
+"""Counts parts on a Ray cluster: one task per part, each in a worker process on one core.
 
-The corpus must lie at the same place on all machines. Ray is an optional extra: ``pip install portbench[ray]``.
+The corpus must have the same path on all machines. Ray is an optional extra: ``pip install portbench[ray]``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from portbench.errors import EnvironmentFailed, PortbenchError
 def count_parts(
     parts: Sequence[Part], lists: Sequence[FunctionList], column: str
 ) -> Iterator[tuple[Part, CorpusCounts]]:
-    """Yields each part with its counts, as they end.
+    """Yields each part with its counts, as it ends.
 
-    The cluster is the one that RAY_ADDRESS names, else one of this machine. Raises what the local pool does, and
-    EnvironmentFailed where Ray is not installed or loses a task.
+    Uses the cluster that RAY_ADDRESS names, or a new one on this machine. Raises what the local pool raises, and
+    EnvironmentFailed if Ray is not installed or loses a task.
     """
     try:
         import ray
@@ -37,25 +37,27 @@ def count_parts(
         while pending:
             (ready,), _ = ray.wait(list(pending), num_returns=1)
             part = pending.pop(ready)
-            answer = _answer(ray, ready)
-            yield part, answer
+            reply = _reply(ray, ready)
+            yield part, reply
     finally:
         if started:
             ray.shutdown()
 
 
-def _answer(ray: Any, ready: Any) -> CorpusCounts:
+def _reply(ray: Any, ready: Any) -> CorpusCounts:
     try:
-        answer = ray.get(ready)
+        reply = ray.get(ready)
     except ray.exceptions.RayError as error:
-        raise EnvironmentFailed(f"Ray lost a task: {error}", "Look at the cluster, then go on with --resume.") from None
-    if isinstance(answer, PortbenchError):
-        raise answer
-    return answer  # type: ignore[no-any-return]
+        raise EnvironmentFailed(
+            f"Ray lost a task: {error}", "Check the cluster, then continue with --resume."
+        ) from None
+    if isinstance(reply, PortbenchError):
+        raise reply
+    return reply  # type: ignore[no-any-return]
 
 
 def _count(part: Part, lists: list[FunctionList], column: str) -> CorpusCounts | PortbenchError:
-    # In a process of its own, so that a file that ends it is left out and not the whole task.
+    # In a separate process: a file that kills it is left out, and the task continues.
     try:
         return next(counts for _, counts in pool.count_parts([part], lists, column, workers=1))
     except PortbenchError as error:

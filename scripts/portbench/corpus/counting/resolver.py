@@ -1,12 +1,12 @@
-"""Calls as Python would look them up: through imports, aliases, attributes of modules, and scopes.
+"""Calls as Python looks them up: through imports, aliases, attributes of modules, and scopes.
 
-``import torch.nn.functional as F`` and then ``F.relu(x)`` is a call of torch.nn.functional.relu; ``values.append(x)``
-is none of a framework, since ``values`` is bound to something else. What needs types is not resolved: methods of
-tensors, ``self.relu(x)``. Of what may be bound to several things (branches, ``try``) it is enough that one is the
-framework's. A decorator without parentheses is a call; a function that is handed on, as in ``partial(F.relu)``, is not.
+After ``import torch.nn.functional as F``, ``F.relu(x)`` is a call of torch.nn.functional.relu. ``values.append(x)`` is
+no call of a framework if ``values`` is bound to something else. Calls that need types are not resolved: methods of
+tensors, ``self.relu(x)``. If a name may be bound to several things (branches, ``try``), one binding to the framework is
+enough. A decorator without parentheses is a call. A function that is passed on, as in ``partial(F.relu)``, is not.
 
-The words are found by regular expressions; what each is in the file, the parser says. Only names that may stand for
-something of the framework are looked at at all: those bound by its imports, and by assignment from such a name.
+Regular expressions find the words, and the parser says what each is. Only names that may refer to something in the
+framework are examined: those that its imports bind, and those that are assigned from such a name.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
+from portbench.corpus.counting import syntax
 from portbench.corpus.counting.function_list import FunctionList
 from portbench.corpus.counting.imports import STATEMENTS, dotted, imported
 from portbench.corpus.counting.scopes import Scopes
@@ -27,24 +28,19 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 _DECLARED = re.compile(rb"(global|nonlocal)[ \t]+([\w, \t]+)")
 _DEFINED = re.compile(rb"\b(?:def|class)[ \t]+$")
 _LONGEST_ALIAS_CHAIN = 8
-_PARAMETERS = frozenset({"parameters", "lambda_parameters"})
-_NAMED_PARAMETERS = frozenset({"default_parameter", "typed_default_parameter"})
-_SPLATS = frozenset({"list_splat_pattern", "dictionary_splat_pattern"})
-_PATTERNS = frozenset({"pattern_list", "tuple_pattern", "list_pattern"})
 _ASSIGNMENTS = frozenset({"assignment", "augmented_assignment"})
 _DEFINITIONS = frozenset({"function_definition", "class_definition"})
-_LOOPS = frozenset({"for_statement", "for_in_clause"})
 _DECLARATIONS = frozenset({"global_statement", "nonlocal_statement"})
 
 
 @dataclass
 class Resolved:
-    """How often each function is called, by its place in the list; ``by_word`` of them the identifier count has too."""
+    """The calls of each function, by its position in the list. ``by_word``: calls that the identifier count has too."""
 
     calls: Counter[int] = field(default_factory=Counter)
     by_word: int = 0
     names: set[bytes] = field(default_factory=set)
-    """All that stands for something of the framework somewhere in the file."""
+    """All names that refer to something in the framework anywhere in the file."""
 
 
 class _Use(NamedTuple):
@@ -57,7 +53,7 @@ class _Use(NamedTuple):
 def resolve(source: bytes, root: Node, functions: FunctionList, has_strings: bool) -> Resolved:
     """Counts the calls in a file whose tree has no error.
 
-    ``has_strings``: the source was not stripped by ``lexer.bare``, so a word may stand in a string or comment.
+    ``has_strings``: ``lexer.bare`` did not strip the source, so a word may be in a string or comment.
     """
     file = _File(source, root, functions, has_strings)
     file.find_imports()
@@ -85,7 +81,7 @@ class _File:
                     self._import(node.parent)
 
     def _line(self, at: int) -> bytes:
-        """The line there, with those that a backslash joins to it."""
+        """The line at ``at``, with the lines that a backslash joins to it."""
         start, end = self.source.rfind(b"\n", 0, at), self.source.find(b"\n", at)
         while start > 0 and self.source[max(0, start - 2) : start].endswith((b"\\", b"\\\r")):
             start = self.source.rfind(b"\n", 0, start)
@@ -94,7 +90,7 @@ class _File:
         return self.source[start + 1 : end if end >= 0 else len(self.source)]
 
     def find_uses(self) -> None:
-        """Looks at all that stands at each name, until no further name was made from those known."""
+        """Examines every occurrence of the names, until no new name is assigned from a known one."""
         while self.pending:
             names, self.pending = self.pending, set()
             self.names |= names
@@ -109,7 +105,7 @@ class _File:
             if path is None or self.has_strings:
                 node = self._identifier(use.start, use.name)
                 path = self._path_of_name(use.name, node, 0) if node else None
-                quoted = node is not None and self.has_strings and _in_string(node)
+                quoted = node is not None and self.has_strings and syntax.in_string(node)
             place = self.functions.paths.get(path + use.chain) if path is not None else None
             if place is not None:
                 resolved.calls[place] += 1
@@ -147,7 +143,7 @@ class _File:
         node = self._identifier(start, name)
         if node is None:
             return
-        whole = _chain_of(node)
+        whole = syntax.chain_of(node)
         self._alias_or_decorator(whole, name, chain, start)
         if whole == node:
             self._binding(node, name)
@@ -168,7 +164,7 @@ class _File:
             self.pending.add(made.text)
 
     def _declare(self) -> None:
-        # What "global" says holds for the whole function, so it is to be known before what is bound there.
+        # A "global" statement holds for the whole function, so it must be known before the bindings there.
         for statement in _DECLARED.finditer(self.source):
             for found in _WORD.finditer(self.source, *statement.span(2)):
                 node = self._identifier(found.start(), found[0])
@@ -176,25 +172,25 @@ class _File:
                     self.scopes.declare(found[0], node, statement[1].decode())
 
     def _binding(self, node: Node, name: bytes) -> None:
-        """Notes what is bound where the name stands alone."""
+        """Records a binding of a name that is no part of a chain."""
         parent = node.parent
         if parent is None:
             return
-        kind, holder = parent.type, parent.parent
+        kind = parent.type
         if kind in _ASSIGNMENTS and parent.child_by_field_name("left") == node:
             value = parent.child_by_field_name("right")
             if value is not None:
-                self.scopes.bind(name, node, value=value if kind == "assignment" and _is_chain(value) else None)
+                self.scopes.bind(name, node, value=value if kind == "assignment" and syntax.is_chain(value) else None)
         elif kind == "named_expression" and parent.child_by_field_name("name") == node:
             value = parent.child_by_field_name("value")
-            self.scopes.bind_outside_comprehensions(name, node, value if value and _is_chain(value) else None)
+            self.scopes.bind_outside_comprehensions(name, node, value if value and syntax.is_chain(value) else None)
         elif kind == "dotted_name" or kind == "aliased_import":
             self._dotted_or_import(node, name)
         elif kind in _DEFINITIONS and parent.child_by_field_name("name") == node:
             self.scopes.bind(name, parent)
-        elif function := _parameter_of(node):
+        elif function := syntax.parameter_of(node):
             self.scopes.bind_parameter(name, node, function)
-        elif _is_target(node) or (kind in _SPLATS and holder and holder.type in _PATTERNS):
+        elif syntax.is_target(node) or syntax.is_splat_target(parent):
             self.scopes.bind(name, node)
 
     def _dotted_or_import(self, node: Node, name: bytes) -> None:
@@ -232,7 +228,7 @@ class _File:
 
 
 def _occurrences(names: set[bytes]) -> re.Pattern[bytes]:
-    # Letters first and what stands before them after: then the engine knows with which letters a match begins.
+    # Letters first, then the look-behind: the engine then knows the first letters of a match.
     alone = b"|".join(name + rb"(?<![\w.]" + name + rb")" for name in sorted(names))
     blank = rb"[ \t]*+(?:\\\r?\n[ \t]*+)?+"
     return re.compile(rb"(" + alone + rb")(?!\w)((?:[\s\\]*+\.[\s\\]*+[A-Za-z_]\w*+)*+)" + blank + rb"(\(?)")
@@ -240,48 +236,3 @@ def _occurrences(names: set[bytes]) -> re.Pattern[bytes]:
 
 def _tight(chain: bytes) -> bytes:
     return chain.translate(None, b" \t\f\r\n\\")
-
-
-def _chain_of(node: Node) -> Node:
-    while (parent := node.parent) and parent.type == "attribute" and parent.child_by_field_name("object") == node:
-        node = parent
-    return node
-
-
-def _is_chain(node: Node) -> bool:
-    while node.type == "attribute":
-        node = node.children[0]
-    return node.type == "identifier"
-
-
-def _is_target(node: Node) -> bool:
-    parent = node.parent
-    if parent is None:
-        return False
-    if parent.type in _LOOPS:
-        return parent.child_by_field_name("left") == node
-    if parent.type == "expression_list":
-        return parent.parent is not None and parent.parent.type == "delete_statement"
-    return parent.type in _PATTERNS or parent.type in ("as_pattern_target", "delete_statement")
-
-
-def _parameter_of(node: Node) -> Node | None:
-    """The function or lambda whose parameter the name is."""
-    parent = node.parent
-    if parent and parent.type in _NAMED_PARAMETERS:
-        if parent.child_by_field_name("name") != node:
-            return None
-        parent = parent.parent
-    else:
-        while parent and (parent.type in _SPLATS or parent.type == "typed_parameter"):
-            parent = parent.parent
-    return parent.parent if parent and parent.type in _PARAMETERS else None
-
-
-def _in_string(node: Node) -> bool:
-    above: Node | None = node
-    while above:
-        if above.type == "string":
-            return True
-        above = above.parent
-    return False

@@ -1,8 +1,8 @@
-"""Which binding of a name a place in a file sees, by Python's scopes and, as far as that is simple, by its flow.
+"""Which binding of a name is visible at a place in a file, by Python's scopes and simple control flow.
 
-Inside of one scope the last binding before the place counts; where that stands in a branch, a loop or a try that the
-place is not part of, what was bound before it counts too. A function's body runs later: it sees what its surroundings
-have bound in the end. A class's body is no surroundings of its methods.
+Inside one scope, the last binding before the place counts. If that binding is in a branch, a loop or a try that the
+place is not part of, the bindings before it count too. A function's body runs later: it sees the last bindings of the
+scopes around it. The body of a class is not visible in its methods.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _BRANCHES = frozenset(
 
 @dataclass(frozen=True)
 class Binding:
-    """A place where a name gets a value: a dotted ``path``, what the expression ``value`` stands for, or unknown."""
+    """A place where a name gets a value: a dotted ``path``, the value of the expression ``value``, or unknown."""
 
     start: int
     branch: int | None
-    """The block that it stands in and that may be passed by; None where there is none."""
+    """The enclosing block that may not run; None if there is none."""
     path: bytes | None = None
     value: Node | None = None
 
@@ -46,13 +46,13 @@ class Binding:
 @dataclass(frozen=True)
 class _Place:
     scopes: tuple[tuple[int, str], ...]
-    """From the innermost one: the node's id and its type."""
+    """The id and type of each scope's node, innermost first."""
     blocks: tuple[int, ...]
-    """All blocks of branches around the place, from the innermost one."""
+    """The ids of the blocks of branches around the place, innermost first."""
 
 
 class Scopes:
-    """The bindings of one file, filed by scope and name."""
+    """The bindings of one file, by scope and name."""
 
     def __init__(self) -> None:
         self._bound: dict[tuple[int, bytes], list[Binding]] = {}
@@ -60,30 +60,30 @@ class Scopes:
         self._simple: dict[bytes, bytes | None] = {}
 
     def bind(self, name: bytes, at: Node, path: bytes | None = None, value: Node | None = None) -> None:
-        """Notes that ``name`` is bound at ``at`` in the scope around it."""
+        """Records that ``name`` is bound at ``at`` in the scope around it."""
         place = _place(at)
         self._note(name, at, place, place.scopes[0], path, value)
 
     def bind_parameter(self, name: bytes, at: Node, function: Node) -> None:
-        """Notes a parameter of a function or lambda."""
+        """Records a parameter of a function or lambda."""
         self._file(name, function.id, Binding(at.start_byte, None))
 
     def bind_outside_comprehensions(self, name: bytes, at: Node, value: Node | None) -> None:
-        """Notes ``(name := value)``, which binds in the scope around all comprehensions."""
+        """Records ``(name := value)``, which binds in the scope around all comprehensions."""
         place = _place(at)
         scope = next(scope for scope in place.scopes if scope[1] not in _COMPREHENSIONS)
         self._note(name, at, place, scope, None, value)
 
     def declare(self, name: bytes, at: Node, how: str) -> None:
-        """Notes ``global name`` or ``nonlocal name``. To be called before what is bound by it is looked at."""
+        """Records ``global name`` or ``nonlocal name``. Call it before the bindings that it affects."""
         self._declared[_place(at).scopes[0][0], name] = how
 
     def simple_path(self, name: bytes) -> bytes | None:
-        """What the name stands for everywhere in the file, where it is bound in the module alone and to one path."""
+        """The path of a name that the file binds only in the module and only to that path."""
         return self._simple.get(name)
 
     def visible(self, name: bytes, at: Node) -> list[Binding]:
-        """The bindings that a use of ``name`` at ``at`` may see, the latest first; none where it is bound nowhere."""
+        """The bindings that a use of ``name`` at ``at`` may see, the latest first; none if it is not bound."""
         place = _place(at)
         deferred = False
         for depth, (scope, kind) in enumerate(place.scopes):
@@ -95,7 +95,7 @@ class Scopes:
             if how is None and not (kind == "class_definition" and depth) and bindings:
                 if seen:
                     return _last(seen, () if deferred else place.blocks)
-                if kind != "class_definition":  # in a loop, or by := in a comprehension: bound after, seen before
+                if kind != "class_definition":  # in a loop, or by := in a comprehension: a later binding may be visible
                     return _last(bindings)
             deferred = deferred or kind in _DEFERRED
         return []

@@ -13,12 +13,12 @@ from tree_sitter import Node, Parser
 
 from portbench.corpus.counting import identifiers, lexer
 from portbench.corpus.counting.function_list import FunctionList
-from portbench.corpus.counting.grammar import LANGUAGE
 from portbench.corpus.counting.import_filter import imports
 from portbench.corpus.counting.resolver import Resolved, resolve
+from portbench.corpus.counting.syntax import LANGUAGE
 
-# What Python 3 refuses and was usual in Python 2; the parser reads some of it. Each begins with letters, so that the
-# engine finds them fast; what must stand before is looked at afterwards.
+# Usual in Python 2 and invalid in Python 3, although the parser accepts some of it. Each pattern begins with letters,
+# because the engine finds them fast. What precedes a match is checked afterwards.
 _PYTHON_2 = tuple(
     map(
         re.compile,
@@ -35,7 +35,7 @@ _STATEMENT = re.compile(rb"(?:^|[\n;:])[ \t]*$")
 
 
 class State(StrEnum):
-    """What became of a file that imports a framework."""
+    """How a file that imports a framework was counted."""
 
     COUNTED = "counted"
     PYTHON_2 = "python_2"
@@ -44,7 +44,7 @@ class State(StrEnum):
 
 @dataclass
 class Calls:
-    """The calls of one framework in one file: by the last word of a name, and resolved."""
+    """The calls of one framework in one file: by the last part of a name, and resolved."""
 
     state: State
     identifiers: Counter[bytes] = field(default_factory=Counter)
@@ -52,9 +52,9 @@ class Calls:
 
 
 def count_calls(source: bytes, lists: Sequence[FunctionList]) -> dict[int, Calls]:
-    """The calls in a file, for each list (by its place) whose framework the file imports.
+    """The calls in a file, for each list (by position) whose framework the file imports.
 
-    A file that is no valid Python 3 counts as broken, or as Python 2 where it looks like that; nothing is raised.
+    A file that is no valid Python 3 counts as Python 2 if it looks like it, else as broken. Raises nothing.
     """
     kept = {place: functions for place, functions in enumerate(lists) if imports(source, functions.root)}
     if not kept:
@@ -86,7 +86,7 @@ def _parser() -> Parser:
 
 
 def parsed(source: bytes) -> Node:
-    """The root of the source's tree; ``has_error`` where it is no valid Python."""
+    """The root of the source's tree. It ``has_error`` if the source is no valid Python."""
     return _parser().parse(source).root_node
 
 

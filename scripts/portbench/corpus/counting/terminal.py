@@ -1,4 +1,4 @@
-"""Prints counts for people."""
+"""Prints counts on the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOP = 20
 
 
 def print_counts(counts: dict[str, Any], console: Console) -> None:
-    """Totals of the corpus, and for each framework its most called functions by both counts, side by side."""
+    """Prints the totals of the corpus, and each framework's most called functions by both counts."""
     corpus = counts["corpus"]
     size = f"{corpus['source_bytes'] / 1e6:,.1f} MB"
     _line(

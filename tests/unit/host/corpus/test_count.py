@@ -1,4 +1,4 @@
-"""``portbench count``: every form of a corpus, bad input, workers, shards, interruptions."""
+"""``portbench count``: every kind of corpus, wrong input, workers, shards, interruptions."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def invoke(*words: object) -> Result:
     return CliRunner().invoke(cli, ["count", *map(str, words)])
 
 
-def refusal(result: Result) -> str:
+def message_of(result: Result) -> str:
     assert isinstance(result.exception, PortbenchError)
     assert result.exception.remedy
     return str(result.exception)
@@ -122,7 +122,7 @@ def counted(out: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("corpus", [folder, jsonl, jsonl_gz, jsonl_zst, parquet, wheel, tar_gz])
-def test_every_form_of_a_corpus_gives_the_same_counts(
+def test_every_kind_of_corpus_gives_the_same_counts(
     corpus: Callable[[Path], Path], tmp_path: Path, names: Path
 ) -> None:
     result = invoke(corpus(tmp_path), "--functions", names, "-o", tmp_path / "out.json", "--workers", 1)
@@ -147,7 +147,7 @@ def test_every_form_of_a_corpus_gives_the_same_counts(
     assert not list(tmp_path.glob("*.parts.jsonl"))
 
 
-def test_workers_shards_and_packing_change_nothing(
+def test_workers_shards_and_archives_do_not_change_the_counts(
     tmp_path: Path, names: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("portbench.corpus.counting.corpus._FILES_BYTES", 1)  # a part for each file
@@ -164,16 +164,16 @@ def test_workers_shards_and_packing_change_nothing(
     shards = [tmp_path / f"shard{number}.json" for number in (3, 1, 2)]
     assert invoke("--merge", *shards, "-o", tmp_path / "merged.json").exit_code == 0
     assert (tmp_path / "merged.json").read_bytes() == one
-    assert "counted twice: [1]" in refusal(invoke("--merge", shards[1], shards[1], "-o", tmp_path / "twice.json"))
+    assert "counted twice: [1]" in message_of(invoke("--merge", shards[1], shards[1], "-o", tmp_path / "twice.json"))
     assert invoke("--merge", *shards[:2], "-o", tmp_path / "two.json").exit_code == 0
     assert counted(tmp_path / "two.json")["shard"] == {"shares": [1, 3], "of": 3}
     other = json.loads(shards[2].read_text())
     other["frameworks"][0]["list_sha256"] = "0" * 64
     shards[2].write_text(json.dumps(other))
-    assert "lists of functions" in refusal(invoke("--merge", *shards, "-o", tmp_path / "other.json"))
+    assert "lists of functions" in message_of(invoke("--merge", *shards, "-o", tmp_path / "other.json"))
 
 
-def test_an_interrupted_count_goes_on(tmp_path: Path, names: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_count_is_resumed(tmp_path: Path, names: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portbench.corpus.counting.corpus._FILES_BYTES", 1)
     corpus = folder(tmp_path)
     whole, out = tmp_path / "whole.json", tmp_path / "out.json"
@@ -207,15 +207,15 @@ def test_an_interrupted_count_goes_on(tmp_path: Path, names: Path, monkeypatch: 
     assert out.read_bytes() == whole.read_bytes()
 
 
-def test_another_count_is_not_resumed(tmp_path: Path, names: Path) -> None:
+def test_the_journal_of_another_count_is_not_resumed(tmp_path: Path, names: Path) -> None:
     out = tmp_path / "out.json"
     (tmp_path / "out.json.parts.jsonl").write_text('{"fingerprint": "another"}\n')
     result = invoke(folder(tmp_path), "--functions", names, "-o", out, "--resume")
-    assert "is of another corpus" in refusal(result)
+    assert "belongs to another corpus" in message_of(result)
     assert not out.exists()
 
 
-def test_a_document_that_ends_its_worker_is_left_out_and_the_others_count(tmp_path: Path, names: Path) -> None:
+def test_a_document_that_kills_its_worker_is_left_out(tmp_path: Path, names: Path) -> None:
     corpus = folder(tmp_path)
     (corpus / "endless.py").write_text("import torch\n" + "x = torch.cat(y)\n" * 580_000)
     lists = [counting.read(names)]
@@ -227,7 +227,7 @@ def test_a_document_that_ends_its_worker_is_left_out_and_the_others_count(tmp_pa
     assert total.frameworks[0].files == {"counted": 2, "python_2": 1, "broken": 1}
 
 
-def test_a_document_that_is_too_large_is_not_read(tmp_path: Path, names: Path) -> None:
+def test_a_document_that_is_too_large_is_not_parsed(tmp_path: Path, names: Path) -> None:
     corpus = folder(tmp_path)
     with (corpus / "huge.py").open("wb") as file:
         file.truncate(200_000_000)
@@ -245,13 +245,13 @@ def test_a_document_that_is_too_large_is_not_read(tmp_path: Path, names: Path) -
         ("x.zip", b"no zip", "x.zip: not a zip file"),
         ("x.tar", b"no tar at all", "x.tar: damaged"),
         ("x.parquet", b"no parquet", "x.parquet"),
-        ("x.rb", b"puts 1", "its name tells no kind of corpus"),
+        ("x.rb", b"puts 1", "unknown kind of corpus"),
     ],
 )
-def test_what_is_no_corpus_is_refused(name: str, content: bytes, message: str, tmp_path: Path, names: Path) -> None:
+def test_wrong_corpus_is_an_error(name: str, content: bytes, message: str, tmp_path: Path, names: Path) -> None:
     (tmp_path / name).write_bytes(content)
     out = tmp_path / "out.json"
-    assert message in refusal(invoke(tmp_path / name, "--functions", names, "-o", out, "--workers", 1))
+    assert message in message_of(invoke(tmp_path / name, "--functions", names, "-o", out, "--workers", 1))
     assert not list(tmp_path.glob("out*"))
 
 
@@ -260,19 +260,19 @@ def test_what_is_no_corpus_is_refused(name: str, content: bytes, message: str, t
     [
         ("x.json", "[]", "no list of functions"),
         ("x.json", '["cat"]', 'entry 1: found "cat", expected a dotted name'),
-        ("x.json", '["torch.cat", "torch.cat"]', "entry 2: torch.cat stands there already"),
+        ("x.json", '["torch.cat", "torch.cat"]', "entry 2: torch.cat is duplicated"),
         ("x.json", '["torch.cat", "jax.jit"]', "functions of several frameworks: jax, torch"),
         ("x.json", '[{"name": "torch.cat", "aliases": [3]}]', "entry 1: found 3"),
         ("x.csv", "function\ntorch.cat\n", "no column 'name'"),
     ],
 )
-def test_what_is_no_list_of_functions_is_refused(name: str, text: str, message: str, tmp_path: Path) -> None:
+def test_wrong_list_of_functions_is_an_error(name: str, text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     result = invoke(folder(tmp_path), "--functions", tmp_path / name, "-o", tmp_path / "out.json")
-    assert message in refusal(result)
+    assert message in message_of(result)
 
 
-def test_lists_are_read_from_csv_manifests_and_what_enumerate_writes(tmp_path: Path) -> None:
+def test_lists_are_read_from_csv_manifests_and_enumerate(tmp_path: Path) -> None:
     forms = {
         "a.csv": "name,aliases\ntf.linalg.matmul,tf.matmul tf.x.matmul\n",
         "b.json": json.dumps(
@@ -291,8 +291,8 @@ def test_lists_are_read_from_csv_manifests_and_what_enumerate_writes(tmp_path: P
     assert third.paths == {b"tensorflow.exp": 0, b"tensorflow.y.exp": 0}
 
 
-def test_a_count_without_a_list_or_with_two_of_one_framework_is_refused(tmp_path: Path, names: Path) -> None:
+def test_no_list_or_two_lists_of_one_framework_is_an_error(tmp_path: Path, names: Path) -> None:
     out = tmp_path / "out.json"
-    assert "no list of functions is given" in refusal(invoke(folder(tmp_path), "-o", out))
+    assert "no list of functions is given" in message_of(invoke(folder(tmp_path), "-o", out))
     both = ("--functions", names, "--functions", names)
-    assert "two lists are of functions of torch" in refusal(invoke(folder(tmp_path), *both, "-o", out))
+    assert "two lists hold functions of torch" in message_of(invoke(folder(tmp_path), *both, "-o", out))

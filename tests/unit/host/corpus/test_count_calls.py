@@ -1,4 +1,4 @@
-"""What counts as a call in one file: hand-made snippets, files that are no Python 3, and the two ways of counting."""
+"""Which calls are counted in one file: snippets, files that are no Python 3, and the two ways of counting."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def counted(source: str) -> tuple[dict[str, int], dict[str, int]]:
     return words, dict(resolved)
 
 
-def test_there_are_at_least_sixty_snippets_and_no_title_twice() -> None:
+def test_there_are_at_least_sixty_snippets_with_unique_titles() -> None:
     titles = [snippet.partition("\n")[0] for snippet in SNIPPETS]
     assert len(titles) == len(set(titles)) >= 60
 
@@ -60,7 +60,7 @@ def test_snippet(snippet: str) -> None:
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda snippet: snippet.partition("\n")[0])
-def test_a_snippet_counts_the_same_where_the_whole_source_is_parsed(snippet: str) -> None:
+def test_a_snippet_counts_the_same_if_the_whole_source_is_parsed(snippet: str) -> None:
     source = snippet.split("\n", 3)[3]
     # The braces make an f-string that may hold any call, so that nothing is stripped.
     formatted = source + '\nunrelated = f"""{0}"""\n'
@@ -92,7 +92,7 @@ def test_a_snippet_counts_the_same_where_the_whole_source_is_parsed(snippet: str
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else None,
 )
-def test_files_that_are_no_python_3_are_told_apart(source: str, state: State | None) -> None:
+def test_python_2_and_broken_files_are_recognized(source: str, state: State | None) -> None:
     found = count_calls(source.encode(), LISTS)
     assert {calls.state for calls in found.values()} == ({state} if state else set())
 
@@ -105,7 +105,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=5), st.sampled_from(["torch", "tensorflow", "jax"]))
-def test_a_file_is_kept_where_the_studys_regular_expressions_keep_it(lines: list[str], root: str) -> None:
+def test_a_file_is_kept_if_the_papers_regular_expressions_keep_it(lines: list[str], root: str) -> None:
     source = "\n".join(lines)
     kept = bool(re.findall(rf"(from.*{root}|import.*{root})", source))
     if root == "tensorflow" and re.findall(r".*Copyright 20.. The TensorFlow Authors", source):
@@ -119,7 +119,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=12))
-def test_words_are_counted_alike_in_text_and_in_the_tree(pieces: list[str]) -> None:
+def test_words_have_the_same_counts_in_text_and_tree(pieces: list[str]) -> None:
     source = "import torch\n" + "".join(pieces)
     try:
         compile(source, "pieces", "exec", dont_inherit=True)

@@ -12,7 +12,7 @@ from portbench.cli import cli
 ray = pytest.importorskip("ray", reason="Ray is an optional extra: pip install 'portbench[ray]'")
 
 
-def test_two_nodes_count_what_one_process_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_nodes_give_the_counts_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ray.cluster_utils import Cluster
 
     monkeypatch.setattr("portbench.corpus.counting.corpus._FILES_BYTES", 1)  # a part for each file

@@ -1,4 +1,4 @@
-"""`portbench enumerate`: a list from the real runner on the fake framework, and what two lists differ in."""
+"""`portbench enumerate`: a list from the real runner on the fake framework, and the differences between two lists."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ def differences(portbench: Portbench, before: Path, after: Path) -> dict[str, An
     return found
 
 
-def test_the_list_is_written_and_summed_up(tmp_path: Path) -> None:
+def test_the_list_is_written_and_summarized(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "fake.json"
     done = enumerated("fake-cpu", "-o", path)
     assert done.returncode == 0, done.stderr
     document = read_document(path, "functions").data
     assert {"fake.scale", "fake.Tensor"} <= {entry["name"] for entry in document["functions"]}
     assert f"fake-1.0.0-cpu: {len(document['functions'])} functions" in done.stdout
-    assert "by our own rule" in done.stdout
+    assert "by portbench's rule" in done.stdout
     assert f"wrote {path}" in done.stderr.replace("\n", "")
 
 
-def test_json_is_the_list_and_nothing_else_stands_on_stdout(tmp_path: Path) -> None:
+def test_json_prints_the_list_and_nothing_else_on_stdout(tmp_path: Path) -> None:
     first = enumerated("fake-cpu", "--json", "--methods", PYTHONHASHSEED="1")
     document = json.loads(first.stdout)
     assert document["rule"]["methods"]
@@ -83,7 +83,7 @@ def test_json_is_the_list_and_nothing_else_stands_on_stdout(tmp_path: Path) -> N
     assert enumerated("fake-cpu", "--json", "--methods", PYTHONHASHSEED="2").stdout == first.stdout
 
 
-def test_the_studys_rule_is_told_with_what_is_guessed() -> None:
+def test_the_list_states_the_papers_rule_and_what_is_guessed() -> None:
     done = enumerated("fake-cpu", "--as-published", "--json")
     rule = json.loads(done.stdout)["rule"]
     assert rule["name"] == "study"
@@ -91,12 +91,12 @@ def test_the_studys_rule_is_told_with_what_is_guessed() -> None:
     assert rule["guessed"]
 
 
-def test_a_target_against_a_file(tmp_path: Path) -> None:
+def test_a_target_is_compared_with_a_file(tmp_path: Path) -> None:
     path = tmp_path / "fake.json"
     assert enumerated("fake-cpu", "-o", path).returncode == 0
     done = enumerated("--diff", path, "fake-cpu")
     assert done.returncode == 0, done.stderr
-    assert "0 added, 0 removed, 0 moved, 0 with another signature" in done.stdout
+    assert "0 added, 0 removed, 0 moved, 0 with a changed signature" in done.stdout
 
 
 def test_added_and_removed(portbench: Portbench, listing: Callable[..., Path]) -> None:
@@ -105,7 +105,7 @@ def test_added_and_removed(portbench: Portbench, listing: Callable[..., Path]) -
     assert (found["before"], found["after"]) == ("torch-1-cpu", "torch-2-cpu")
 
 
-def test_what_has_another_canonical_name_has_moved(portbench: Portbench, listing: Callable[..., Path]) -> None:
+def test_a_function_with_another_canonical_name_has_moved(portbench: Portbench, listing: Callable[..., Path]) -> None:
     before = listing(
         "1",
         entry("a.old"),
@@ -129,23 +129,21 @@ def test_what_has_another_canonical_name_has_moved(portbench: Portbench, listing
     assert (found["added"], found["removed"]) == ([], [])
 
 
-def test_two_functions_that_became_one(portbench: Portbench, listing: Callable[..., Path]) -> None:
+def test_two_functions_that_became_one_are_matched(portbench: Portbench, listing: Callable[..., Path]) -> None:
     before = listing("1", entry("a.add"), entry("a.plus"))
     found = differences(portbench, before, listing("2", entry("a.add", "a.plus")))
     assert found["moved"] == [{"old": "a.plus", "new": "a.add", "keeps_old": True}]
     assert (found["added"], found["removed"], found["kept"]) == ([], [], 2)
 
 
-def test_signatures_that_are_known_on_both_sides_are_compared(
-    portbench: Portbench, listing: Callable[..., Path]
-) -> None:
+def test_signatures_are_compared_if_both_are_known(portbench: Portbench, listing: Callable[..., Path]) -> None:
     before = listing("1", entry("a.x", signature="(p)"), entry("a.y", signature=None), entry("a.z"))
     after = listing("2", entry("a.x", signature="(p, q=1)"), entry("a.y", signature="(p)"), entry("a.z"))
     found = differences(portbench, before, after)
     assert found["signatures"] == [{"name": "a.x", "before": "(p)", "after": "(p, q=1)"}]
 
 
-def test_the_terminal_shows_the_first_and_the_file_all(
+def test_the_terminal_shows_the_first_changes_and_the_file_all(
     portbench: Portbench, listing: Callable[..., Path], tmp_path: Path
 ) -> None:
     after = listing("2", *(entry(f"a.f{number:03}") for number in range(40)), entry("a.\x1b[2J"))
@@ -158,24 +156,24 @@ def test_the_terminal_shows_the_first_and_the_file_all(
 
 
 @pytest.mark.parametrize(
-    ("change", "told"), [({"framework": "jax"}, "framework is torch"), ({"rule": "study"}, "name")]
+    ("change", "words"), [({"framework": "jax"}, "framework is torch"), ({"rule": "study"}, "name")]
 )
-def test_lists_that_cannot_be_compared(
-    portbench: Portbench, listing: Callable[..., Path], change: dict[str, str], told: str
+def test_lists_with_other_frameworks_or_rules_are_an_error(
+    portbench: Portbench, listing: Callable[..., Path], change: dict[str, str], words: str
 ) -> None:
     done = portbench("enumerate", "--diff", listing("1", entry("a.x")), listing("2", entry("a.x"), **change))
     assert isinstance(done.exception, Contradiction)
-    assert told in str(done.exception)
+    assert words in str(done.exception)
     assert "2.json" in str(done.exception)
 
 
-def test_a_file_that_is_no_list(portbench: Portbench, write: Write, listing: Callable[..., Path]) -> None:
+def test_another_file_is_an_error(portbench: Portbench, write: Write, listing: Callable[..., Path]) -> None:
     done = portbench("enumerate", "--diff", write("other.json", {"schema": "portbench/run"}), listing("1"))
     assert isinstance(done.exception, BadInput)
 
 
 @pytest.mark.parametrize("arguments", [[], ["fake-cpu", "--diff", "a.json", "b.json"]])
-def test_a_target_or_two_lists(portbench: Portbench, arguments: list[str]) -> None:
+def test_a_target_or_two_lists_are_required(portbench: Portbench, arguments: list[str]) -> None:
     done = portbench("enumerate", *arguments)
     assert done.exit_code == 2
     assert "--diff" in done.output

@@ -71,7 +71,7 @@ def names(manifest: dict[str, Any]) -> set[str]:
     return {entry["function"] for entry in manifest["functions"]}
 
 
-def refusal(result: Result) -> str:
+def message_of(result: Result) -> str:
     assert isinstance(result.exception, PortbenchError)
     assert result.exception.remedy
     return str(result.exception)
@@ -110,7 +110,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_functions(cou
     assert names(json.loads(paths[0].read_text())) != names(json.loads(paths[2].read_text()))
 
 
-def test_what_is_excluded_is_replaced_from_its_decile_with_the_reason(counts: Path, tmp_path: Path) -> None:
+def test_an_excluded_function_is_replaced_from_its_decile_with_the_reason(counts: Path, tmp_path: Path) -> None:
     before = sampled(counts, tmp_path / "before.json")
     drawn = next(entry["function"] for entry in before["functions"] if entry["stratum"]["decile"] == 4)
     excluded = [
@@ -136,7 +136,7 @@ def test_what_is_excluded_is_replaced_from_its_decile_with_the_reason(counts: Pa
     assert names(after) == names(before) - {drawn, "jax.numpy.f099"} | {new}
 
 
-def test_the_studys_counts_give_the_studys_strata(tmp_path: Path) -> None:
+def test_the_papers_counts_give_the_papers_strata(tmp_path: Path) -> None:
     for path in sorted(STUDY.glob("*.json")):
         study = read_document(path, "manifest").data
         strata = {
@@ -157,7 +157,7 @@ def test_the_studys_counts_give_the_studys_strata(tmp_path: Path) -> None:
         }
 
 
-def test_deciles_that_follow_from_uses_alone_agree_with_the_studys_order(tmp_path: Path) -> None:
+def test_deciles_computed_from_uses_agree_with_the_papers_order(tmp_path: Path) -> None:
     study = read_document(STUDY / "torch.json", "manifest").data
     stated = {
         entry["function"]: entry["stratum"]
@@ -180,24 +180,24 @@ def test_deciles_that_follow_from_uses_alone_agree_with_the_studys_order(tmp_pat
     ("words", "message"),
     [
         (["--framework", "torch"], "counts jax, not torch"),
-        (["--exclude", "other.json"], "the counts are of jax"),
-        (["-o", "a b.json"], "its name without .json names the manifest"),
-        (["-o", "counts.json"], "is there already"),
+        (["--exclude", "other.json"], "expected jax"),
+        (["-o", "a b.json"], "the name without .json names the manifest"),
+        (["-o", "counts.json"], "exists already"),
     ],
 )
-def test_what_cannot_be_sampled_is_refused(
+def test_wrong_input_is_an_error(
     words: list[str], message: str, counts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     other = {"schema": "portbench/exclusions", "schema_version": 1, "framework": "torch", "exclusions": []}
     Path("other.json").write_text(json.dumps(other))
-    assert message in refusal(invoke(counts, *(["-o", "x.json"] if "-o" not in words else []), *words))
+    assert message in message_of(invoke(counts, *(["-o", "x.json"] if "-o" not in words else []), *words))
     assert not Path("x.json").exists()
 
 
-def test_a_share_of_a_corpus_and_unused_functions_are_refused(tmp_path: Path) -> None:
+def test_a_shard_or_unused_functions_are_an_error(tmp_path: Path) -> None:
     unused = [{"name": "jax.jit", "resolved": 0}]
     share = counts_file(tmp_path / "share.json", unused, shard={"shares": [1], "of": 2})
-    assert "is a share of a corpus" in refusal(invoke(share, "-o", tmp_path / "x.json"))
+    assert "holds a shard of a corpus" in message_of(invoke(share, "-o", tmp_path / "x.json"))
     nothing = counts_file(tmp_path / "nothing.json", unused)
-    assert "no function is used" in refusal(invoke(nothing, "-o", tmp_path / "x.json"))
+    assert "no function has a use" in message_of(invoke(nothing, "-o", tmp_path / "x.json"))

@@ -1,4 +1,4 @@
-"""The time left, and what is shown of it, on a clock that tests set."""
+"""The estimated remaining time and the progress display, with a clock that the tests set."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from portbench.run.events import Result, Started
 from portbench.run.progress import Reporter
 from portbench.util.text import duration
 
-# Alike, one that dwarfs the others at the end, and a mixture.
+# Equal times, one long test at the end, and a mixture.
 SHAPES = {"even": [2.0] * 12, "one long": [1.0] * 11 + [60.0], "mixed": [0.1, 30.0, 2.0, 0.5, 9.0, 4.0] * 2}
 
 
 def passes(durations: list[float], runs: int, jitter: float = 1.0) -> Iterator[tuple[Result, float, float]]:
-    """Each event with the moment it comes and the true time left after it."""
+    """Each event with its time and the true remaining time after it."""
     total, now = sum(durations) * runs, 0.0
     for run in range(1, runs + 1):
         for number, took in enumerate(durations):
@@ -27,7 +27,7 @@ def passes(durations: list[float], runs: int, jitter: float = 1.0) -> Iterator[t
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_from_the_second_pass_on_the_time_left_is_right_whatever_the_tests_take(shape: str) -> None:
+def test_the_estimate_is_exact_from_the_second_pass_on(shape: str) -> None:
     durations = SHAPES[shape]
     left = Eta(Started("t", len(durations), 3, 3 * len(durations), 0), 0.0)
     for event, now, true in passes(durations, 3):
@@ -38,7 +38,7 @@ def test_from_the_second_pass_on_the_time_left_is_right_whatever_the_tests_take(
             assert estimate == pytest.approx(true, abs=1e-6)
 
 
-def test_in_the_first_pass_it_is_right_within_a_factor_of_two_once_a_third_is_done() -> None:
+def test_in_the_first_pass_the_estimate_is_within_a_factor_of_two_after_a_third_of_the_tests() -> None:
     durations = [0.5, 1.5, 1.0, 2.0, 0.5, 1.0, 1.5, 0.5, 2.0, 1.0, 0.5, 1.5]
     left = Eta(Started("t", 12, 3, 36, 0), 0.0)
     for event, now, true in passes(durations, 3):
@@ -49,7 +49,7 @@ def test_in_the_first_pass_it_is_right_within_a_factor_of_two_once_a_third_is_do
             assert true / 2 < estimate < true * 2
 
 
-def test_a_run_resumed_in_the_middle_counts_only_what_is_still_to_do() -> None:
+def test_a_resumed_run_counts_only_the_remaining_tests() -> None:
     left = Eta(Started("t", 10, 3, 30, 16), 0.0)  # the first pass and 6 tests of the second are done
     for number in range(6, 10):
         left.test_done(Result("f", str(number), 2, "passed", 1), 3.0 * (number - 5))
@@ -58,7 +58,7 @@ def test_a_run_resumed_in_the_middle_counts_only_what_is_still_to_do() -> None:
     assert left.seconds(15.0) == pytest.approx(27.0)
 
 
-def test_nothing_is_said_before_something_is_known_and_nothing_is_left_at_the_end() -> None:
+def test_there_is_no_estimate_before_the_first_result_and_zero_at_the_end() -> None:
     left = Eta(Started("t", 1, 1, 1, 0), 0.0)
     assert left.seconds(5.0) is None
     left.test_done(Result("f", "0", 1, "passed", 1), 6.0)
@@ -73,7 +73,7 @@ def test_durations_are_written_for_a_person(seconds: float, words: str) -> None:
 
 
 class Screen:
-    """A reporter that writes to memory, with a clock to set."""
+    """A reporter that writes to memory and reads a clock that tests set."""
 
     def __init__(self, terminal: bool) -> None:
         self.now = 0.0
@@ -82,7 +82,7 @@ class Screen:
         self.reporter = Reporter(console, console, clock=lambda: self.now)
 
 
-def test_elsewhere_than_at_a_terminal_a_line_comes_now_and_then() -> None:
+def test_without_a_terminal_a_line_is_printed_every_ten_seconds() -> None:
     screen = Screen(terminal=False)
     with screen.reporter.display("fake-1.0.0-cpu") as display:
         display.show(Started("fake-1.0.0-cpu", 100, 1, 100, 0))
@@ -97,7 +97,7 @@ def test_elsewhere_than_at_a_terminal_a_line_comes_now_and_then() -> None:
     assert len(lines) == 6
 
 
-def test_at_a_terminal_there_is_a_bar_with_counts_function_and_time_left() -> None:
+def test_at_a_terminal_a_bar_shows_counts_function_and_remaining_time() -> None:
     screen = Screen(terminal=True)
     with screen.reporter.display("fake-1.0.0-cpu") as display:
         display.show(Started("fake-1.0.0-cpu", 4, 1, 4, 0))

@@ -206,7 +206,7 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_continues_is_pri
     assert tell.readline() == "ready\n"
     process.send_signal(number)
     # One line, then the end of the pipe: no process is left.
-    assert tell.read() == "heard\n"
+    assert tell.read() == "interrupted\n"
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     (line,) = [line for line in stderr.splitlines() if line.startswith("To continue:")]
@@ -222,11 +222,11 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_continues_is_pri
     assert "torch" not in stdout
 
 
-def test_a_second_ctrl_c_kills_a_deaf_runner_and_its_children(clone: Clone) -> None:
-    process, tell = clone.start("run", "fake-cpu", *CURRENT, stand_in="is_deaf")
+def test_a_second_ctrl_c_kills_a_runner_that_ignores_signals_and_its_children(clone: Clone) -> None:
+    process, tell = clone.start("run", "fake-cpu", *CURRENT, stand_in="ignores_interrupts")
     assert tell.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    assert tell.readline() == "heard\n"
+    assert tell.readline() == "interrupted\n"
     process.send_signal(signal.SIGINT)
     assert tell.read() == ""
     _, stderr = process.communicate(timeout=60)
@@ -245,7 +245,7 @@ def test_a_second_ctrl_c_kills_a_deaf_runner_and_its_children(clone: Clone) -> N
         (["fake-cpu", "--out", "a-file/results"], 5, ["cannot write to", "--out"]),
     ],
 )
-def test_a_mistake_is_one_error_before_anything_runs(
+def test_wrong_input_is_one_error_before_anything_runs(
     clone: Clone, arguments: list[str], status: int, words: list[str]
 ) -> None:
     clone.add_manifest(clone.root / "torch.json", "torch")
@@ -269,18 +269,18 @@ def test_an_option_out_of_range_is_wrong_usage(clone: Clone, option: list[str]) 
     assert option[0] in done.stderr
 
 
-def test_outside_a_clone_the_clone_that_portbench_belongs_to_is_used(clone: Clone, tmp_path: Path) -> None:
+def test_outside_a_clone_portbench_uses_its_own_clone(clone: Clone, tmp_path: Path) -> None:
     done = Clone(tmp_path).portbench("targets", "--json")
     assert {"torch-1.12.0-cpu", "jax-0.4.13-cpu"} <= {row["target"] for row in json.loads(done.stdout)["targets"]}
 
 
-def test_a_framework_is_asked_for_in_a_python_that_can_be_started(clone: Clone) -> None:
+def test_portbench_python_must_name_a_python_that_starts(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, variables={"PORTBENCH_PYTHON": "/nowhere/python"})
     assert done.returncode == 3
     assert "PORTBENCH_PYTHON" in done.stderr
 
 
-def test_portbenchs_own_python_is_passed_over_unless_it_has_the_framework(clone: Clone, tmp_path: Path) -> None:
+def test_portbenchs_own_python_is_used_only_if_it_has_the_framework(clone: Clone, tmp_path: Path) -> None:
     clone.add_version("torch", "1.12.0")
     theirs = tmp_path / "theirs"
     theirs.mkdir()

@@ -91,14 +91,14 @@ def test_without_an_output_nothing_is_written(study: Path, portbench: Command) -
     result = portbench("classify", study)
     assert result.exit_code == 0, result.output
     assert everything(study) == before
-    assert "7 failures: 2 of another category than recorded, 0 overruled" in result.output
+    assert "7 failures: 2 with another category than recorded, 0 overridden" in result.output
     assert "other -> type: 1\n" in result.output
     assert "other -> precision: 1\n" in result.output
 
 
 def test_other_is_listed_by_fingerprint_the_most_frequent_first(study: Path, portbench: Command) -> None:
     shown = portbench("classify", study).output
-    listed = [line.split() for line in shown[shown.index("other,") :].splitlines()[1:]]
+    listed = [line.split() for line in shown[shown.index("other (") :].splitlines()[1:]]
     assert listed[0][1:] == ["2", "tests", "of", "torch.sort", "and", "1", "more,", "3", "results"]
     assert " ".join(listed[1]) == "RuntimeError: limit index (#) must be greater than #"
     assert listed[3][1:] == ["1", "test", "of", "torch.norm,", "1", "result"]
@@ -157,8 +157,8 @@ def test_annotations_decide_and_the_report_marks_them(
     out = tmp_path / "new"
     result = portbench("classify", study, "--annotations", path, "-o", out)
     assert result.exit_code == 0, result.output
-    assert "5 overruled" in result.output
-    unused = [line for line in result.output.splitlines() if line.startswith("fits no failure")]
+    assert "5 overridden" in result.output
+    unused = [line for line in result.output.splitlines() if line.startswith("matches no failure")]
     assert [line.rsplit(": ", 1)[1] for line in unused] == ["$.annotations[4]", "$.annotations[5]"]
     found = rows(out, "category, overruled, outcome")
     of_test = {"category": "type", "reason": "of the test", "link": "https://x.org/1"}
@@ -177,13 +177,13 @@ def test_annotations_decide_and_the_report_marks_them(
     ]
     assert portbench("report", out, "-o", tmp_path / "report").exit_code == 0
     text = (tmp_path / "report" / "report.md").read_text("utf-8")
-    assert "## Overruled by hand" in text
+    assert "## Categories overruled by annotations" in text
     assert (
         "| `torch-1.12.0-cpu` | `torch.svd` | `half` | type by the rules, memory by hand | of the test | "
         "https\\://x.org/1 | 1 |" in text
     )
     assert "timeout (overruled)" in text
-    assert "## Overruled by hand" not in str(portbench("report", study).output)
+    assert "## Categories overruled by annotations" not in str(portbench("report", study).output)
 
 
 def test_new_run_files_remove_a_classification(

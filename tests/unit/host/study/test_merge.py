@@ -249,7 +249,7 @@ def test_other_files_of_a_folder_are_listed_and_not_merged(
     result = portbench("merge", study.parent / "r", "-o", study)
     assert result.exit_code == 0, result.output
     assert f"left out, unfinished: {journal}" in result.stdout
-    assert f"left out, no run file: {other}" in result.stdout
+    assert f"left out, not a run file: {other}" in result.stdout
     assert "2 run files added" in result.stdout
     assert "done.journal" not in result.stdout
 

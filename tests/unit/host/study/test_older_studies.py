@@ -34,7 +34,7 @@ def test_an_older_study_is_reported(study: Path, portbench: Callable[..., Result
     assert ("torch-2.9.0-xla", "box", "50.0", "50.0", "0.0", "3", "1", "-") in rows
     assert ("torch.cat", "pass", "device", "1/1", "2.50", "20.0") in rows
     assert ("torch.dot", "partial", "device", "1/2", "1.50", "20.0") in rows
-    for unknown in ("Wrong values", "Synchronisation", "waiting was not proven", "first calls were spent"):
+    for unknown in ("Wrong values", "Synchronization", "First-call time breakdown"):
         assert unknown not in shown.stdout
 
 
@@ -54,7 +54,7 @@ def test_a_merge_into_an_older_study_writes_the_present_version(
     study: Path, make_run: Make, make_result: Make, make_call: Make, write: Callable[[str, Any], Path]
 ) -> None:
     before = read_study(study).summary["run_files"]
-    # Of the other synchronisation, so it must not be pooled with what was there before.
+    # With another synchronization, so it must not be pooled with the results of the study.
     calls = [make_call(1, 1) | {"observed": {"counters": {"kernel_ns": 7}}}]
     run = make_run([make_result(calls=calls, numbers="equal")], target="torch-2.9.0-xla", sync="study")
     merged = merge([str(write("run.json", run))], study).study

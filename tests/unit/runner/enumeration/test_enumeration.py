@@ -162,7 +162,7 @@ def test_modules_that_kill_the_process_are_left_out(tmp_path, document):
 def test_a_module_that_hangs_is_left_out(tmp_path, document):
     found = json.loads(listed(zoo.write(tmp_path / "zoo", zoo.HANGS), tmp_path, limit_s=2.0))
     assert names(found) == names(document)
-    assert errors(found)["zoo.hangs"] == "the process did not get through it in 2 s"
+    assert errors(found)["zoo.hangs"] == "the process did not finish it within 2 s"
 
 
 def test_methods_are_those_that_a_class_has_from_no_public_class(tmp_path):
@@ -213,7 +213,7 @@ def test_the_runner_lists_the_functions_of_its_framework(tmp_path):
 def test_another_version_is_one_error_and_no_file(tmp_path):
     done = run("--enumerate", "--out", tmp_path, "--version", "9.9")
     assert done.returncode == 6
-    assert "fake is 1.0.0 here, 9.9 is wanted" in done.stderr
+    assert "fake is 1.0.0 here, 9.9 is expected" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -146,7 +146,7 @@ def test_without_the_proof_there_are_outcomes_but_no_latencies(tmp_path, monkeyp
         shutil.copytree(ROOT / folder, copy / folder)
     adapter = copy / "runners" / "fake" / "adapter.py"
     broken = adapter.read_text().replace(
-        "        if isinstance(leaf, library.Begun):\n            _ = leaf.values", "        pass"
+        "        if isinstance(leaf, library.Pending):\n            _ = leaf.values", "        pass"
     )
     assert broken != adapter.read_text()
     adapter.write_text(broken)
