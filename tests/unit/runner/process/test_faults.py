@@ -1,6 +1,6 @@
 """Faults of every kind, counted: results lost, results doubled, processes and folders left behind.
 
-What each fault gives is told by its own test; the table at the end of pytest's output has the sums.
+What each fault gives is checked by its own test; the table at the end of pytest's output has the sums.
 """
 
 from __future__ import annotations
