@@ -44,7 +44,7 @@ test-python38: .venv/ready ## the runner's unit tests under Python 3.8
 	$(BIN)/python -m tests.python38 $(PYTEST) -m "not slow"
 
 test-browser: .venv/ready ## the report's page in Chromium, where there is one; screenshots in build/screenshots
-	$(BIN)/python $(PYTEST) tests/browser
+	$(BIN)/python -m pytest --junit-xml build/reports/$@.xml tests/browser
 
 test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers: slow ones, too
 	$(BIN)/python $(PYTEST) tests/contract tests/containers
