@@ -430,7 +430,7 @@ def test_merge_marks_targets_with_the_papers_synchronization(
     done = portbench("merge", tmp_path / "runs", "-o", tmp_path / "study").stdout.splitlines()
     assert done[1:] == [
         "  torch-2.9.0-cpu on box: 1 function",
-        "  torch-2.9.0-cpu on box, the study's synchronisation: 1 function",
+        "  torch-2.9.0-cpu on box, synchronization as published: 1 function",
     ]
 
 
