@@ -57,7 +57,7 @@ def test_a_merge_into_an_older_study_writes_the_present_version(
     study: Path, make_run: Make, make_result: Make, make_call: Make, write: Callable[[str, Any], Path]
 ) -> None:
     before = read_study(study).summary["run_files"]
-    # Of the other synchronisation, so it must not be pooled with what was there before.
+    # With another synchronization, so it must not be pooled with the results of the study.
     calls = [make_call(1, 1) | {"observed": {"counters": {"kernel_ns": 7}}}]
     run = make_run([make_result(calls=calls, numbers="equal")], target="torch-2.9.0-xla", sync="study")
     merged = merge([str(write("run.json", run))], study).study

@@ -237,7 +237,7 @@ def test_strict_placement_counts_tests_that_ran_elsewhere_as_failed(
     (target,) = summary["targets"]
     assert [found["status"] for found in target["functions"]] == ["complete", "partial", "pass", "pass"]
     assert target["percent_of_rated_functions"] == {"pass": 50.0, "partial": 25.0, "complete": 25.0}
-    # No time of a host stands for the device's.
+    # The time of a host is never taken for the device's.
     assert [found["cold_mean_ns"] for found in target["functions"]] == [None, 1_500_000, 1_500_000, 1_500_000]
     assert target["functions"][0]["tests_by_placement"] == {"host": 1}
 
@@ -290,7 +290,7 @@ def test_a_first_call_is_split_by_the_frameworks_counters(reported: Reported, ma
     report = reported(
         [
             make_result(test="a", calls=[cold(1_000_000, trace_ns=100_000, compile_ns=600_000, executions=1)]),
-            # A counter that did not rise is left out: zero, since the framework tells of it elsewhere.
+            # A counter that did not rise is missing: it counts as zero, since the framework has it in other calls.
             make_result(test="b", calls=[cold(1_000_000, compile_ns=200_000)]),
             make_result(test="failed", outcome="failed", calls=[cold(1_000_000, compile_ns=900_000)]),
             make_result("torch.dot", calls=[cold(2_000_000)]),
@@ -417,7 +417,7 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
     text = (tmp_path / "out" / "report.md").read_text()
     assert all(line.isprintable() for line in [*shown.splitlines(), *text.splitlines()])
     assert "<script>" not in text and "https://" not in text and "[b](" not in text
-    # Ten rows of sections and titles hold it, some twice.
+    # Ten rows of sections and titles have it, some twice.
     assert shown.count("[bold]x[/]|`<script>") >= 10
     assert text.count("script&gt;alert") >= 10
 
