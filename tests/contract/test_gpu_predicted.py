@@ -1,4 +1,4 @@
-"""What PyTorch and JAX foretell of a GPU, in real environments without one: truths that are known of real ones."""
+"""Predictions of PyTorch and JAX calls on a GPU, in real environments without one: facts known of real GPUs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def entry(function: str, *args: Any, **test: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def foretold(run_manifest: Run, tmp_path: Path) -> Callable[..., Results]:
-    """The results of calls, by function."""
+def predict(run_manifest: Run, tmp_path: Path) -> Callable[..., Results]:
+    """Return the results of calls, by function."""
 
     def of(framework: str, version: str, device: str, *functions: dict[str, Any]) -> Results:
         path = tmp_path / "manifest.json"
-        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "truths", "framework": framework}
+        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "facts", "framework": framework}
         path.write_text(json.dumps({**head, "functions": functions}), "utf-8")
         document = run_manifest(framework, version, path, device=device, runs=1)
         assert version in document["prediction"]["compiler"]
@@ -41,8 +41,8 @@ def foretold(run_manifest: Run, tmp_path: Path) -> Callable[..., Results]:
 
 
 @pytest.mark.parametrize("version", VERSIONS["torch"])
-def test_pytorch_refuses_what_has_no_kernel_for_its_dtypes(foretold: Callable[..., Results], version: str) -> None:
-    found = foretold(
+def test_pytorch_fails_without_a_kernel_for_the_dtypes(predict: Callable[..., Results], version: str) -> None:
+    found = predict(
         "torch",
         version,
         "gpu-predicted",
@@ -53,7 +53,7 @@ def test_pytorch_refuses_what_has_no_kernel_for_its_dtypes(foretold: Callable[..
     histogram, loss, product = (found[f"torch.{name}"] for name in ("histogram", "nn.functional.smooth_l1_loss", "mm"))
     assert (histogram["outcome"], histogram["category"], histogram["phase"]) == ("failed", "not_implemented", "call")
     assert "no GPU kernel: the operation aten::histogram.bin_ct (" in histogram["error"]["message"]
-    # On a T4 the study saw: "smooth_l1_cuda" not implemented for 'BFloat16'.
+    # The paper recorded on a T4: "smooth_l1_cuda" not implemented for 'BFloat16'.
     if version == "1.12.0":
         assert (loss["outcome"], loss["category"], loss["control"]["outcome"]) == ("failed", "type", "passed")
         assert "smooth_l1_loss has layout=strided, self=bfloat16, target=bfloat16" in loss["error"]["message"]
@@ -66,8 +66,8 @@ def test_pytorch_refuses_what_has_no_kernel_for_its_dtypes(foretold: Callable[..
 @pytest.mark.parametrize(
     ("version", "device"), [("0.4.13", "gpu-predicted"), ("0.10.2", "gpu-predicted"), ("0.10.2", "rocm-predicted")]
 )
-def test_jax_refuses_what_it_cannot_lower(foretold: Callable[..., Results], version: str, device: str) -> None:
-    found = foretold(
+def test_jax_fails_if_it_cannot_lower(predict: Callable[..., Results], version: str, device: str) -> None:
+    found = predict(
         "jax",
         version,
         device,

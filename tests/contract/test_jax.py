@@ -1,4 +1,4 @@
-"""The study's JAX functions on the CPU: what holds beyond their passing in the study's version."""
+"""The paper's JAX functions on the CPU: checks beyond passing in the paper's version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STUDY, CURRENT = VERSIONS["jax"]
 GONE = {"jax._src.core.get_aval", "jax.lax.infeed"}
 
 CHANGED = {
-    # An array without axes is no scalar in 0.4.13, and one in 0.10.2.
+    # An array without axes is not a scalar in 0.4.13, but in 0.10.2 it is.
     ("jax.numpy.isscalar", "without-axes[dtype=float32]"): "other",
     ("jax.numpy.isscalar", "without-axes[dtype=int32]"): "other",
 }
@@ -38,7 +38,7 @@ def test_the_current_version_lacks_two_functions_and_changed_one(run_manifest: R
     assert findings(current) == CHANGED
 
 
-def test_no_array_lies_off_the_device(study: dict[str, Any]) -> None:
+def test_all_arrays_are_on_the_device(study: dict[str, Any]) -> None:
     assert {result["placement"]["verdict"] for result in study["results"]} == {"device", "unknown"}
     cos = [result for result in study["results"] if result["function"] == "jax.numpy.cos"]
     assert {result["placement"]["verdict"] for result in cos} == {"device"}

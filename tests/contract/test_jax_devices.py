@@ -1,4 +1,4 @@
-"""JAX on devices other than the host's own CPU: what can be tried without a GPU or TPU."""
+"""JAX on devices other than the host's CPU: tests that need neither GPU nor TPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Run = Callable[..., dict[str, Any]]
 STUDY, CURRENT = VERSIONS["jax"]
 
 READS_BACK = {
-    # NumPy finds the places that a mask or a list of indices leaves.
+    # NumPy computes the places that a mask or a list of indices keeps.
     "jax.numpy.compress",
     "jax.numpy.delete",
     "jax.disable_jit",
@@ -36,7 +36,7 @@ COMPUTES_NOTHING = {
 
 
 @pytest.mark.parametrize("version", VERSIONS["jax"])
-def test_xla_runs_the_whole_study_and_only_what_the_cpu_refuses_fails(run_manifest: Run, version: str) -> None:
+def test_the_whole_manifest_runs_on_xla_and_only_failures_of_the_cpu_fail(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     assert findings(document) == (CHANGED if version == CURRENT else {})
     assert unavailable(document) == (GONE if version == CURRENT else set())
@@ -45,17 +45,17 @@ def test_xla_runs_the_whole_study_and_only_what_the_cpu_refuses_fails(run_manife
 
 
 @pytest.mark.parametrize("version", VERSIONS["jax"])
-def test_functions_that_read_arrays_back_are_told(run_manifest: Run, version: str) -> None:
+def test_functions_that_read_arrays_back_are_recorded(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     partly = {r["function"] for r in document["results"] if r["placement"]["verdict"] in ("mixed", "host")}
-    # 0.4.13 reads a whole array of exponents back to see whether it is one integer.
+    # 0.4.13 reads a whole array of exponents back to check whether it is one integer.
     assert partly == READS_BACK | ({"jax.numpy.power"} if version == STUDY else set())
     host = {name for result in document["results"] for name in result["placement"].get("host_operations", [])}
     assert host == {"read to host"}
 
 
 @pytest.mark.parametrize("version", VERSIONS["jax"])
-def test_what_computes_on_arrays_is_seen_on_the_device(run_manifest: Run, version: str) -> None:
+def test_computations_on_arrays_are_recorded_on_the_device(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     verdicts: dict[str, set[str]] = {}
     for result in document["results"]:
@@ -68,7 +68,7 @@ def test_what_computes_on_arrays_is_seen_on_the_device(run_manifest: Run, versio
 
 
 @pytest.mark.parametrize("version", VERSIONS["jax"])
-def test_where_sums_run_is_told_rightly(run_manifest: Run, version: str) -> None:
+def test_placement_of_sums_is_recorded_correctly(run_manifest: Run, version: str) -> None:
     document = run_manifest("jax", version, "placement", device="xla", runs=1, protocol="cold")
     verdicts = {result["test"]: result["placement"]["verdict"] for result in document["results"]}
     assert verdicts == {
@@ -83,7 +83,7 @@ def test_where_sums_run_is_told_rightly(run_manifest: Run, version: str) -> None
 @pytest.mark.parametrize(
     ("version", "check"),
     [
-        # In 0.4.13 a call on the host returns when its work is done: there is nothing to wait for.
+        # In 0.4.13 a call on the host returns when its work is done, so there is no wait.
         (CURRENT, "wait_waits"),
         (CURRENT, "sync_check_fails_without_a_wait"),
         *((version, "trace_sees") for version in VERSIONS["jax"]),
@@ -91,20 +91,20 @@ def test_where_sums_run_is_told_rightly(run_manifest: Run, version: str) -> None
         *((version, "errors_for_held_devices_name_the_holders") for version in VERSIONS["jax"]),
     ],
 )
-def test_of_a_device(environment_python: Callable[[str], Path], version: str, check: str) -> None:
+def test_device_check(environment_python: Callable[[str], Path], version: str, check: str) -> None:
     command = [str(environment_python(f"jax-{version}-xla")), "-m", "tests.contract.jax_device_checks", check]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_the_studys_synchronisation_leaves_containers_out(run_manifest: Run) -> None:
+def test_the_papers_synchronization_skips_containers(run_manifest: Run) -> None:
     document = run_manifest("jax", CURRENT, "placement", device="xla", runs=1, protocol="cold", sync="study")
     (proof,) = {result["proof"]["reason"] for result in document["results"]}
     assert "the work was not done" in proof
     assert {result["outcome"] for result in document["results"]} == {"passed"}
 
 
-def test_what_the_user_has_set_for_xla_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_xla_flags_set_by_the_user_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=/tmp/dump")
     assert runners.jax.variables("xla")["XLA_FLAGS"].startswith("--xla_dump_to=/tmp/dump --xla_force_host")
     assert "XLA_FLAGS" not in runners.jax.variables("gpu")
@@ -112,7 +112,7 @@ def test_what_the_user_has_set_for_xla_is_kept(monkeypatch: pytest.MonkeyPatch) 
     assert "XLA_FLAGS" not in runners.jax.variables("xla")
 
 
-def test_no_compiled_program_is_kept_for_another_process(
+def test_compiled_programs_are_not_shared_between_processes(
     run_manifest: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
@@ -141,5 +141,5 @@ def test_a_host_with_one_device_has_no_xla(
 
 
 def on_xla(run_manifest: Run, version: str) -> dict[str, Any]:
-    """The study through XLA, once."""
+    """The study manifest through XLA, once."""
     return run_manifest("jax", version, "study", device="xla", runs=1, protocol="cold")

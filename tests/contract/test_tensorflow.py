@@ -1,4 +1,4 @@
-"""The study's TensorFlow functions on the CPU: what holds beyond their passing in the study's version."""
+"""The paper's TensorFlow functions on the CPU: checks beyond passing in the paper's version."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def test_the_current_version_lacks_three_functions_and_passes_the_rest(run_manif
     assert findings(current) == {}
 
 
-def test_successors_are_tried_and_told_apart(run_manifest: RunManifest) -> None:
+def test_successors_run_and_are_recorded_under_their_own_names(run_manifest: RunManifest) -> None:
     tried = [result for result in current_of(run_manifest, "tensorflow")["results"] if result["successor_of"]]
     assert {result["successor_of"] for result in tried} == GONE
     failed = {(result["function"], result["test"]) for result in tried if result["outcome"] != "passed"}
-    # Keras 3 steps once for each row of a sparse gradient that is named twice, and its optimisers have no minimize.
+    # Keras 3 makes one step for each duplicate row of a sparse gradient, and its optimizers have no minimize.
     adadelta = "tf.keras.optimizers.Adadelta"
     assert failed == {(adadelta, "sparse"), (adadelta, "loss-falls")}
 
 
-def test_no_output_lies_off_the_device(run_manifest: RunManifest) -> None:
+def test_all_outputs_are_on_the_device(run_manifest: RunManifest) -> None:
     results = study_of(run_manifest, "tensorflow")["results"]
     assert {result["placement"]["verdict"] for result in results} == {"device", "unknown"}
     assert {r["placement"]["verdict"] for r in results if r["function"] == "tf.linalg.svd"} == {"device"}

@@ -1,4 +1,4 @@
-"""The study's TensorFlow functions on an XLA device, and what the adapter does where there is no GPU and no TPU."""
+"""The paper's TensorFlow functions on an XLA device, and the adapter without GPU and TPU."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ LACKING = DATA_SETS | {
     "tf.random.gamma",
     "tf.sets.intersection",
 }
-"""Functions of which most tests fail for want of a kernel, in every version."""
+"""Functions whose tests mostly fail because a kernel is missing, in every version."""
 
 WRONG = {
-    # XLA's version has no nan for what lies outside of the domain.
+    # XLA's kernel returns no nan outside the domain.
     "tf.math.igammac",
-    # XLA leaves assertions out of what it compiles.
+    # XLA removes assertions from compiled programs.
     "tf.debugging.assert_less",
-    # XLA's random numbers do not heed the seed.
+    # XLA's random numbers ignore the seed.
     "tf.Graph.as_default",
     "tf.experimental.numpy.random.standard_normal",
 }
-"""Functions that give another answer than on the CPU."""
+"""Functions that give other results than on the CPU."""
 
 ON_HOST = {"tf.numpy_function", "tf.compat.v1.saved_model.simple_save", "tf.constant", "tf.convert_to_tensor"}
-"""Functions with tests that pass and compute nothing on the device: NumPy, savers, text."""
+"""Functions whose tests pass without computing on the device: NumPy, savers, text."""
 
 Run = Callable[[str, str], "dict[str, Any]"]
 
 
 @pytest.fixture
 def run_on_xla(run_manifest: Callable[..., dict[str, Any]]) -> Run:
-    """Runs a manifest on the XLA device, once for a version; returns the run file."""
+    """Run a manifest on the XLA device, once for each version; return the run file."""
     return lambda version, manifest: run_manifest(
         "tensorflow", version, manifest, device="xla", runs=1, protocol="cold"
     )
 
 
 @pytest.mark.parametrize("version", [STUDY])
-def test_the_study_runs_to_its_end(run_on_xla: Run, version: str) -> None:
+def test_the_whole_manifest_runs_on_xla(run_on_xla: Run, version: str) -> None:
     results = run_on_xla(version, "study")["results"]
     assert {result["outcome"] for result in results if result["category"] != "unavailable"} == {"passed", "failed"}
     tried = [result for result in results if not result["successor_of"] and result["category"] != "unavailable"]
@@ -63,7 +63,7 @@ def test_the_study_runs_to_its_end(run_on_xla: Run, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", [STUDY])
-def test_what_fails_is_the_devices_and_has_its_category(run_on_xla: Run, version: str) -> None:
+def test_failures_are_those_of_the_device_with_their_categories(run_on_xla: Run, version: str) -> None:
     document = run_on_xla(version, "study")
     failed = [result for result in document["results"] if result["outcome"] == "failed" and not result["successor_of"]]
     assert {result["control"]["outcome"] for result in failed} == {"passed"}
@@ -77,7 +77,7 @@ def test_what_fails_is_the_devices_and_has_its_category(run_on_xla: Run, version
 
 
 @pytest.mark.parametrize("version", [STUDY])
-def test_what_passes_without_the_device_is_told(run_on_xla: Run, version: str) -> None:
+def test_tests_that_pass_without_the_device_are_recorded(run_on_xla: Run, version: str) -> None:
     results = run_on_xla(version, "study")["results"]
     by_verdict: dict[str, set[str]] = {}
     for result in results:
@@ -90,7 +90,7 @@ def test_what_passes_without_the_device_is_told(run_on_xla: Run, version: str) -
 
 
 @pytest.mark.parametrize("version", VERSIONS["tensorflow"])
-def test_placement_is_told_from_what_was_computed(run_on_xla: Run, version: str) -> None:
+def test_placement_comes_from_the_computed_operations(run_on_xla: Run, version: str) -> None:
     results = run_on_xla(version, "placement")["results"]
     words = {"on-device": "device", "on-host": "host", "on-both": "mixed"}
     for result in results:
@@ -103,7 +103,7 @@ def test_placement_is_told_from_what_was_computed(run_on_xla: Run, version: str)
 
 
 @pytest.mark.parametrize("version", VERSIONS["tensorflow"])
-def test_the_adapter_keeps_its_promises_on_xla(environment_python: Callable[[str], Path], version: str) -> None:
+def test_the_adapter_passes_its_checks_on_xla(environment_python: Callable[[str], Path], version: str) -> None:
     python = environment_python(f"tensorflow-{version}-xla")
     command = [str(python), "-m", "tests.contract.tensorflow_device_checks", version]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -112,7 +112,7 @@ def test_the_adapter_keeps_its_promises_on_xla(environment_python: Callable[[str
 
 @pytest.mark.parametrize("device", ["gpu", "tpu"])
 @pytest.mark.parametrize("version", VERSIONS["tensorflow"])
-def test_a_device_that_is_not_there_is_an_error_and_leaves_no_run_file(
+def test_a_missing_device_is_an_error_and_writes_no_run_file(
     environment_python: Callable[[str], Path], tmp_path: Path, version: str, device: str
 ) -> None:
     command = [str(environment_python(f"tensorflow-{version}-cpu")), "-m", "runners", "--framework", "tensorflow"]

@@ -1,4 +1,4 @@
-"""What TensorFlow foretells of a GPU by the kernels of its wheel for CUDA, in real environments without one."""
+"""Predictions of TensorFlow calls on a GPU from the kernels of its CUDA wheel, in real environments without a GPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def results(run_manifest: Run, version: str, function: str) -> list[dict[str, An
 
 
 @pytest.mark.parametrize("version", VERSIONS["tensorflow"])
-def test_a_dtype_without_kernel_is_refused_and_the_kernels_dtypes_are_named(run_manifest: Run, version: str) -> None:
+def test_a_dtype_without_a_kernel_fails_and_the_message_lists_the_kernels_dtypes(
+    run_manifest: Run, version: str
+) -> None:
     found = results(run_manifest, version, "tf.linalg.svd")
     refused = {result["test"]: result for result in found if result["outcome"] == "failed"}
     assert refused and all("complex" in test for test in refused)
@@ -53,7 +55,7 @@ def test_a_session_is_placed_as_a_whole(run_manifest: Run) -> None:
     assert set(outcomes.values()) == {"passed", "failed"}
 
 
-def test_what_is_done_to_a_variable_is_done_where_that_lies(run_manifest: Run) -> None:
+def test_an_operation_on_a_variable_runs_where_the_variable_is(run_manifest: Run) -> None:
     found = results(run_manifest, VERSIONS["tensorflow"][0], "tf.train.ExponentialMovingAverage")
     seen = {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"}
     assert "device" in seen

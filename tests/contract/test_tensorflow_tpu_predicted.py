@@ -1,4 +1,4 @@
-"""What is foretold of TensorFlow's calls on TPUs that are not there: truths that are known of real ones."""
+"""Predictions of TensorFlow calls on TPUs that are not there: facts that are known of real TPUs."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ ZEROS = entry("tf.zeros", SIXTEEN_GIB, numpy="zeros")
 
 
 @pytest.fixture
-def foretold(run_manifest: Run, tmp_path: Path) -> Callable[..., dict[str, dict[str, Any]]]:
+def predict(run_manifest: Run, tmp_path: Path) -> Callable[..., dict[str, dict[str, Any]]]:
     def of(version: str, device: str, *functions: dict[str, Any]) -> dict[str, dict[str, Any]]:
         path = tmp_path / "manifest.json"
-        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "truths", "framework": "tensorflow"}
+        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "facts", "framework": "tensorflow"}
         path.write_text(json.dumps({**head, "functions": functions}), "utf-8")
         document = run_manifest("tensorflow", version, path, device=device, runs=1)
         assert document["prediction"]["compiler"].startswith("libtpu ")
@@ -45,8 +45,8 @@ def foretold(run_manifest: Run, tmp_path: Path) -> Callable[..., dict[str, dict[
 
 
 @pytest.mark.parametrize("version", VERSIONS["tensorflow"])
-def test_what_a_tpu_refuses_is_refused(foretold: Callable[..., dict[str, dict[str, Any]]], version: str) -> None:
-    found = foretold(
+def test_what_a_tpu_does_not_support_fails(predict: Callable[..., dict[str, dict[str, Any]]], version: str) -> None:
+    found = predict(
         version,
         "tpu-v3",
         entry("tf.linalg.eigvals", tensor("float32", 8, 8), numpy="linalg.eigvals"),
@@ -70,10 +70,10 @@ def test_what_a_tpu_refuses_is_refused(foretold: Callable[..., dict[str, dict[st
     assert cos["prediction"]["roofline_ns"] > 0
 
 
-def test_what_needs_more_memory_than_one_tpu_has_fits_on_another(
-    foretold: Callable[..., dict[str, dict[str, Any]]],
+def test_an_array_too_large_for_one_tpu_fits_on_another(
+    predict: Callable[..., dict[str, dict[str, Any]]],
 ) -> None:
-    (found,) = foretold(VERSIONS["tensorflow"][0], "tpu-v5p", ZEROS).values()
+    (found,) = predict(VERSIONS["tensorflow"][0], "tpu-v5p", ZEROS).values()
     assert found["outcome"] == "passed"
     assert found["prediction"]["memory_bytes"] >= 4 * 65536**2
 
@@ -93,7 +93,7 @@ def test_what_needs_more_memory_than_one_tpu_has_fits_on_another(
     ],
     ids=["compiler", "between-calls", "session", "variables"],
 )
-def test_the_study_in_its_version(
+def test_the_papers_functions_in_its_version(
     run_manifest: Run, function: str, test: str, category: str | None, message: str | None
 ) -> None:
     options = {"device": "tpu-v3", "runs": 1, "function": function, "test": test}

@@ -1,4 +1,4 @@
-"""The study's PyTorch functions on the CPU: what holds beyond their passing in the study's version."""
+"""The paper's PyTorch functions on the CPU: checks beyond passing in the paper's version."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def test_the_current_version_has_every_function_and_changed_one(run_manifest: Ru
     assert findings(current) == {**findings(study), **CHANGED}
 
 
-def test_no_tensor_lies_off_the_device(study: dict[str, Any]) -> None:
+def test_all_tensors_are_on_the_device(study: dict[str, Any]) -> None:
     assert {result["placement"]["verdict"] for result in study["results"]} == {"device", "unknown"}
 
 
-def test_only_what_can_be_repeated_has_a_steady_time(study: dict[str, Any]) -> None:
+def test_only_repeatable_calls_have_steady_times(study: dict[str, Any]) -> None:
     repeated = {
         result["test"]: [call["steady"] is not None for call in result["calls"]]
         for result in study["results"]

@@ -1,4 +1,4 @@
-"""PyTorch on devices other than the host's own CPU: what can be tried without a GPU or TPU."""
+"""PyTorch on devices other than the host's CPU: tests that need neither GPU nor TPU."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ FALLS_BACK = {
     "torch.range": "aten::range.out",
     "torch.round": "aten::round.decimals",
 }
-"""Functions of which torch_xla leaves an operation to the host, though their tests pass."""
+"""Functions whose tests pass although an operation falls back to the host."""
 
 DRAWS_ON_HOST = {"without-replacement[draws=3]", "without-replacement[draws=6]"}
 
 WRONG = {
-    # The sign is that of a real number, and the logarithm comes as a complex one.
+    # The sign is real, and the logarithm is complex.
     ("torch.slogdet", "dtypes[dtype=complex64]"),
-    # The singular values of several matrices come in a wrong shape.
+    # The singular values of several matrices have a wrong shape.
     ("torch.linalg.matrix_rank", "batch"),
     # The gradients of tanh lack a conjugate.
     ("torch.autograd.functional.jvp", "elementwise[name=tanh,dtype=complex64]"),
-    # What goes to the host and back loses its imaginary part.
+    # Values that move to the host and back lose their imaginary part.
     ("torch.ormqr", "dtypes[dtype=complex128]"),
-    # torch.manual_seed leaves the device's random state alone.
-    ("torch.nn.functional.dropout", "draws-anew"),
-    ("torch.nn.init.xavier_uniform_", "draws-anew"),
-    # The running variance, which the call changes in place, is the biased one.
+    # torch.manual_seed does not change the device's random state.
+    ("torch.nn.functional.dropout", "draws-differ"),
+    ("torch.nn.init.xavier_uniform_", "draws-differ"),
+    # The running variance, which the call updates in place, is the biased one.
     ("torch.nn.functional.batch_norm", "dtypes[training=true,dtype=float32]"),
     ("torch.nn.functional.batch_norm", "dtypes[training=true,dtype=float64]"),
 }
@@ -58,16 +58,16 @@ LACKING = {
     # Every step compiles a longer program.
     ("torch.optim.LBFGS", "quadratic[dtype=float32,line_search=null]"): "timeout",
 }
-"""Some of each kind."""
+"""A few functions of each kind."""
 
 
 @pytest.fixture
 def study(run_manifest: Run) -> dict[str, Any]:
-    """The study through XLA. The limit is met only where programs grow with every step."""
+    """The study manifest through XLA. Only programs that grow with every step reach the limit."""
     return run_manifest("torch", CURRENT, "study", device="xla", runs=1, protocol="cold", timeout=20)
 
 
-def test_xla_runs_the_whole_study_and_fails_where_torch_xla_does(study: dict[str, Any]) -> None:
+def test_the_whole_manifest_runs_on_xla_with_the_known_failures(study: dict[str, Any]) -> None:
     found = findings(study)
     assert unavailable(study) == set()
     assert {test: found.get(test) for test in LACKING} == LACKING
@@ -78,7 +78,7 @@ def test_xla_runs_the_whole_study_and_fails_where_torch_xla_does(study: dict[str
     assert study["environment"]["device"]["kind"] == "xla"
 
 
-def test_wrong_values_are_told_from_lacking_ones(study: dict[str, Any]) -> None:
+def test_wrong_values_and_missing_kernels_have_different_categories(study: dict[str, Any]) -> None:
     numbers = {(r["function"], r["test"]): r["numbers"] for r in study["results"]}
     assert {test: numbers[test] for test in WRONG} == dict.fromkeys(WRONG, "wrong")
     passed = {r["numbers"] for r in study["results"] if r["outcome"] == "passed"}
@@ -94,21 +94,21 @@ def test_the_cpu_of_the_same_version_is_the_control(study: dict[str, Any]) -> No
     assert controls == {"passed"}
 
 
-def test_functions_that_torch_xla_leaves_to_the_host_are_told(study: dict[str, Any]) -> None:
+def test_functions_that_fall_back_to_the_host_are_recorded(study: dict[str, Any]) -> None:
     operations: dict[str, set[str]] = {}
     for result in study["results"]:
         if result["placement"]["verdict"] in ("mixed", "host"):
             operations.setdefault(result["function"], set()).update(result["placement"]["host_operations"])
     assert all(name in operations.get(function, set()) for function, name in FALLS_BACK.items())
     assert not operations.keys() & {"torch.argsort", "torch.cat", "torch.sum", "torch.nn.Linear", "torch.nn.Conv2d"}
-    # The same in the counters of the timed calls: torch_xla draws without replacement on the host alone.
+    # The counters of the timed calls show the same: torch_xla draws without replacement only on the host.
     for result in study["results"]:
         if result["function"] == "torch.multinomial" and result["outcome"] == "passed":
             fell_back = any("fallbacks" in call["cold"]["counters"] for call in result["calls"])
             assert fell_back == (result["placement"]["verdict"] == "host") == (result["test"] in DRAWS_ON_HOST), result
 
 
-def test_where_sums_run_is_told_rightly(run_manifest: Run) -> None:
+def test_placement_of_sums_is_recorded_correctly(run_manifest: Run) -> None:
     document = run_manifest("torch", CURRENT, "placement", device="xla", runs=1, protocol="cold")
     assert _verdicts(document) == {"on-device": "device", "on-host": "host", "on-both": "mixed"}
 
@@ -119,13 +119,13 @@ def test_on_the_cpu_everything_is_on_the_device(run_manifest: Run, version: str)
     assert set(_verdicts(document).values()) == {"device"}
 
 
-def test_the_study_did_not_wait(run_manifest: Run) -> None:
+def test_the_papers_synchronization_does_not_wait(run_manifest: Run) -> None:
     document = run_manifest("torch", CURRENT, "placement", device="xla", runs=1, protocol="cold", sync="study")
     proofs = [result["proof"] for result in document["results"] if result["proof"]]
     assert proofs and not any(proof["passed"] for proof in proofs)
 
 
-def test_what_is_known_to_be_wrong_is_found_wrong(run_manifest: Run) -> None:
+def test_known_wrong_functions_are_found_wrong(run_manifest: Run) -> None:
     host = run_manifest("torch", CURRENT, "known_wrong", runs=1, protocol="cold")
     assert findings(host) == {}
     device = run_manifest("torch", CURRENT, "known_wrong", device="xla", runs=1, protocol="cold")
@@ -167,13 +167,15 @@ def test_what_is_known_to_be_wrong_is_found_wrong(run_manifest: Run) -> None:
         ),
     ],
 )
-def test_of_a_device(environment_python: Callable[[str], Path], target: str, check: str) -> None:
+def test_device_check(environment_python: Callable[[str], Path], target: str, check: str) -> None:
     command = [str(environment_python(target)), "-m", "tests.contract.torch_device_checks", check]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_xla_without_torch_xla_is_one_sentence(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
+def test_xla_without_torch_xla_fails_with_one_sentence(
+    environment_python: Callable[[str], Path], tmp_path: Path
+) -> None:
     arguments = ["--framework", "torch", "--device", "xla", "--manifest", "manifests/placement/torch.json"]
     python = environment_python(f"torch-{STUDY}-cpu")
     command = [str(python), "-m", "runners", *arguments, "--out", str(tmp_path)]
@@ -184,7 +186,7 @@ def test_xla_without_torch_xla_is_one_sentence(environment_python: Callable[[str
     assert not list(tmp_path.iterdir())
 
 
-def test_a_tpu_that_the_user_named_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tpu_set_by_the_user_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XRT_TPU_CONFIG", raising=False)
     assert runners.torch.variables("tpu")["XRT_TPU_CONFIG"].startswith("localservice")
     monkeypatch.setenv("XRT_TPU_CONFIG", "tpu_worker;0;10.0.0.2:8470")

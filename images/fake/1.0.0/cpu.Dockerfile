@@ -1,8 +1,8 @@
-# The fake framework, which needs nothing installed: for trying and testing portbench itself, on the oldest Python.
-# Every pin is in cpu.lock beside this file, made from cpu.in by 'make lock'.
+# The fake framework, which needs no packages: to try and test portbench itself, on the oldest Python.
+# Every pin is in cpu.lock, created from cpu.in by 'make lock'.
 FROM python:3.8-slim-bookworm AS environment
 COPY images/installer.lock images/fake/1.0.0/cpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/cpu.lock \

@@ -1,8 +1,8 @@
-# JAX 0.10.2 on an NVIDIA GPU. Every pin is in gpu.lock beside this file, made from gpu.in by 'make lock'.
-# CUDA 12 and cuDNN 9 come as wheels, which JAX finds by itself.
+# JAX 0.10.2 on an NVIDIA GPU. Every pin is in gpu.lock, created from gpu.in by 'make lock'.
+# CUDA 12 and cuDNN 9 are installed as wheels, which JAX finds.
 FROM python:3.11-slim-bookworm AS environment
 COPY images/installer.lock images/jax/0.10.2/gpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/gpu.lock \

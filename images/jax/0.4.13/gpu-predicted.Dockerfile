@@ -1,7 +1,7 @@
-# JAX 0.4.13, asked on the CPU what it cannot lower for CUDA. Every pin is in cpu.lock beside this file, made from cpu.in by 'make lock'.
+# JAX 0.4.13: predictions for CUDA, on the CPU. Every pin is in cpu.lock, created from cpu.in by 'make lock'.
 FROM python:3.10-slim-bookworm AS environment
 COPY images/installer.lock images/jax/0.4.13/cpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/cpu.lock \

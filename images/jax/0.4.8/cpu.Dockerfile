@@ -1,8 +1,8 @@
-# JAX 0.4.8 on the CPU. Every pin is in cpu.lock beside this file, made from cpu.in by 'make lock'.
-# While cpu.lock is not there the build ends at its COPY: 'portbench lock jax/0.4.8/cpu' makes it.
+# JAX 0.4.8 on the CPU. Every pin is in cpu.lock, created from cpu.in by 'make lock'.
+# Without cpu.lock the build fails at its COPY; create it with 'portbench lock jax/0.4.8/cpu'.
 FROM python:3.10-slim-bookworm AS environment
 COPY images/installer.lock images/jax/0.4.8/cpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/cpu.lock \

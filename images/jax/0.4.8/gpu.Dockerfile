@@ -1,9 +1,9 @@
-# JAX 0.4.8 on an NVIDIA GPU. Every pin is in gpu.lock beside this file, made from gpu.in by 'make lock'.
-# CUDA 11.8 and cuDNN 8.6 come as wheels, which jaxlib finds by itself.
-# While gpu.lock is not there the build ends at its COPY: 'portbench lock jax/0.4.8/gpu' makes it.
+# JAX 0.4.8 on an NVIDIA GPU. Every pin is in gpu.lock, created from gpu.in by 'make lock'.
+# CUDA 11.8 and cuDNN 8.6 are installed as wheels, which jaxlib finds.
+# Without gpu.lock the build fails at its COPY; create it with 'portbench lock jax/0.4.8/gpu'.
 FROM python:3.10-slim-bookworm AS environment
 COPY images/installer.lock images/jax/0.4.8/gpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/gpu.lock \

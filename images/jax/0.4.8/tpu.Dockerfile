@@ -1,8 +1,8 @@
-# JAX 0.4.8 on a TPU. Every pin is in tpu.lock beside this file, made from tpu.in by 'make lock'.
-# While tpu.lock is not there the build ends at its COPY: 'portbench lock jax/0.4.8/tpu' makes it.
+# JAX 0.4.8 on a TPU. Every pin is in tpu.lock, created from tpu.in by 'make lock'.
+# Without tpu.lock the build fails at its COPY; create it with 'portbench lock jax/0.4.8/tpu'.
 FROM python:3.10-slim-bookworm AS environment
 COPY images/installer.lock images/jax/0.4.8/tpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \

@@ -1,10 +1,10 @@
-# TensorFlow 2.11.0 on a TPU. Every pin is in tpu.lock beside this file, made from tpu.in by 'make lock'.
-# Its libtpu.so is no Python package but part of a TPU VM made with --version=tpu-vm-tf-2.11.0: compose.yaml
+# TensorFlow 2.11.0 on a TPU. Every pin is in tpu.lock, created from tpu.in by 'make lock'.
+# Its libtpu.so is not a Python package but part of a TPU VM created with --version=tpu-vm-tf-2.11.0: compose.yaml
 # mounts the VM's /usr/lib.
-# While tpu.lock is not there the build ends at its COPY: 'portbench lock tensorflow/2.11.0/tpu' makes it.
+# Without tpu.lock the build fails at its COPY; create it with 'portbench lock tensorflow/2.11.0/tpu'.
 FROM python:3.8-slim-bookworm AS environment
 COPY images/installer.lock images/tensorflow/2.11.0/tpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \

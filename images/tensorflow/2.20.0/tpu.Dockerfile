@@ -1,8 +1,8 @@
-# TensorFlow 2.20.0 on a TPU. Every pin is in tpu.lock beside this file, made from tpu.in by 'make lock'.
-# The newest that there is for TPUs.
+# TensorFlow 2.20.0 on a TPU. Every pin is in tpu.lock, created from tpu.in by 'make lock'.
+# The newest version for TPUs.
 FROM python:3.11-slim-bookworm AS environment
 COPY images/installer.lock images/tensorflow/2.20.0/tpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \

@@ -1,8 +1,8 @@
-# TensorFlow 2.21.0 on an NVIDIA GPU. Every pin is in gpu.lock beside this file, made from gpu.in by 'make lock'.
-# TensorFlow opens CUDA 12 and cuDNN 9 by name: they come as wheels, and ldconfig is told where these lie.
+# TensorFlow 2.21.0 on an NVIDIA GPU. Every pin is in gpu.lock, created from gpu.in by 'make lock'.
+# TensorFlow opens CUDA 12 and cuDNN 9 by name: they are installed as wheels, and ldconfig gets their folders.
 FROM python:3.11-slim-bookworm AS environment
 COPY images/installer.lock images/tensorflow/2.21.0/gpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/gpu.lock \

@@ -1,8 +1,8 @@
-# TensorFlow 2.21.0, asked on the CPU what TPUs would refuse. Every pin is in cpu.lock beside this file, made from
-# cpu.in by 'make lock'. Stage compiler, the same in all such files, has the lock of the compiler for TPUs.
+# TensorFlow 2.21.0: predictions for TPUs, on the CPU. Every pin is in cpu.lock, created from
+# cpu.in by 'make lock'. The stage 'compiler' is the same in all such files and uses the lock of the TPU compiler.
 FROM python:3.11-slim-bookworm AS compiler
 COPY images/installer.lock images/jax/0.10.2/tpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv --python /usr/local/bin/python3.11 /opt/compiler \
     && uv pip sync --python /opt/compiler --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \
@@ -16,7 +16,7 @@ RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/i
     && find /opt/environment \( -name include -o -name '*.a' \) -prune -exec rm -r {} +
 
 FROM python:3.11-slim-bookworm
-# The compiler's Python, beside the framework's where that is another: their files have different names.
+# The compiler's Python, next to the framework's if they differ: their files have different names.
 COPY --from=compiler /usr/local/bin/python3.11 /usr/local/bin/
 COPY --from=compiler /usr/local/lib/libpython3.11.so.1.0 /usr/local/lib/
 COPY --from=compiler /usr/local/lib/python3.11 /usr/local/lib/python3.11

@@ -1,7 +1,7 @@
-# PyTorch 1.12.0, asked on the CPU what a GPU would refuse. Every pin is in cpu.lock beside this file, made from cpu.in by 'make lock'.
+# PyTorch 1.12.0: predictions for a GPU, on the CPU. Every pin is in cpu.lock, created from cpu.in by 'make lock'.
 FROM python:3.10-slim-bookworm AS environment
 COPY images/installer.lock images/torch/1.12.0/cpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/cpu.lock \

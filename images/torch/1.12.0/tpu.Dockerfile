@@ -1,9 +1,9 @@
-# PyTorch 1.12.0 on a TPU. Every pin is in tpu.lock beside this file, made from tpu.in by 'make lock'.
-# torch_xla 1.12 exists for Python 3.8 alone. It drives the TPU through XRT, which listens on port 51011 of the VM.
-# While tpu.lock is not there the build ends at its COPY: 'portbench lock torch/1.12.0/tpu' makes it.
+# PyTorch 1.12.0 on a TPU. Every pin is in tpu.lock, created from tpu.in by 'make lock'.
+# torch_xla 1.12 exists for Python 3.8 only. It uses the TPU through XRT, which listens on port 51011 of the VM.
+# Without tpu.lock the build fails at its COPY; create it with 'portbench lock torch/1.12.0/tpu'.
 FROM python:3.8-slim-bookworm AS environment
 COPY images/installer.lock images/torch/1.12.0/tpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/tpu.lock \

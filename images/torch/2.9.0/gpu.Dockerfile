@@ -1,8 +1,8 @@
-# PyTorch 2.9.0 on an NVIDIA GPU. Every pin is in gpu.lock beside this file, made from gpu.in by 'make lock'.
-# The wheel brings CUDA 12.8.
+# PyTorch 2.9.0 on an NVIDIA GPU. Every pin is in gpu.lock, created from gpu.in by 'make lock'.
+# The wheel requires CUDA 12.8.
 FROM python:3.10-slim-bookworm AS environment
 COPY images/installer.lock images/torch/2.9.0/gpu.lock /locks/
-# Nothing is compiled in the container: headers and static libraries stay out.
+# Nothing is compiled in the container, so headers and static libraries are removed.
 RUN python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
     && uv venv /opt/environment \
     && uv pip sync --python /opt/environment --require-hashes --no-cache --compile-bytecode /locks/gpu.lock \

@@ -1,1 +1,1 @@
-"""The cases of JAX's manifests: short functions, a module for each topic."""
+"""The cases of JAX's manifests: short functions, one module for each topic."""

@@ -1,4 +1,4 @@
-"""Functions of arrays within JAX's transformations (compiled, mapped, with 64-bit types), and how arrays are made."""
+"""jax.numpy functions under transformations (compiled, mapped, with 64-bit types), and how arrays are created."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runners.core.testing.trial import Trial
 from runners.jax.double import x64
 
 Data = Any
-"""An argument as the manifest's schema describes it."""
+"""An argument as in a manifest's ``call``."""
 
 
 def compiled(
@@ -26,7 +26,7 @@ def compiled(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> None:
-    """Compiled, with the arrays traced and all other arguments fixed, the function gives what the reference gives."""
+    """Compiled with traced arrays and all other arguments fixed, the function matches the reference."""
     given = _Given(trial, args, kwargs)
 
     @lru_cache(maxsize=1)
@@ -40,7 +40,7 @@ def compiled(
 def one_array(
     trial: Trial, args: Sequence[Data], expect: Mapping[str, Any], kwargs: Mapping[str, Data] | None = None
 ) -> None:
-    """The function joins what it gets into one array, with the reference's values; a list of arrays is none."""
+    """The function joins its inputs into one array with the reference's values; the output is not a list of arrays."""
     given = _Given(trial, args, kwargs)
     output = trial.call(*given.with_tensors(given.tensors), **given.kwargs)
     _check(trial, output, given.expected(expect, given.host), expect["dtype"], None, None)
@@ -54,7 +54,7 @@ def mapped(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> None:
-    """Mapped over the first axis of all arrays, the function gives what the reference gives for each row."""
+    """Mapped over the first axis of all arrays, the function matches the reference for each row."""
     given = _Given(trial, args, kwargs)
 
     def body(function: Callable[..., Any], tensors: Any) -> Any:
@@ -75,7 +75,7 @@ def double(
     rtol: float = 1e-12,
     atol: float = 1e-12,
 ) -> None:
-    """With 64-bit types switched on, arrays of 64 bits come back that are right to twelve digits."""
+    """With 64-bit types enabled, outputs are 64 bits wide and accurate to twelve digits."""
     with x64():
         given = _Given(trial, args, kwargs)
 
@@ -93,9 +93,9 @@ def double(
 def special(
     trial: Trial, args: Sequence[Sequence[str]], expected: Sequence[str], dtype: str = "float32", rtol: float = 1e-2
 ) -> None:
-    """Zeros of both signs, infinities and NaN, given as text, give what the table says, with the sign that it says.
+    """Zeros of both signs, infinities and NaN, given as text, give the expected values with the expected signs.
 
-    The tolerance is for the finite values among them; these cases are not about digits.
+    The tolerance is for the finite values among them; these cases do not test accuracy.
     """
     output = trial.call(*[trial.tensor(np.array(values, "float64"), dtype) for values in args])
     wanted = np.array(expected, "float64")
@@ -111,17 +111,17 @@ def all_special(trial: Trial) -> None:
 
 
 def array_outlives(trial: Trial, dtype: str) -> None:
-    """A copy stays readable after the array that it was made from is gone."""
+    """A copy stays readable after the original array is deleted."""
     original = trial.tensor(trial.random(64, dtype=dtype), dtype)
     expected = trial.numpy(original).copy()
-    trial.repeatable = False  # the second call would copy an array that is gone
+    trial.repeatable = False  # a second call would copy a deleted array
     output = trial.call(original, copy=True)
     original.delete()
     trial.close(output, expected, rtol=0, atol=0, dtype=dtype)
 
 
 def array_of_host(trial: Trial, source: str) -> None:
-    """What Python and NumPy hold becomes an array: views with any strides, ranges, bytes, own types with a protocol."""
+    """Python and NumPy objects become arrays: strided views, ranges, bytes and objects with an array protocol."""
     base = trial.random(6, 8, dtype="int32", low=-50, high=50)
 
     class Own:
@@ -149,7 +149,7 @@ def array_of_host(trial: Trial, source: str) -> None:
 
 
 def filled_like(trial: Trial, value: float, shape: Sequence[int], dtype: str) -> None:
-    """Inside a compiled function the shape and dtype may be those of a traced array; the array is full of the value."""
+    """In a compiled function the shape and dtype can come from a traced array; the output is filled with the value."""
 
     @lru_cache(maxsize=1)
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -162,13 +162,13 @@ def filled_like(trial: Trial, value: float, shape: Sequence[int], dtype: str) ->
 
 
 def arange_steps(trial: Trial, dtype: str = "float32") -> None:
-    """Many small steps do not add up their rounding: each element is right to its own last digit."""
+    """The rounding of many small steps does not add up: each element is accurate to its last digit."""
     output = trial.call(0.0, 100.0, 0.001, dtype=trial.dtype(dtype))
     trial.close(output, np.arange(100000) * 0.001, rtol=3e-7, atol=1e-9, dtype=dtype)
 
 
 def arange_loop(trial: Trial, count: int) -> None:
-    """In a compiled function it numbers the elements of a traced array, and a loop can run over it."""
+    """In a compiled function it numbers the elements of a traced array, and a loop can run over the numbers."""
 
     @lru_cache(maxsize=1)
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,21 +198,21 @@ class _Given:
         self.kwargs = {name: item.device for name, item in self._builder.named(kwargs or {}).items()}
 
     def with_tensors(self, tensors: Sequence[Any]) -> Any:
-        """The positional arguments with other arrays in place of the tensors."""
+        """Return the positional arguments with other arrays in place of the tensors."""
         leaves = list(self._leaves)
         for place, tensor in zip(self._places, tensors):
             leaves[place] = tensor
         return jax.tree_util.tree_unflatten(self._structure, leaves)
 
     def host_row(self, index: int) -> Any:
-        """The host's arguments with one row of each array."""
+        """Return the host's arguments with one row of each array."""
         leaves = list(self._host_leaves)
         for place in self._places:
             leaves[place] = leaves[place][index]
         return jax.tree_util.tree_unflatten(self._host_structure, leaves)
 
     def expected(self, expect: Mapping[str, Any], host: Sequence[Any]) -> Any:
-        """What the reference gives for the host's arguments, or for those that ``expect`` names."""
+        """Return the reference's output for the host's arguments, or for those that ``expect`` names."""
         arguments = host
         if "args" in expect:
             arguments = [

@@ -1,8 +1,9 @@
-"""Reverse-mode derivatives: jax.vjp gives a function's value and the function that pulls cotangents back."""
+"""Derivatives: jax.vjp, which returns a function's value and its pullback, and jax.lax.stop_gradient."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ from runners.core.testing.trial import Trial
 
 
 def vjp_matmul(trial: Trial, dtype: str, size: int = 16) -> None:
-    """Of a matrix product, the cotangents are the products with the other matrix transposed."""
+    """The cotangents of a matrix product are products with the other matrix transposed."""
 
     def rounded(rows: int, columns: int, seed: int) -> tuple[Any, Any]:
         moved = trial.tensor(trial.random(rows, columns, dtype=dtype, seed=seed, low=0.5, high=1.5), dtype)
@@ -25,7 +26,8 @@ def vjp_matmul(trial: Trial, dtype: str, size: int = 16) -> None:
     )
     output, pull_back = trial.call(jnp.matmul, left, right)
     to_left, to_right = pull_back(cotangent)
-    # All terms are positive, so a sum of n products is off by at most n roundings; half precision is summed in single.
+    # All terms are positive, so a sum of n products is off by at most n roundings; half precision is summed in single
+    # precision.
     allowed = 2 * EPSILON[dtype] if "16" in dtype else size * EPSILON[dtype]
     trial.close(output, a @ b, rtol=allowed, atol=0, dtype=dtype)
     trial.close(to_left, c @ b.T, rtol=allowed, atol=0, dtype=dtype)
@@ -33,7 +35,7 @@ def vjp_matmul(trial: Trial, dtype: str, size: int = 16) -> None:
 
 
 def vjp_pulled_back(trial: Trial, shape: Any) -> None:
-    """Value and cotangent, computed in one go, of sin(x) x are sin(x) x and c (cos(x) x + sin(x))."""
+    """Value and cotangent of sin(x) x, computed in one call, are sin(x) x and c (cos(x) x + sin(x))."""
     host, cotangent = trial.random(*shape), trial.random(*shape, seed=1)
 
     def body(vjp: Any, x: Any, cotangent: Any) -> Any:
@@ -47,7 +49,7 @@ def vjp_pulled_back(trial: Trial, shape: Any) -> None:
 
 
 def vjp_tree(trial: Trial) -> None:
-    """Cotangents come in the nesting of the arguments; has_aux hands the second output through untouched."""
+    """Cotangents have the nesting of the arguments; has_aux returns the second output unchanged."""
     weight, bias, x = trial.random(5, 3), trial.random(3, seed=1), trial.random(7, 5, seed=2)
 
     def layer(parameters: dict[str, Any], x: Any) -> Any:
@@ -57,7 +59,7 @@ def vjp_tree(trial: Trial) -> None:
     parameters = {"weight": trial.tensor(weight), "bias": trial.tensor(bias)}
     output, pull_back, extra = trial.call(layer, parameters, trial.tensor(x), has_aux=True)
     to_parameters, to_x = pull_back(jnp.ones_like(output))
-    # Products of five and seven numbers of size one, in float32.
+    # Products of five and seven numbers of about one, in float32.
     allowed = {"rtol": 1e-5, "atol": 1e-5, "dtype": "float32"}
     trial.close(output, widened(x) @ weight + bias, **allowed)
     trial.close(extra["largest"], x.max(), rtol=0, atol=0)
@@ -68,7 +70,7 @@ def vjp_tree(trial: Trial) -> None:
 
 
 def vjp_complex(trial: Trial) -> None:
-    """Of a holomorphic function the cotangent is the product with its complex derivative, not with the conjugate."""
+    """The cotangent of a holomorphic function is the product with its complex derivative, not with the conjugate."""
     host, cotangent = trial.random(32, dtype="complex64"), trial.random(32, dtype="complex64", seed=1)
     output, pull_back = trial.call(lambda z: z * z * z, trial.tensor(host))
     z = widened(host)
@@ -77,7 +79,7 @@ def vjp_complex(trial: Trial) -> None:
 
 
 def vjp_integer(trial: Trial) -> None:
-    """An integer argument takes part in the value and gets a cotangent of dtype float0, which carries nothing."""
+    """An integer argument is part of the value and gets an empty cotangent of dtype float0."""
     host, factors = trial.random(16), trial.random(16, dtype="int32")
     output, pull_back = trial.call(lambda x, n: x * n, trial.tensor(host), trial.tensor(factors))
     to_x, to_factors = pull_back(jnp.ones_like(output))
@@ -87,7 +89,7 @@ def vjp_integer(trial: Trial) -> None:
 
 
 def vjp_custom_rule(trial: Trial) -> None:
-    """A function's own rule takes the place of its derivative: here the cotangent is clipped to [-1, 1]."""
+    """A custom rule replaces a function's derivative: here it clips the cotangent to [-1, 1]."""
 
     @jax.custom_vjp
     def square(x: Any) -> Any:
@@ -122,3 +124,81 @@ def vjp_scan(trial: Trial) -> None:
     # Twelve products in a row, each rounded.
     trial.close(output, exact.prod(), rtol=3e-6, dtype="float32")
     trial.close(pulled, 2 * exact.prod() / exact, rtol=3e-6, dtype="float32")
+
+
+# jax.lax.stop_gradient
+
+
+def stopped(trial: Trial, mode: str) -> None:
+    """A stopped factor is a constant in forward and reverse mode: the derivative of x stop(x) is x, not 2 x."""
+    host = trial.random(200)
+
+    def body(stop_gradient: Callable[..., Any], x: Any) -> Any:
+        def product(x: Any) -> Any:
+            return x * stop_gradient(x)
+
+        if mode == "forward":
+            return jax.jvp(product, (x,), (jnp.ones_like(x),))
+        return product(x), jax.grad(lambda x: jnp.sum(product(x)))(x)
+
+    value, slope = trial.call_inside(body, trial.tensor(host))
+    trial.close(value, widened(host) ** 2, dtype="float32")
+    trial.close(slope, host, rtol=0, atol=0, dtype="float32")
+
+
+def stopped_higher(trial: Trial) -> None:
+    """The derivatives of stop(x)^2 x^3 of order one to three are 3 x^4, 6 x^3 and 6 x^2, mapped and compiled."""
+    host = trial.random(64, seed=5)
+
+    def body(stop_gradient: Callable[..., Any], x: Any) -> Any:
+        return _higher_derivatives(stop_gradient)(x)
+
+    x = widened(host)
+    outputs = trial.call_inside(body, trial.tensor(host))
+    for output, expected in zip(outputs, (x**5, 3 * x**4, 6 * x**3, 6 * x**2)):
+        # A few products in a row, each rounded.
+        trial.close(output, expected, rtol=5e-6, dtype="float32")
+
+
+def stopped_tree(trial: Trial) -> None:
+    """In a nested value every floating array is stopped; integers and booleans pass unchanged."""
+    host, count = trial.random(5), trial.random(5, dtype="int32", seed=1)
+    tree = {"x": trial.tensor(host), "more": (trial.tensor(count), [trial.tensor(host > 0), None])}
+
+    def body(stop_gradient: Callable[..., Any], tree: Any) -> Any:
+        def loss(x: Any) -> Any:
+            held = stop_gradient({**tree, "x": x})
+            return jnp.sum(held["x"] ** 3 + 2 * x), held
+
+        return jax.grad(loss, has_aux=True)(tree["x"])
+
+    gradient, held = trial.call_inside(body, tree)
+    trial.close(gradient, np.full(5, 2.0), dtype="float32")
+    trial.equal((sorted(held), held["more"][1][1]), (["more", "x"], None))
+    trial.close(held["x"], host, rtol=0, atol=0, dtype="float32")
+    trial.close(held["more"][0], count, dtype="int32")
+    trial.close(held["more"][1][0], host > 0, dtype="bool")
+
+
+def straight_through(trial: Trial) -> None:
+    """x + stop(round(x) - x) has the value of round(x) and the derivative of x: a straight-through estimator."""
+    host = 5 * trial.random(4, 100)
+
+    def body(stop_gradient: Callable[..., Any], x: Any) -> Any:
+        def rounded(x: Any) -> Any:
+            return x + stop_gradient(jnp.round(x) - x)
+
+        return rounded(x), jax.grad(lambda x: jnp.sum(rounded(x) ** 2))(x)
+
+    value, gradient = trial.call_inside(body, trial.tensor(host))
+    # The difference is subtracted and added again: off by up to one rounding of x.
+    trial.close(value, np.round(host), rtol=0, atol=2e-6, dtype="float32")
+    trial.close(gradient, 2 * np.round(widened(host)), rtol=0, atol=4e-6, dtype="float32")
+
+
+@lru_cache(maxsize=1)
+def _higher_derivatives(stop_gradient: Callable[..., Any]) -> Callable[..., Any]:
+    derivatives = [lambda x: stop_gradient(x) ** 2 * x**3]
+    for _ in range(3):
+        derivatives.append(jax.grad(derivatives[-1]))
+    return jax.jit(lambda x: [jax.vmap(each)(x) for each in derivatives])

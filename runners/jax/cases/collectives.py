@@ -1,4 +1,4 @@
-"""Collectives: over an axis of jax.vmap, which works on one device, and over the devices that are there."""
+"""Collectives over an axis of jax.vmap, which works on one device, and over all available devices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runners.jax.platforms import of_target
 
 
 def gather_rows(trial: Trial, dtype: str, axis: int = 0, tiled: bool = False) -> None:
-    """Every row gets all rows: stacked along a new axis, or joined along an old one if tiled."""
+    """Every row gets all rows: stacked along a new axis, or, if tiled, joined along an existing one."""
     moved = trial.tensor(trial.random(4, 3, 2, dtype=dtype), dtype)
     host = trial.numpy(moved)
 
@@ -35,7 +35,7 @@ def gather_devices(trial: Trial) -> None:
 
 
 def gather_gradient(trial: Trial) -> None:
-    """The cotangent of a row is the sum of those that all rows have for it; the rows gathered come with it."""
+    """The cotangent of a row is the sum of its cotangents from all rows; the output is the gathered rows."""
     host, weights = trial.random(4, 5), trial.random(4, 4, 5, seed=1)
 
     def body(all_gather: Callable[..., Any], x: Any, weights: Any) -> Any:
@@ -51,7 +51,7 @@ def gather_gradient(trial: Trial) -> None:
 
 
 def gather_tree(trial: Trial) -> None:
-    """Each array of a nested value is gathered by itself; an axis may be of size one or have no elements."""
+    """Each array of a nested value is gathered separately; an axis can have size one or no elements."""
     one, none = trial.random(3, 1), np.zeros((3, 0), "float32")
 
     def body(all_gather: Callable[..., Any], tree: Any) -> Any:
@@ -63,7 +63,7 @@ def gather_tree(trial: Trial) -> None:
 
 
 def pmax_rows(trial: Trial, dtype: str, shape: Any = (6, 8)) -> None:
-    """Every row gets the largest of all rows, element by element."""
+    """Every row gets the elementwise maximum of all rows."""
     moved = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
     host = trial.numpy(moved)
     output = trial.call_inside(_pmax_over_rows, moved)
@@ -71,14 +71,14 @@ def pmax_rows(trial: Trial, dtype: str, shape: Any = (6, 8)) -> None:
 
 
 def pmax_infinite(trial: Trial) -> None:
-    """Plus infinity is the largest, minus infinity loses against all, and a NaN anywhere gives NaN."""
+    """Plus infinity is the maximum, minus infinity is below everything, and a NaN anywhere gives NaN."""
     host = np.array([[-np.inf, 1.0, -np.inf, np.nan], [3.0, np.inf, -np.inf, 2.0]], "float32")
     output = trial.call_inside(_pmax_over_rows, trial.tensor(host))
     trial.close(output, [[3.0, np.inf, -np.inf, np.nan]] * 2, dtype="float32")
 
 
 def pmax_axes(trial: Trial) -> None:
-    """Over two nested axes at once, all get the same; over one of them, those that share the other."""
+    """Over two nested axes all rows get the same; over one axis, the rows that share the other index do."""
     host = trial.random(3, 4, 5)
 
     def body(pmax: Callable[..., Any], x: Any) -> Any:
@@ -93,7 +93,7 @@ def pmax_axes(trial: Trial) -> None:
 
 
 def pmax_devices(trial: Trial) -> None:
-    """Over the devices and the rows on each of them, all get the largest of all."""
+    """Over the devices and the rows on each of them, all get the maximum of all."""
     devices = of_target(trial.device)
     host = trial.random(len(devices), 4, 8)
     output = trial.call_inside(lambda pmax, x: _pmax_over(pmax, devices)(x), _spread(host, devices))
@@ -101,7 +101,7 @@ def pmax_devices(trial: Trial) -> None:
 
 
 def pmax_softmax(trial: Trial) -> None:
-    """The softmax over an axis, kept finite by taking the maximum away first, is right for large numbers."""
+    """A softmax over an axis, with the maximum subtracted first, is accurate for large numbers."""
     host = trial.random(8, 16, low=900.0, high=1000.0)
 
     def body(pmax: Callable[..., Any], x: Any) -> Any:
@@ -116,7 +116,7 @@ def pmax_softmax(trial: Trial) -> None:
     weights = np.exp(exact - exact.max(axis=0))
     largest, output = trial.call_inside(body, trial.tensor(host))
     trial.close(largest, np.broadcast_to(host.max(axis=0), host.shape), rtol=0, atol=0, dtype="float32")
-    # The differences are exact, so only exp, sum and quotient round.
+    # The differences are exact, so only exp, sum and quotient are rounded.
     trial.close(output, weights / weights.sum(axis=0), rtol=5e-6, atol=1e-30, dtype="float32")
 
 
@@ -125,13 +125,13 @@ def _pmax_over_rows(pmax: Callable[..., Any], x: Any) -> Any:
 
 
 def _spread(host: Any, devices: Sequence[Any]) -> Any:
-    """A block for each device: pmap takes an array that lies on one device in some versions only."""
+    """Give each device one block: only some versions of pmap accept an array on a single device."""
     return jax.block_until_ready(jax.pmap(lambda block: block, axis_name="devices", devices=devices)(host))
 
 
 @lru_cache(maxsize=1)
 def _gathered_over(all_gather: Callable[..., Any], devices: Sequence[Any]) -> Callable[..., Any]:
-    """Compiled once for each function, so that calling again does not compile again."""
+    """Compile once for each function, so that a repeated call does not compile again."""
     return jax.pmap(lambda block: all_gather(block, "devices"), axis_name="devices", devices=devices)
 
 

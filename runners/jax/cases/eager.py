@@ -1,4 +1,4 @@
-"""jax.disable_jit: inside its block compiled functions run as plain Python, on values; after it they compile again."""
+"""jax.disable_jit: inside the context compiled functions run as plain Python on values; after it they compile again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runners.core.testing.trial import Trial
 
 
 def eager_branch(trial: Trial, sign: int) -> None:
-    """Python may branch on a value inside a compiled function."""
+    """Python can branch on a value inside a compiled function."""
     host = sign * trial.random(64, low=0.5, high=1.5)
     seen: list[bool] = []
 
@@ -33,7 +33,7 @@ def eager_branch(trial: Trial, sign: int) -> None:
 
 
 def eager_mask(trial: Trial) -> None:
-    """A shape may depend on values: a compiled function may pick elements by a mask."""
+    """A shape can depend on values: a compiled function can select elements by a mask."""
     host = trial.random(8, 16)
 
     @jax.jit
@@ -49,7 +49,7 @@ def eager_mask(trial: Trial) -> None:
 
 
 def eager_while(trial: Trial, start: int) -> None:
-    """A while loop's body runs once for each turn, on values: here the numbers of Collatz's sequence."""
+    """A while loop's body runs once for each iteration, on values: here the numbers of a Collatz sequence."""
     visited: list[int] = []
 
     def step(number: Any) -> Any:
@@ -71,7 +71,7 @@ def eager_while(trial: Trial, start: int) -> None:
 
 
 def eager_scan(trial: Trial) -> None:
-    """A scan's body runs once for each element, on values, and stacks what it returns."""
+    """A scan's body runs once for each element, on values, and its outputs are stacked."""
     host = trial.random(10)
     seen: list[bool] = []
 
@@ -93,7 +93,7 @@ def eager_scan(trial: Trial) -> None:
 
 
 def eager_gradient(trial: Trial) -> None:
-    """Derivatives work as ever, and the function runs anew for every call instead of from a cache."""
+    """Derivatives work as usual, and the function runs for every call instead of coming from a cache."""
     host = trial.random(32)
     runs: list[int] = []
 
@@ -116,7 +116,7 @@ def eager_gradient(trial: Trial) -> None:
 
 
 def eager_nested(trial: Trial) -> None:
-    """disable_jit(False) inside of it compiles again until its end; without an argument it means True."""
+    """Inside the context, disable_jit(False) compiles again until it ends; without an argument it means True."""
     host = trial.random(16)
     seen: list[bool] = []
 
@@ -140,7 +140,7 @@ def eager_nested(trial: Trial) -> None:
 
 
 def _check_compiles_again(trial: Trial) -> None:
-    """Checks that after the block functions are traced again, as they were before."""
+    """Check that after the context functions are traced again, as before."""
     seen: list[bool] = []
 
     @jax.jit

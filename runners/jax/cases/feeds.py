@@ -1,4 +1,5 @@
-"""jax.lax.infeed: values that the host feeds to the device while its program runs. All is fed before it is awaited."""
+"""jax.lax.infeed: values that the host sends to the device while its program runs. All are sent before any is
+awaited."""
 
 from __future__ import annotations
 
@@ -14,16 +15,16 @@ from runners.core.testing.trial import Trial
 
 
 def fed_array(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
-    """The array that comes out is the one that was fed, with its shape and dtype."""
+    """The output is the array that was sent, with its shape and dtype."""
     host = np.asarray(trial.random(*shape, dtype=dtype)).astype(trial.dtype(dtype))
     _feed(trial, host)
     output, token = trial.call(lax.create_token(), shape=_aval(host))
     trial.close(output, host.astype("float32") if dtype == "bfloat16" else host, rtol=0, atol=0, dtype=dtype)
-    trial.check(_is_token(token), f"what orders the feeds is a {type(token).__name__}, no token")
+    trial.check(_is_token(token), f"expected a token, got {type(token).__name__}")
 
 
 def fed_tree(trial: Trial) -> None:
-    """Several arrays that are fed at once come out in the nesting that was asked for."""
+    """Several arrays that are sent together come out in the requested nesting."""
     one, two, three = trial.random(3, 4), trial.random(5, dtype="int32"), trial.random(2, seed=1)
     _feed(trial, one, two, three)
     shapes = {"a": _aval(one), "b": [_aval(two), (_aval(three),)]}
@@ -32,11 +33,11 @@ def fed_tree(trial: Trial) -> None:
     trial.close(output["a"], one, rtol=0, atol=0, dtype="float32")
     trial.close(output["b"][0], two, dtype="int32")
     trial.close(output["b"][1][0], three, rtol=0, atol=0, dtype="float32")
-    trial.check(_is_token(token), f"what orders the feeds is a {type(token).__name__}, no token")
+    trial.check(_is_token(token), f"expected a token, got {type(token).__name__}")
 
 
 def fed_in_order(trial: Trial) -> None:
-    """What was fed first comes out first; the token hands the order on."""
+    """Arrays come out in the order in which they are sent; the token keeps the order."""
     hosts = [trial.random(4, seed=seed) for seed in range(3)]
     for host in hosts:
         _feed(trial, host)
@@ -47,7 +48,7 @@ def fed_in_order(trial: Trial) -> None:
 
 
 def fed_to_program(trial: Trial) -> None:
-    """A compiled program computes with its argument and what it is fed."""
+    """A compiled program computes with its argument and the values that it is sent."""
     argument, first, second = (trial.random(6, 5, seed=seed) for seed in range(3))
     _feed(trial, first)
     _feed(trial, second)
@@ -67,7 +68,7 @@ def fed_to_program(trial: Trial) -> None:
 
 
 def fed_to_loop(trial: Trial, turns: int) -> None:
-    """A loop on the device takes a value in each of its turns."""
+    """A loop on the device takes one value in each iteration."""
     hosts = [trial.random(3, seed=seed) for seed in range(turns)]
     for host in hosts:
         _feed(trial, host)
@@ -93,11 +94,11 @@ def fed_to_loop(trial: Trial, turns: int) -> None:
 
 
 def _feed(trial: Trial, *hosts: Any) -> None:
-    """Hands arrays to the device's queue, to be taken at once. Skips where the device has none."""
+    """Send arrays to the device's queue. Skips the test if the device has no such queue."""
     trial.repeatable = False
     transfer = getattr(trial.device, "transfer_to_infeed", None)
     if transfer is None:
-        trial.skip("the device takes no values that the host feeds while a program runs")
+        trial.skip("the device has no infeed queue")
     transfer(tuple(hosts))
 
 

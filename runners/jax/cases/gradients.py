@@ -1,4 +1,4 @@
-"""Derivatives of array functions against closed forms: a rule for each function, named by the manifest."""
+"""Derivatives of array functions, compared with closed forms: a rule for each function, named by the manifest."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from runners.core.testing.trial import Trial
 
 
 class Rule(NamedTuple):
-    """How a function is called on traced arrays, what it gives, and how cotangents of its outputs go back.
+    """How a function is called on traced arrays, its value, and its pullback.
 
-    ``pull`` gets the cotangents, one for each output, and the arrays; it gives one cotangent for each array.
+    ``pull`` gets one cotangent for each output, and the arrays; it returns one cotangent for each array.
     """
 
     call: Callable[..., Any]
@@ -26,8 +26,8 @@ class Rule(NamedTuple):
 
 
 def gradient(trial: Trial, rule: str, shapes: Sequence[Sequence[int]], compiled: bool = True) -> None:
-    """The gradient of a weighted sum of the outputs is the closed form's, and so are the outputs that come with it."""
-    # Room for some ten roundings of float32 numbers of size one.
+    """The gradient of a weighted sum of the outputs matches the closed form, and so do the outputs."""
+    # About ten roundings of float32 numbers of about one.
     rtol = 1e-5
     call, value, pull = RULES[rule]
     hosts = [trial.random(*shape, seed=seed, low=0.5, high=1.5) for seed, shape in enumerate(shapes)]
@@ -58,7 +58,7 @@ def gradient(trial: Trial, rule: str, shapes: Sequence[Sequence[int]], compiled:
 
 
 def derivatives(trial: Trial, of: str, order: int, args: Sequence[Any] = ()) -> None:
-    """Value and derivatives up to an order, element by element, are those of the closed form."""
+    """Value and derivatives up to an order match the closed form for each element."""
     host = trial.random(2048, seed=order, low=0.5, high=1.5)
 
     def body(function: Callable[..., Any], x: Any) -> Any:
@@ -70,7 +70,7 @@ def derivatives(trial: Trial, of: str, order: int, args: Sequence[Any] = ()) -> 
     outputs = trial.call_inside(body, trial.tensor(host))
     exact = widened(host)
     for degree, output in enumerate(outputs):
-        # A derivative is a product of several functions, each right to some of float32's last digits.
+        # A derivative is a product of several functions, each accurate to some of float32's last digits.
         trial.close(output, DERIVATIVES[of](exact, degree, *args), rtol=1e-5, dtype="float32")
 
 
@@ -87,7 +87,7 @@ def at_zero(trial: Trial, args: Sequence[float], value: float, expected: Sequenc
 
 
 def max_ties(trial: Trial) -> None:
-    """Elements that are the largest together share the gradient in equal parts."""
+    """Elements that share the maximum share the gradient equally."""
     host = np.array([[1.0, 5.0, 5.0, -2.0], [3.0, 3.0, 3.0, 3.0], [0.0, 1.0, 2.0, 7.0]], "float32")
     gradient, output = _of_rows(trial, host, [4.0, 8.0, 3.0])
     trial.close(output, [5, 3, 7.0], dtype="float32")
@@ -95,7 +95,7 @@ def max_ties(trial: Trial) -> None:
 
 
 def prod_zeros(trial: Trial) -> None:
-    """Of a product with a zero factor only that factor has a gradient; with two zeros none has one."""
+    """In a product with one zero factor only that factor has a gradient; with two zeros no factor has one."""
     host = np.array([[2.0, 0.0, 3.0], [0.0, 5.0, 0.0], [2.0, 3.0, 4.0]], "float32")
     gradient, output = _of_rows(trial, host, [1.0, 2.0, 5.0])
     trial.close(output, [0, 0, 24.0], dtype="float32")
@@ -103,7 +103,7 @@ def prod_zeros(trial: Trial) -> None:
 
 
 def _of_rows(trial: Trial, host: Any, weights: Sequence[float]) -> tuple[Any, Any]:
-    """The gradient of the weighted sum of what the function gives for each row, with what it gives."""
+    """Return the gradient of the weighted sum of the function's values for each row, and these values."""
 
     def body(function: Callable[..., Any], x: Any, weights: Any) -> Any:
         def loss(x: Any) -> Any:
@@ -144,7 +144,7 @@ def _convolve_pull(weights: Sequence[Any], a: Any, v: Any) -> Sequence[Any]:
 
 
 def _placed(shape: Sequence[int], places: Any, values: Any) -> Any:
-    """Zeros with the values in the places of an axis-wise or boolean index."""
+    """Return zeros with the values at the places of an axis-wise or boolean index."""
     back = np.zeros(shape)
     back[places] = values
     return back

@@ -1,4 +1,4 @@
-"""Keys of JAX's random numbers."""
+"""jax.random.PRNGKey: the keys of JAX's random numbers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import jax
 import numpy as np
 
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def key_folds(trial: Trial, seed: int) -> None:
-    """Folding numbers into the key gives what Threefry-2x32 with 20 rounds gives (Salmon et al., SC 2011)."""
+    """Folding numbers into the key matches Threefry-2x32 with 20 rounds (Salmon et al., SC 2011)."""
     key = trial.call(seed)
     trial.close(key, np.array([0, seed]), dtype="uint32")
     for number in (0, 5, 2**31):
@@ -23,8 +23,8 @@ def key_folds(trial: Trial, seed: int) -> None:
 
 
 def key_draws(trial: Trial) -> None:
-    """Numbers drawn from a key have the moments of their distribution, are the same for the same seed, and others
-    for another one."""
+    """Numbers drawn from a key have their distribution's moments, are the same for the same seed, and differ for
+    another seed."""
     count = 10_000
     keys = [trial.call(seed) for seed in (1, 1, 2)]
     trial.equal(keys, [[0, 1], [0, 1], [0, 2]])
@@ -46,25 +46,20 @@ def keys_mapped(trial: Trial) -> None:
 
 
 def key_compiled(trial: Trial) -> None:
-    """The seed may be a traced value of a compiled function."""
+    """The seed can be a traced value of a compiled function."""
     seed = trial.tensor(np.int32(1234567))
     key = trial.call_inside(lambda make, seed: _compiled(make)(seed), seed)
     trial.close(key, np.array([0, 1234567]), dtype="uint32")
 
 
 def key_double(trial: Trial) -> None:
-    """With 64-bit types switched on, the key holds both halves of a 64-bit seed."""
-
-    def body(make: Callable[..., Any], seed: int) -> Any:
-        with x64():
-            return make(seed)
-
-    trial.close(trial.call_inside(body, 3 * 2**32 + 7), np.array([3, 7]), dtype="uint32")
+    """With 64-bit types enabled, the key holds both halves of a 64-bit seed."""
+    trial.close(call_with_x64(trial, args=(3 * 2**32 + 7,)), np.array([3, 7]), dtype="uint32")
 
 
 @lru_cache(maxsize=1)
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled once for each function, so that calling again does not compile again."""
+    """Compile once for each function, so that a repeated call does not compile again."""
     return jax.jit(function)
 
 

@@ -1,8 +1,8 @@
-"""Matrix factorisations: their factors, their derivatives, batches and 64-bit types."""
+"""Matrix factorizations: svd, eig and lu, with their derivatives, batches and 64-bit types."""
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,8 @@ import numpy as np
 from runners.core.testing import properties
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.lax import map_and_compile
+from runners.jax.cases.wide_types import call_with_x64
 
 _FLOATING = {"int32": "float32"}
 _REAL = {"complex64": "float32", "complex128": "float64"}
@@ -20,9 +21,9 @@ _REAL = {"complex64": "float32", "complex128": "float64"}
 def svd_factors(
     trial: Trial, shape: list[int], dtype: str = "float32", full_matrices: bool = True, rank: int | None = None
 ) -> None:
-    """The factors multiply back to the matrix, have orthonormal columns and the shapes that full_matrices asks for.
+    """The factors multiply back to the matrix, have orthonormal columns and the shapes that full_matrices requests.
 
-    ``rank``: of the matrix, where it is not the full one.
+    ``rank``: the rank of the matrix, if it is not full.
     """
     matrix = trial.random(*shape, dtype=dtype)
     if rank is not None:
@@ -32,20 +33,13 @@ def svd_factors(
 
 
 def svd_double(trial: Trial, dtype: str) -> None:
-    """With 64-bit types switched on, the factors are 64 bits wide and as precise."""
+    """With 64-bit types enabled, the factors are 64 bits wide and equally accurate."""
     matrix = trial.random(12, 8, dtype=dtype)
-
-    def body(svd: Callable[..., Any], matrix: Any) -> Any:
-        with x64():
-            return svd(matrix, full_matrices=False)
-
-    with x64():
-        moved = trial.tensor(matrix)
-    _check_svd(trial, trial.call_inside(body, moved), matrix, False)
+    _check_svd(trial, call_with_x64(trial, matrix, full_matrices=False), matrix, False)
 
 
 def svd_gradient(trial: Trial, compute_uv: bool) -> None:
-    """The gradient of the sum of the singular values is U V^T, and the values come with it."""
+    """The gradient of the sum of the singular values is U V^T; the output is the singular values."""
     matrix = trial.random(6, 6)
 
     def body(svd: Callable[..., Any], matrix: Any) -> Any:
@@ -59,31 +53,24 @@ def svd_gradient(trial: Trial, compute_uv: bool) -> None:
     u, s, vh = np.linalg.svd(widened(matrix))
     gradient, values = trial.call_inside(body, trial.tensor(matrix))
     trial.close(values, s, rtol=1e-5, dtype="float32")
-    # Quotients by differences of singular values, in float32: about a thousand times its rounding.
+    # Quotients by differences of singular values, in float32: about a thousand roundings.
     trial.close(gradient, u @ vh, rtol=1e-4, atol=1e-4, dtype="float32")
 
 
 def lu_factors(trial: Trial, shape: list[int], dtype: str = "float32") -> None:
-    """P L U gives the matrix back; P is a permutation of real numbers, L unit lower and U upper triangular."""
+    """P L U is the matrix; P is a permutation of real numbers, L unit lower and U upper triangular."""
     matrix = trial.random(*shape, dtype=dtype, seed=4)
     _check_lu(trial, trial.call(trial.tensor(matrix)), matrix)
 
 
 def lu_double(trial: Trial, dtype: str) -> None:
-    """With 64-bit types switched on, the factors are 64 bits wide and multiply back as precisely."""
+    """With 64-bit types enabled, the factors are 64 bits wide and equally accurate."""
     matrix = trial.random(12, 12, dtype=dtype)
-
-    def body(lu: Callable[..., Any], matrix: Any) -> Any:
-        with x64():
-            return lu(matrix)
-
-    with x64():
-        moved = trial.tensor(matrix)
-    _check_lu(trial, trial.call_inside(body, moved), matrix)
+    _check_lu(trial, call_with_x64(trial, matrix), matrix)
 
 
 def lu_batch(trial: Trial) -> None:
-    """Mapped over a stack of matrices, every matrix gets factors of its own."""
+    """Mapped over a stack of matrices, every matrix gets its own factors."""
     matrices = trial.random(5, 6, 6)
     output = trial.call_inside(lambda lu, stack: jax.vmap(lu)(stack), trial.tensor(matrices))
     for index, matrix in enumerate(matrices):
@@ -91,7 +78,7 @@ def lu_batch(trial: Trial) -> None:
 
 
 def lu_gradient(trial: Trial) -> None:
-    """The gradient of log|det A|, read from U's diagonal, is the transposed inverse of A; the factors come with it."""
+    """The gradient of log|det A|, read from U's diagonal, is the transposed inverse of A; the output is the factors."""
     matrix = trial.random(8, 8) + 4 * np.roll(np.eye(8, dtype="float32"), 1, axis=0)
 
     def body(lu: Callable[..., Any], matrix: Any) -> Any:
@@ -125,3 +112,78 @@ def _check_lu(trial: Trial, output: Any, matrix: Any) -> None:
     trial.equal([trial.dtype_name(part) for part in output], [_REAL.get(dtype, dtype), dtype, dtype])
     trial.equal([part.shape for part in output], [(rows, rows), (rows, rank), (rank, columns)])
     properties.lu(trial, output, [widened(matrix)])
+
+
+# jax.numpy.linalg.eig
+
+
+def eig_known(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
+    """A matrix made from known eigenvalues has these eigenvalues in some order, with matching vectors."""
+    size = shape[-1]
+    values = np.arange(1, size + 1) * np.where(np.arange(size) % 3, 1.0, -1.0)
+    if dtype.startswith("complex"):
+        values = values * np.exp(1j * np.arange(size))
+    vectors = np.eye(size) + 0.1 * trial.random(*shape, dtype=dtype, seed=size)
+    matrix = ((vectors * values) @ np.linalg.inv(vectors)).astype(dtype)
+    output = trial.call(trial.tensor(matrix))
+    _check_eig(trial, output, matrix, "complex64")
+    found = np.asarray(trial.numpy(output[0]))
+    expected = np.broadcast_to(values, found.shape)
+    # Well separated eigenvalues of a nearly diagonal matrix: off by a few roundings of the largest.
+    trial.close(_ordered(found), _ordered(expected), rtol=0, atol=1e-5 * size)
+
+
+def eig_special(trial: Trial, matrix: Sequence[Any], values: Sequence[Sequence[float]], tolerance: float) -> None:
+    """A rotation has complex eigenvalues; a shear has one double eigenvalue.
+
+    ``values`` are pairs of real and imaginary part. ``tolerance`` is larger for a double eigenvalue, which changes by
+    the square root of a rounding.
+    """
+    host = np.array(matrix, "float32")
+    output = trial.call(trial.tensor(host))
+    _check_eig(trial, output, host, "complex64")
+    expected = np.array([complex(*pair) for pair in values])
+    trial.close(_ordered(trial.numpy(output[0])), _ordered(expected), rtol=0, atol=tolerance)
+
+
+def eig_double(trial: Trial, dtype: str) -> None:
+    """With 64-bit types enabled, values and vectors are complex128 and equally accurate."""
+    matrix = trial.random(12, 12, dtype=dtype)
+    _check_eig(trial, call_with_x64(trial, matrix), matrix, "complex128")
+
+
+def eig_mapped(trial: Trial) -> None:
+    """Mapped over a stack of matrices and compiled, every matrix gets its own values and vectors."""
+    matrices = trial.random(5, 6, 6)
+
+    def body(eig: Callable[..., Any], stack: Any) -> Any:
+        return map_and_compile(eig, ())(stack)
+
+    _check_eig(trial, trial.call_inside(body, trial.tensor(matrices)), matrices, "complex64")
+
+
+def eig_power(trial: Trial) -> None:
+    """A matrix's fifth power is V w^5 V^-1, computed on the device of the eigenvectors."""
+    matrix = trial.random(6, 6, low=-1, high=1)
+
+    def body(eig: Callable[..., Any], matrix: Any) -> Any:
+        values, vectors = eig(matrix)
+        return values, vectors, (vectors * values**5) @ jnp.linalg.inv(vectors)
+
+    *output, power = trial.call_inside(body, trial.tensor(matrix))
+    _check_eig(trial, output, matrix, "complex64")
+    # The inverse of the vectors multiplies float32's rounding by their condition number.
+    expected = np.linalg.matrix_power(widened(matrix), 5).astype("complex128")
+    trial.close(power, expected, rtol=1e-4, atol=1e-3, dtype="complex64")
+
+
+def _check_eig(trial: Trial, output: Any, matrix: Any, dtype: str) -> None:
+    trial.equal([trial.dtype_name(part) for part in output], [dtype] * 2)
+    properties.find("eig")(trial, tuple(output), [widened(matrix)])
+
+
+def _ordered(values: Any) -> Any:
+    """Sort by real, then imaginary part, rounded so that equal real parts do not decide."""
+    values = np.asarray(values).astype("complex128")
+    order = np.lexsort((values.imag, values.real.round(2)), axis=-1)
+    return np.take_along_axis(values, order, axis=-1)

@@ -1,4 +1,4 @@
-"""jax.named_call: a function under a name that its operations carry into the compiled program."""
+"""jax.named_call: a function whose operations carry a name in the compiled program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.core.testing.trial import Trial
 
 
 def named_values(trial: Trial, dtype: str) -> None:
-    """The named function gives what the plain one gives."""
+    """The named function returns the plain function's values."""
     left, right = (trial.tensor(trial.random(8, 6, dtype=dtype, seed=seed), dtype) for seed in (0, 1))
 
     def body(named_call: Callable[..., Any], left: Any, right: Any) -> Any:
@@ -25,7 +25,7 @@ def named_values(trial: Trial, dtype: str) -> None:
 
 
 def named_directly(trial: Trial) -> None:
-    """It returns a function, which takes positional and named arguments as the plain one does."""
+    """It returns a function with the plain function's positional and keyword arguments."""
     a, b = trial.random(10), trial.random(10, seed=1)
     named = trial.call(lambda a, b, scale=1: (a - b) * scale, name="difference")
     trial.close(named(trial.tensor(a), b=trial.tensor(b), scale=3), 3 * (widened(a) - b), dtype="float32")
@@ -33,7 +33,7 @@ def named_directly(trial: Trial) -> None:
 
 
 def name_in_program(trial: Trial, name: str) -> None:
-    """The operations of the compiled program carry the name, those outside of the function do not."""
+    """The operations of the function carry the name in the compiled program; those outside of it do not."""
     host = trial.random(16)
 
     def body(named_call: Callable[..., Any], x: Any) -> Any:
@@ -43,12 +43,12 @@ def name_in_program(trial: Trial, name: str) -> None:
     text, output = trial.call_inside(body, trial.tensor(host))
     sines, cosines = (_operations(text, last) for last in ("sin", "cos"))
     trial.check(sines and all(f"/{name}/" in path for path in sines), f"the sine is not named {name}: {sines}")
-    trial.check(cosines and not any(f"/{name}/" in path for path in cosines), f"the cosine is named so: {cosines}")
+    trial.check(cosines and not any(f"/{name}/" in path for path in cosines), f"the cosine has it too: {cosines}")
     trial.close(output, np.cos(np.sin(widened(host))), dtype="float32")
 
 
 def name_of_function(trial: Trial) -> None:
-    """Without a name it takes the function's own."""
+    """Without a name it uses the function's own name."""
     host = trial.random(16)
 
     def of_its_own(x: Any) -> Any:
@@ -59,12 +59,12 @@ def name_of_function(trial: Trial) -> None:
 
     text, output = trial.call_inside(body, trial.tensor(host))
     paths = _operations(text, "tanh")
-    trial.check(paths and all("/of_its_own/" in path for path in paths), f"the name is not there: {paths}")
+    trial.check(paths and all("/of_its_own/" in path for path in paths), f"the name is missing: {paths}")
     trial.close(output, np.tanh(widened(host)), dtype="float32")
 
 
 def names_nested(trial: Trial) -> None:
-    """Names nest, and one function named twice keeps its two names apart."""
+    """Names nest, and one function under two names keeps both apart."""
     host = trial.random(16)
 
     def body(named_call: Callable[..., Any], x: Any) -> Any:
@@ -77,13 +77,13 @@ def names_nested(trial: Trial) -> None:
     sines, cosines = (_operations(text, last) for last in ("sin", "cos"))
     for path in ("first/inner", "second/inner"):
         trial.check(any(f"/{path}/" in sine for sine in sines), f"no sine is named {path}: {sines}")
-    trial.check(cosines and all("/second/cos" in path for path in cosines), f"the cosine is not there: {cosines}")
+    trial.check(cosines and all("/second/cos" in path for path in cosines), f"the cosine is missing: {cosines}")
     trial.close(first, np.sin(widened(host)), dtype="float32")
     trial.close(second, np.cos(np.sin(widened(host) + 1)), dtype="float32")
 
 
 def named_gradient(trial: Trial) -> None:
-    """Derivatives go through, and their operations carry the name too, marked as what they are."""
+    """Derivatives pass through; their operations also carry the name, with a mark of the derivative."""
     host = trial.random(20)
 
     def body(named_call: Callable[..., Any], x: Any) -> Any:
@@ -92,13 +92,13 @@ def named_gradient(trial: Trial) -> None:
 
     text, (value, slope) = trial.call_inside(body, trial.tensor(host))
     paths = _operations(text, "cos")
-    trial.check(paths and all("jvp(wave)" in path for path in paths), f"the slope is not named: {paths}")
+    trial.check(paths and all("jvp(wave)" in path for path in paths), f"the derivative is not named: {paths}")
     trial.close(value, 3 * np.sin(widened(host)), dtype="float32")
     trial.close(slope, 3 * np.cos(widened(host)), dtype="float32")
 
 
 def named_with_plain_values(trial: Trial) -> None:
-    """Arguments and outputs may be of any kind: a type, a text, a dict, None."""
+    """Arguments and outputs can have any type: a type, a text, a dict, None."""
     host = trial.random(4)
     seen: list[Any] = []
 
@@ -118,12 +118,12 @@ def named_with_plain_values(trial: Trial) -> None:
 
 
 def _program(function: Callable[..., Any], x: Any) -> tuple[str, Any]:
-    """The text of the compiled program, and what it computes. A program's text is kept by none of JAX's caches."""
+    """Return the text of the compiled program, and its output. JAX does not cache this text."""
     program = jax.jit(lambda x: function(x)).lower(x).compile()
     return program.as_text(), program(x)
 
 
 def _operations(text: str, last: str) -> list[str]:
-    """The names of the program's operations that end so."""
+    """Return the names of the program's operations that have this ending."""
     paths = [part.split('"')[0] for part in text.split('op_name="')[1:]]
     return [path for path in paths if path.endswith("/" + last)]

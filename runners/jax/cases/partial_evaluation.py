@@ -1,4 +1,4 @@
-"""JAX's partial evaluation: values known or not, and what is left of a function where some are not."""
+"""JAX's partial evaluation: known and unknown values, and the part of a function that remains."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from runners.core.testing.trial import Trial
 
 
 def known_value(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
-    """Made from (None, value) it knows the value, and that value's shape and dtype."""
+    """Created from (None, value) it has the known value, and its shape and dtype."""
     host = np.asarray(trial.random(*shape, dtype=dtype))
     moved = trial.tensor(host, dtype)
     made = trial.call((None, moved))
-    trial.check(type(made) is trial.function, f"{type(made).__name__} is no partial value")
+    trial.check(type(made) is trial.function, f"expected a partial value, got {type(made).__name__}")
     trial.equal((len(made), made[0], made.is_known()), (2, None, True))
     trial.close(made.get_known(), trial.numpy(moved), rtol=0, atol=0, dtype=dtype)
     aval = made.get_aval()
@@ -32,21 +32,21 @@ def known_value(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> N
 
 
 def unknown_value(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
-    """Made from (abstract value, None) it knows no value, only that abstract one."""
+    """Created from (abstract value, None) it has no known value, only the abstract one."""
     aval = jax.core.ShapedArray(tuple(shape), trial.dtype(dtype))
     made = trial.call((aval, None))
-    trial.check(type(made) is trial.function, f"{type(made).__name__} is no partial value")
+    trial.check(type(made) is trial.function, f"expected a partial value, got {type(made).__name__}")
     trial.equal((made.is_known(), made.get_known(), made[1]), (False, None, None))
     trial.equal((made.get_aval() == aval, made.get_aval().shape, str(made.get_aval().dtype)), (True, aval.shape, dtype))
 
 
-def told_known(trial: Trial, known: bool) -> None:
-    """is_known tells a known value from an unknown one."""
+def is_known(trial: Trial, known: bool) -> None:
+    """is_known distinguishes a known value from an unknown one."""
     trial.equal(trial.call_method(_made(trial, known)[0], "is_known"), known)
 
 
-def told_value(trial: Trial, known: bool) -> None:
-    """get_known gives the known value itself, and None for an unknown one."""
+def known_part(trial: Trial, known: bool) -> None:
+    """get_known returns a known value, and None for an unknown one."""
     made, host = _made(trial, known)
     found = trial.call_method(made, "get_known")
     if known:
@@ -55,16 +55,16 @@ def told_value(trial: Trial, known: bool) -> None:
         trial.equal(found, None)
 
 
-def told_aval(trial: Trial, known: bool) -> None:
-    """get_aval gives the shape and dtype of a value, known or not."""
+def abstract_part(trial: Trial, known: bool) -> None:
+    """get_aval returns the shape and dtype of a known or unknown value."""
     made, host = _made(trial, known)
     aval = trial.call_method(made, "get_aval")
     trial.equal((aval.shape, str(aval.dtype)), (host.shape, "float32"))
-    trial.check(isinstance(aval, jax.core.ShapedArray), f"{type(aval).__name__} is no abstract value with a shape")
+    trial.check(isinstance(aval, jax.core.ShapedArray), f"expected a ShapedArray, got {type(aval).__name__}")
 
 
 def short_forms(trial: Trial) -> None:
-    """PartialVal.known and PartialVal.unknown make what the pairs make."""
+    """PartialVal.known and PartialVal.unknown create the same objects as the pairs."""
     made, host = _made(trial, True)
     moved = trial.tensor(host)
     known = trial.call_method(made, "known", moved)
@@ -76,7 +76,7 @@ def short_forms(trial: Trial) -> None:
 
 
 def partially_evaluated(trial: Trial) -> None:
-    """Of sin(a) b + cos(a) and 2 a, with a known and b not, sine, cosine and double are computed, the rest is left."""
+    """For sin(a) b + cos(a) and 2 a with only a known, sine, cosine and 2 a are computed and the rest remains."""
     a, b = trial.random(30), trial.random(30, seed=1)
 
     def body(partial_val: Callable[..., Any], a: Any) -> Any:
@@ -100,12 +100,13 @@ def partially_evaluated(trial: Trial) -> None:
 
 
 def traced(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
-    """The jaxpr has the inputs' types, the function's equations and the outputs' types; carried out, its values."""
+    """The jaxpr has the inputs' types, the function's equations and the outputs' types; evaluated, it gives the
+    values."""
     left, right = (trial.random(*shape, dtype=dtype, seed=seed) for seed in (0, 1))
     avals = [jax.core.ShapedArray(tuple(shape), trial.dtype(dtype))] * 2
     operands = [trial.tensor(left, dtype), trial.tensor(right, dtype)]
     function = _wrapped(lambda a, b: [lax.sub(lax.mul(a, b), b), lax.max(a, b), lax.eq(a, b)], 2)
-    trial.repeatable = False  # a wrapped function is used up by one trace
+    trial.repeatable = False  # a wrapped function can be traced only once
     jaxpr, outputs, constants = trial.call(function, avals)
     trial.equal([equation.primitive.name for equation in jaxpr.eqns], ["mul", "sub", "max", "eq"])
     trial.equal([(var.aval.shape, str(var.aval.dtype)) for var in jaxpr.invars], [(tuple(shape), dtype)] * 2)
@@ -114,7 +115,7 @@ def traced(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
     trial.equal(len(constants), 0)
     a, b = (widened(trial.numpy(operand)) for operand in operands)
     difference, larger, equal = jax.core.eval_jaxpr(jaxpr, constants, *operands)
-    # Two operations; in half precision each rounds.
+    # Two operations; in half precision each is rounded.
     allowed = {"float16": 3e-3, "bfloat16": 3e-2}.get(dtype)
     trial.close(difference, a * b - b, rtol=allowed, atol=allowed, dtype=dtype)
     trial.close(larger, np.maximum(a, b), rtol=0, atol=0, dtype=dtype)
@@ -122,7 +123,7 @@ def traced(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
 
 
 def traced_constant(trial: Trial) -> None:
-    """An array that the function captures becomes a constant, whose value comes with the jaxpr."""
+    """An array that the function captures becomes a constant, whose value is returned with the jaxpr."""
     captured, host = trial.random(8), trial.random(8, seed=1)
     moved = trial.tensor(captured)
     trial.repeatable = False
@@ -134,7 +135,7 @@ def traced_constant(trial: Trial) -> None:
 
 
 def traced_kept(trial: Trial, keep: Sequence[bool]) -> None:
-    """With keep_inputs the function sees those inputs alone, while the jaxpr still takes all."""
+    """With keep_inputs the function gets only those inputs, while the jaxpr still takes all."""
     hosts = [trial.random(5, seed=seed) for seed in range(len(keep))]
     seen: list[int] = []
 
@@ -156,7 +157,7 @@ def traced_kept(trial: Trial, keep: Sequence[bool]) -> None:
 
 
 def traced_gradient(trial: Trial) -> None:
-    """The trace of a gradient holds the derivative's equations, and carried out gives the derivative."""
+    """The trace of a gradient has the derivative's equations; evaluated, it gives the derivative."""
     host = trial.random(12)
 
     def gradient(x: Any) -> Any:
@@ -166,14 +167,14 @@ def traced_gradient(trial: Trial) -> None:
     jaxpr, avals, constants = trial.call(_wrapped(gradient, 1), [_aval(trial, 12)])
     trial.equal([(aval.shape, str(aval.dtype)) for aval in avals], [((12,), "float32")])
     names = {equation.primitive.name for equation in jaxpr.eqns}
-    trial.check({"sin", "cos", "mul"} <= names, f"the derivative's equations are not there: {sorted(names)}")
+    trial.check({"sin", "cos", "mul"} <= names, f"the derivative's equations are missing: {sorted(names)}")
     (output,) = jax.core.eval_jaxpr(jaxpr, constants, trial.tensor(host))
     x = widened(host)
     trial.close(output, np.cos(x) * x + np.sin(x), dtype="float32")
 
 
 def traced_loop(trial: Trial, turns: int) -> None:
-    """A Python loop is unrolled, a lax one is one equation; the function runs once, on tracers."""
+    """A Python loop is unrolled, a lax loop is one equation; the function runs once, on tracers."""
     host = trial.random(6)
     seen: list[bool] = []
 
@@ -199,7 +200,7 @@ def traced_loop(trial: Trial, turns: int) -> None:
 
 
 def traced_abstract(trial: Trial) -> None:
-    """Only types are computed with: a product of matrices that no memory holds is traced."""
+    """Only types are computed: a matrix product too large for any memory can be traced."""
     side = 10**6
     avals = [jax.core.ShapedArray((side, 3), trial.dtype("float32")), _aval(trial, 3, side)]
     trial.repeatable = False
@@ -221,7 +222,7 @@ def _aval(trial: Trial, *shape: int) -> Any:
 
 
 def _wrapped(function: Callable[..., Any], inputs: int) -> Any:
-    """The function in the form that JAX's tracers take; where the form includes a description, with one."""
+    """Wrap the function for JAX's tracers, with a description in versions that need one."""
     described = {}
     if "debug_info" in inspect.signature(linear_util.wrap_init).parameters:
         described["debug_info"] = api_util.debug_info("portbench", function, (0,) * inputs, {})

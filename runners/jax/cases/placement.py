@@ -1,6 +1,6 @@
-"""Additions that are placed on purpose: on the device, on the host, some on each. What the verdicts must say of them.
+"""Additions placed on purpose on the device, on the host, or some on each, with known placement verdicts.
 
-These cases alone name a device that is not the target's. On the target cpu all of them are on the device.
+These are the only cases that name a device other than the target's. On the target cpu all of them are on the device.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def on_device(trial: Trial) -> None:
 
 
 def on_host(trial: Trial) -> None:
-    """Two sums on the host's own CPU; what comes of them is moved to the device."""
+    """Two sums on the host's CPU; the result is moved to the device."""
 
     def body(add: Callable[..., Any], x: Any, y: Any) -> Any:
         x, y = jax.device_put((x, y), _host())
@@ -29,7 +29,7 @@ def on_host(trial: Trial) -> None:
 
 
 def on_both(trial: Trial) -> None:
-    """One sum on the host's own CPU, one on the device."""
+    """One sum on the host's CPU, one on the device."""
 
     def body(add: Callable[..., Any], x: Any, y: Any) -> Any:
         first = add(*jax.device_put((x, y), _host()))
@@ -39,12 +39,12 @@ def on_both(trial: Trial) -> None:
 
 
 def in_numpy(trial: Trial) -> None:
-    """One sum on the device, one in NumPy, which takes the array back from the device."""
+    """One sum on the device, one in NumPy, which reads the array back from the device."""
     _check(trial, lambda add, x, y: jax.device_put(np.add(add(x, y), y), trial.device))
 
 
 def in_callback(trial: Trial) -> None:
-    """One sum on the device, one in Python, which the compiled program calls."""
+    """One sum on the device, one in Python, called by the compiled program."""
 
     def body(add: Callable[..., Any], x: Any, y: Any) -> Any:
         shape = jax.ShapeDtypeStruct(x.shape, x.dtype)

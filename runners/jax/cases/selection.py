@@ -1,35 +1,38 @@
-"""Choosing and marking elements: jax.lax.top_k and jax.nn.one_hot."""
+"""Selecting and marking elements: jax.lax.top_k, jax.nn.one_hot and jax.lax.slice_in_dim."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing.trial import Trial
+from runners.jax.cases.lax import map_and_compile
+from runners.jax.cases.wide_types import call_with_x64
 
 
 def one_hot(
     trial: Trial, shape: list[int], classes: int, indices: str = "int32", dtype: str = "float32", axis: int = -1
 ) -> None:
-    """One where the label is the class and zero elsewhere, along the axis; all zeros for labels that are no class."""
+    """The output is one where the label is the class, and zero elsewhere; labels that are not a class give zeros."""
     labels = trial.random(*shape, dtype=indices, low=0 if indices.startswith("u") else -1, high=classes + 2)
     output = trial.call(trial.tensor(labels), classes, dtype=trial.dtype(dtype), axis=axis)
     trial.close(output, _one_hot(labels, classes, axis), dtype=dtype)
 
 
 def one_hot_compiled(trial: Trial) -> None:
-    """Compiled with a fixed number of classes it gives the same."""
+    """Compiled with a fixed number of classes it gives the same output."""
     labels = trial.random(32, 8, dtype="int32", low=-1, high=9)
     output = trial.call_inside(lambda one_hot, labels: _compiled(one_hot)(labels, 7), trial.tensor(labels))
     trial.close(output, _one_hot(labels, 7, -1), dtype="float32")
 
 
 def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> None:
-    """The k largest of the last axis, largest first, with their places; of equal ones the first comes first."""
+    """The output is the k largest of the last axis in descending order, with their places; of equal ones the first is
+    first."""
     operand = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
     values, places = trial.call(operand, k)
     expected, order = _largest(trial.numpy(operand), k)
@@ -39,16 +42,16 @@ def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> Non
 
 
 def top_k_compiled(trial: Trial) -> None:
-    """Compiled and mapped over rows it gives the same."""
+    """Compiled and mapped over rows it gives the same output."""
     host = trial.random(16, 64)
-    values, places = trial.call_inside(lambda top_k, rows: _mapped_and_compiled(top_k)(rows), trial.tensor(host))
+    values, places = trial.call_inside(lambda top_k, rows: map_and_compile(top_k, (5,))(rows), trial.tensor(host))
     expected, order = _largest(host, 5)
     trial.close(values, expected, rtol=0, atol=0, dtype="float32")
     trial.equal(places, order)
 
 
 def top_k_gradient(trial: Trial) -> None:
-    """A change of the largest elements, and of no other, changes the output, which comes with the gradient."""
+    """Only the largest elements have a gradient; the output is their values."""
     host, weights = trial.random(4, 32), trial.random(4, 3, seed=1)
 
     def body(top_k: Callable[..., Any], operand: Any, weights: Any) -> Any:
@@ -69,13 +72,8 @@ def top_k_gradient(trial: Trial) -> None:
 
 @lru_cache(maxsize=1)
 def _compiled(one_hot: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled once for each function, so that calling again does not compile again."""
+    """Compile once for each function, so that a repeated call does not compile again."""
     return jax.jit(one_hot, static_argnums=1)
-
-
-@lru_cache(maxsize=1)
-def _mapped_and_compiled(top_k: Callable[..., Any]) -> Callable[..., Any]:
-    return jax.jit(jax.vmap(lambda row: top_k(row, 5)))
 
 
 def _one_hot(labels: Any, classes: int, axis: int) -> Any:
@@ -86,3 +84,64 @@ def _largest(operand: Any, k: int) -> tuple[Any, Any]:
     comparable = operand.astype("float64" if operand.dtype.kind == "f" else "int64")
     order = np.argsort(-comparable, axis=-1, kind="stable")[..., :k]
     return np.take_along_axis(operand, order, axis=-1), order
+
+
+# jax.lax.slice_in_dim
+
+
+def sliced(
+    trial: Trial,
+    shape: Sequence[int],
+    start: int | None,
+    limit: int | None,
+    stride: int = 1,
+    axis: int = 0,
+    dtype: str = "float32",
+) -> None:
+    """It matches a Python slice of that axis: None is the end, negative numbers count from the end."""
+    moved = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
+    expected = trial.numpy(moved)[_slice(axis, len(shape), start, limit, stride)]
+    trial.close(trial.call(moved, start, limit, stride, axis), expected, rtol=0, atol=0, dtype=dtype)
+
+
+def slice_gradient(trial: Trial) -> None:
+    """The cotangent of a slice is at the slice's place, with zeros around and between."""
+    host, weights = trial.random(5, 20), trial.random(5, 6, seed=1)
+
+    def body(slice_in_dim: Callable[..., Any], x: Any, weights: Any) -> Any:
+        def weighted(x: Any) -> Any:
+            part = slice_in_dim(x, 2, -1, 3, axis=-1)
+            return jnp.sum(weights * part), part
+
+        return jax.grad(weighted, has_aux=True)(x)
+
+    gradient, part = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
+    expected = np.zeros_like(host)
+    expected[:, 2:-1:3] = weights
+    trial.close(part, host[:, 2:-1:3], rtol=0, atol=0, dtype="float32")
+    trial.close(gradient, expected, dtype="float32")
+
+
+def slice_double(trial: Trial, dtype: str) -> None:
+    """With 64-bit types enabled, the elements of a slice keep all their bits."""
+    host = trial.random(6, 9, dtype=dtype)
+    host[3, 5] = 2**52 + 1
+    output = call_with_x64(trial, host, args=(1, 8, 2), axis=1)
+    trial.close(output, host[:, 1:8:2], rtol=0, atol=0, dtype=dtype)
+
+
+def slice_compiled(trial: Trial) -> None:
+    """Mapped over the first axis and compiled, the axis refers to the rows."""
+    host = trial.random(6, 8, 10)
+
+    def body(slice_in_dim: Callable[..., Any], x: Any) -> Any:
+        return map_and_compile(slice_in_dim, (3, 9, 2, 1))(x)
+
+    output = trial.call_inside(body, trial.tensor(host))
+    trial.close(output, host[:, :, 3:9:2], rtol=0, atol=0, dtype="float32")
+
+
+def _slice(axis: int, rank: int, start: int | None, limit: int | None, stride: int) -> Any:
+    places = [slice(None)] * rank
+    places[axis] = slice(start, limit, stride)
+    return tuple(places)

@@ -1,4 +1,5 @@
-"""What has no array as its answer (sizes, truths, paths), and indices: of triangles and of what is to go."""
+"""Functions that return no array (sizes, booleans, paths), and functions of indices: triangles, delete, compress,
+split."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from runners.core.testing.trial import Trial
 
 
 def size_of_array(trial: Trial, shape: Sequence[int], axis: int | None = None, dtype: str = "float32") -> None:
-    """The number of elements, or of those along an axis, as a plain int."""
+    """The output is the number of elements, or of those along an axis, as a plain int."""
     tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
     output = trial.call(tensor) if axis is None else trial.call(tensor, axis)
     trial.check(type(output) is int, f"expected an int, got {type(output).__name__}")
@@ -21,7 +22,7 @@ def size_of_array(trial: Trial, shape: Sequence[int], axis: int | None = None, d
 
 
 def size_of_host(trial: Trial, kind: str) -> None:
-    """Numbers have the size one; a NumPy array has that of its shape."""
+    """A number has size one; a NumPy array has the size of its shape."""
     value, expected = {
         "int": (7, 1),
         "complex": (2 + 1j, 1),
@@ -34,7 +35,7 @@ def size_of_host(trial: Trial, kind: str) -> None:
 
 
 def size_compiled(trial: Trial) -> None:
-    """Inside a compiled function the size of a traced array is known: it can be the length of another."""
+    """In a compiled function the size of a traced array is known: it can be another array's length."""
 
     @lru_cache(maxsize=1)
     def made(size: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,19 +63,19 @@ def is_scalar(trial: Trial, kind: str) -> None:
 
 
 def is_scalar_array(trial: Trial, shape: Sequence[int], dtype: str, expected: bool) -> None:
-    """An array is no scalar; in the study's version not even one without axes."""
+    """An array is not a scalar; in the paper's version not even one without axes."""
     output = trial.call(trial.tensor(trial.random(*shape, dtype=dtype), dtype))
     trial.check(output is expected, f"expected {expected}, got {output!r}")
 
 
 def is_scalar_of_number(trial: Trial) -> None:
-    """A plain number that was made an array, and takes on the other operand's dtype, still is a scalar."""
+    """A weakly typed array made from a plain number is a scalar."""
     output = trial.call(jnp.asarray(2.0))
     trial.check(output is True, f"expected True, got {output!r}")
 
 
 def is_scalar_traced(trial: Trial) -> None:
-    """Inside a compiled function a traced array with axes is no scalar, and a constant is one."""
+    """In a compiled function a traced array with axes is not a scalar, and a constant is one."""
     seen: list[Any] = []
 
     def body(isscalar: Callable[..., Any], x: Any) -> Any:
@@ -91,7 +92,8 @@ def is_scalar_traced(trial: Trial) -> None:
 
 
 def path_of_chain(trial: Trial, sizes: Sequence[int], expected: Sequence[Sequence[int]], optimize: Any = None) -> None:
-    """The cheapest order to multiply a chain of matrices, with what it costs; multiplied so, the product is right."""
+    """The path is the cheapest order to multiply a chain of matrices, with its cost; in this order the product is
+    right."""
     letters = "abcdefgh"[: len(sizes)]
     terms = ",".join(letters[i : i + 2] for i in range(len(sizes) - 1))
     subscripts = f"{terms}->{letters[0]}{letters[-1]}"
@@ -102,8 +104,8 @@ def path_of_chain(trial: Trial, sizes: Sequence[int], expected: Sequence[Sequenc
     path, facts = trial.call(subscripts, *map(trial.tensor, hosts), **named)
     trial.equal([list(step) for step in path], [list(step) for step in expected])
     trial.check(all(isinstance(step, tuple) for step in path), f"expected tuples, got {path}")
-    trial.check(subscripts in str(facts), f"the facts do not name {subscripts}: {facts}")
-    trial.check(0 < facts.opt_cost <= facts.naive_cost, f"costs {facts.opt_cost}, unoptimised {facts.naive_cost}")
+    trial.check(subscripts in str(facts), f"the report does not name {subscripts}: {facts}")
+    trial.check(0 < facts.opt_cost <= facts.naive_cost, f"costs {facts.opt_cost}, unoptimized {facts.naive_cost}")
     operands = [(host.astype("float64"), letters[i : i + 2]) for i, host in enumerate(hosts)]
     for step in path:
         taken = [operands.pop(place) for place in sorted(step, reverse=True)][::-1]
@@ -112,7 +114,7 @@ def path_of_chain(trial: Trial, sizes: Sequence[int], expected: Sequence[Sequenc
 
 
 def path_forms(trial: Trial, form: str) -> None:
-    """However the sum is written, the path takes each operand once."""
+    """In every notation of the sum, the path uses each operand once."""
     a, b = (trial.tensor(trial.random(3, 3, seed=seed)) for seed in range(2))
     forms = {
         "one": (("ij->ji", a), [(0,)]),
@@ -126,14 +128,14 @@ def path_forms(trial: Trial, form: str) -> None:
 
 
 def path_unoptimised(trial: Trial) -> None:
-    """Without optimisation nothing is reordered: all at once, or from left to right."""
+    """Without optimization nothing is reordered: all operands at once, or from left to right."""
     hosts = [trial.random(60, 3), trial.random(3, 50), trial.random(50, 2)]
     path, _ = trial.call("ab,bc,cd->ad", *map(trial.tensor, hosts), optimize=False)
     trial.check(path in ([(0, 1, 2)], [(0, 1), (0, 1)]), f"expected no reordering, got {path}")
 
 
 def path_used(trial: Trial) -> None:
-    """Inside a compiled function the path of traced arrays is known, and jax.numpy.einsum can follow it."""
+    """In a compiled function the path of traced arrays is known, and jax.numpy.einsum can follow it."""
     hosts = [trial.random(40, 2), trial.random(2, 30, seed=1), trial.random(30, 3, seed=2)]
     seen: list[Any] = []
 
@@ -147,12 +149,12 @@ def path_used(trial: Trial) -> None:
 
     output = trial.call_inside(body, *map(trial.tensor, hosts))
     trial.equal(seen, [(1, 2), (0, 1)])
-    # Thirty products and then two, of numbers of size one, in float32.
+    # Sums of thirty and then two products of about one, in float32.
     trial.close(output, np.linalg.multi_dot([host.astype("float64") for host in hosts]), rtol=1e-5, atol=2e-5)
 
 
 def delete_slice(trial: Trial, start: int | None, stop: int | None, step: int | None, axis: int = 0) -> None:
-    """All but the rows of a slice, from either end and in either direction, stay, in their order."""
+    """All rows except those of a slice remain in their order, for slices from either end and in either direction."""
     host = trial.random(7, 6, dtype="int32", low=-99, high=99)
     gone = slice(start, stop, step)
     output = trial.call(trial.tensor(host), gone, axis=axis)
@@ -161,7 +163,7 @@ def delete_slice(trial: Trial, start: int | None, stop: int | None, step: int | 
 
 
 def delete_compiled(trial: Trial, index: Any) -> None:
-    """Compiled, with the places fixed, it gives the same."""
+    """Compiled with fixed places it gives the same output."""
     host = trial.random(5, 8)
 
     @lru_cache(maxsize=1)
@@ -174,7 +176,7 @@ def delete_compiled(trial: Trial, index: Any) -> None:
 
 
 def delete_large(trial: Trial, count: int) -> None:
-    """Of a long array a third of the elements goes; the others stay, in their order."""
+    """A third of a long array's elements is deleted; the others remain in their order."""
     host = trial.random(count)
     gone = np.arange(1, count, 3)
     output = trial.call(trial.tensor(host), trial.tensor(gone))
@@ -182,14 +184,14 @@ def delete_large(trial: Trial, count: int) -> None:
 
 
 def compress_large(trial: Trial, count: int) -> None:
-    """Of a long array the elements stay where a long condition holds; how many decides on the output's shape."""
+    """The elements of a long array where a long condition holds remain; their count is the output's length."""
     host, condition = trial.random(count), trial.random(count, dtype="bool", seed=1)
     output = trial.call(trial.tensor(condition), trial.tensor(host))
     trial.close(output, host[condition], rtol=0, atol=0, dtype="float32")
 
 
 def triangle_picked(trial: Trial, upper: bool, offset: int) -> None:
-    """Compiled, the indices pick a matrix's triangle row by row, and put it back where it came from."""
+    """Compiled, the indices select a matrix's triangle row by row, and can write it back."""
     host = trial.random(9, 9)
 
     @lru_cache(maxsize=1)
@@ -211,7 +213,7 @@ def triangle_picked(trial: Trial, upper: bool, offset: int) -> None:
 
 
 def tril_drops(trial: Trial) -> None:
-    """What lies above the diagonal is replaced, not multiplied: infinities and NaN do not come through as NaN."""
+    """Elements above the diagonal are replaced, not multiplied: infinities and NaN do not become NaN."""
     host = trial.random(5, 5)
     host[0, 1:], host[2, 4], host[4, 0] = np.inf, np.nan, np.nan
     row, column = np.indices(host.shape)
@@ -220,7 +222,7 @@ def tril_drops(trial: Trial) -> None:
 
 
 def split_compiled(trial: Trial, parts: Any, dtype: str = "float32") -> None:
-    """Compiled, the parts are those of the uncompiled call, and joined again they are the array."""
+    """Compiled, the parts match those of the uncompiled call, and joined they give the array."""
     moved = trial.tensor(trial.random(4, 12, dtype=dtype), dtype)
 
     @lru_cache(maxsize=1)
@@ -241,7 +243,7 @@ def split_compiled(trial: Trial, parts: Any, dtype: str = "float32") -> None:
 
 
 def _contracted(taken: Sequence[Any], letters: str) -> Any:
-    """The product of two neighbours in the chain, whichever comes first, or of all at once."""
+    """Return the product of two neighbors in the chain, in either order, or of all at once."""
     arrays = sorted(taken, key=lambda pair: letters.index(pair[1][0]))
     product = arrays[0][0]
     for array, _ in arrays[1:]:

@@ -1,4 +1,4 @@
-"""jax.scipy.signal.convolve2d: what data alone cannot say about it."""
+"""jax.scipy.signal.convolve2d, where a ``call`` test is not enough."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from scipy import signal
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 
 def convolved_unit(trial: Trial, dtype: str) -> None:
-    """Convolved with a single one, an image is moved to that place, exactly."""
+    """Convolution with a single one moves the image to that place, exactly."""
     image = trial.tensor(trial.random(6, 7, dtype=dtype), dtype)
     unit = np.zeros((3, 4))
     unit[2, 1] = 1
@@ -27,7 +27,7 @@ def convolved_unit(trial: Trial, dtype: str) -> None:
 
 
 def convolved_integers(trial: Trial, dtype: str) -> None:
-    """Integers become float32 and, small as they are, are convolved exactly."""
+    """Integers become float32 and, being small, are convolved exactly."""
     image, kernel = trial.random(9, 8, dtype=dtype), trial.random(3, 3, dtype=dtype, seed=1)
     output = trial.call(trial.tensor(image), trial.tensor(kernel))
     expected = signal.convolve2d(image.astype("float64"), kernel.astype("float64"))
@@ -35,21 +35,14 @@ def convolved_integers(trial: Trial, dtype: str) -> None:
 
 
 def convolved_double(trial: Trial, dtype: str) -> None:
-    """With 64-bit types switched on, the output is 64 bits wide and right to twelve digits."""
+    """With 64-bit types enabled, the output is 64 bits wide and accurate to twelve digits."""
     image, kernel = trial.random(20, 15, dtype=dtype), trial.random(4, 5, dtype=dtype, seed=1)
-
-    def body(convolve2d: Callable[..., Any], image: Any, kernel: Any) -> Any:
-        with x64():
-            return convolve2d(image, kernel, mode="same")
-
-    with x64():
-        moved = trial.tensor(image), trial.tensor(kernel)
-    output = trial.call_inside(body, *moved)
+    output = call_with_x64(trial, image, kernel, mode="same")
     trial.close(output, signal.convolve2d(image, kernel, mode="same"), rtol=1e-12, atol=1e-12, dtype=dtype)
 
 
 def convolved_gradient(trial: Trial) -> None:
-    """A cotangent correlated with the kernel is that of the image; with the image, that of the kernel."""
+    """The image's cotangent is the output's cotangent correlated with the kernel, and vice versa."""
     image, kernel, weights = trial.random(10, 9), trial.random(3, 4, seed=1), trial.random(12, 12, seed=2)
 
     def body(convolve2d: Callable[..., Any], *tensors: Any) -> Any:
@@ -83,5 +76,5 @@ def convolved_mapped(trial: Trial) -> None:
 
 @lru_cache(maxsize=1)
 def _mapped_and_compiled(convolve2d: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled once for each function, so that calling again does not compile again."""
+    """Compile once for each function, so that a repeated call does not compile again."""
     return jax.jit(jax.vmap(lambda image, kernel: convolve2d(image, kernel, mode="valid"), in_axes=(0, None)))

@@ -1,4 +1,4 @@
-"""Special functions of one number, element by element: limits, far tails and slopes."""
+"""Special functions of one number, element by element: limits, far tails and derivatives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import special
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
-from runners.jax.double import x64
+from runners.jax.cases.wide_types import call_with_x64
 
 _WITH_SLOPES: dict[str, tuple[Callable[..., Any], Sequence[Callable[..., Any]]]] = {
     "erf": (
@@ -35,7 +35,7 @@ _WITH_SLOPES: dict[str, tuple[Callable[..., Any], Sequence[Callable[..., Any]]]]
 
 
 def at_limits(trial: Trial, inputs: Sequence[Any], expected: Sequence[Any], dtype: str = "float32") -> None:
-    """At zeros, infinities, poles and NaN it takes the values of its limits; ``"nan"`` and ``"-inf"`` are numbers."""
+    """At zeros, infinities, poles and NaN the values are the limits; ``"nan"`` and ``"-inf"`` are numbers."""
     values = np.array([float(value) for value in inputs])
     wanted = [float(value) for value in expected]
     trial.close(trial.call(trial.tensor(values, dtype)), wanted, dtype=dtype)
@@ -44,7 +44,7 @@ def at_limits(trial: Trial, inputs: Sequence[Any], expected: Sequence[Any], dtyp
 def slopes(
     trial: Trial, function: str, low: float, high: float, order: int = 1, rtol: float = 1e-5, atol: float = 1e-5
 ) -> None:
-    """Value and derivatives, mapped over a vector, are those of the closed form."""
+    """Value and derivatives, mapped over a vector, match the closed form."""
     value, derivatives = _WITH_SLOPES[function]
     host = trial.random(400, low=low, high=high, seed=order)
 
@@ -61,39 +61,28 @@ def slopes(
 
 
 def far_tail(trial: Trial, low: float, high: float, rtol: float, double: bool = False) -> None:
-    """The normal distribution's lower tail is right to a relative bound where it is far below float's epsilon."""
+    """The normal distribution's lower tail has a bounded relative error far below float's epsilon."""
     dtype = "float64" if double else "float32"
     host = trial.random(300, dtype=dtype, low=low, high=high)
-
-    def body(under_test: Callable[..., Any], x: Any) -> Any:
-        if not double:
-            return under_test(x)
-        with x64():
-            return under_test(x)
-
-    if double:
-        with x64():
-            moved = trial.tensor(host)
-    else:
-        moved = trial.tensor(host)
-    trial.close(trial.call_inside(body, moved), special.ndtr(widened(host)), rtol=rtol, atol=0, dtype=dtype)
+    output = call_with_x64(trial, host) if double else trial.call(trial.tensor(host))
+    trial.close(output, special.ndtr(widened(host)), rtol=rtol, atol=0, dtype=dtype)
 
 
 def odd_or_even(trial: Trial, sign: int) -> None:
-    """f(-x) is exactly sign f(x), over eight powers of ten of x, and f(x) is no constant."""
+    """f(-x) is exactly sign f(x), over eight powers of ten of x, and f(x) is not constant."""
     host = (10.0 ** trial.random(1000, dtype="float64", low=-6, high=1.5)).astype("float32")
     right = trial.call(trial.tensor(host))
     left = trial.call(trial.tensor(-host))
     trial.close(left, sign * trial.numpy(right), rtol=0, atol=0, dtype="float32")
     reference = special.erf if sign < 0 else special.i0
-    # Relative to the value: at the small end an absolute bound would pass anything.
+    # Relative to the value: for small values an absolute bound would accept anything.
     trial.close(right, reference(widened(host)), rtol=1e-5, atol=0, dtype="float32")
 
 
 def cdf_located(trial: Trial, shapes: Sequence[Sequence[int]], x: str = "float32", named: bool = False) -> None:
-    """Location and scale, broadcast against x, shift and stretch: cdf(x, m, s) = ndtr((x - m) / s).
+    """Location and scale, broadcast with x, shift and stretch: cdf(x, m, s) = ndtr((x - m) / s).
 
-    ``x``: the dtype of the first argument; integers become float32. ``named``: location and scale go by their names.
+    ``x``: the dtype of the first argument; integers become float32. ``named``: give location and scale by keyword.
     """
     first = trial.random(*shapes[0], dtype=x)
     loc, scale = trial.random(*shapes[1], seed=1), trial.random(*shapes[2], seed=2, low=0.5, high=3)
@@ -104,7 +93,8 @@ def cdf_located(trial: Trial, shapes: Sequence[Sequence[int]], x: str = "float32
 
 
 def cdf_gradient(trial: Trial) -> None:
-    """By x it is the density over the scale, by the location minus that, by the scale minus z times that."""
+    """The derivative is the density over the scale for x, minus that for the location, and minus z times that for the
+    scale."""
     x, loc, scale = trial.random(80), trial.random(80, seed=1), trial.random(80, seed=2, low=0.5, high=3)
 
     def body(cdf: Callable[..., Any], *tensors: Any) -> Any:
@@ -120,21 +110,15 @@ def cdf_gradient(trial: Trial) -> None:
 
 
 def cdf_double(trial: Trial) -> None:
-    """With 64-bit types switched on, it is right to twelve digits."""
+    """With 64-bit types enabled, the output is accurate to twelve digits."""
     x, loc, scale = (trial.random(200, dtype="float64", seed=seed, low=0.5, high=3) for seed in range(3))
-
-    def body(cdf: Callable[..., Any], *tensors: Any) -> Any:
-        with x64():
-            return cdf(*tensors)
-
-    with x64():
-        moved = [trial.tensor(host) for host in (x, loc, scale)]
-    output = trial.call_inside(body, *moved)
+    output = call_with_x64(trial, x, loc, scale)
     trial.close(output, special.ndtr((x - loc) / scale), rtol=1e-12, atol=0, dtype="float64")
 
 
 def normal_draws(trial: Trial, count: int) -> None:
-    """It makes normally distributed numbers uniform: their order statistics lie near those of a uniform sample."""
+    """Of normally distributed numbers it makes uniform ones: their order statistics are near those of a uniform
+    sample."""
     host = trial.random(count, seed=3)
     levels = trial.call(trial.tensor(host))
     trial.close(levels, special.ndtr(widened(host)), dtype="float32")
@@ -159,7 +143,7 @@ def factorials(trial: Trial) -> None:
 
 
 def through_series(trial: Trial) -> None:
-    """Inside a scan, sums of i0's own power series agree with it."""
+    """Inside a scan, sums of i0's power series match it."""
     host = trial.random(50, low=-3, high=3)
 
     def body(i0: Callable[..., Any], x: Any) -> Any:
@@ -172,7 +156,7 @@ def through_series(trial: Trial) -> None:
 
 @lru_cache(maxsize=1)
 def _all_slopes(cdf: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled once for each function, so that calling again does not compile again."""
+    """Compile once for each function, so that a repeated call does not compile again."""
 
     def each(*numbers: Any) -> Any:
         return (cdf(*numbers), *jax.grad(cdf, argnums=(0, 1, 2))(*numbers))

@@ -1,4 +1,4 @@
-"""jax.make_jaxpr: a function's trace. Every body makes its function anew, since JAX keeps traces it has made."""
+"""jax.make_jaxpr: a function's trace. Every body creates a new function, because JAX caches traces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMPY: dict[str, Callable[..., Any]] = {
 
 
 def jaxpr_evaluated(trial: Trial, dtype: str) -> None:
-    """The equations of the jaxpr, carried out by NumPy one after the other, give what the function gives."""
+    """The equations of the jaxpr, evaluated by NumPy one after the other, give the function's output."""
     left, right = (trial.random(6, 4, dtype=dtype, seed=seed) for seed in (0, 1))
 
     def body(make_jaxpr: Callable[..., Any], left: Any, right: Any) -> Any:
@@ -40,7 +40,7 @@ def jaxpr_evaluated(trial: Trial, dtype: str) -> None:
 
 
 def jaxpr_of_gradient(trial: Trial) -> None:
-    """The trace of a gradient holds no sine of the value but the equations of the derivative."""
+    """The trace of a gradient has the equations of the derivative and no sine of the value."""
     host = trial.random(10)
 
     def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
@@ -63,7 +63,7 @@ def jaxpr_of_constant(trial: Trial) -> None:
 
 
 def jaxpr_of_loops(trial: Trial, count: int) -> None:
-    """A Python loop leaves an equation for each turn, a scan one equation with the number of turns."""
+    """A Python loop gives one equation for each iteration, a scan one equation with the number of iterations."""
 
     def unrolled(x: Any) -> Any:
         for _ in range(count):
@@ -90,7 +90,7 @@ def jaxpr_of_loops(trial: Trial, count: int) -> None:
 
 
 def jaxpr_of_branches(trial: Trial) -> None:
-    """A cond keeps both branches in the jaxpr, whichever the value would take."""
+    """A cond keeps both branches in the jaxpr, for any value of the predicate."""
 
     def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
         return make_jaxpr(lambda x: lax.cond(x > 0, lambda x: lax.sin(x), lambda x: lax.exp(x), x))(x)
@@ -101,7 +101,7 @@ def jaxpr_of_branches(trial: Trial) -> None:
 
 
 def jaxpr_abstract(trial: Trial, dtype: str) -> None:
-    """Only shapes are computed with: an input too large for any memory is traced, and its output's shape told."""
+    """Only shapes are computed: an input too large for any memory can be traced, and the output's shape is known."""
 
     def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
         def summed_and_flat(x: Any) -> Any:
@@ -115,12 +115,12 @@ def jaxpr_abstract(trial: Trial, dtype: str) -> None:
     trial.equal([str(shapes[name].dtype) for name in ("sum", "flat")], [dtype] * 2)
     trial.equal([aval.shape for aval in jaxpr.in_avals], [(side, side)])
     trial.equal(sorted(_primitives(jaxpr)), ["reduce_sum", "reshape"])
-    # Outputs come in the order of a dict's sorted keys.
+    # Outputs are in the order of a dict's sorted keys.
     trial.equal([aval.shape[0] for aval in jaxpr.out_avals], [side * side, side])
 
 
 def jaxpr_static(trial: Trial, turns: int) -> None:
-    """A static argument is no input of the jaxpr: Python sees its value while it traces, and traces once."""
+    """A static argument is not an input of the jaxpr: Python gets its value during the trace, and traces once."""
     seen: list[Any] = []
 
     def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
@@ -145,7 +145,7 @@ def _primitives(jaxpr: Any) -> list[str]:
 
 
 def _evaluated(jaxpr: Any, *inputs: Any, constants: Any = ()) -> list[Any]:
-    """Carries a closed jaxpr's equations out in NumPy. Raises KeyError for a primitive that is none of _NUMPY's."""
+    """Evaluate a closed jaxpr's equations in NumPy. Raises KeyError for a primitive that _NUMPY lacks."""
     values = dict(zip([*jaxpr.jaxpr.constvars, *jaxpr.jaxpr.invars], [*constants, *inputs]))
 
     def value(atom: Any) -> Any:

@@ -1,14 +1,16 @@
-"""jax.tree_util.tree_map: a function for every leaf of a nested value."""
+"""jax.tree_util.tree_map and tree_unflatten: functions of the leaves of a nested value."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import lru_cache
 from typing import Any, Callable, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 
@@ -19,7 +21,7 @@ class _Layer(NamedTuple):
 
 @jax.tree_util.register_pytree_node_class
 class _Interval:
-    """A container of this module's own, which JAX is told how to take apart. Its unit is no leaf."""
+    """A container of this module, with a registered way to flatten it. Its unit is not a leaf."""
 
     def __init__(self, low: Any, high: Any, unit: str) -> None:
         self.low, self.high, self.unit = low, high, unit
@@ -33,7 +35,7 @@ class _Interval:
 
 
 def tree_nested(trial: Trial, dtype: str) -> None:
-    """Every array is mapped, in place of the old one; dicts, lists, tuples and None stay as they were."""
+    """Every array is mapped in its place; dicts, lists, tuples and None are kept."""
     hosts = [np.asarray(trial.random(3, 2, dtype=dtype, seed=seed)) for seed in range(4)]
     a, b, c, d = (trial.tensor(host, dtype) for host in hosts)
     tree = {"layers": [(a, b), {"scale": c}], "nothing": None, "last": _Layer(d, ())}
@@ -47,7 +49,7 @@ def tree_nested(trial: Trial, dtype: str) -> None:
 
 
 def tree_several(trial: Trial) -> None:
-    """With several trees the function gets the leaves that stand in the same place."""
+    """With several trees the function gets the leaves at the same place."""
     one, two, three = (trial.random(4, seed=seed) for seed in range(3))
     first = {"x": trial.tensor(one), "y": [trial.tensor(two)]}
     second = {"x": trial.tensor(three), "y": [trial.tensor(one)]}
@@ -58,7 +60,7 @@ def tree_several(trial: Trial) -> None:
 
 
 def tree_leaf_rule(trial: Trial) -> None:
-    """is_leaf stops the descent: lists are handed over whole, None too."""
+    """is_leaf stops the descent: the function gets whole lists, and None."""
     one, two = trial.random(5), trial.random(5, seed=1)
     tree = {"pair": [trial.tensor(one), trial.tensor(two)], "nothing": None}
     output = trial.call(
@@ -69,7 +71,7 @@ def tree_leaf_rule(trial: Trial) -> None:
 
 
 def tree_own_container(trial: Trial) -> None:
-    """A registered class is taken apart and put together again, with what it keeps beside its leaves."""
+    """A registered class is flattened and rebuilt, with its data that is not a leaf."""
     low, high = trial.random(3), trial.random(3, seed=1)
     output = trial.call(jnp.exp, _Interval(trial.tensor(low), trial.tensor(high), "metre"))
     trial.equal((type(output) is _Interval, output.unit), (True, "metre"))
@@ -93,14 +95,14 @@ def tree_order(trial: Trial) -> None:
 
 
 def tree_empty(trial: Trial) -> None:
-    """A tree without leaves comes back as it is, and the function is never called."""
+    """A tree without leaves is returned unchanged, and the function is not called."""
     calls: list[Any] = []
     output = trial.call(calls.append, {"nothing": None, "empty": [(), {}]})
     trial.equal((output, calls), ({"nothing": None, "empty": [(), {}]}, []))
 
 
 def tree_large(trial: Trial, leaves: int) -> None:
-    """Each of many leaves is mapped, in its place."""
+    """Each of many leaves is mapped in its place."""
     host = trial.random(leaves)
     tree = {str(index): [trial.tensor(value)] for index, value in enumerate(host)}
     output = trial.call(jnp.negative, tree)
@@ -124,3 +126,86 @@ def tree_sgd(trial: Trial) -> None:
     output = trial.call_inside(body, {name: trial.tensor(host) for name, host in hosts.items()})
     trial.close(output["w"], 0.8 * hosts["w"].astype("float64"), dtype="float32")
     trial.close(output["b"], 0.4 * hosts["b"].astype("float64"), dtype="float32")
+
+
+class _Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+# jax.tree_util.tree_unflatten
+
+
+def unflattened(trial: Trial, dtype: str) -> None:
+    """New leaves take the places of the old ones: in a dict by sorted keys, in a named tuple by its fields."""
+    hosts = [np.asarray(trial.random(2, 3, dtype=dtype, seed=seed)) for seed in range(5)]
+    leaves = [trial.tensor(host, dtype) for host in hosts]
+    structure = jax.tree_util.tree_structure({"b": [0, (0,)], "a": _Pair(0, {"z": 0, "y": 0}), "none": None})
+    output = trial.call(structure, leaves)
+    trial.equal((sorted(output), output["none"]), (["a", "b", "none"], None))
+    trial.equal([type(output["a"]) is _Pair, type(output["b"]) is list, type(output["b"][1]) is tuple], [True] * 3)
+    trial.equal((sorted(output["a"].second), len(output["b"]), len(output["b"][1])), (["y", "z"], 2, 1))
+    pair, (first, (second,)) = output["a"], output["b"]
+    for found, moved in zip((pair.first, pair.second["y"], pair.second["z"], first, second), leaves):
+        trial.close(found, trial.numpy(moved), rtol=0, atol=0, dtype=dtype)
+
+
+def unflattened_round(trial: Trial, kind: str) -> None:
+    """A tree that is flattened and rebuilt is unchanged: same containers, same order, same leaves."""
+    trees: dict[str, Any] = {
+        "ordered": OrderedDict([("z", 1), ("a", (2, 3))]),
+        "empty": {"more": [(), {}], "nothing": None},
+        "leaf": 42,
+        "deep": [[[[[5]]]], {"x": {"y": (6, [7, None])}}],
+        "named": _Pair([1, 2], _Pair(3, "four")),
+    }
+    leaves, structure = jax.tree_util.tree_flatten(trees[kind])
+    output = trial.call(structure, leaves)
+    trial.equal(repr(output), repr(trees[kind]))
+    trial.equal(jax.tree_util.tree_structure(output) == structure, True)
+
+
+def unflattened_iterator(trial: Trial) -> None:
+    """The leaves can come from a generator and have any type; they are not inspected."""
+    structure = jax.tree_util.tree_structure((0, [0, 0]))
+    trial.repeatable = False  # a generator can be used only once
+    output = trial.call(structure, (leaf for leaf in ({"a": 1}, "text", trial.tensor(np.float32(3)))))
+    trial.equal((output[0], output[1][0]), ({"a": 1}, "text"))
+    trial.close(output[1][1], np.float32(3), dtype="float32")
+
+
+def unflattened_many(trial: Trial, leaves: int) -> None:
+    """Each of many leaves is at its place."""
+    host = trial.random(leaves)
+    structure = jax.tree_util.tree_structure({f"{index:05}": [0] for index in range(leaves)})
+    output = trial.call(structure, [trial.tensor(value) for value in host])
+    trial.equal(list(output), [f"{index:05}" for index in range(leaves)])
+    trial.equal(np.array(trial.numpy([leaf for (leaf,) in output.values()])), host)
+    trial.equal({trial.dtype_name(leaf) for (leaf,) in output.values()}, {"float32"})
+
+
+def unflattened_in_trace(trial: Trial) -> None:
+    """In a compiled and differentiated function it rebuilds a tree of traced leaves."""
+    weight, bias, x = trial.random(3, 2), trial.random(2, seed=1), trial.random(3, seed=2)
+    structure = jax.tree_util.tree_structure({"bias": 0, "weight": 0})
+
+    def body(tree_unflatten: Callable[..., Any], leaves: Any, x: Any) -> Any:
+        return _layer_and_gradient(tree_unflatten, structure)(leaves, x)
+
+    leaves = [trial.tensor(bias), trial.tensor(weight)]
+    output, (to_bias, to_weight) = trial.call_inside(body, leaves, trial.tensor(x))
+    # Sums of three products.
+    trial.close(output, widened(x) @ weight + bias, rtol=1e-5, dtype="float32")
+    trial.close(to_bias, np.ones(2), dtype="float32")
+    trial.close(to_weight, np.repeat(widened(x)[:, None], 2, axis=1), dtype="float32")
+
+
+@lru_cache(maxsize=1)
+def _layer_and_gradient(tree_unflatten: Callable[..., Any], structure: Any) -> Callable[..., Any]:
+    """Compile once for each function, so that a repeated call does not compile again."""
+
+    def layer(leaves: Any, x: Any) -> Any:
+        parameters = tree_unflatten(structure, leaves)
+        return x @ parameters["weight"] + parameters["bias"]
+
+    return jax.jit(lambda leaves, x: (layer(leaves, x), jax.grad(lambda leaves: jnp.sum(layer(leaves, x)))(leaves)))

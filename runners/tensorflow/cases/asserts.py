@@ -1,9 +1,7 @@
-"""Assertions: that the true passes shows nothing, so each case sees to it too that the false is refused."""
+"""tf.debugging.assert_less: each case checks that a true assertion passes and a false one fails."""
 
 from __future__ import annotations
 
-import collections
-import unittest
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -15,8 +13,8 @@ v1 = tf.compat.v1
 Assertion = Callable[..., Any]
 
 
-def _refusal(call: Callable[..., Any], *args: Any, **kwargs: Any) -> BaseException | None:
-    """What the call raises, None if it does not."""
+def error_of(call: Callable[..., Any], *args: Any, **kwargs: Any) -> BaseException | None:
+    """Return what the call raises, None if it does not raise."""
     try:
         call(*args, **kwargs)
     except Exception as error:
@@ -24,77 +22,75 @@ def _refusal(call: Callable[..., Any], *args: Any, **kwargs: Any) -> BaseExcepti
     return None
 
 
-def _check_refused(trial: Trial, refused: Any, what: str) -> None:
-    trial.check(isinstance(refused, tf.errors.InvalidArgumentError), f"{what}, and yet what was raised is {refused!r}")
-
-
-# tf.debugging.assert_less
+def _check_error(trial: Trial, error: Any, what: str) -> None:
+    trial.check(isinstance(error, tf.errors.InvalidArgumentError), f"{what}, but the call raised {error!r}")
 
 
 def less(trial: Trial, shape: Sequence[int], dtype: str, others: Sequence[int] | None = None) -> None:
-    """x < y passes with None; raising one element of x to y's is refused. ``others`` is y's shape if it is another."""
+    """x < y passes and returns None; after one element of x is raised to y's it fails. ``others`` is y's shape if it
+    differs."""
     low = trial.random(*shape, dtype=dtype, seed=1)
     steps = np.random.RandomState(2).randint(1, 10, shape if others is None else others)
     high = (low.max() + steps).astype(low.dtype)
     one_equal = low.copy()
     one_equal.reshape(-1)[-1] = high.reshape(-1)[-1] if others is None else high.max()
-    small, large, spoilt = (trial.tensor(array, dtype) for array in (low, high, one_equal))
+    small, large, not_less = (trial.tensor(array, dtype) for array in (low, high, one_equal))
 
     def body(assert_less: Assertion) -> Any:
-        return assert_less(small, large), _refusal(assert_less, spoilt, large), _refusal(assert_less, large, small)
+        return assert_less(small, large), error_of(assert_less, not_less, large), error_of(assert_less, large, small)
 
     passed, equal, greater = trial.call_inside(body)
     trial.check(passed is None, f"an eager assertion that holds returned {passed!r}")
-    _check_refused(trial, equal, "one element was not less")
-    _check_refused(trial, greater, "all elements were greater")
+    _check_error(trial, equal, "one element was not less")
+    _check_error(trial, greater, "all elements were greater")
 
 
 def less_empty(trial: Trial) -> None:
-    """Two empty tensors pass, as do Python numbers that are less; equal ones do not."""
+    """Two empty tensors pass, as do Python numbers that are less; equal ones fail."""
     empty, number = trial.tensor(np.zeros((0, 3), "float32")), trial.tensor(np.float32(2.5))
 
     def body(assert_less: Assertion) -> Any:
-        return assert_less(empty, empty), assert_less(2.0, number), _refusal(assert_less, number, 2.5)
+        return assert_less(empty, empty), assert_less(2.0, number), error_of(assert_less, number, 2.5)
 
-    first, second, refused = trial.call_inside(body)
+    first, second, error = trial.call_inside(body)
     trial.check(first is None and second is None, f"returned {first!r} and {second!r}")
-    _check_refused(trial, refused, "the numbers were equal")
+    _check_error(trial, error, "the numbers were equal")
 
 
 def less_special(trial: Trial, dtype: str) -> None:
-    """NaN is not less than anything, nor the other way round, nor -0 than 0; -inf is less than all but itself."""
+    """NaN compares as false, -0 is not less than 0, and -inf is less than everything except itself."""
     inf, nan = np.inf, np.nan
-    refused = [(nan, 1.0), (1.0, nan), (nan, nan), (-0.0, 0.0), (inf, inf), (-inf, -inf), (inf, 1e4)]
+    failing = [(nan, 1.0), (1.0, nan), (nan, nan), (-0.0, 0.0), (inf, inf), (-inf, -inf), (inf, 1e4)]
     held = [(-inf, -1e4), (1e4, inf), (-inf, inf), (-1e4, 1e4)]
-    # The first pair of elements always holds; the second decides.
-    pairs = [[trial.tensor(np.asarray([first, x], dtype)) for first, x in zip((0, 1), p)] for p in refused + held]
+    # The first pair of elements always passes; the second decides.
+    pairs = [[trial.tensor(np.asarray([first, x], dtype)) for first, x in zip((0, 1), p)] for p in failing + held]
 
     def body(assert_less: Assertion) -> Any:
-        count = len(refused)
-        return [_refusal(assert_less, x, y) for x, y in pairs[:count]], [assert_less(x, y) for x, y in pairs[count:]]
+        count = len(failing)
+        return [error_of(assert_less, x, y) for x, y in pairs[:count]], [assert_less(x, y) for x, y in pairs[count:]]
 
     raised, passed = trial.call_inside(body)
-    for error, pair in zip(raised, refused):
-        _check_refused(trial, error, f"{pair[0]} is not less than {pair[1]}")
+    for error, pair in zip(raised, failing):
+        _check_error(trial, error, f"{pair[0]} is not less than {pair[1]}")
     trial.equal(passed, [None] * len(held))
 
 
 def less_message(trial: Trial, summarize: int, shown: int) -> None:
-    """A refusal begins with the given message and shows the first elements of x, as many as were asked for."""
+    """The error starts with the given message and shows the requested number of x's first elements."""
     x, y = trial.tensor(np.arange(500, 510, dtype="int32")), trial.tensor(np.full(10, 509, "int32"))
 
     def body(assert_less: Assertion) -> Any:
-        return _refusal(assert_less, x, y, message="out of order", summarize=summarize, name="check")
+        return error_of(assert_less, x, y, message="out of order", summarize=summarize, name="check")
 
-    refused = trial.call_inside(body)
-    _check_refused(trial, refused, "the last element was equal")
-    trial.check(refused.message.startswith("out of order"), f"the message is {refused.message!r}")
-    found = [number for number in range(500, 509) if str(number) in refused.message]
+    error = trial.call_inside(body)
+    _check_error(trial, error, "the last element was equal")
+    trial.check(error.message.startswith("out of order"), f"the message is {error.message!r}")
+    found = [number for number in range(500, 509) if str(number) in error.message]
     trial.equal(found, list(range(500, 509))[:shown])
 
 
 def less_in_function(trial: Trial) -> None:
-    """In a tf.function for any length, what depends on the assertion runs where it holds, else the call is refused."""
+    """In a tf.function for any length, what depends on a true assertion runs; a false one fails the call."""
     low, high = trial.random(7, seed=3, low=-1.0, high=0.0), trial.random(7, seed=4, low=0.0, high=1.0)
     x, y, short = trial.tensor(low), trial.tensor(high), trial.tensor(high[:1])
     traced: list[Any] = []
@@ -107,18 +103,18 @@ def less_in_function(trial: Trial) -> None:
             with tf.control_dependencies([operation]):
                 return right - left
 
-        return distance(x, y), distance(x, short), _refusal(distance, y, x), distance(x[:0], y[:0])
+        return distance(x, y), distance(x, short), error_of(distance, y, x), distance(x[:0], y[:0])
 
-    same, broadcast, refused, empty = trial.call_inside(body)
+    same, broadcast, error, empty = trial.call_inside(body)
     trial.close(same, high.astype("float64") - low, dtype="float32")
     trial.close(broadcast, high[:1].astype("float64") - low, dtype="float32")
-    _check_refused(trial, refused, "all elements were greater")
+    _check_error(trial, error, "all elements were greater")
     trial.close(empty, np.zeros(0), dtype="float32")
-    trial.check(len(traced) == 1 and isinstance(traced[0], tf.Operation), f"no operation was made: {traced}")
+    trial.check(len(traced) == 1 and isinstance(traced[0], tf.Operation), f"no operation was created: {traced}")
 
 
 def less_in_graph(trial: Trial, dtype: str) -> None:
-    """In a graph it gives an operation: a session that runs it, or what depends on it, is refused what is false."""
+    """In a graph it returns an operation: running it, or what depends on it, fails if the assertion is false."""
     host = trial.random(5, dtype=dtype, seed=5)
     graph = tf.Graph()
 
@@ -136,152 +132,22 @@ def less_in_graph(trial: Trial, dtype: str) -> None:
         holds, fails = {x: host, y: host + 1}, {x: host, y: host}
         trial.check(session.run(operation, holds) is None, "an operation has no value")
         trial.equal(session.run(behind, holds), host)
-        _check_refused(trial, _refusal(session.run, operation, fails), "the elements were equal")
-        _check_refused(trial, _refusal(session.run, behind, fails), "the elements were equal")
+        _check_error(trial, error_of(session.run, operation, fails), "the elements were equal")
+        _check_error(trial, error_of(session.run, behind, fails), "the elements were equal")
 
 
 def less_while_building(trial: Trial) -> None:
-    """In a graph, values that are known then are compared while it is built; there too the false is refused."""
+    """In a graph, known values are compared while it is built; a false assertion fails there too."""
     graph = tf.Graph()
 
     def body(assert_less: Assertion) -> Any:
         with graph.as_default(), tf.device(trial.device):
             low, high = tf.constant([1, 2, 3], tf.int64), tf.constant([2, 3, 4], tf.int64)
-            return assert_less(low, high), _refusal(assert_less, low, low), _refusal(assert_less, high, low)
+            return assert_less(low, high), error_of(assert_less, low, low), error_of(assert_less, high, low)
 
     operation, equal, greater = trial.call_inside(body)
     trial.check(isinstance(operation, tf.Operation), f"expected an operation, got {operation!r}")
-    _check_refused(trial, equal, "the constants were equal")
-    _check_refused(trial, greater, "the constants were greater")
+    _check_error(trial, equal, "the constants were equal")
+    _check_error(trial, greater, "the constants were greater")
     with v1.Session(graph=graph) as session:
         trial.check(session.run(operation) is None, "an operation has no value")
-
-
-# tf.test.TestCase.assertEqual
-
-
-def _compare(trial: Trial, same: Sequence[Any], different: Sequence[Any], **options: Any) -> list[BaseException | None]:
-    """Compares pairs of both kinds, checks what is returned or raised, and returns what the different ones raised."""
-    test_case = tf.test.TestCase()
-
-    def body(assert_equal: Assertion) -> Any:
-        passed = [assert_equal(test_case, first, second, **options) for first, second in same]
-        return passed, [_refusal(assert_equal, test_case, first, second, **options) for first, second in different]
-
-    passed, raised = trial.call_inside(body)
-    for pair, returned in zip(same, passed):
-        trial.check(returned is None, f"for the equal pair {pair} it returned {returned!r}")
-    for pair, error in zip(different, raised):
-        trial.check(isinstance(error, AssertionError), f"for the different pair {pair} it raised {error!r}")
-    return list(raised)
-
-
-def equal_tensors(trial: Trial, dtype: str) -> None:
-    """Tensors of one element compare by their values, with each other and with Python and NumPy numbers."""
-    one, two = np.asarray(0), np.asarray(1)
-    if dtype != "bool":
-        one, two = np.asarray(3), np.asarray(5)
-    first, again, other = (trial.tensor(host, dtype) for host in (one, one, two))
-    in_axes = [trial.tensor(host.reshape(1, 1), dtype) for host in (one, one, two)]
-    number = one.astype(dtype if dtype != "bfloat16" else "float32").item()
-    _compare(
-        trial,
-        [(first, again), (first, number), (in_axes[0], in_axes[1])],
-        [(first, other), (number, other), (in_axes[1], in_axes[2])],
-    )
-
-
-def equal_strings(trial: Trial) -> None:
-    """String tensors equal the bytes of their UTF-8, and no other ones."""
-    word, other = trial.tensor("Gerät", dtype="string"), trial.tensor("", dtype="string")
-    _compare(trial, [(word, "Gerät".encode()), (other, b""), (word, word)], [(word, b"Ger"), (word, other)])
-
-
-def equal_numbers(trial: Trial) -> None:
-    """Numbers compare as Python does: 1, 1.0 and True are equal, 0.1 + 0.2 and 0.3 are not, NaN equals nothing."""
-    nan = float("nan")
-    _compare(
-        trial, [(1, 1.0), (1, True), (-0.0, 0.0), (2**70, 2**70)], [(1, 2), (0.1 + 0.2, 0.3), (nan, nan), (0, None)]
-    )
-
-
-def equal_containers(trial: Trial) -> None:
-    """Lists, tuples, sets and dictionaries are equal if all of their items are, in order where they have one."""
-    pair = collections.namedtuple("pair", "x y")
-    same = [
-        ([1, [2, 3]], [1, [2, 3]]),
-        ((1, 2), pair(1, 2)),
-        ({1, 2}, {2, 1}),
-        ({"a": 1, "b": [2]}, {"b": [2], "a": 1}),
-        ([], []),
-    ]
-    different = [
-        ([1, [2, 3]], [1, [2, 4]]),
-        ([1, 2], [1, 2, 3]),
-        ([1, 2], [2, 1]),
-        ([1, 2], (1, 2)),
-        ({1, 2}, {1, 3}),
-        ({"a": 1}, {"a": 2}),
-        ({"a": 1}, {"b": 1}),
-    ]
-    _compare(trial, same, different)
-
-
-def equal_tensors_in_lists(trial: Trial) -> None:
-    """Lists of tensors of no dimension are equal where each pair of them is."""
-    numbers = [trial.tensor(np.float32(number)) for number in (0.5, -2.0, 7.25)]
-    again = [trial.tensor(np.float32(number)) for number in (0.5, -2.0, 7.25)]
-    _compare(trial, [(numbers, again), (numbers[:0], [])], [(numbers, again[::-1]), (numbers, again[:2])])
-
-
-def equal_descriptions(trial: Trial) -> None:
-    """Shapes, dtypes and specs of tensors compare by what they say."""
-    tensor = trial.tensor(trial.random(2, 3, seed=1))
-    _compare(
-        trial,
-        [(tensor.shape, [2, 3]), (tensor.dtype, "float32"), (tf.TensorSpec.from_tensor(tensor).shape, tensor.shape)],
-        [(tensor.shape, [3, 2]), (tensor.dtype, tf.float64), (tf.TensorSpec([2]), tf.TensorSpec([2], tf.int32))],
-    )
-
-
-def equal_texts(trial: Trial) -> None:
-    """Texts of several lines differ by a single letter; a message that is given is shown with what differs."""
-    text = "first line\nsecond line\nthird line\n"
-    raised = _compare(trial, [(text, str(text))], [(text, text.replace("second", "zecond")), (1, 2)], msg="by no means")
-    for error in raised:
-        trial.check("by no means" in str(error), f"the message is {error}")
-
-
-def equal_long_lists(trial: Trial, size: int) -> None:
-    """Of two long lists the last items decide."""
-    numbers = np.random.RandomState(1).permutation(size).tolist()
-    _compare(trial, [(numbers, list(numbers))], [(numbers, [*numbers[:-1], -1]), (numbers[:-1], numbers)])
-
-
-def equal_in_test_run(trial: Trial) -> None:
-    """In a test run the test with an unequal pair counts as failed, none as an error, and the rest as passed."""
-    values = trial.tensor(np.asarray([4, 9], "int64"))
-
-    returned: list[Any] = []
-
-    def body(assert_equal: Assertion) -> Any:
-        class _Roots(tf.test.TestCase):
-            def test_four(self) -> None:
-                returned.append(assert_equal(self, values[0], 4))
-
-            def test_nine(self) -> None:
-                assert_equal(self, values[1], 8)
-
-            def test_sum(self) -> None:
-                returned.append(assert_equal(self, tf.reduce_sum(values), 13))
-
-        del returned[:]
-        result = unittest.TestResult()
-        for name in ("test_four", "test_nine", "test_sum"):
-            _Roots(name).run(result)
-        return result
-
-    result = trial.call_inside(body)
-    trial.equal([test.id().split(".")[-1] for test, _ in result.failures], ["test_nine"])
-    trial.equal((result.testsRun, len(result.errors)), (3, 0))
-    trial.equal(returned, [None, None])

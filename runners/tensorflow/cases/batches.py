@@ -1,6 +1,6 @@
-"""Data sets made of lists and of elements of unequal lengths, and the batch size of each replica.
+"""Data sets of elements with unequal lengths, and the batch size of each replica.
 
-Making the pipeline and reading it to its end is timed, since making it alone does nothing.
+The timed call creates the pipeline and reads it to its end; creating it alone computes nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def _check_ragged(trial: Trial, found: Any, rows: Sequence[Any], dtype: str, spl
 
 
 def _rows(trial: Trial, lengths: Sequence[int], dtype: str) -> list[Any]:
-    """Host arrays of these lengths as the device holds them."""
+    """Return random host arrays of these lengths, with the values that the device holds."""
     whole = trial.numpy(trial.tensor(trial.random(sum(lengths), dtype=dtype, seed=1), dtype))
     return np.split(whole, np.cumsum(lengths)[:-1])
 
 
 def _pieces(trial: Trial, rows: Sequence[Any], dtype: str) -> Any:
-    """A data set whose elements are the rows, one-dimensional and of a length that is not known."""
+    """Return a data set whose elements are the rows, with one dimension of unknown length."""
     whole, ends = trial.tensor(np.concatenate(rows), dtype), np.cumsum([len(row) for row in rows])
     bounds = np.stack([ends - [len(row) for row in rows], ends], axis=1).astype("int64")
     return tf.data.Dataset.from_tensor_slices(trial.tensor(bounds)).map(lambda bound: whole[bound[0] : bound[1]])
@@ -39,7 +39,7 @@ def _pieces(trial: Trial, rows: Sequence[Any], dtype: str) -> Any:
 def ragged(
     trial: Trial, lengths: Sequence[int], size: int, dtype: str = "float32", drop: bool = False, splits: str = "int64"
 ) -> None:
-    """Rows of unequal lengths become ragged batches; the last, smaller one is kept unless it is to be dropped."""
+    """Rows of unequal lengths become ragged batches; an incomplete last batch is kept unless it should be dropped."""
     rows = _rows(trial, lengths, dtype)
 
     def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
@@ -58,7 +58,7 @@ def ragged(
 
 
 def ragged_strings(trial: Trial) -> None:
-    """Strings of unequal numbers become ragged batches as well."""
+    """Strings of unequal numbers become ragged batches too."""
     sentences = ["a few words", "one", "two more"]
     text = trial.tensor(sentences, dtype="string")
 
@@ -72,7 +72,7 @@ def ragged_strings(trial: Trial) -> None:
 
 
 def known_shape(trial: Trial, dtype: str) -> None:
-    """Elements of a known shape are batched to plain tensors, also beside ones that are not."""
+    """Elements of a known shape become plain batches, also next to elements of unknown shape."""
     host = trial.random(5, 2, 3, dtype=dtype, seed=2)
     fixed = trial.tensor(host, dtype)
     rows = _rows(trial, [2, 0, 1, 3, 1], "int64")
@@ -91,7 +91,7 @@ def known_shape(trial: Trial, dtype: str) -> None:
 
 
 def two_axes(trial: Trial) -> None:
-    """With two unknown dimensions the batch is ragged in both; a known one behind them stays uniform."""
+    """With two unknown dimensions the batch is ragged in both; a known one after them stays uniform."""
     shapes = [(2, 3), (1, 1), (0, 2), (3, 2)]
     sizes = trial.tensor(np.asarray(shapes, "int64"))
 
@@ -113,7 +113,7 @@ def two_axes(trial: Trial) -> None:
 
 
 def ragged_elements(trial: Trial) -> None:
-    """Elements that are ragged or sparse themselves are batched as they would be by ``batch``."""
+    """Elements that are already ragged or sparse are batched as ``batch`` does."""
     values, indices = trial.tensor(np.arange(6, dtype="float32")), trial.tensor(np.asarray([[0, 1], [2, 0]], "int64"))
     rows = tf.RaggedTensor.from_row_splits(values, trial.tensor(np.asarray([0, 2, 2, 5, 6], "int64")))
     sparse = tf.SparseTensor(indices, values[:2] + 1.0, [4, 3])
@@ -133,123 +133,19 @@ def ragged_elements(trial: Trial) -> None:
     trial.close(batches[1][1].dense_shape, [1, 3], dtype="int64")
 
 
-# tf.data.experimental.from_list
-
-
-def listed(trial: Trial, shape: Sequence[int], dtype: str, size: int = 5) -> None:
-    """The elements of the list come out one by one, in order; the spec and the cardinality say what they are."""
-    tensors = [trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype) for seed in range(size)]
-
-    def body(from_list: Callable[..., Any]) -> Any:
-        source = from_list(tensors)
-        return list(source), source.element_spec, source.cardinality()
-
-    elements, spec, count = trial.call_inside(body)
-    trial.equal(len(elements), size)
-    for found, given in zip(elements, tensors):
-        trial.close(found, trial.numpy(given), rtol=0.0, atol=0.0, dtype=dtype)
-    trial.equal(spec, tf.TensorSpec(shape, trial.dtype(dtype)))
-    trial.equal(count, size)
-
-
-def listed_numbers(trial: Trial, size: int) -> None:
-    """Python numbers become tensors of no dimension: int32."""
-    numbers = np.random.RandomState(3).permutation(size).tolist()
-
-    def body(from_list: Callable[..., Any]) -> Any:
-        return list(from_list(numbers, name="numbers"))
-
-    elements = trial.call_inside(body)
-    trial.equal({trial.dtype_name(element) for element in elements}, {"int32"})
-    trial.equal(trial.numpy(elements), numbers)
-
-
-def listed_lengths(trial: Trial) -> None:
-    """Elements may be of unequal lengths: the spec leaves the dimension open."""
-    rows = [np.arange(length, dtype="float64") + length for length in (2, 0, 3)]
-    tensors = [trial.tensor(row) for row in rows]
-
-    def body(from_list: Callable[..., Any]) -> Any:
-        source = from_list(tensors)
-        return list(source), source.element_spec
-
-    elements, spec = trial.call_inside(body)
-    trial.equal(spec, tf.TensorSpec([None], tf.float64))
-    trial.equal(len(elements), 3)
-    for found, row in zip(elements, rows):
-        trial.close(found, row, dtype="float64")
-
-
-def listed_structures(trial: Trial) -> None:
-    """Elements with a structure keep it: dictionaries, tuples and strings in them."""
-    hosts = [trial.random(2, 2, seed=seed) for seed in (4, 5, 6)]
-    words = ["a", "", "Gerät"]
-    given = [
-        {"x": trial.tensor(host), "y": (trial.tensor(np.int64(place)), trial.tensor(word, dtype="string"))}
-        for place, (host, word) in enumerate(zip(hosts, words))
-    ]
-
-    def body(from_list: Callable[..., Any]) -> Any:
-        source = from_list(given)
-        return source, list(source)
-
-    source, elements = trial.call_inside(body)
-    trial.check(isinstance(source, tf.data.Dataset), f"expected a data set, got {type(source)}")
-    trial.equal(source.element_spec["y"][1], tf.TensorSpec([], tf.string))
-    trial.equal(len(elements), 3)
-    for place, found in enumerate(elements):
-        trial.equal((sorted(found), type(found["y"])), (["x", "y"], tuple))
-        trial.close(found["x"], hosts[place], rtol=0.0, atol=0.0, dtype="float32")
-        trial.close(found["y"][0], place, dtype="int64")
-        trial.close(found["y"][1], np.asarray(words[place].encode(), object), dtype="string")
-
-
-def listed_datasets(trial: Trial) -> None:
-    """Data sets may be elements, of any lengths: they come out as data sets, to be read or to be laid end to end."""
-
-    def body(from_list: Callable[..., Any]) -> Any:
-        nested = from_list([tf.data.Dataset.range(start, stop) for start, stop in ((2, 5), (7, 7), (9, 11))])
-        return [list(inner) for inner in nested], list(nested.flat_map(lambda inner: inner))
-
-    parts, flat = trial.call_inside(body)
-    trial.equal(trial.numpy(parts), [[2, 3, 4], [], [9, 10]])
-    trial.equal(trial.numpy(flat), [2, 3, 4, 9, 10])
-    trial.equal({trial.dtype_name(number) for number in flat}, {"int64"})
-
-
-def listed_pipeline(trial: Trial) -> None:
-    """It is the source of a pipeline like any other, also inside a tf.function."""
-    tensors = [trial.tensor(trial.random(3, seed=seed)) for seed in range(4)]
-
-    def body(from_list: Callable[..., Any]) -> Any:
-        @tf.function
-        def total() -> Any:
-            return from_list(tensors).reduce(tf.zeros(3), lambda left, right: left + right)
-
-        source = from_list(tensors).map(lambda x: x * 2.0).repeat(2).batch(3)
-        return list(source), total()
-
-    batches, total = trial.call_inside(body)
-    doubled = np.stack([2.0 * trial.numpy(tensor).astype("float64") for tensor in tensors] * 2)
-    for found, expected in zip(batches, (doubled[:3], doubled[3:6], doubled[6:])):
-        trial.close(found, expected, dtype="float32")
-    trial.equal(len(batches), 3)
-    trial.close(total, doubled.sum(axis=0) / 4, dtype="float32")
-
-
 # tf.distribute.InputContext.get_per_replica_batch_size
 
 
 def per_replica(trial: Trial, replicas: int, sizes: Sequence[int], pipelines: int = 1) -> None:
-    """The whole batch divided by the number of replicas, whichever the input pipeline."""
+    """The result is the whole batch divided by the number of replicas, for every input pipeline."""
     for pipeline in range(pipelines):
         context = tf.distribute.InputContext(pipelines, pipeline, replicas)
         for size in sizes:
             trial.equal(trial.call(context, size * replicas), size)
 
 
-def refuses_remainders(trial: Trial, replicas: int) -> None:
-    """A batch that cannot be divided without a remainder is refused."""
+def remainders_raise(trial: Trial, replicas: int) -> None:
+    """A batch that cannot be divided without a remainder raises an error."""
     context = tf.distribute.InputContext(num_replicas_in_sync=replicas)
 
     def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:
@@ -258,15 +154,15 @@ def refuses_remainders(trial: Trial, replicas: int) -> None:
             try:
                 found[size] = get_per_replica_batch_size(context, global_batch_size=size)
             except ValueError:
-                found[size] = "refused"
+                found[size] = "error"
         return found
 
-    expected = {size: size // replicas if size % replicas == 0 else "refused" for size in range(2 * replicas + 1)}
+    expected = {size: size // replicas if size % replicas == 0 else "error" for size in range(2 * replicas + 1)}
     trial.equal(trial.call_inside(body), expected)
 
 
 def shares_of_input(trial: Trial, size: int) -> None:
-    """A strategy hands its context to the input function; batches of that size reach the replica whole."""
+    """A strategy passes its context to the input function; batches of that size reach the replica unchanged."""
     strategy = tf.distribute.OneDeviceStrategy(trial.device)
 
     def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""smart_cond: which branches are called, when, and what comes of it."""
+"""tf.python.framework.smart_cond.smart_cond: which branches are called, when, and the output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SmartCond = Callable[..., Any]
 
 
 class _Branches:
-    """Two branches that note that they were called: double the values, or their square less one."""
+    """Two branches that record their calls: one doubles the values, the other returns their square minus one."""
 
     def __init__(self, values: Any) -> None:
         self._values = values
@@ -35,7 +35,7 @@ def _expected(host: Any, double: bool) -> Any:
 
 
 def python_condition(trial: Trial, condition: Any, dtype: str = "float32") -> None:
-    """With a Python truth, 1 or 0 only the branch that it names is called, once."""
+    """For a Python bool, 1 or 0 only the selected branch is called, once."""
     host = trial.random(3, 4, dtype=dtype, seed=1)
     branches = _Branches(trial.tensor(host, dtype))
     output = trial.call(condition, branches.double, branches.square)
@@ -44,7 +44,7 @@ def python_condition(trial: Trial, condition: Any, dtype: str = "float32") -> No
 
 
 def eager_condition(trial: Trial, condition: bool, dtype: str) -> None:
-    """An eager tensor has a value at once: only the branch that it names is called."""
+    """For an eager tensor, which has a value, only the selected branch is called."""
     host = trial.random(5, dtype=dtype, seed=2)
     values, pred = trial.tensor(host, dtype), trial.tensor(np.asarray(condition))
     branches = _Branches(values)
@@ -53,21 +53,21 @@ def eager_condition(trial: Trial, condition: bool, dtype: str) -> None:
     # bfloat16: the host's values are rounded on their way to the device.
     rounded = trial.numpy(values).astype(host.dtype)
     if dtype in ("float16", "bfloat16") and not condition:
-        # Two roundings: of the square and of the difference, which is small near 1.
+        # Two roundings: of the square, and of the difference, which is small near 1.
         trial.close(output, _expected(rounded, condition), rtol=1.6e-2, atol=1.6e-2, dtype=dtype)
     else:
         trial.close(output, _expected(rounded, condition), dtype=dtype)
 
 
 def other_values(trial: Trial) -> None:
-    """With a Python truth the branch may give anything: it comes back as the very object."""
+    """With a Python bool the branch can return any object, which is returned itself."""
     first, second = {"kept": ["as", "it is"]}, ("another", None)
-    trial.check(trial.call(True, lambda: first, lambda: second) is first, "the first object did not come back")
-    trial.check(trial.call(False, lambda: first, lambda: second) is second, "the second object did not come back")
+    trial.check(trial.call(True, lambda: first, lambda: second) is first, "the first object was not returned")
+    trial.check(trial.call(False, lambda: first, lambda: second) is second, "the second object was not returned")
 
 
 def constant_in_graph(trial: Trial, condition: bool) -> None:
-    """In a graph, a condition that is a constant, or is computed from ones, leaves the other branch out of it."""
+    """In a graph, a constant condition, or one computed from constants, omits the other branch."""
     host = trial.random(4, dtype="float64", seed=3)
     graph = tf.Graph()
     called: list[str] = []
@@ -95,7 +95,7 @@ def constant_in_graph(trial: Trial, condition: bool) -> None:
 
 
 def placeholder_in_graph(trial: Trial, dtype: str) -> None:
-    """In a graph, a condition that is fed chooses at each run; both branches are in the graph."""
+    """In a graph, a fed condition selects in each run; both branches are in the graph."""
     host = trial.random(2, 3, dtype=dtype, seed=4)
     graph = tf.Graph()
     called: list[str] = []
@@ -118,11 +118,11 @@ def placeholder_in_graph(trial: Trial, dtype: str) -> None:
 
 
 def in_function(trial: Trial) -> None:
-    """In a tf.function for any shape, traced once, the tensor decides at each call, and only one branch runs."""
+    """In a tf.function for any shape, traced once, the tensor selects in each call, and only one branch runs."""
     hosts = [trial.random(*shape, seed=5) for shape in ((3, 2), (1, 7), (0, 4))]
     tensors = [trial.tensor(host) for host in hosts]
-    truths = [trial.tensor(np.asarray(truth)) for truth in (True, False)]
-    counts = [tf.Variable(trial.tensor(np.int64(0))) for _ in truths]
+    flags = [trial.tensor(np.asarray(flag)) for flag in (True, False)]
+    counts = [tf.Variable(trial.tensor(np.int64(0))) for _ in flags]
     traced: list[int] = []
 
     def body(smart_cond: SmartCond) -> Any:
@@ -144,7 +144,7 @@ def in_function(trial: Trial) -> None:
 
             return smart_cond(pred, double, total)
 
-        return [chosen(truth, tensor) for tensor in tensors for truth in truths]
+        return [chosen(flag, tensor) for tensor in tensors for flag in flags]
 
     outputs = iter(trial.call_inside(body))
     for host in hosts:
@@ -155,10 +155,10 @@ def in_function(trial: Trial) -> None:
 
 
 def structures(trial: Trial) -> None:
-    """In a tf.function the branches may give nested structures of several dtypes, which come out as they are."""
+    """In a tf.function the branches can return nested structures of several dtypes."""
     host = trial.random(6, seed=6)
     values, words = trial.tensor(host), trial.tensor(np.arange(3, dtype="int64"))
-    truths = [trial.tensor(np.asarray(truth)) for truth in (True, False)]
+    flags = [trial.tensor(np.asarray(flag)) for flag in (True, False)]
 
     def body(smart_cond: SmartCond) -> Any:
         @tf.function(input_signature=[tf.TensorSpec([], tf.bool)])
@@ -169,32 +169,32 @@ def structures(trial: Trial) -> None:
                 lambda: {"part": values[3:], "more": (words * 10, tf.constant(False))},
             )
 
-        return [chosen(truth) for truth in truths]
+        return [chosen(flag) for flag in flags]
 
     first, second = trial.call_inside(body)
-    for found, part, numbers, truth in ((first, host[:3], [0, 1, 2], True), (second, host[3:], [0, 10, 20], False)):
+    for found, part, numbers, flag in ((first, host[:3], [0, 1, 2], True), (second, host[3:], [0, 10, 20], False)):
         trial.equal(sorted(found), ["more", "part"])
         trial.close(found["part"], part, dtype="float32")
         trial.close(found["more"][0], numbers, dtype="int64")
-        trial.close(found["more"][1], truth, dtype="bool")
+        trial.close(found["more"][1], flag, dtype="bool")
 
 
 def gradient(trial: Trial, dtype: str) -> None:
-    """The gradient is that of the branch that was chosen: of sum(2 x) 2, of sum(x^2 - 1) 2 x."""
+    """The gradient is that of the selected branch: 2 for sum(2 x), 2 x for sum(x^2 - 1)."""
     host = trial.random(9, dtype=dtype, seed=7)
     values = trial.tensor(host)
-    truths = [trial.tensor(np.asarray(truth)) for truth in (True, False)]
+    flags = [trial.tensor(np.asarray(flag)) for flag in (True, False)]
 
     def body(smart_cond: SmartCond) -> Any:
         @tf.function
         def slope(pred: Any, x: Any) -> Any:
             branches = _Branches(x)
             with tf.GradientTape() as tape:
-                tape.trace_ops(x)
+                tape.watch(x)
                 output = smart_cond(pred, branches.double, branches.square)
             return output, tape.gradient(output, x)
 
-        return [slope(truth, values) for truth in truths]
+        return [slope(flag, values) for flag in flags]
 
     (doubled, double_slope), (squared, square_slope) = trial.call_inside(body)
     trial.close(doubled, _expected(host, True), dtype=dtype)

@@ -1,4 +1,4 @@
-"""Functions that make tensors: constant, convert_to_tensor, fill, zeros, range, sequence_mask, diagflat."""
+"""Creating tensors: constant, convert_to_tensor, fill, zeros, range, sequence_mask, diagflat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Sizes = Sequence[int]
 
 
 def from_array(trial: Trial, shape: Sizes, dtype: str) -> None:
-    """A NumPy array of the host becomes a tensor on the target with its dtype, shape and values."""
+    """A host NumPy array becomes a tensor on the target with its dtype, shape and values."""
     kind = trial.dtype(dtype).as_numpy_dtype
     host = trial.random(*shape, dtype=dtype, seed=1).astype(kind)
     output = trial.call(host)
@@ -23,7 +23,7 @@ def from_array(trial: Trial, shape: Sizes, dtype: str) -> None:
 
 
 def from_text(trial: Trial) -> None:
-    """Python strings and bytes become strings of bytes, in UTF-8."""
+    """Python strings and bytes become byte strings in UTF-8."""
     output = trial.call([["tensor", b"flow"], ["", "Zürich"]])
     trial.equal(trial.dtype_name(output), "string")
     trial.equal(output, np.asarray([[b"tensor", b"flow"], [b"", "Zürich".encode()]], dtype=object))
@@ -33,7 +33,7 @@ def from_text(trial: Trial) -> None:
 
 
 def constant_in_function(trial: Trial) -> None:
-    """In a tf.function a constant is a part of the graph: made once, used in each call."""
+    """In a tf.function a constant is part of the graph: created once, used in each call."""
     host = trial.random(3, 2, seed=2)
     steps = [trial.tensor(np.float32(step)) for step in (1.5, -2.0)]
 
@@ -58,7 +58,7 @@ def constant_in_function(trial: Trial) -> None:
 
 
 class _ArrayLike:
-    """An object that NumPy can read."""
+    """An object that NumPy can convert."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -68,40 +68,40 @@ class _ArrayLike:
 
 
 def converts_array_like(trial: Trial) -> None:
-    """An object with ``__array__`` is converted as the array that it stands for."""
+    """An object with ``__array__`` is converted as the array that it returns."""
     host = trial.random(2, 3, dtype="float64", seed=4)
     trial.close(trial.call(_ArrayLike(host)), host, rtol=0.0, atol=0.0, dtype="float64")
 
 
 def keeps_tensor(trial: Trial, dtype: str) -> None:
-    """A tensor is given back as it is, with or without its own dtype asked for; a hint cannot change it."""
+    """A tensor is returned unchanged, with or without its own dtype requested; a hint does not change it."""
     host = trial.random(2, 3, dtype=dtype, seed=5)
     tensor = trial.tensor(host)
     for output in (trial.call(tensor), trial.call(tensor, dtype=tensor.dtype), trial.call(tensor, dtype_hint=tf.int32)):
-        trial.check(output is tensor, "a tensor is not converted: the same object comes back")
+        trial.check(output is tensor, "the tensor was converted, expected the same object")
         trial.close(output, host, rtol=0.0, atol=0.0, dtype=dtype)
 
 
 def converts_variable(trial: Trial) -> None:
-    """A variable is converted to the value that it has at the time."""
+    """A variable is converted to its current value."""
     first, second = trial.random(3, 4, seed=6), trial.random(3, 4, seed=7)
     variable = tf.Variable(trial.tensor(first))
     before = trial.call(variable)
     variable.assign(trial.tensor(second))
     after = trial.call(variable)
     for output, expected in ((before, first), (after, second)):
-        trial.check(not isinstance(output, tf.Variable), "a variable is no plain tensor")
+        trial.check(not isinstance(output, tf.Variable), "the result is a variable, expected a plain tensor")
         trial.close(output, expected, rtol=0.0, atol=0.0, dtype="float32")
 
 
 def converts_hinted(trial: Trial) -> None:
-    """A hint decides on the dtype where the values allow it, and is ignored where not."""
+    """A hint decides on the dtype if the values allow it, and is ignored otherwise."""
     trial.close(trial.call([1, 2, 3], dtype_hint=tf.float64), [1.0, 2.0, 3.0], dtype="float64")
     trial.close(trial.call([1.5, 2.0], dtype_hint=tf.int32), [1.5, 2.0], dtype="float32")
 
 
 def stacks_tensors(trial: Trial) -> None:
-    """A list of tensors and numbers becomes one tensor, through which gradients flow to each."""
+    """A list of tensors and numbers becomes one tensor, and gradients flow to each of them."""
     hosts = [np.float32(1.5), np.float32(-2.25)]
     host_weights = np.asarray([3.0, 5.0, 7.0], "float32")
     weights = trial.tensor(host_weights)
@@ -119,14 +119,14 @@ def stacks_tensors(trial: Trial) -> None:
 
 
 def fill_text(trial: Trial) -> None:
-    """A tensor is filled with a string."""
+    """A tensor can be filled with a string."""
     output = trial.call([2, 3], "word")
     trial.equal(trial.dtype_name(output), "string")
     trial.equal(output, np.full([2, 3], b"word", dtype=object))
 
 
 def fill_computed(trial: Trial) -> None:
-    """Sizes and value may both be tensors that are known only when the function runs."""
+    """Sizes and value can both be tensors that are known only when the function runs."""
     cases = [([2, 3], 1.5), ([0, 4], 2.0), ([7, 1], -3.25)]
     tensors = [(trial.tensor(np.asarray(dims, "int32")), trial.tensor(np.float32(value))) for dims, value in cases]
 
@@ -140,7 +140,7 @@ def fill_computed(trial: Trial) -> None:
 
 
 def fill_gradient(trial: Trial, dtype: str) -> None:
-    """The gradient to the value is the sum of the incoming one."""
+    """The gradient of the value is the sum of the incoming one."""
     host_weights = trial.random(4, 5, dtype=dtype, seed=8)
     weights = trial.tensor(host_weights)
     value = trial.tensor(np.asarray(0.75, dtype))
@@ -154,14 +154,14 @@ def fill_gradient(trial: Trial, dtype: str) -> None:
 
 
 def zeros_text(trial: Trial) -> None:
-    """The zero of the strings is the empty one."""
+    """The zero of strings is the empty string."""
     output = trial.call([2, 2], tf.string)
     trial.equal(trial.dtype_name(output), "string")
     trial.equal(output, np.full([2, 2], b"", dtype=object))
 
 
 def zeros_computed(trial: Trial) -> None:
-    """The shape may be a tensor that is known only when the function runs, or a TensorShape."""
+    """The shape can be a tensor that is known only when the function runs, or a TensorShape."""
     shapes = [[2, 3], [0], [1, 4, 2]]
     tensors = [trial.tensor(np.asarray(shape, "int64")) for shape in shapes]
 
@@ -174,7 +174,7 @@ def zeros_computed(trial: Trial) -> None:
 
 
 def zeros_are_written(trial: Trial) -> None:
-    """Zeros take what is added to them: they are a tensor of their own, not shared memory."""
+    """Zeros can be updated by addition: they do not share memory."""
     host = trial.random(50, 40, seed=9)
     output = trial.call([50, 40])
     trial.close(output, np.zeros([50, 40]), dtype="float32")
@@ -186,7 +186,7 @@ def zeros_are_written(trial: Trial) -> None:
 
 
 def range_computed(trial: Trial, dtype: str) -> None:
-    """Start, limit and step may be tensors that are known only when the function runs: so is the length."""
+    """Start, limit and step, and so the length, can be tensors that are known only when the function runs."""
     cases = [(0, 6, 1), (3, 18, 4), (10, -5, -3), (5, 5, 2)]
     tensors = [[trial.tensor(np.asarray(part, dtype)) for part in case] for case in cases]
 
@@ -204,7 +204,7 @@ def range_computed(trial: Trial, dtype: str) -> None:
 
 
 def mask(trial: Trial, lengths: Any, maxlen: Any = None, dtype: str = "", lengths_dtype: str = "int32") -> None:
-    """As many elements of each row as its length says are true (or one), the others false (or zero)."""
+    """In each row the first elements, as many as its length, are true (or one), the others false (or zero)."""
     host = np.asarray(lengths, lengths_dtype)
     options = {}
     if maxlen is not None:
@@ -218,7 +218,7 @@ def mask(trial: Trial, lengths: Any, maxlen: Any = None, dtype: str = "", length
 
 
 def mask_large(trial: Trial, rows: int, width: int, dtype: str) -> None:
-    """Many random lengths, up to the width and beyond it."""
+    """Many random lengths, up to the width and beyond."""
     host = trial.random(rows, dtype="int64", seed=10, low=0, high=width + 20)
     output = trial.call(trial.tensor(host), width, trial.dtype(dtype))
     trial.close(output, (np.arange(width) < host[:, None]).astype("float64"), dtype=dtype)
@@ -242,7 +242,7 @@ def mask_unknown_shape(trial: Trial) -> None:
 
 
 def diagflat_gradient(trial: Trial, k: int) -> None:
-    """The gradient is the incoming one's diagonal, in the shape of the input."""
+    """The gradient is the incoming one's diagonal, in the input's shape."""
     host = trial.random(2, 3, seed=11)
     size = 6 + abs(k)
     host_weights = trial.random(size, size, seed=12)
@@ -257,6 +257,6 @@ def diagflat_gradient(trial: Trial, k: int) -> None:
 
 
 def diagflat_rounded(trial: Trial, dtype: str) -> None:
-    """The diagonal of the square matrix holds the values exactly, all else is zero."""
+    """The diagonal of the square matrix holds exactly the values, and all else is zero."""
     values = trial.tensor(trial.random(3, 5, dtype=dtype, seed=13), dtype=dtype)
     trial.close(trial.call(values, k=1), np.diagflat(seen(trial, values), 1), rtol=0.0, atol=0.0, dtype=dtype)

@@ -1,4 +1,7 @@
-"""tf.data.Dataset.shard: making the pipeline and reading it to its end is timed, since ``shard`` alone does nothing."""
+"""tf.data.Dataset.shard and tf.data.experimental.from_list.
+
+The timed call creates the pipeline and reads it to its end; creating it alone computes nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ Shard = Callable[..., Any]
 
 
 def every_nth(trial: Trial, size: int, shards: int, index: int) -> None:
-    """A shard holds every n-th element from its index on, in order; its cardinality says how many."""
+    """A shard holds every n-th element from its index on, in order; its cardinality is their number."""
 
     def body(shard: Shard) -> Any:
         part = shard(tf.data.Dataset.range(size), shards, index)
@@ -27,7 +30,7 @@ def every_nth(trial: Trial, size: int, shards: int, index: int) -> None:
 
 
 def partitions(trial: Trial, size: int, shards: int) -> None:
-    """All shards together hold each element once; no two sizes differ by more than one."""
+    """All shards together hold each element once; their sizes differ by at most one."""
 
     def body(shard: Shard) -> Any:
         source = tf.data.Dataset.range(size)
@@ -59,7 +62,7 @@ def structured(trial: Trial, dtype: str) -> None:
 
 
 def tensor_arguments(trial: Trial) -> None:
-    """The number of shards and the index may be tensors, so a shard can be chosen inside a tf.function."""
+    """The number of shards and the index can be tensors, so a tf.function can select a shard."""
     shards = trial.tensor(np.int64(5))
     indices = [trial.tensor(np.int64(index)) for index in (0, 3)]
 
@@ -75,7 +78,7 @@ def tensor_arguments(trial: Trial) -> None:
 
 
 def around_batches(trial: Trial, first: str) -> None:
-    """Before ``batch`` it deals out elements, after it whole batches."""
+    """Before ``batch`` it selects elements, after it whole batches."""
 
     def body(shard: Shard) -> Any:
         source = tf.data.Dataset.range(20)
@@ -91,7 +94,7 @@ def around_batches(trial: Trial, first: str) -> None:
 
 
 def endless(trial: Trial, taken: Sequence[int]) -> None:
-    """A shard of an endless data set is endless; strings come through."""
+    """A shard of an infinite data set is infinite; strings are kept."""
     words = trial.tensor(["a", "b", "c", "d", "e"], dtype="string")
 
     def body(shard: Shard) -> Any:
@@ -102,3 +105,107 @@ def endless(trial: Trial, taken: Sequence[int]) -> None:
     trial.equal([trial.dtype_name(element) for element in elements], ["string"] * len(taken))
     trial.equal(trial.numpy(elements), [b"abcde"[place : place + 1] for place in taken])
     trial.equal(count, tf.data.INFINITE_CARDINALITY)
+
+
+# tf.data.experimental.from_list
+
+
+def listed(trial: Trial, shape: Sequence[int], dtype: str, size: int = 5) -> None:
+    """The elements of the list are read one by one, in order, with the right spec and cardinality."""
+    tensors = [trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype) for seed in range(size)]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        source = from_list(tensors)
+        return list(source), source.element_spec, source.cardinality()
+
+    elements, spec, count = trial.call_inside(body)
+    trial.equal(len(elements), size)
+    for found, given in zip(elements, tensors):
+        trial.close(found, trial.numpy(given), rtol=0.0, atol=0.0, dtype=dtype)
+    trial.equal(spec, tf.TensorSpec(shape, trial.dtype(dtype)))
+    trial.equal(count, size)
+
+
+def listed_numbers(trial: Trial, size: int) -> None:
+    """Python numbers become int32 scalars."""
+    numbers = np.random.RandomState(3).permutation(size).tolist()
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        return list(from_list(numbers, name="numbers"))
+
+    elements = trial.call_inside(body)
+    trial.equal({trial.dtype_name(element) for element in elements}, {"int32"})
+    trial.equal(trial.numpy(elements), numbers)
+
+
+def listed_lengths(trial: Trial) -> None:
+    """Elements can have unequal lengths: the spec has an unknown dimension."""
+    rows = [np.arange(length, dtype="float64") + length for length in (2, 0, 3)]
+    tensors = [trial.tensor(row) for row in rows]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        source = from_list(tensors)
+        return list(source), source.element_spec
+
+    elements, spec = trial.call_inside(body)
+    trial.equal(spec, tf.TensorSpec([None], tf.float64))
+    trial.equal(len(elements), 3)
+    for found, row in zip(elements, rows):
+        trial.close(found, row, dtype="float64")
+
+
+def listed_structures(trial: Trial) -> None:
+    """Nested elements keep their structure: dictionaries, tuples and strings."""
+    hosts = [trial.random(2, 2, seed=seed) for seed in (4, 5, 6)]
+    words = ["a", "", "Gerät"]
+    given = [
+        {"x": trial.tensor(host), "y": (trial.tensor(np.int64(place)), trial.tensor(word, dtype="string"))}
+        for place, (host, word) in enumerate(zip(hosts, words))
+    ]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        source = from_list(given)
+        return source, list(source)
+
+    source, elements = trial.call_inside(body)
+    trial.check(isinstance(source, tf.data.Dataset), f"expected a data set, got {type(source)}")
+    trial.equal(source.element_spec["y"][1], tf.TensorSpec([], tf.string))
+    trial.equal(len(elements), 3)
+    for place, found in enumerate(elements):
+        trial.equal((sorted(found), type(found["y"])), (["x", "y"], tuple))
+        trial.close(found["x"], hosts[place], rtol=0.0, atol=0.0, dtype="float32")
+        trial.close(found["y"][0], place, dtype="int64")
+        trial.close(found["y"][1], np.asarray(words[place].encode(), object), dtype="string")
+
+
+def listed_datasets(trial: Trial) -> None:
+    """Data sets of any length can be elements: they are returned as data sets, to be read or concatenated."""
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        nested = from_list([tf.data.Dataset.range(start, stop) for start, stop in ((2, 5), (7, 7), (9, 11))])
+        return [list(inner) for inner in nested], list(nested.flat_map(lambda inner: inner))
+
+    parts, flat = trial.call_inside(body)
+    trial.equal(trial.numpy(parts), [[2, 3, 4], [], [9, 10]])
+    trial.equal(trial.numpy(flat), [2, 3, 4, 9, 10])
+    trial.equal({trial.dtype_name(number) for number in flat}, {"int64"})
+
+
+def listed_pipeline(trial: Trial) -> None:
+    """It works as the source of a pipeline, also in a tf.function."""
+    tensors = [trial.tensor(trial.random(3, seed=seed)) for seed in range(4)]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        @tf.function
+        def total() -> Any:
+            return from_list(tensors).reduce(tf.zeros(3), lambda left, right: left + right)
+
+        source = from_list(tensors).map(lambda x: x * 2.0).repeat(2).batch(3)
+        return list(source), total()
+
+    batches, total = trial.call_inside(body)
+    doubled = np.stack([2.0 * trial.numpy(tensor).astype("float64") for tensor in tensors] * 2)
+    for found, expected in zip(batches, (doubled[:3], doubled[3:6], doubled[6:])):
+        trial.close(found, expected, dtype="float32")
+    trial.equal(len(batches), 3)
+    trial.close(total, doubled.sum(axis=0) / 4, dtype="float32")

@@ -1,4 +1,4 @@
-"""tf.image.draw_bounding_boxes against lines that NumPy draws."""
+"""tf.image.draw_bounding_boxes, compared with lines drawn in NumPy."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DEFAULT_COLORS = np.asarray(
         [1, 0, 1, 1],
     ]
 )
-"""Yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia: used in turn where no colors are given."""
+"""Yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia: used in turn if no colors are given."""
 
 
 def _boxes(batch: int, count: int, seed: int, spread: float = 0.0) -> Any:
-    """Random boxes [ymin, xmin, ymax, xmax]; with a spread, edges lie up to that far outside of the image."""
+    """Return random boxes [ymin, xmin, ymax, xmax]; with a spread, edges are up to that far outside the image."""
     state = np.random.RandomState(seed)
     low = state.uniform(-spread, 0.45, (batch, count, 2))
     high = state.uniform(0.5, 1.0 + spread, (batch, count, 2))
@@ -39,13 +39,13 @@ def _boxes(batch: int, count: int, seed: int, spread: float = 0.0) -> Any:
 
 
 def _drawn(images: Any, boxes: Any, colors: Any) -> Any:
-    """Each box's four edges, one pixel wide, in its color; edges outside of the image are not drawn."""
+    """Draw each box's four edges, one pixel wide, in its color; edges outside the image are not drawn."""
     output = images.copy()
     _, height, width, depth = images.shape
     for number, image in enumerate(output):
         for box_number, box in enumerate(boxes[number]):
             color = colors[box_number % len(colors)][:depth]
-            # Edges lie at whole pixels, by dropping the fraction towards zero in float32, as the boxes are.
+            # Edges are at whole pixels, truncated towards zero in float32, like the boxes.
             top, bottom = (int(np.float32(edge) * np.float32(height - 1)) for edge in box[[0, 2]])
             left, right = (int(np.float32(edge) * np.float32(width - 1)) for edge in box[[1, 3]])
             rows, columns = slice(max(top, 0), bottom + 1), slice(max(left, 0), right + 1)
@@ -66,8 +66,8 @@ def boxes(
     colors: int | None = None,
     spread: float = 0.0,
 ) -> None:
-    """The edges of each box have its color (from those given, or the ten of the documentation, in turn); all other
-    pixels stay as they were. Later boxes lie above earlier ones."""
+    """The edges of each box have its color (given, or from the ten documented ones in turn); all other pixels are
+    unchanged. Later boxes cover earlier ones."""
     images = trial.tensor(trial.random(*shape, seed=1, low=0.0, high=1.0), dtype=dtype)
     host_boxes = _boxes(shape[0], count, seed=2, spread=spread)
     host_colors, given = DEFAULT_COLORS, None
@@ -75,7 +75,7 @@ def boxes(
         host_colors = trial.random(colors, shape[-1], seed=3, low=0.0, high=1.0)
         given = trial.tensor(host_colors)
     elif shape[-1] == 1:
-        # Documented by the kernel: an image of one channel gets boxes of ones.
+        # The kernel documents: an image with one channel gets boxes of ones.
         host_colors = np.ones([10, 1])
     output = trial.call(images, trial.tensor(host_boxes), given)
     expected = _drawn(widened(trial.numpy(images)), host_boxes, host_colors)
@@ -83,8 +83,7 @@ def boxes(
 
 
 def none_drawn(trial: Trial) -> None:
-    """Boxes that lie outside of the image, or are turned inside out, leave it as it is; no box does so too; one that
-    follows is drawn."""
+    """Boxes outside the image, inverted boxes, and no boxes leave it unchanged; a later valid box is drawn."""
     host = trial.random(1, 6, 8, 3, seed=4, low=0.0, high=1.0)
     images = trial.tensor(host)
     outside = [[-0.9, 0.1, -0.5, 0.9], [0.1, 1.5, 0.9, 1.9], [0.8, 0.1, 0.2, 0.9], [0.1, 0.9, 0.9, 0.2]]

@@ -1,6 +1,6 @@
-"""Random draws: moments and distribution within stated bounds at fixed seeds, and the same numbers for the same seed.
+"""Random draws: moments and distribution within bounds at fixed seeds, and the same numbers for the same seed.
 
-A bound of 5 standard errors is missed by one sound seed in two million; at a fixed seed it holds or does not.
+One in two million correct seeds exceeds a bound of 5 standard errors; at a fixed seed the outcome does not change.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Sizes = Sequence[int]
 Numbers = Sequence[float]
 
 ERRORS = 5.0
-"""How many standard errors a moment may be off."""
+"""How many standard errors a moment can be off."""
 
 KOLMOGOROV = 2.2
-"""Largest distance of the empirical distribution from the true one, times the root of the count: sound draws exceed
-it once in 8,000 times."""
+"""The largest distance between empirical and true distribution, times the root of the count; correct draws exceed it
+once in 8,000 times."""
 
 
 def _check_moments(trial: Trial, draws: Any, mean: float, variance: float, fourth: float, rounding: float) -> None:
-    """Mean and variance lie within their standard errors; ``fourth`` is the fourth central moment."""
+    """Check that mean and variance are within their standard errors; ``fourth`` is the fourth central moment."""
     count = draws.size
     off = abs(float(draws.mean()) - mean)
     allowed = ERRORS * np.sqrt(variance / count) + rounding * abs(mean)
@@ -38,12 +38,12 @@ def _check_moments(trial: Trial, draws: Any, mean: float, variance: float, fourt
 
 
 def _check_distribution(trial: Trial, below: Any) -> None:
-    """``below``: the true probability to lie below each draw. Sorted, these are spaced evenly."""
+    """Check that the probabilities ``below`` each draw, sorted, are evenly spaced."""
     below = np.sort(np.ravel(below))
     count = below.size
     steps = np.arange(count + 1) / count
     distance = float(max(np.max(steps[1:] - below), np.max(below - steps[:-1]))) * np.sqrt(count)
-    trial.check(distance <= KOLMOGOROV, f"the distribution is another: distance {distance:.3g}, allowed {KOLMOGOROV}")
+    trial.check(distance <= KOLMOGOROV, f"the distribution differs: distance {distance:.3g}, allowed {KOLMOGOROV}")
 
 
 # tf.random.gamma
@@ -52,7 +52,7 @@ def _check_distribution(trial: Trial, below: Any) -> None:
 def _check_gamma(trial: Trial, draws: Any, alpha: float, beta: float, dtype: str) -> None:
     draws = np.asarray(draws, "float64")
     trial.check((draws > 0).all(), f"a draw for alpha={alpha} is not positive")
-    # Draws are rounded to the dtype, and below its smallest normal number they are raised to it.
+    # Draws are rounded to the dtype; below its smallest normal number they are raised to it.
     rounding = EPSILON[dtype]
     _check_moments(trial, draws, alpha / beta, alpha / beta**2, 3 * alpha * (alpha + 2) / beta**4, rounding)
     if dtype != "float16":
@@ -60,7 +60,7 @@ def _check_gamma(trial: Trial, draws: Any, alpha: float, beta: float, dtype: str
 
 
 def gamma(trial: Trial, count: int, alphas: Numbers, betas: Numbers | None = None, dtype: str = "float32") -> None:
-    """Column by column the draws have the mean, variance and distribution of the gamma distribution of each alpha."""
+    """In each column the draws have the mean, variance and distribution of the gamma distribution of its alpha."""
     parameters: dict[str, Any] = {"alpha": trial.tensor(np.asarray(alphas, dtype))}
     if betas is not None:
         parameters["beta"] = trial.tensor(np.asarray(betas, dtype))
@@ -73,7 +73,8 @@ def gamma(trial: Trial, count: int, alphas: Numbers, betas: Numbers | None = Non
 
 
 def gamma_positive(trial: Trial, dtype: str) -> None:
-    """For a tiny alpha most draws are too small for the dtype, and yet none is zero; the next column is not tiny."""
+    """For a tiny alpha most draws are too small for the dtype, but none is zero; the next column's alpha is not
+    tiny."""
     alphas = np.asarray([0.001, 50.0], dtype)
     output = trial.call([4000], trial.tensor(alphas), dtype=trial.dtype(dtype), seed=3)
     check_dtype(trial.dtype_name(output), dtype)
@@ -87,7 +88,7 @@ def gamma_positive(trial: Trial, dtype: str) -> None:
 
 
 def gamma_broadcast(trial: Trial) -> None:
-    """The draws' shape comes before the shape to which alpha and beta are broadcast."""
+    """The draws' shape is followed by the broadcast shape of alpha and beta."""
     alphas, betas = np.asarray([[0.5], [30.0]], "float32"), np.asarray([0.1, 1.0, 20.0], "float32")
     output = trial.call([50, 100], trial.tensor(alphas), trial.tensor(betas), seed=4)
     check_dtype(trial.dtype_name(output), "float32")
@@ -100,14 +101,14 @@ def gamma_broadcast(trial: Trial) -> None:
 def gamma_single(trial: Trial) -> None:
     """An empty shape gives one draw per alpha, a count of zero none."""
     output = trial.call([], trial.tensor(np.asarray([1e6, 4e6, 9e6])), dtype=tf.float64, seed=5)
-    # A draw lies within seven standard deviations of its mean, here 7 sqrt(alpha).
+    # A draw is within seven standard deviations of its mean, here 7 sqrt(alpha).
     trial.close(output, [1e6, 4e6, 9e6], rtol=7e-3, atol=0.0, dtype="float64")
     none = trial.call([0], trial.tensor(np.asarray([1.0, 2.0], "float32")))
     trial.close(none, np.zeros([0, 2]), dtype="float32")
 
 
 def gamma_seeded(trial: Trial) -> None:
-    """The same seeds give the same draws, other seeds others."""
+    """The same seeds give the same draws, other seeds different ones."""
     alphas = trial.tensor(np.asarray([1.0, 8.0, 60.0], "float32"))
     found = []
     for general, own in ((7, 1), (7, 1), (7, 2), (8, 1)):
@@ -123,14 +124,14 @@ def gamma_seeded(trial: Trial) -> None:
 
 
 def gamma_gradients(trial: Trial, dtype: str) -> None:
-    """A draw is a function of its parameters: to beta the slope is minus the draw by beta, to alpha it is that which
-    keeps the probability to lie below the draw."""
+    """A draw is a function of its parameters: its gradient is minus the draw over beta for beta, and for alpha the
+    derivative that keeps the probability below the draw constant."""
     host_alpha, host_beta = np.asarray([0.5, 2.0, 20.0], dtype), np.asarray([1.0, 4.0, 0.5], dtype)
     alpha, beta = trial.tensor(host_alpha), trial.tensor(host_beta)
 
     def body(draw: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops([alpha, beta])
+            tape.watch([alpha, beta])
             draws = draw([], alpha, beta, dtype=trial.dtype(dtype), seed=6)
             total = tf.reduce_sum(draws)
         return draws, tape.gradient(total, [alpha, beta])
@@ -143,13 +144,13 @@ def gamma_gradients(trial: Trial, dtype: str) -> None:
     step = 1e-5
     change = (special.gammainc(a + step, draws * b) - special.gammainc(a - step, draws * b)) / (2 * step)
     density = np.exp((a - 1) * np.log(draws * b) - draws * b - special.gammaln(a)) * b
-    # The series for the slope is good to about four digits in float32.
+    # The series for this gradient is accurate to about four digits in float32.
     tolerance = {"float32": 1e-3, "float64": 1e-6}[dtype]
     trial.close(to_alpha, -change / density, rtol=tolerance, atol=tolerance, dtype=dtype)
 
 
 def gamma_unknown_shape(trial: Trial) -> None:
-    """One tf.function, traced for any number of alphas, draws for each; each call draws anew."""
+    """One tf.function, traced for any number of alphas, draws for each; each call draws new numbers."""
     cases = [[0.5, 40.0], [3.0, 300.0, 0.7], [3.0, 300.0, 0.7]]
     tensors = [trial.tensor(np.asarray(alphas, "float32")) for alphas in cases]
 
@@ -177,8 +178,8 @@ def _check_normal(trial: Trial, draws: Any) -> None:
 
 
 def normal(trial: Trial, size: Any, as_tuple: bool = False) -> None:
-    """The draws have the moments and the distribution of the standard normal one, in float64, and are those that
-    tf.random.normal makes of the same seed."""
+    """The draws have the moments and the distribution of the standard normal, in float64, and equal those of
+    tf.random.normal for the same seed."""
     shape = [size] if isinstance(size, int) else size
     tf.random.set_seed(10)
     output = trial.call(tuple(size) if as_tuple else size)
@@ -190,7 +191,7 @@ def normal(trial: Trial, size: Any, as_tuple: bool = False) -> None:
 
 
 def normal_single(trial: Trial) -> None:
-    """Without a size it gives one number, another one each time; 60 of them are normal."""
+    """Without a size it gives one number, a different one each time; 60 of them are normal."""
     tf.random.set_seed(11)
     first = trial.call()
     outputs = [first, *(trial.make() for _ in range(59))]
@@ -203,7 +204,7 @@ def normal_single(trial: Trial) -> None:
 
 
 def normal_seeded(trial: Trial) -> None:
-    """The seed of tf.experimental.numpy gives the same draws again, another seed others."""
+    """The seed of tf.experimental.numpy repeats the draws; another seed gives different ones."""
     found = []
     for seed in (12, 12, 13):
         tf.experimental.numpy.random.seed(seed)
@@ -219,7 +220,7 @@ def normal_seeded(trial: Trial) -> None:
 
 
 def normal_independent(trial: Trial) -> None:
-    """Draws of one tensor, and of two in a row, do not go together."""
+    """Draws within one tensor, and of two successive ones, are not correlated."""
     tf.random.set_seed(14)
     first, second = trial.call([20000]), trial.call([20000])
     check_dtype(trial.dtype_name(second), "float64")
@@ -230,11 +231,11 @@ def normal_independent(trial: Trial) -> None:
     for left, right in ((one, two), (one[1:], one[:-1])):
         together = abs(float(np.mean(left * right)))
         allowed = ERRORS / np.sqrt(left.size)
-        trial.check(together <= allowed, f"the draws go together: {together:.3g}, allowed {allowed:.3g}")
+        trial.check(together <= allowed, f"the draws are correlated: {together:.3g}, allowed {allowed:.3g}")
 
 
 def normal_in_function(trial: Trial) -> None:
-    """In a tf.function each call draws anew; the same seed in the same place gives the same draws."""
+    """In a tf.function each call draws new numbers; the same seed in the same place repeats them."""
 
     def body(draw: Callable[..., Any]) -> Any:
         tf.random.set_seed(15)

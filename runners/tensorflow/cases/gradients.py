@@ -1,7 +1,7 @@
-"""tf.compat.v1.test.compute_gradient_error: it must find how far a gradient is off, by an amount that is known.
+"""tf.compat.v1.test.compute_gradient_error: it must find by how much a gradient is wrong, for known errors.
 
 A cubic's central difference is off by exactly the square of the step: ((x + d)^3 - (x - d)^3) / 2d = 3 x^2 + d^2. A
-linear function's is exact, so that a gradient that is wrong on purpose is off by just that.
+linear function's is exact, so a gradient that is wrong on purpose is off by exactly that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ v1 = tf.compat.v1
 
 
 def _error(trial: Trial, graph: tf.Graph, x: Any, x_shape: Any, y: Any, y_shape: Any, **options: Any) -> Any:
-    """Times one call in a session of its own; it adds to the graph, and may do so each time."""
+    """Time one call in its own session; each call adds to the graph, and can be repeated."""
 
     def body(compute_gradient_error: Callable[..., Any]) -> Any:
         with building(trial, graph), v1.Session(graph=graph):
@@ -35,12 +35,12 @@ def _check(trial: Trial, found: Any, expected: float, tolerance: float) -> None:
     trial.close(np.float64(found), np.float64(expected), 0.0, tolerance)
 
 
-# What rounding leaves of a difference quotient with a step of about a tenth.
+# The rounding error of a difference quotient with a step of about a tenth.
 _ROUNDING = {"float16": 5e-2, "float32": 5e-5, "float64": 1e-11, "complex64": 5e-5, "complex128": 1e-11}
 
 
 def cubic(trial: Trial, shape: Sequence[int], dtype: str, delta: float = 0.125) -> None:
-    """For a cubic, whose gradient is right, it is the square of the step."""
+    """For a cubic with a correct gradient the error is the square of the step."""
     host = trial.random(*shape, dtype=dtype, seed=1, low=-1, high=1)
     with building(trial) as graph:
         x = v1.placeholder(trial.dtype(dtype), shape)
@@ -54,13 +54,13 @@ def own_start(trial: Trial, shape: Sequence[int]) -> None:
     with building(trial) as graph:
         x = v1.placeholder(tf.float64, shape)
         y = tf.reduce_sum(x * x * x, axis=0)
-    # The default step is 0.001; sums of a thousandth's cubes leave some ten digits.
+    # The default step is 0.001; sums of cubes of a thousandth keep about ten digits.
     _check(trial, _error(trial, graph, x, shape, y, shape[1:]), 1e-6, 1e-9)
     _check(trial, _error(trial, graph, x, shape, y, shape[1:], delta=0.5), 0.25, 1e-9)
 
 
 def wrong_gradient(trial: Trial, off: float, dtype: str) -> None:
-    """A gradient that is wrong by an amount in one element is off by that amount."""
+    """A gradient with one wrong element is off by the error of that element."""
     host = trial.random(2, 3, dtype=dtype, seed=2)
     mistake = np.zeros([2, 3], dtype)
     mistake[1, 0] = off
@@ -77,7 +77,7 @@ def wrong_gradient(trial: Trial, off: float, dtype: str) -> None:
 
 
 def right_gradient(trial: Trial, dtype: str) -> None:
-    """Of a matrix product and a sine the gradients are right: next to none of the error is left, but not all."""
+    """The gradients of a matrix product and a sine are correct: the error is almost, but not exactly, zero."""
     host, other = trial.random(3, 4, dtype=dtype, seed=3), trial.random(4, 2, dtype=dtype, seed=4)
     with building(trial) as graph:
         x = v1.placeholder(trial.dtype(dtype), [3, 4])
@@ -93,7 +93,7 @@ def right_gradient(trial: Trial, dtype: str) -> None:
 
 
 def several_inputs(trial: Trial) -> None:
-    """With a list of inputs, each with its shape and start, the largest error of all counts."""
+    """With a list of inputs, each with its shape and start, the result is the largest error."""
     hosts = [trial.random(2, 2, dtype="float64", seed=5), trial.random(3, dtype="float64", seed=6)]
 
     @tf.custom_gradient
@@ -101,7 +101,7 @@ def several_inputs(trial: Trial) -> None:
         return 3.0 * x, lambda upstream: 3.75 * upstream
 
     with building(trial) as graph:
-        # One is varied at a time: the others must have values of their own.
+        # One input varies at a time, so the others need their own values.
         first, second = tf.constant(hosts[0]), tf.constant(hosts[1])
         y = tf.reduce_sum(first**3) + tf.reduce_sum(tripled(second))
     both = _error(trial, graph, [first, second], [[2, 2], [3]], y, [], x_init_value=hosts, delta=0.25)
@@ -111,12 +111,13 @@ def several_inputs(trial: Trial) -> None:
 
 
 def complex_input(trial: Trial, dtype: str) -> None:
-    """Complex numbers count as pairs of real ones: linear in both parts it is exact, a square keeps the conjugate."""
+    """Complex numbers count as pairs of real ones: for a linear function it is exact, for a square it has the
+    conjugate."""
     host = trial.random(3, dtype=dtype, seed=7)
 
     @tf.custom_gradient
     def turned(x: Any) -> Any:
-        # Right would be the conjugate, -2j: the imaginary parts are off by 4.
+        # Correct would be the conjugate, -2j: the imaginary parts are off by 4.
         return x * 2j, lambda upstream: upstream * 2j
 
     with building(trial) as graph:
@@ -128,7 +129,7 @@ def complex_input(trial: Trial, dtype: str) -> None:
 
 
 def variables(trial: Trial) -> None:
-    """The operations that are named run first, so that the variables have values; feeds fix other inputs."""
+    """The given operations run first, so that the variables have values; feeds fix other inputs."""
     host = trial.random(4, dtype="float64", seed=8)
     with building(trial) as graph:
         weight = v1.get_variable("weight", initializer=tf.constant(3.0, tf.float64), use_resource=True)
@@ -152,19 +153,19 @@ def variables(trial: Trial) -> None:
 
 
 def empty(trial: Trial) -> None:
-    """An output without elements has no error; beside it the first element of the same input has one."""
+    """An output without elements has no error; with an empty input the error is that of the other input."""
     host = trial.random(3, dtype="float64", seed=9)
     with building(trial) as graph:
         x = v1.placeholder(tf.float64, [3])
         cubed = x**3
         y = cubed[:0], cubed[:1]
-    # Nothing was computed with: a plain 0.
+    # Nothing was computed: a plain 0.
     trial.equal(_error(trial, graph, x, [3], y[0], [0], x_init_value=host), 0)
     _check(trial, _error(trial, graph, x, [3], y[1], [1], x_init_value=host, delta=0.5), 0.25, 1e-11)
 
 
 def sparse(trial: Trial) -> None:
-    """A gradient of gathered rows is sparse: rows that stand twice add up, and the cubic's error with them."""
+    """A gradient of gathered rows is sparse: duplicate rows are added, and so is the cubic's error."""
     host = trial.random(4, 2, dtype="float64", seed=10)
     with building(trial) as graph:
         x = v1.placeholder(tf.float64, [4, 2])

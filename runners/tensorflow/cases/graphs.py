@@ -1,4 +1,4 @@
-"""tf.Graph.as_default: entering a graph and leaving it is timed; what was built in it is run untimed."""
+"""tf.Graph.as_default: the timed call enters and leaves a graph; the graph is run untimed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AsDefault = Callable[[tf.Graph], ContextManager[tf.Graph]]
 
 
 def enters(trial: Trial) -> None:
-    """Inside the graph is the default one and nothing is eager; afterwards all is as before."""
+    """Inside, the graph is the default graph and nothing is eager; afterwards both are as before."""
     graph = tf.Graph()
 
     def body(as_default: AsDefault) -> Any:
@@ -24,15 +24,15 @@ def enters(trial: Trial) -> None:
 
     before = v1.get_default_graph()
     given, default, eager = trial.call_inside(body)
-    trial.check(given is graph, "the context did not give the graph itself")
+    trial.check(given is graph, "the context did not return the graph itself")
     trial.check(default is graph, "the graph was not the default one inside")
     trial.check(not eager, "TensorFlow stayed eager inside")
-    trial.check(tf.executing_eagerly(), "TensorFlow is not eager any more afterwards")
+    trial.check(tf.executing_eagerly(), "TensorFlow is not eager again afterwards")
     trial.check(v1.get_default_graph() is before, "the default graph is not restored")
 
 
 def nests(trial: Trial, depth: int) -> None:
-    """Graphs nest: each level has its own as the default one, before and after what lies deeper."""
+    """Graphs nest: each level has its own default graph before and after the deeper one."""
     graphs = [tf.Graph() for _ in range(depth)]
 
     def body(as_default: AsDefault) -> Any:
@@ -57,7 +57,7 @@ def nests(trial: Trial, depth: int) -> None:
 
 
 def leaves_on_error(trial: Trial) -> None:
-    """An exception inside passes through, and the graph is left all the same."""
+    """An exception inside passes through, and the graph is left."""
     graph = tf.Graph()
 
     def body(as_default: AsDefault) -> Any:
@@ -74,7 +74,7 @@ def leaves_on_error(trial: Trial) -> None:
 
 
 def collects(trial: Trial, dtype: str) -> None:
-    """Operations and variables made inside belong to the graph, and a session without a graph runs it."""
+    """Operations and variables created inside belong to the graph, and a session without a graph runs it."""
     host = trial.random(5, 4, dtype=dtype, seed=1)
     graph = tf.Graph()
 
@@ -101,7 +101,7 @@ def collects(trial: Trial, dtype: str) -> None:
 
 
 def seeds(trial: Trial) -> None:
-    """The seed set inside is that graph's own: equal seeds give equal numbers, another seed gives others."""
+    """The seed set inside belongs to that graph: equal seeds give equal numbers, another seed different ones."""
     graphs = {}
 
     def body(as_default: AsDefault, seed: int) -> Any:
@@ -124,7 +124,7 @@ def seeds(trial: Trial) -> None:
 
 
 def differentiates(trial: Trial) -> None:
-    """A gradient built inside stays in the graph and is the closed one: d sum(x^3) / dx = 3 x^2."""
+    """A gradient built inside stays in the graph and matches the closed form: d sum(x^3) / dx = 3 x^2."""
     host = trial.random(11, dtype="float64", seed=2)
     graph = tf.Graph()
 

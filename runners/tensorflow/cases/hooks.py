@@ -1,4 +1,4 @@
-"""tf.estimator.LoggingTensorHook: driven by a monitored session as an estimator would drive it."""
+"""tf.estimator.LoggingTensorHook: driven by a monitored session, as an estimator drives it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ v1 = tf.compat.v1
 
 
 class _Model(NamedTuple):
-    """A graph whose step number is fed: square and half of it are to be logged."""
+    """A graph with a fed step number: its square and half of it are logged."""
 
     graph: tf.Graph
     step: Any
@@ -32,7 +32,7 @@ def _model(trial: Trial) -> _Model:
 
 
 class _Collector:
-    """A formatter that keeps what it is given."""
+    """A formatter that keeps its input."""
 
     def __init__(self) -> None:
         self.given: list[Mapping[Any, Any]] = []
@@ -50,7 +50,7 @@ def _train(model: _Model, hook: Any, steps: int) -> None:
 
 @contextlib.contextmanager
 def _logged() -> Iterator[list[str]]:
-    """What TensorFlow logs at level INFO meanwhile."""
+    """Return what TensorFlow logs at level INFO in the meantime."""
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())
@@ -76,11 +76,11 @@ def every_steps(trial: Trial, period: int, steps: int) -> None:
 
 
 def at_end(trial: Trial, period: int) -> None:
-    """With ``at_end`` the values are computed once more at the end; without a period (0), only there."""
+    """With ``at_end`` the values are computed again at the end; without a period (0), only there."""
     model, collector = _model(trial), _Collector()
     hook = trial.call({"square": model.square}, every_n_iter=period or None, at_end=True, formatter=collector)
     _train(model, hook, 5)
-    # At the end nothing is fed: the placeholder's default, 100, counts.
+    # At the end nothing is fed: the placeholder's default, 100, is used.
     wanted = [*(range(0, 5, period) if period else []), 100]
     found = [float(values["square"]) for values in collector.given]
     trial.equal(found, [float(n * n) for n in wanted])
@@ -98,21 +98,21 @@ def long_period(trial: Trial, seconds: float) -> None:
 
 
 def text(trial: Trial, tags: Sequence[str]) -> None:
-    """Without a formatter it logs "tag = value" for each tensor, in the order given, at level INFO."""
+    """Without a formatter it logs "tag = value" for each tensor, in the given order, at level INFO."""
     model = _model(trial)
     with _logged() as lines:
         hook = trial.call([f"{tag}:0" for tag in tags], every_n_iter=2)
         _train(model, hook, 3)
     values = {"square": (0.0, 4.0), "half": (0.0, 1.0)}
     wanted = [", ".join(f"{tag}:0 = {values[tag][report]}" for tag in tags) for report in (0, 1)]
-    # From the second report on the time that has passed follows in brackets.
+    # From the second report on the elapsed time follows in parentheses.
     found = [line.split(" (")[0] for line in lines if " = " in line]
     trial.check(found == wanted, f"expected {wanted}, logged {lines}")
     trial.check(lines[-1].endswith(" sec)"), f"no time in {lines[-1]!r}")
 
 
 def asks_for_tensors(trial: Trial) -> None:
-    """``before_run`` asks for the tensors in the steps to be reported and for nothing in the others."""
+    """``before_run`` requests the tensors in the steps to be reported and nothing in the others."""
     model, collector = _model(trial), _Collector()
     hook = trial.make({"square": "square:0"}, every_n_iter=2, formatter=collector)
     with model.graph.as_default(), v1.Session() as session:
@@ -129,7 +129,7 @@ def asks_for_tensors(trial: Trial) -> None:
 
 
 def reports(trial: Trial, dtype: str) -> None:
-    """``after_run`` hands the values of the step to the formatter as they are, and logs what it returns."""
+    """``after_run`` passes the step's values to the formatter unchanged, and logs what it returns."""
     host = trial.random(3, dtype=dtype, seed=1)
     given: list[Any] = []
 
@@ -154,7 +154,7 @@ def reports(trial: Trial, dtype: str) -> None:
 
 
 def whole_training(trial: Trial, steps: int) -> None:
-    """In a monitored session it reports what the variables hold at every tenth of many steps."""
+    """In a monitored session it reports the variables' values at every tenth of many steps."""
 
     def body(logging_tensor_hook: Callable[..., Any]) -> Any:
         collector = _Collector()
@@ -162,7 +162,7 @@ def whole_training(trial: Trial, steps: int) -> None:
         with graph.as_default(), tf.device(trial.device):
             step = v1.train.get_or_create_global_step()
             count = v1.assign_add(step, 1)
-            # Read behind the addition, so that the order within one step is certain.
+            # Read after the addition, so that the order within one step is certain.
             with tf.control_dependencies([count]):
                 held = tf.identity(step.read_value())
         with beside(graph):

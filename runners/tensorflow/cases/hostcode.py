@@ -1,4 +1,4 @@
-"""tf.numpy_function: Python on the host in the midst of tensors."""
+"""tf.numpy_function: Python on the host between tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runners.core.testing.trial import Trial
 
 
 def elementwise(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """What NumPy computes on the values comes back as a tensor of the declared dtype; NumPy gets an array."""
+    """NumPy's output becomes a tensor of the declared dtype; the Python function gets NumPy arrays."""
     host = trial.random(*shape, dtype=dtype, seed=1)
     seen: list[type] = []
 
@@ -27,7 +27,7 @@ def elementwise(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def several_outputs(trial: Trial) -> None:
-    """Outputs of different dtypes and of sizes that only the values decide come back in order."""
+    """Outputs of different dtypes and of sizes that depend on values are returned in order."""
     host = np.random.RandomState(2).randint(0, 20, 200).astype("int64")
 
     def on_host(values: Any) -> Any:
@@ -43,7 +43,7 @@ def several_outputs(trial: Trial) -> None:
 
 
 def strings(trial: Trial) -> None:
-    """Strings reach Python as bytes and come back as strings."""
+    """Strings reach Python as bytes and are returned as strings."""
     words = trial.tensor(["kernel", "", "Gerät"], dtype="string")
     output = trial.call(lambda values: np.asarray([word[::-1] for word in values], object), [words], tf.string)
     trial.equal(trial.dtype_name(output), "string")
@@ -51,7 +51,7 @@ def strings(trial: Trial) -> None:
 
 
 def in_function(trial: Trial) -> None:
-    """Within a tf.function, traced once, Python runs anew at every call and sees that call's values."""
+    """In a tf.function, traced once, Python runs at every call and gets that call's values."""
     hosts = [trial.random(3, 5, seed=seed) for seed in (3, 4, 5)]
     tensors = [trial.tensor(host) for host in hosts]
     calls: list[int] = []
@@ -72,7 +72,7 @@ def in_function(trial: Trial) -> None:
 
 
 def custom_gradient(trial: Trial) -> None:
-    """TensorFlow cannot differentiate through it (None); wrapped in tf.custom_gradient the given gradient holds."""
+    """TensorFlow cannot differentiate through it (None); with tf.custom_gradient the given gradient is used."""
     host = trial.random(7, dtype="float64", seed=6)
     values = trial.tensor(host)
 
@@ -85,7 +85,7 @@ def custom_gradient(trial: Trial) -> None:
             return sine(x), lambda incoming: incoming * numpy_function(np.cos, [x], tf.float64)
 
         with tf.GradientTape(persistent=True) as tape:
-            tape.trace_ops(values)
+            tape.watch(values)
             plain, wrapped = sine(values), smooth(values)
         return plain, tape.gradient(plain, values), wrapped, tape.gradient(wrapped, values)
 

@@ -1,4 +1,4 @@
-"""tf.image.adjust_brightness where a ``call`` test cannot reach: integer images, gradients."""
+"""tf.image.adjust_brightness, where a ``call`` test is not enough: integer images, gradients."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from runners.core.testing.trial import Trial
 
 
 def integer_brightness(trial: Trial, shape: Sequence[int], dtype: str, delta: float) -> None:
-    """An integer image moves by ``delta`` of its range, to the grey level, and saturates at the range's ends."""
+    """An integer image changes by ``delta`` of its range, to the grey level, and saturates at the range's ends."""
     highest = int(np.iinfo(dtype).max)
     lowest = int(np.iinfo(dtype).min)
     host = np.random.RandomState(9).randint(0, highest + 1, shape).astype(dtype)
     output = trial.call(trial.tensor(host), delta)
     ideal = np.clip(host.astype("float64") + delta * highest, lowest, highest)
-    # The conversions to float32 and back each round: one level, or the spacing of float32 at the range's end.
+    # The conversions to float32 and back are each rounded: one level, or the spacing of float32 at the range's end.
     level = max(1.0, highest * 2.0**-22)
     trial.equal(trial.dtype_name(output), dtype)
     trial.close(trial.numpy(output).astype("float64"), ideal, rtol=0.0, atol=level)
@@ -27,7 +27,7 @@ def integer_brightness(trial: Trial, shape: Sequence[int], dtype: str, delta: fl
 
 
 def gradient(trial: Trial) -> None:
-    """The gradient to the image is the incoming one, that to delta its sum."""
+    """The gradient of the image is the incoming one, that of delta its sum."""
     host = trial.random(4, 5, 3, seed=10, low=0.0, high=1.0)
     image = trial.tensor(host)
     host_weights = trial.random(4, 5, 3, seed=11)
@@ -36,7 +36,7 @@ def gradient(trial: Trial) -> None:
 
     def body(adjust_brightness: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops([image, delta])
+            tape.watch([image, delta])
             output = adjust_brightness(image, delta)
             total = tf.reduce_sum(weights * output)
         return output, tape.gradient(total, [image, delta])

@@ -1,4 +1,4 @@
-"""tf.linalg: the singular value decomposition beyond what a ``call`` test can say."""
+"""tf.linalg: the singular value decomposition and set_diag, where a ``call`` test is not enough."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import tensorflow as tf
 from runners.core.testing import properties
 from runners.core.testing.compare import check_dtype
 from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.tensors import seen, traced, weighted_gradients
+
+Sizes = Sequence[int]
 
 
 def svd_factors(trial: Trial, shape: Sequence[int], dtype: str, full_matrices: bool = False) -> None:
@@ -32,7 +35,7 @@ def svd_factors(trial: Trial, shape: Sequence[int], dtype: str, full_matrices: b
 
 
 def known_spectrum(trial: Trial, dtype: str, smallest: float) -> None:
-    """A matrix made with known singular values, spaced evenly in the logarithm, gives back each of them."""
+    """A matrix with known singular values, evenly spaced in the logarithm, gives each of them."""
     wanted = np.geomspace(1.0, smallest, 16)
     left, _ = np.linalg.qr(trial.random(24, 16, dtype="float64", seed=1))
     right, _ = np.linalg.qr(trial.random(16, 16, dtype="float64", seed=2))
@@ -47,7 +50,7 @@ def gradient(trial: Trial, dtype: str) -> None:
 
     def body(svd: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops(matrix)
+            tape.watch(matrix)
             s, _, _ = svd(matrix)
             total = tf.reduce_sum(s)
         return s, tape.gradient(total, matrix)
@@ -59,7 +62,7 @@ def gradient(trial: Trial, dtype: str) -> None:
 
 
 def unknown_shape(trial: Trial, shape: Sequence[int]) -> None:
-    """In a tf.function traced for matrices of any size the singular values are those that NumPy computes."""
+    """In a tf.function traced for matrices of any size the singular values match NumPy's."""
     host = trial.random(*shape, seed=5)
     matrix = trial.tensor(host)
 
@@ -69,3 +72,74 @@ def unknown_shape(trial: Trial, shape: Sequence[int]) -> None:
 
     expected = np.linalg.svd(host.astype("float64"), compute_uv=False)
     trial.close(trial.call_inside(body), expected, atol=1e-4, dtype="float32")
+
+
+# tf.linalg.set_diag
+
+
+def _with_diagonals(matrix: Any, diagonals: Any, low: int, high: int, align: str) -> Any:
+    """Set the documented layout: row d of the band holds diagonal high - d, aligned left or right in the row."""
+    output = matrix.copy()
+    rows, columns = matrix.shape[-2:]
+    width = diagonals.shape[-1]
+    above, below = align.split("_")
+    for number, k in enumerate(range(high, low - 1, -1)):
+        length = min(rows, columns - k) if k >= 0 else min(rows + k, columns)
+        left = (k >= 0 and above == "LEFT") or (k <= 0 and below == "LEFT")
+        start = 0 if left else width - length
+        for step in range(length):
+            row, column = (step, step + k) if k >= 0 else (step - k, step)
+            output[..., row, column] = diagonals[..., number, start + step]
+    return output
+
+
+def set_diagonal(trial: Trial, shape: Sizes, dtype: str = "float32", k: int = 0) -> None:
+    """One diagonal of each matrix is replaced; all else is unchanged."""
+    rows, columns = shape[-2:]
+    length = min(rows, columns - k) if k >= 0 else min(rows + k, columns)
+    matrix = trial.tensor(trial.random(*shape, dtype=dtype, seed=22), dtype=dtype)
+    diagonal = trial.tensor(trial.random(*shape[:-2], length, dtype=dtype, seed=23), dtype=dtype)
+    output = trial.call(matrix, diagonal, k=k) if k else trial.call(matrix, diagonal)
+    expected = _with_diagonals(seen(trial, matrix), seen(trial, diagonal)[..., None, :], k, k, "LEFT_LEFT")
+    trial.close(output, expected, dtype=dtype)
+
+
+def set_band(trial: Trial, shape: Sizes, low: int, high: int, align: str) -> None:
+    """A band of diagonals is replaced, each read from the side of its row that ``align`` gives."""
+    rows, columns = shape[-2:]
+    width = min(rows + min(high, 0), columns - max(low, 0))
+    host = trial.random(*shape, seed=24)
+    host_band = trial.random(*shape[:-2], high - low + 1, width, seed=25)
+    output = trial.call(trial.tensor(host), trial.tensor(host_band), k=(low, high), align=align)
+    trial.close(output, _with_diagonals(host, host_band, low, high, align), dtype="float32")
+
+
+def set_diagonal_gradients(trial: Trial, dtype: str) -> None:
+    """The incoming gradient's diagonal goes to the diagonal, the rest of it to the matrix."""
+    host, host_diagonal = trial.random(2, 3, 4, dtype=dtype, seed=26), trial.random(2, 3, dtype=dtype, seed=27)
+    host_weights = trial.random(2, 3, 4, dtype=dtype, seed=28)
+    weights = trial.tensor(host_weights)
+
+    def body(set_diag: Callable[..., Any], *inputs: Any) -> Any:
+        return weighted_gradients(set_diag, inputs, weights)
+
+    output, (to_matrix, to_diagonal) = trial.call_inside(body, trial.tensor(host), trial.tensor(host_diagonal))
+    trial.close(output, _with_diagonals(host, host_diagonal[:, None], 0, 0, "LEFT_LEFT"), dtype=dtype)
+    zeros = np.zeros([2, 1, 3], dtype)
+    trial.close(to_matrix, _with_diagonals(host_weights, zeros, 0, 0, "LEFT_LEFT"), dtype=dtype)
+    trial.close(to_diagonal, np.diagonal(host_weights, axis1=1, axis2=2), dtype=dtype)
+
+
+def set_diagonal_unknown_shape(trial: Trial) -> None:
+    """One tf.function, traced for matrices of unknown sizes, sets the diagonals of wide and tall ones."""
+    shapes = [(2, 3, 5), (1, 6, 2), (3, 1, 1)]
+    hosts = [(trial.random(*shape, seed=29), trial.random(shape[0], min(shape[1:]), seed=30)) for shape in shapes]
+    tensors = [tuple(map(trial.tensor, host)) for host in hosts]
+
+    def body(set_diag: Callable[..., Any]) -> Any:
+        specs = [tf.TensorSpec([None, None, None], tf.float32), tf.TensorSpec([None, None], tf.float32)]
+        apply = traced(lambda matrix, diagonal: set_diag(matrix, diagonal), specs)
+        return [apply(*given) for given in tensors]
+
+    for output, (matrix, diagonal) in zip(trial.call_inside(body), hosts):
+        trial.close(output, _with_diagonals(matrix, diagonal[:, None], 0, 0, "LEFT_LEFT"), dtype="float32")

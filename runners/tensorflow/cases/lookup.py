@@ -1,4 +1,4 @@
-"""tf.lookup.KeyValueTensorInitializer: construction is timed; tables made with it are asked what they hold."""
+"""tf.lookup.KeyValueTensorInitializer: the construction is timed, and tables created with it are read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runners.core.testing.trial import Trial
 
 
 def _column(dtype: str, size: int, seed: int) -> Any:
-    """Distinct values of a dtype in random order; NumPy's own dtypes, text as objects."""
+    """Return distinct values of a dtype in random order, in NumPy's own dtypes, text as objects."""
     numbers = np.random.RandomState(seed).permutation(size)
     if dtype == "string":
         return np.asarray([f"entry {number}" for number in numbers], object)
@@ -21,13 +21,13 @@ def _column(dtype: str, size: int, seed: int) -> Any:
 
 
 def _comparable(values: Any) -> Any:
-    """Text as bytes, in which TensorFlow gives it back."""
+    """Return text as bytes, as TensorFlow does."""
     array = np.asarray(values)
     return np.asarray([text.encode() for text in array]) if array.dtype == object else array
 
 
 def table(trial: Trial, keys: str, values: str, size: int) -> None:
-    """A table filled by the initializer gives each key's value, and the default for a key that it lacks."""
+    """A table filled by the initializer gives each key's value, and the default for a missing key."""
     host_keys, host_values = _column(keys, size + 1, seed=1), _column(values, size + 1, seed=2)
     known_keys, known_values = host_keys[:size], host_values[:size]
     initializer = trial.call(trial.tensor(known_keys, dtype=keys), trial.tensor(known_values, dtype=values))
@@ -42,7 +42,7 @@ def table(trial: Trial, keys: str, values: str, size: int) -> None:
 
 
 def python_lists(trial: Trial) -> None:
-    """Python lists become keys and values of the dtypes that are asked for."""
+    """Python lists become keys and values of the requested dtypes."""
     initializer = trial.call(
         keys=[5, 6, 7], values=[0.5, 0.25, -1.0], key_dtype=trial.dtype("int64"), value_dtype=trial.dtype("float64")
     )
@@ -53,7 +53,7 @@ def python_lists(trial: Trial) -> None:
 
 
 def vocabulary(trial: Trial, buckets: int) -> None:
-    """As a vocabulary it numbers the known words as told, the others beyond them, the same word always alike."""
+    """As a vocabulary it gives known words their numbers and other words larger ones, the same word always the same."""
     words = ["emerson", "lake", "palmer"]
     initializer = trial.call(trial.tensor(words, dtype="string"), trial.tensor(np.asarray([2, 0, 1])))
     numbered = tf.lookup.StaticVocabularyTable(initializer, buckets)
@@ -67,13 +67,13 @@ def vocabulary(trial: Trial, buckets: int) -> None:
 
 
 def fills_table(trial: Trial) -> None:
-    """``initialize`` in a graph gives an operation that, once run in a session, has filled the table."""
+    """``initialize`` in a graph returns an operation that fills the table when a session runs it."""
     graph = tf.Graph()
     with graph.as_default(), tf.device(trial.device):
         initializer = trial.make(tf.constant(["x", "y"]), tf.constant([10, 20], tf.int64))
         filled = tf.lookup.StaticHashTable(initializer, -1)
         found = filled.lookup(tf.constant(["y", "z", "x"]))
-        # Each call adds an operation to the graph, which is at its end here.
+        # Each call adds an operation to the graph, which is complete here.
         trial.repeatable = False
         filling = trial.call_method(initializer, "initialize", filled)
     with tf.compat.v1.Session(graph=graph) as session:
@@ -82,7 +82,7 @@ def fills_table(trial: Trial) -> None:
 
 
 def in_function(trial: Trial) -> None:
-    """Made within a tf.function, under tf.init_scope, the table holds for every later call."""
+    """Created in a tf.function, under tf.init_scope, the table exists for every later call."""
     keys, values = trial.tensor(np.asarray([1, 2, 3])), trial.tensor(np.asarray([10.0, 20.0, 30.0], "float32"))
     asked = [trial.tensor(np.asarray([3, 1])), trial.tensor(np.asarray([[2], [4], [1]]))]
 

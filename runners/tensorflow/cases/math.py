@@ -1,4 +1,4 @@
-"""Functions that compute, where a ``call`` test cannot reach: gradients, unknown shapes, transposed convolutions."""
+"""tf.signal.idct, tf.experimental.numpy.clip, tf.math.reduce_mean and tf.math.igammac: gradients and unknown shapes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 from scipy import special
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.cases.tensors import seen, traced, weighted_gradients
+from runners.tensorflow.cases.tensors import traced, weighted_gradients
 
 Sizes = Sequence[int]
 
@@ -18,8 +18,8 @@ Sizes = Sequence[int]
 
 
 def _cosines(size: int, kind: int, norm: str | None) -> Any:
-    """The matrix of the inverse cosine transform of a type, by its definition: without norm a type's inverse is the
-    type (3 for 2, 2 for 3, else itself) that undoes it up to a factor."""
+    """Return the matrix of the inverse cosine transform of a type. Without norm a type's inverse is the type (3 for 2,
+    2 for 3, otherwise itself) that inverts it up to a factor."""
     n = np.arange(size, dtype="float64")
     if kind == 1:
         matrix = 2 * np.cos(np.pi * np.outer(n, n) / (size - 1))
@@ -46,15 +46,15 @@ def inverse_cosine(trial: Trial, shape: Sizes, kind: int = 2, norm: str | None =
     host = trial.random(*shape, dtype=dtype, seed=1)
     output = trial.call(trial.tensor(host), type=kind, norm=norm)
     expected = host.astype("float64") @ _cosines(shape[-1], kind, norm).T
-    # The error scales with the size of what is summed, and the factors of each term are rounded to the dtype too.
+    # The error scales with the terms of the sum, and the factors of each term are rounded to the dtype too.
     scale = float(np.sqrt(shape[-1]) * np.max(np.abs(expected), initial=1.0))
     trial.close(output, expected, rtol=0.0, atol={"float32": 1e-6, "float64": 5e-15}[dtype] * scale, dtype=dtype)
 
 
 def undoes_dct(trial: Trial, dtype: str, kind: int) -> None:
-    """With orthonormal scaling the inverse gives back what tf.signal.dct was given."""
+    """With orthonormal scaling the inverse returns the input of tf.signal.dct."""
     host = trial.random(3, 50, dtype=dtype, seed=2)
-    # Wherever that has a kernel: it is not what is tested.
+    # It runs on any device that has a kernel for it; it is not under test.
     with tf.device(None):
         given = trial.numpy(tf.signal.dct(tf.constant(host), type=kind, norm="ortho"))
     output = trial.call(trial.tensor(given), type=kind, norm="ortho")
@@ -96,7 +96,7 @@ def inverse_cosine_unknown_shape(trial: Trial) -> None:
 
 
 def clip_gradients(trial: Trial, dtype: str) -> None:
-    """The gradient reaches the values between the bounds, and a bound where it cuts."""
+    """The gradient goes to the values between the bounds, and to a bound where it clips."""
     host = np.asarray([-3.0, -0.5, 0.25, 0.75, 2.0, 9.0], dtype)
     host_weights = trial.random(6, dtype=dtype, seed=7)
     weights = trial.tensor(host_weights)
@@ -129,7 +129,7 @@ def mean_gradient(trial: Trial, dtype: str) -> None:
 
 
 def mean_over_computed_axis(trial: Trial) -> None:
-    """The axis may be a tensor that is known only when the function runs."""
+    """The axis can be a tensor that is known only when the function runs."""
     host = trial.random(4, 6, seed=10)
     values = trial.tensor(host)
     axes = [trial.tensor(np.asarray(axis, "int32")) for axis in (0, 1, -1)]
@@ -147,8 +147,8 @@ def mean_over_computed_axis(trial: Trial) -> None:
 
 
 def igammac_gradients(trial: Trial, dtype: str) -> None:
-    """To x the gradient is minus the density of the gamma distribution; to a it is that of SciPy's function, by
-    differences in float64."""
+    """The gradient of x is minus the density of the gamma distribution; that of a matches differences of SciPy's
+    function in float64."""
     host_a = np.asarray([0.5, 1.0, 2.5, 4.0, 9.0], dtype)
     host_x = np.asarray([0.25, 2.0, 2.0, 6.0, 7.5], dtype)
     host_weights = np.asarray([1.0, -2.0, 3.0, 0.5, 4.0], dtype)
@@ -164,7 +164,7 @@ def igammac_gradients(trial: Trial, dtype: str) -> None:
     trial.close(to_x, -w * density, rtol=1e-5, atol=1e-6, dtype=dtype)
     step = 1e-5
     slope = (special.gammaincc(a + step, x) - special.gammaincc(a - step, x)) / (2 * step)
-    # The differences are good to about 1e-9, the series in float32 to some units of its last place.
+    # The differences are accurate to about 1e-9, the series in float32 to some units in the last place.
     trial.close(to_a, w * slope, rtol=2e-5, atol=1e-5, dtype=dtype)
 
 
@@ -184,101 +184,3 @@ def igammac_unknown_shape(trial: Trial) -> None:
     for output, (a, x) in zip(trial.call_inside(body), hosts):
         expected = special.gammaincc(a.astype("float64"), x.astype("float64"))
         trial.close(output, expected, rtol=1e-5, atol=1e-6, dtype="float32")
-
-
-# tf.nn.conv2d_transpose
-
-
-def _transposed(image: Any, filters: Any, size: Sizes, strides: Sizes, padding: str, dilations: Sizes = (1, 1)) -> Any:
-    """Every input pixel adds its multiple of the filters to the output, which lies within a border that is cut off.
-
-    ``image`` is [batch, h, w, in], ``filters`` [kh, kw, out, in], ``size`` the height and width of the output.
-    """
-    spans = [(k - 1) * dilation + 1 for k, dilation in zip(filters.shape, dilations)]
-    reach = [(n - 1) * step + span for n, step, span in zip(image.shape[1:3], strides, spans)]
-    before = [max(full - n, 0) // 2 if padding == "SAME" else 0 for full, n in zip(reach, size)]
-    whole = np.zeros([image.shape[0], *(max(full, n) + 2 for full, n in zip(reach, size)), filters.shape[2]])
-    for i, j in np.ndindex(*filters.shape[:2]):
-        part = image @ filters[i, j].T
-        rows = slice(i * dilations[0], i * dilations[0] + image.shape[1] * strides[0], strides[0])
-        columns = slice(j * dilations[1], j * dilations[1] + image.shape[2] * strides[1], strides[1])
-        target = whole[:, rows, columns]
-        target += part[:, : target.shape[1], : target.shape[2]]
-    return whole[:, before[0] : before[0] + size[0], before[1] : before[1] + size[1]]
-
-
-def transposed_convolution(
-    trial: Trial,
-    image: Sizes,
-    kernel: Sizes,
-    size: Sizes,
-    dtype: str = "float32",
-    strides: Sizes = (2, 2),
-    padding: str = "SAME",
-    dilations: Sizes = (1, 1),
-    channels_first: bool = False,
-) -> None:
-    """Each pixel adds its multiple of the filters to the output; ``image`` is channels-last, ``size`` the output's."""
-    pixels = trial.tensor(trial.random(*image, seed=13, low=-1.0, high=1.0), dtype=dtype)
-    filters = trial.tensor(trial.random(*kernel, seed=14, low=-1.0, high=1.0), dtype=dtype)
-    expected = _transposed(seen(trial, pixels), seen(trial, filters), size, strides, padding, dilations)
-    if channels_first:
-        given = tf.transpose(pixels, [0, 3, 1, 2])
-        shape = [image[0], kernel[2], *size]
-        output = trial.call(given, filters, shape, list(strides), padding, data_format="NCHW")
-        expected = np.moveaxis(expected, -1, 1)
-    else:
-        shape = [image[0], *size, kernel[2]]
-        output = trial.call(pixels, filters, shape, list(strides), padding, dilations=list(dilations))
-    # Rounding of a sum of products in [-1, 1] scales with the sum, not with a value that happens to lie near zero.
-    # Some kernels add up in the 16 bits of the dtype: sums of dozens of products then lose two digits.
-    tolerance = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 1e-5, "float64": 1e-12}[dtype]
-    trial.close(output, expected, rtol=tolerance, atol=tolerance, dtype=dtype)
-
-
-def transposed_gradients(trial: Trial, dtype: str) -> None:
-    """The output is linear in the image and in the filters: weighed, it is the sum of each one's gradient times it."""
-    host_image, host_filters = (
-        trial.random(2, 3, 4, 2, dtype=dtype, seed=15),
-        trial.random(3, 3, 3, 2, dtype=dtype, seed=16),
-    )
-    host_weights = trial.random(2, 6, 8, 3, dtype=dtype, seed=17)
-    weights = trial.tensor(host_weights)
-
-    def body(transpose: Callable[..., Any], *inputs: Any) -> Any:
-        return weighted_gradients(lambda x, filters: transpose(x, filters, [2, 6, 8, 3], 2), inputs, weights)
-
-    output, slopes = trial.call_inside(body, trial.tensor(host_image), trial.tensor(host_filters))
-    wide = [host_image.astype("float64"), host_filters.astype("float64")]
-    tolerance = {"float32": 1e-4, "float64": 1e-10}[dtype]
-    trial.close(output, _transposed(*wide, (6, 8), (2, 2), "SAME"), rtol=tolerance, atol=tolerance, dtype=dtype)
-    for number, slope in enumerate(slopes):
-        expected = np.zeros(wide[number].size)
-        for place in range(expected.size):
-            unit = np.zeros(expected.size)
-            unit[place] = 1.0
-            parts = list(wide)
-            parts[number] = unit.reshape(wide[number].shape)
-            expected[place] = (host_weights * _transposed(*parts, (6, 8), (2, 2), "SAME")).sum()
-        trial.close(slope, expected.reshape(wide[number].shape), rtol=tolerance, atol=tolerance, dtype=dtype)
-
-
-def transposed_unknown_shape(trial: Trial) -> None:
-    """One tf.function, traced for images of unknown size, computes the size of the output when it runs."""
-    shapes = [(1, 3, 5, 2), (2, 7, 1, 2)]
-    hosts = [trial.random(*shape, seed=18) for shape in shapes]
-    host_filters = trial.random(2, 3, 4, 2, seed=19)
-    tensors, filters = [trial.tensor(host) for host in hosts], trial.tensor(host_filters)
-
-    def body(transpose: Callable[..., Any]) -> Any:
-        def apply(image: Any) -> Any:
-            batch, height, width, _ = tf.unstack(tf.shape(image))
-            return transpose(image, filters, tf.stack([batch, 2 * height, 2 * width, 4]), strides=2)
-
-        enlarge = traced(apply, [tf.TensorSpec([None, None, None, 2], tf.float32)])
-        return [enlarge(tensor) for tensor in tensors]
-
-    for output, host in zip(trial.call_inside(body), hosts):
-        size = (2 * host.shape[1], 2 * host.shape[2])
-        expected = _transposed(host.astype("float64"), host_filters.astype("float64"), size, (2, 2), "SAME")
-        trial.close(output, expected, rtol=1e-5, atol=1e-5, dtype="float32")

@@ -1,4 +1,4 @@
-"""tf.nest.map_structure and map_structure_up_to: the structure that comes out, and the tensors in it."""
+"""tf.nest.map_structure and map_structure_up_to: the structure of the output, and its tensors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _wide(host: Any) -> Any:
 
 
 def tensors(trial: Trial, dtype: str) -> None:
-    """The function reaches each tensor of a nested structure once, in order; dictionaries go by sorted keys."""
+    """The function gets each tensor of a nested structure once, in order; dictionaries by sorted keys."""
     hosts = [trial.random(size, 2, dtype=dtype, seed=size) for size in (1, 2, 3, 4)]
     a, b, c, d = (trial.tensor(host, dtype) for host in hosts)
     rows: list[int] = []
@@ -44,7 +44,8 @@ def tensors(trial: Trial, dtype: str) -> None:
 
 
 def several_structures(trial: Trial, dtype: str) -> None:
-    """With several structures the function gets the leaves of the same place; the structure is the first one's."""
+    """With several structures the function gets the leaves at the same place; the output has the first one's
+    structure."""
     hosts = [trial.random(3, 4, dtype=dtype, seed=seed) for seed in range(6)]
     a, b, c, d, e, f = (trial.tensor(host, dtype) for host in hosts)
 
@@ -59,7 +60,7 @@ def several_structures(trial: Trial, dtype: str) -> None:
 
 
 def python_leaves(trial: Trial) -> None:
-    """A lone leaf, an empty structure, None and strings: a string is a leaf, None too."""
+    """A single leaf, an empty structure, None and strings: a string is a leaf, and so is None."""
     trial.equal(trial.call(lambda x: x * 2, 21), 42)
     trial.equal(trial.call(_double, ()), ())
     trial.equal(trial.call(_double, {"a": [], "b": ({},)}), {"a": [], "b": ({},)})
@@ -68,7 +69,7 @@ def python_leaves(trial: Trial) -> None:
 
 
 def keeps_types(trial: Trial) -> None:
-    """Ordered, default and plain dictionaries and named tuples stay what they are, with the order of their keys."""
+    """Ordered, default and plain dictionaries and named tuples keep their type and the order of their keys."""
     ordered = collections.OrderedDict([("z", 1), ("a", _Pair(2, 3))])
     output = trial.call(lambda x: x * 10, ordered)
     trial.check(type(output) is collections.OrderedDict, f"an ordered dictionary became {type(output)}")
@@ -83,26 +84,26 @@ def keeps_types(trial: Trial) -> None:
 
 
 def unchecked_types(trial: Trial) -> None:
-    """With ``check_types=False`` lists stand for tuples, with the first one's types; else that is refused."""
+    """With ``check_types=False`` lists match tuples, with the first one's types; otherwise that raises an error."""
     first, second = (((1, 2), 3), 4), [[[10, 20], 30], 40]
 
     def body(map_structure: Callable[..., Any]) -> Any:
         try:
             map_structure(lambda x, y: x + y, first, second)
-            refused = False
+            types_raise = False
         except TypeError:
-            refused = True
+            types_raise = True
         try:
             map_structure(lambda x, y: x + y, [1, 2], [1, [2]], check_types=False)
-            arity_refused = False
+            nesting_raises = False
         except ValueError:
-            arity_refused = True
-        return map_structure(lambda x, y: x + y, first, second, check_types=False), refused, arity_refused
+            nesting_raises = True
+        return map_structure(lambda x, y: x + y, first, second, check_types=False), types_raise, nesting_raises
 
-    output, refused, arity_refused = trial.call_inside(body)
+    output, types_raise, nesting_raises = trial.call_inside(body)
     trial.equal(output, (((11, 22), 33), 44))
-    trial.check(refused, "lists stood for tuples although the types were to be checked")
-    trial.check(arity_refused, "structures of different nesting were mapped")
+    trial.check(types_raise, "lists were accepted as tuples although types are checked")
+    trial.check(nesting_raises, "structures of different nesting were mapped")
 
 
 def composites(trial: Trial, expand: bool) -> None:
@@ -131,7 +132,7 @@ def composites(trial: Trial, expand: bool) -> None:
 
 
 def many_leaves(trial: Trial, size: int) -> None:
-    """Thousands of leaves, some deep, come out in their places."""
+    """Thousands of leaves, some deeply nested, are at their places."""
     deep: Any = 7
     for _ in range(50):
         deep = [deep]
@@ -154,7 +155,7 @@ def in_function(trial: Trial) -> None:
         @tf.function(input_signature=[{"a": spec, "b": (spec,)}])
         def cubes(nested: Any) -> Any:
             with tf.GradientTape() as tape:
-                tape.trace_ops(nested)
+                tape.watch(nested)
                 outputs = map_structure(lambda x: x * x * x, nested)
                 total = tf.add_n([tf.reduce_sum(output) for output in tf.nest.flatten(outputs)])
             return outputs, tape.gradient(total, nested)
@@ -168,7 +169,7 @@ def in_function(trial: Trial) -> None:
 
 
 def element_specs(trial: Trial) -> None:
-    """It maps what data sets say of their elements: the same structure with a dimension more."""
+    """It maps the element specs of data sets: the same structure with one more dimension."""
     tensors_given = {"x": trial.tensor(trial.random(2, 3, seed=1)), "y": (trial.tensor(np.asarray([1, 2], "int64")),)}
     specs = tf.nest.map_structure(tf.TensorSpec.from_tensor, tensors_given)
     output = trial.call(lambda spec: tf.TensorSpec([None, *spec.shape], spec.dtype), specs)
@@ -180,7 +181,7 @@ def element_specs(trial: Trial) -> None:
 
 
 def up_to_tensors(trial: Trial, dtype: str) -> None:
-    """Below the shallow structure the function gets whole structures: here the lists of tensors to be added up."""
+    """Below the shallow structure the function gets whole structures: here lists of tensors to be added."""
     hosts = [trial.random(4, dtype=dtype, seed=seed) for seed in range(5)]
     a, b, c, d, e = (trial.tensor(host, dtype) for host in hosts)
     given: list[int] = []
@@ -193,13 +194,13 @@ def up_to_tensors(trial: Trial, dtype: str) -> None:
     trial.equal(given, [2, 3])
     trial.equal(sorted(output), ["x", "y"])
     trial.check(type(output["y"]) is tuple, f"a tuple became {type(output['y'])}")
-    # A sum of a few numbers of the size of 1.
+    # A sum of a few numbers of about 1.
     trial.close(output["x"], sum(map(_wide, hosts[:2])), rtol=1e-6, atol=1e-6, dtype=dtype)
     trial.close(output["y"][0], sum(map(_wide, hosts[2:])), rtol=1e-6, atol=1e-6, dtype=dtype)
 
 
 def up_to_several(trial: Trial) -> None:
-    """Several inputs may go deeper than the shallow structure, each in its own way."""
+    """Several inputs can be deeper than the shallow structure, in different ways."""
     operation = collections.namedtuple("operation", "add mul")
     values = _Pair(2, 3)
     operations = _Pair(operation(add=1, mul=2), operation(add=2, mul=3))
@@ -213,7 +214,7 @@ def up_to_several(trial: Trial) -> None:
 
 
 def up_to_leaf(trial: Trial) -> None:
-    """If the shallow structure is a leaf the function gets the whole input; if it is empty it is not called."""
+    """If the shallow structure is a leaf the function gets the whole input; if it is empty, it is not called."""
     whole = {"a": [1, 2], "b": 3}
     trial.equal(trial.call(None, lambda x: (x["a"][1], x["b"]), whole), (2, 3))
     trial.equal(trial.call("leaf", lambda x, y: x + y, 4, 5), 9)
@@ -222,7 +223,7 @@ def up_to_leaf(trial: Trial) -> None:
 
 
 def up_to_order(trial: Trial) -> None:
-    """Dictionaries go by sorted keys and come out with the keys and the type of the shallow structure."""
+    """Dictionaries are visited by sorted keys, and the output has the keys and type of the shallow structure."""
     shallow = collections.OrderedDict([("z", 0), ("a", 0), ("m", [0])])
     seen: list[Any] = []
 
@@ -237,24 +238,24 @@ def up_to_order(trial: Trial) -> None:
 
 
 def up_to_unchecked(trial: Trial) -> None:
-    """With ``check_types=False`` a list stands for a tuple; else that, and another length, is refused."""
+    """With ``check_types=False`` a list matches a tuple; otherwise that, and another length, raises an error."""
 
     def body(map_structure_up_to: Callable[..., Any]) -> Any:
-        refused = []
+        errors = []
         for shallow, given in (((0, 0), [1, [2, 3]]), ([0, 0], [1, 2, 3]), ([0, 0], 1)):
             try:
                 map_structure_up_to(shallow, lambda x: x, given)
             except (TypeError, ValueError) as error:
-                refused.append(type(error))
-        return map_structure_up_to((0, 0), lambda x: [x], [1, [2, 3]], check_types=False), refused
+                errors.append(type(error))
+        return map_structure_up_to((0, 0), lambda x: [x], [1, [2, 3]], check_types=False), errors
 
-    output, refused = trial.call_inside(body)
+    output, errors = trial.call_inside(body)
     trial.equal(output, ([1], [[2, 3]]))
-    trial.check(refused == [TypeError, ValueError, TypeError], f"refused with {refused}")
+    trial.check(errors == [TypeError, ValueError, TypeError], f"the errors are {errors}")
 
 
 def up_to_in_function(trial: Trial) -> None:
-    """In a tf.function it maps symbolic tensors of any number of rows and the shapes that belong to them."""
+    """In a tf.function it maps symbolic tensors with any number of rows, and their shapes."""
     hosts = [trial.random(*shape, seed=shape[0]) for shape in ((2, 3), (5, 3))]
     values = [trial.tensor(host) for host in hosts]
 
@@ -263,7 +264,7 @@ def up_to_in_function(trial: Trial) -> None:
         def reduced(pair: Any) -> Any:
             axes = [[0, 1], [0]]
             with tf.GradientTape() as tape:
-                tape.trace_ops(pair)
+                tape.watch(pair)
                 sums = map_structure_up_to(pair, lambda x, axis: tf.reduce_sum(x * x, axis), pair, axes)
                 total = sums[0] + tf.reduce_sum(sums[1])
             return sums, tape.gradient(total, pair)
@@ -279,7 +280,7 @@ def up_to_in_function(trial: Trial) -> None:
 
 
 def up_to_many(trial: Trial, size: int) -> None:
-    """Thousands of pairs come out in their places."""
+    """Thousands of pairs are at their places."""
     pairs = [(number, [number * number]) for number in range(size)]
     output = trial.call([0] * size, lambda pair: pair[0] - pair[1][0], pairs)
     trial.equal(output, [number - number * number for number in range(size)])

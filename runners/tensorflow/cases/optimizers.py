@@ -11,7 +11,7 @@ from runners.core.testing.trial import Trial
 
 
 def _steps(start: Any, slopes: Sequence[Any], rate: Callable[[int], float], rho: float, epsilon: float) -> list[Any]:
-    """The values of a weight after each step of Adadelta (Zeiler, 2012) with a learning rate."""
+    """Return the values of a weight after each step of Adadelta (Zeiler, 2012) with a learning rate."""
     value, mean_slope, mean_change = start.astype("float64"), 0.0, 0.0
     values = []
     for step, slope in enumerate(slopes):
@@ -24,7 +24,7 @@ def _steps(start: Any, slopes: Sequence[Any], rate: Callable[[int], float], rho:
 
 
 def update_rule(trial: Trial, dtype: str, rate: float = 1.0, rho: float = 0.95, epsilon: float = 1e-7) -> None:
-    """Each of four steps on two weights gives what the update rule gives, and is counted."""
+    """Each of four steps on two weights matches the update rule and is counted."""
     starts = [trial.random(3, 5, dtype=dtype, seed=1), trial.random(7, dtype=dtype, seed=2)]
     slopes = [[trial.random(*start.shape, dtype=dtype, seed=3 + step) for step in range(4)] for start in starts]
     weights = [tf.Variable(trial.tensor(start)) for start in starts]
@@ -36,7 +36,7 @@ def update_rule(trial: Trial, dtype: str, rate: float = 1.0, rho: float = 0.95, 
     trial.repeatable = False
     for step in range(4):
         pairs = [(trial.tensor(row[step]), weight) for row, weight in zip(slopes, weights)]
-        # The last of the steps is repeated for the steady time: it ends the check.
+        # Only the last step is repeated for the steady time, because it ends the check.
         trial.repeatable = step == 3
         _step(trial, optimizer, pairs, step + 1)
         for weight, values in zip(weights, expected):
@@ -44,18 +44,18 @@ def update_rule(trial: Trial, dtype: str, rate: float = 1.0, rho: float = 0.95, 
 
 
 def _step(trial: Trial, optimizer: Any, pairs: Sequence[Any], count: int) -> None:
-    """One timed step, which returns how many there were."""
+    """Make one timed step; return the number of steps so far."""
     counted = tf.convert_to_tensor(trial.call_method(optimizer, "apply_gradients", pairs))
     trial.close(counted, count, dtype="int64")
 
 
 def _close_steps(trial: Trial, weight: Any, expected: Any, dtype: str) -> None:
-    # The steps are small beside the weights: float32 keeps six digits of them at most.
+    # The steps are small compared with the weights: float32 keeps at most six of their digits.
     trial.close(weight, expected, rtol=1e-6, atol=1e-7, dtype=dtype)
 
 
 def sparse_slopes(trial: Trial) -> None:
-    """A sparse gradient with a row named twice steps like the dense one in which the two are added."""
+    """A sparse gradient with a duplicate row acts like the dense one in which both are added."""
     start, rows = trial.random(6, 4, seed=4), trial.random(3, 4, seed=5)
     weight = tf.Variable(trial.tensor(start))
     optimizer = trial.make(learning_rate=1.0, epsilon=1e-3)
@@ -68,7 +68,7 @@ def sparse_slopes(trial: Trial) -> None:
 
 
 def options(trial: Trial, options: Mapping[str, float]) -> None:
-    """A limit on the gradient's norm or values, or a decay of the weights, acts before the step as documented."""
+    """A limit on the gradient's norm or values, or weight decay, acts before the step as documented."""
     start, slope = trial.random(4, 4, seed=6), trial.random(4, 4, seed=7)
     weight = tf.Variable(trial.tensor(start))
     optimizer = trial.make(learning_rate=1.0, epsilon=1e-3, **options)
@@ -79,14 +79,14 @@ def options(trial: Trial, options: Mapping[str, float]) -> None:
         wide_slope = wide_slope * min(1.0, limit / np.linalg.norm(wide_slope))
     if "clipvalue" in options:
         wide_slope = np.clip(wide_slope, -options["clipvalue"], options["clipvalue"])
-    # Decoupled: the learning rate, here 1, scales the decay as well.
+    # Decoupled: the learning rate, here 1, also scales the decay.
     wide_start = wide_start * (1 - options.get("weight_decay", 0.0))
     (expected,) = _steps(wide_start, [wide_slope], lambda step: 1.0, 0.95, 1e-3)
     _close_steps(trial, weight, expected, "float32")
 
 
 def schedule(trial: Trial) -> None:
-    """A schedule decides each step's learning rate by the number of the step."""
+    """A schedule sets each step's learning rate by the step's number."""
     start = trial.random(5, seed=8)
     slopes = [trial.random(5, seed=9 + step) for step in range(3)]
     weight = tf.Variable(trial.tensor(start))
@@ -100,7 +100,7 @@ def schedule(trial: Trial) -> None:
 
 
 def loss_falls(trial: Trial) -> None:
-    """``minimize`` brings a least-squares loss down by nine tenths, from the loss that NumPy computes."""
+    """``minimize`` reduces a least-squares loss by nine tenths, from the loss that NumPy computes."""
     host_x = trial.random(32, 4, seed=12)
     host_y = host_x @ np.asarray([[0.5], [-1.0], [0.25], [0.75]], "float32")
     x, y = trial.tensor(host_x), trial.tensor(host_y)
@@ -122,7 +122,7 @@ def loss_falls(trial: Trial) -> None:
 
 
 def traced(trial: Trial) -> None:
-    """Made once and stepped inside a tf.function it follows the update rule as it does outside."""
+    """Created once and called in a tf.function it follows the update rule as it does outside."""
     start, slope = trial.random(8, seed=13), trial.random(8, seed=14)
     given, slope_tensor = trial.tensor(start), trial.tensor(slope)
 

@@ -1,4 +1,4 @@
-"""tf.io.parse_single_sequence_example: what was put into a SequenceExample comes out as tensors."""
+"""tf.io.parse_single_sequence_example: the values of a SequenceExample become tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _feature(values: Any, dtype: str) -> Any:
 
 
 def _host(dtype: str, size: int, seed: int) -> Any:
-    """Distinct values: numbers, or words with bytes of all kinds."""
+    """Return distinct values: numbers, or words with all kinds of bytes."""
     if dtype == "string":
         state = np.random.RandomState(seed)
         return np.asarray([bytes(state.randint(0, 256, number % 5 + 1).tolist()) for number in range(size)], object)
@@ -33,14 +33,14 @@ def _host(dtype: str, size: int, seed: int) -> Any:
 def _example(
     trial: Trial, context: Mapping[str, Any] | None = None, lists: Mapping[str, Sequence[Any]] | None = None
 ) -> Any:
-    """The tensor with the serialized example."""
+    """Return a tensor with the serialized example."""
     example = tf.train.SequenceExample(
         context=tf.train.Features(feature=context or {}),
         feature_lists=tf.train.FeatureLists(
             feature_list={key: tf.train.FeatureList(feature=value) for key, value in (lists or {}).items()}
         ),
     )
-    # An array of objects: one of bytes would lose the zeros at the end.
+    # An array of objects: an array of bytes would lose trailing zeros.
     return trial.tensor(np.asarray(example.SerializeToString(), object), dtype="string")
 
 
@@ -52,7 +52,7 @@ def _check_sparse(trial: Trial, found: Any, indices: Any, values: Any, shape: Se
 
 
 def context(trial: Trial, dtype: str, shape: Sequence[int]) -> None:
-    """A context feature of fixed length has the shape that is asked for."""
+    """A context feature of fixed length has the requested shape."""
     host = _host(dtype, int(np.prod(shape)), 1)
     serialized = _example(trial, {"a": _feature(host.tolist(), dtype), "unused": _feature([1], "int64")})
     output = trial.call(serialized, context_features={"a": tf.io.FixedLenFeature(shape, trial.dtype(dtype))})
@@ -61,7 +61,7 @@ def context(trial: Trial, dtype: str, shape: Sequence[int]) -> None:
 
 
 def sequence(trial: Trial, dtype: str, frames: int, shape: Sequence[int]) -> None:
-    """A sequence feature of fixed length has one entry for each frame, each of the shape that is asked for."""
+    """A sequence feature of fixed length has one entry of the requested shape for each frame."""
     size = int(np.prod(shape))
     host = _host(dtype, frames * size, 2)
     features = [_feature(host[frame * size : (frame + 1) * size].tolist(), dtype) for frame in range(frames)]
@@ -73,7 +73,7 @@ def sequence(trial: Trial, dtype: str, frames: int, shape: Sequence[int]) -> Non
 
 
 def both(trial: Trial) -> None:
-    """Features of both kinds and all dtypes, in any order, come out under their names."""
+    """Features of both kinds and all dtypes, in any order, are returned under their names."""
     words, numbers, fractions = _host("string", 3, 3), _host("int64", 4, 4), _host("float32", 2, 5)
     serialized = _example(
         trial,
@@ -104,7 +104,7 @@ def both(trial: Trial) -> None:
 
 
 def missing(trial: Trial, dtype: str) -> None:
-    """What is not in the example takes its default in the context, and is an empty sequence where that is allowed."""
+    """A missing context feature gets its default; a missing sequence is empty where that is allowed."""
     filler = _FILLERS[dtype]
     serialized = _example(trial, {"there": _feature([3], "int64")}, {"there": [_feature([4], "int64")]})
     found, lists = trial.call(
@@ -143,7 +143,7 @@ def sparse(trial: Trial, dtype: str) -> None:
 
 
 def ragged(trial: Trial, splits: str) -> None:
-    """Ragged features keep each frame's length; their row splits have the dtype that is asked for."""
+    """Ragged features keep each frame's length; their row splits have the requested dtype."""
     lengths = [3, 0, 1, 2]
     host, ends = _host("float32", sum(lengths), 8), np.cumsum(lengths)
     features = [_feature(host[end - length : end].tolist(), "float32") for end, length in zip(ends, lengths)]
@@ -160,7 +160,7 @@ def ragged(trial: Trial, splits: str) -> None:
 
 
 def in_function(trial: Trial) -> None:
-    """In a tf.function, traced once, examples of any number of frames are parsed; the static shape leaves it open."""
+    """In a tf.function, traced once, it parses examples with any number of frames; the static shape is open."""
     hosts = [_host("float32", 2 * frames, frames) for frames in (3, 1, 0)]
     tensors = [
         _example(trial, lists={"a": [_feature(pair.tolist(), "float32") for pair in host.reshape(-1, 2)]})

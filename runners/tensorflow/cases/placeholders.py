@@ -1,4 +1,4 @@
-"""tf.compat.v1.placeholder and Tensor.eval: what is made is checked as part of its graph, and fed in a session."""
+"""tf.compat.v1.placeholder and Tensor.eval: the tensor is checked as part of its graph and fed in a session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ v1 = tf.compat.v1
 
 
 def _check(trial: Trial, made: Any, graph: tf.Graph, name: str, dtype: str, shape: Any) -> None:
-    # What merely passes a placeholder on could be fed just as well: the operation's type tells it.
+    # A tensor that only forwards a placeholder could be fed too; the operation's type distinguishes them.
     trial.equal((made.op.type, made.name, made.dtype.name), ("Placeholder", name, dtype))
     trial.check(made.graph is graph, "the placeholder belongs to another graph")
     found = None if made.shape.rank is None else made.shape.as_list()
@@ -22,7 +22,7 @@ def _check(trial: Trial, made: Any, graph: tf.Graph, name: str, dtype: str, shap
 
 
 def fed(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """What is fed by the placeholder or by its name comes out as it is, in its dtype and shape."""
+    """A value fed by the placeholder or by its name is returned unchanged, in its dtype and shape."""
     host = trial.random(*shape, dtype=dtype, seed=1).astype(trial.dtype(dtype).as_numpy_dtype)
     graph = tf.Graph()
     made = call_building(trial, graph, trial.dtype(dtype), shape, name="x")
@@ -39,7 +39,7 @@ def _wide(dtype: str) -> str:
 
 
 def partial_shape(trial: Trial, declared: Any, fed_shapes: Sequence[Sequence[int]]) -> None:
-    """Dimensions that are left open take arrays of any size there; sums and shapes are those of what is fed."""
+    """Unknown dimensions accept arrays of any size; sums and shapes are those of the fed value."""
     graph = tf.Graph()
     made = call_building(trial, graph, tf.float32, declared)
     _check(trial, made, graph, "Placeholder:0", "float32", declared)
@@ -49,13 +49,13 @@ def partial_shape(trial: Trial, declared: Any, fed_shapes: Sequence[Sequence[int
         for shape in fed_shapes:
             host = trial.random(*shape, seed=2)
             total, found = session.run(outputs, {made: host})
-            # Sums of some hundred numbers, whose terms cancel.
+            # Sums of some hundred numbers whose terms cancel.
             close(trial, total, host.astype("float64").sum(), "float32", 1e-5, 1e-4)
             close(trial, found, np.asarray(shape, "int32"), "int32")
 
 
 def strings(trial: Trial) -> None:
-    """A placeholder of strings takes bytes and text, empty and not ASCII ones too."""
+    """A placeholder of strings accepts bytes and text, also empty and non-ASCII ones."""
     graph = tf.Graph()
     made = call_building(trial, graph, tf.string, [None])
     _check(trial, made, graph, "Placeholder:0", "string", [None])
@@ -68,14 +68,14 @@ def strings(trial: Trial) -> None:
 
 
 def names(trial: Trial) -> None:
-    """Names are made unique in their graph and begin with the scope that they were made in."""
+    """Names are unique in their graph and start with the scope in which they are created."""
     graph = tf.Graph()
 
     def body(placeholder: Callable[..., Any]) -> Any:
         with building(trial, graph), v1.name_scope("inputs"):
             return [placeholder(tf.int32, [], name="x") for _ in range(2)]
 
-    # Made again, the names would count on.
+    # Names that are used again get the next numbers.
     trial.repeatable = False
     first, second = trial.call_inside(body)
     trial.repeatable = True
@@ -88,7 +88,7 @@ def names(trial: Trial) -> None:
 
 
 def differentiated(trial: Trial, dtype: str) -> None:
-    """A gradient to a placeholder is computed at what is fed: of sum(x^3) it is 3 x^2."""
+    """A gradient for a placeholder is computed at the fed value: for sum(x^3) it is 3 x^2."""
     host = trial.random(4, 5, dtype=dtype, seed=3)
     graph = tf.Graph()
     made = call_building(trial, graph, trial.dtype(dtype), [None, 5])
@@ -100,7 +100,7 @@ def differentiated(trial: Trial, dtype: str) -> None:
 
 
 def eval_moved(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """The value of what only moves its input, a transposition, is exact in every dtype, and a NumPy array or scalar."""
+    """The value of a transposition is exact in every dtype, as a NumPy array or scalar."""
     host = trial.random(*shape, dtype=dtype, seed=1).astype(trial.dtype(dtype).as_numpy_dtype)
     with building(trial) as graph:
         x = v1.placeholder(trial.dtype(dtype), [None] * len(shape))
@@ -111,7 +111,7 @@ def eval_moved(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def eval_product(trial: Trial, size: int, dtype: str) -> None:
-    """The value of a matrix product is that of NumPy."""
+    """The value of a matrix product matches NumPy's."""
     host = trial.random(size, size + 1, dtype=dtype, seed=2)
     with building(trial) as graph:
         x = v1.placeholder(trial.dtype(dtype), [size, size + 1])
@@ -125,7 +125,7 @@ def eval_product(trial: Trial, size: int, dtype: str) -> None:
 
 
 def eval_default_session(trial: Trial) -> None:
-    """Without a session it takes the one that is entered, and a feed in the middle of the graph counts from there."""
+    """Without a session it uses the entered one, and a feed in the middle of the graph is used from there on."""
     with building(trial) as graph:
         x = tf.constant([1.5, -2.0, 4.0])
         middle = x * 10.0
@@ -142,7 +142,7 @@ def eval_default_session(trial: Trial) -> None:
 
 
 def eval_state(trial: Trial) -> None:
-    """The session that is named says whose variables count; each evaluation of an addition adds once more."""
+    """The given session determines the variables' values; each evaluation of an addition adds once."""
     with building(trial) as graph:
         total = v1.get_variable("total", initializer=tf.constant([10, 20], tf.int64), use_resource=True)
         add = total.assign_add([1, 2])
@@ -159,7 +159,7 @@ def eval_state(trial: Trial) -> None:
 
 
 def eval_dynamic(trial: Trial, length: int) -> None:
-    """The length of what is selected depends on the values: the same tensor gives results of several shapes."""
+    """The length of a selection depends on the values: one tensor gives results of several shapes."""
     with building(trial) as graph:
         x = v1.placeholder(tf.float32, [None])
         kept = tf.boolean_mask(x, x > 0)
@@ -176,7 +176,7 @@ def eval_dynamic(trial: Trial, length: int) -> None:
 
 
 def eval_strings(trial: Trial) -> None:
-    """A string comes as bytes, an array of strings as an array of objects."""
+    """A string is returned as bytes, an array of strings as an array of objects."""
     with building(trial) as graph:
         words = tf.constant([["ab", ""], ["é", "xyz"]])
         joined = tf.strings.reduce_join(words)

@@ -1,6 +1,6 @@
-"""Shows that a runner can tell where it computes: the same sum on the device, on the host, and half here, half there.
+"""The same sum on the device, on the host, and on both: a runner must record where it was computed.
 
-These cases alone name a device, since the host is what they are about.
+These are the only cases that name a device, because they are about the host.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def in_function(trial: Trial) -> None:
 
 
 def in_session(trial: Trial) -> None:
-    """The same in a graph that names no device, and its session."""
+    """The same in a session of a graph that names no device."""
     left, right = _hosts(trial)
     output = trial.call_inside(lambda add: _run(lambda x, y: add(x, y), left, right))
     trial.close(output, left + right)
 
 
 def on_host(trial: Trial) -> None:
-    """An eager operation on the host; its result is moved to the device, and seems to come from there."""
+    """An eager operation on the host; its result is moved to the device and looks as if computed there."""
     left, right = _hosts(trial)
     tensors = trial.tensor(left), trial.tensor(right)
 
@@ -71,7 +71,7 @@ def in_host_function(trial: Trial) -> None:
 
 
 def in_host_session(trial: Trial) -> None:
-    """A graph whose operation is the host's."""
+    """A graph with an operation on the host."""
     left, right = _hosts(trial)
 
     def body(add: Add) -> Any:
@@ -98,7 +98,7 @@ def half_on_host(trial: Trial) -> None:
 
 
 def by_numpy(trial: Trial) -> None:
-    """One sum on the device; what comes of it is read, added to itself by NumPy, and moved back."""
+    """One sum on the device; the result is read, added to itself by NumPy, and moved back."""
     left, right = _hosts(trial)
     tensors = trial.tensor(left), trial.tensor(right)
 

@@ -1,6 +1,6 @@
-"""tf.print: what it writes, to a file of its own or to standard error, is the output; it must be exact.
+"""tf.print: its output is what it writes, to a file or to standard error, and must be exact.
 
-The files stay in the run's temporary folder: the steady time is that of calls which go on writing to them.
+The files stay in the run's temporary folder: repeated calls for the steady time write to them too.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ def _file() -> Path:
 
 
 def _check_written(trial: Trial, file: Path, expected: str) -> None:
-    # Read as bytes: no line end may be translated.
+    # Read as bytes, so that line ends are not translated.
     found = file.read_bytes().decode() if file.exists() else None
-    trial.check(found == expected, f"expected {expected!r}, written was {found!r}")
+    trial.check(found == expected, f"expected {expected!r}, got {found!r}")
 
 
 def _kind(operation: Any) -> Any:
-    # Asked at once, since an operation lives no longer than its graph.
+    # Check at once, because an operation lives no longer than its graph.
     return operation.type if isinstance(operation, tf.Operation) else type(operation)
 
 
 def _print(trial: Trial, *given: Any, **options: Any) -> None:
-    """Prints eagerly, which returns None."""
+    """Print eagerly, and check that the call returns None."""
     output = trial.call(*given, **options)
     trial.check(output is None, f"an eager call returned {output!r}")
 
@@ -42,9 +42,9 @@ def _print(trial: Trial, *given: Any, **options: Any) -> None:
 def text(
     trial: Trial, values: Any, dtype: str, expected: str, options: Mapping[str, Any] | None = None, before: str = ""
 ) -> None:
-    """A tensor, behind a word if there is one, is written as stated, once.
+    """A tensor, after a word if there is one, is written once as expected.
 
-    Values may be given as text, for nan and inf.
+    Values can be given as text, for nan and inf.
     """
     file = _file()
     given = [*([before] if before else []), trial.tensor(np.asarray(values), dtype)]
@@ -53,7 +53,7 @@ def text(
 
 
 def large(trial: Trial, shape: Sequence[int], summarize: int) -> None:
-    """Of each axis of a large tensor the first and the last elements are written, a line for each row."""
+    """For each axis of a large tensor the first and last elements are written, one line for each row."""
     file = _file()
     host = np.arange(np.prod(shape), dtype="int32").reshape(shape)
     _print(trial, trial.tensor(host), output_stream=f"file://{file}", summarize=summarize)
@@ -75,7 +75,7 @@ def all_elements(trial: Trial, size: int) -> None:
 
 
 def structures(trial: Trial) -> None:
-    """Tensors within lists, tuples and dictionaries are written in their places, Python values as themselves."""
+    """Tensors in lists, tuples and dictionaries are written in their places, with the Python values around them."""
     file = _file()
     numbers, single = trial.tensor(np.asarray([3, 1, 2], "int32")), trial.tensor(np.float32(1.5))
     nested = {"b": numbers, "a": [single, (7, "word")]}
@@ -84,20 +84,20 @@ def structures(trial: Trial) -> None:
 
 
 def composites(trial: Trial) -> None:
-    """A sparse tensor shows its indices, values and shape, a variable its value."""
+    """A sparse tensor is written with its indices, values and shape, a variable with its value."""
     file, other = _file(), _file()
     indices = trial.tensor(np.asarray([[0, 1], [2, 0]], "int64"))
     sparse = tf.SparseTensor(indices, trial.tensor(np.asarray([7.5, 8.0], "float32")), [3, 4])
     _print(trial, sparse, output_stream=f"file://{file}")
     written = file.read_text()
-    # Around a sparse tensor alone stand quotation marks, which nothing promises.
+    # A single sparse tensor is written in quotation marks, which is not documented.
     trial.equal(written.replace("'", ""), "SparseTensor(indices=[[0 1]\n [2 0]], values=[7.5 8], shape=[3 4])\n")
     _print(trial, tf.Variable(trial.tensor(np.asarray([4, 9], "int64"))), output_stream=f"file://{other}")
     _check_written(trial, other, "[4 9]\n")
 
 
 def strings(trial: Trial) -> None:
-    """Several string tensors are quoted, a Python word and a lone string tensor are not; UTF-8 comes through."""
+    """Several string tensors are quoted; a Python word and a single string tensor are not. UTF-8 is kept."""
     file = _file()
     words, single = trial.tensor(["a", "b c", ""], dtype="string"), trial.tensor("Gerät", dtype="string")
     _print(trial, words, single, "plain", output_stream=f"file://{file}")
@@ -108,7 +108,7 @@ def strings(trial: Trial) -> None:
 
 
 def appends(trial: Trial, dtype: str) -> None:
-    """Each call adds to the file behind what the earlier ones wrote, in their order."""
+    """Each call appends to the file, in order."""
     file = _file()
     trial.repeatable = False
     for number in (5, 3, 8):
@@ -117,7 +117,7 @@ def appends(trial: Trial, dtype: str) -> None:
 
 
 def in_function(trial: Trial) -> None:
-    """In a tf.function, traced once for any length, it writes at every call, in order, what the tensors then hold."""
+    """In a tf.function, traced once for any length, it writes the tensors' values at every call, in order."""
     file = _file()
     trial.repeatable = False
     tensors = [trial.tensor(np.arange(size, dtype="int32") * 2 + 1) for size in (3, 0, 8)]
@@ -144,7 +144,7 @@ def in_function(trial: Trial) -> None:
 
 
 def in_branch(trial: Trial) -> None:
-    """In a conditional of a tf.function only the branch that is taken writes; in a loop every turn does."""
+    """In a conditional of a tf.function only the selected branch writes; in a loop every iteration writes."""
     file = _file()
     trial.repeatable = False
     kinds: list[Any] = []
@@ -173,7 +173,7 @@ def in_branch(trial: Trial) -> None:
 
 
 def in_graph(trial: Trial) -> None:
-    """In a graph it gives an operation that writes when a session runs it, or runs what depends on it, and not else."""
+    """In a graph it returns an operation that writes only when a session runs it, or runs what depends on it."""
     file = _file()
     graph = tf.Graph()
 
@@ -200,7 +200,7 @@ def in_graph(trial: Trial) -> None:
 
 def standard_error(trial: Trial) -> None:
     """Without a stream it writes to the process's standard error."""
-    trial.repeatable = False  # Later calls would write among what the framework itself says there.
+    trial.repeatable = False  # Repeated calls would write between the framework's own messages.
     values = trial.tensor(np.asarray([2, 7, 1, 8], "int64"))
     with tempfile.TemporaryFile() as file:
         kept = os.dup(2)
@@ -212,11 +212,11 @@ def standard_error(trial: Trial) -> None:
             os.close(kept)
         file.seek(0)
         found = file.read().decode(errors="replace")
-    trial.check("digits [2 7 1 8]\n" in found, f"written was {found!r}")
+    trial.check("digits [2 7 1 8]\n" in found, f"got {found!r}")
 
 
 def gradient(trial: Trial) -> None:
-    """It leaves a gradient that flows past it alone: d sum(x^3) / dx = 3 x^2."""
+    """It does not change a gradient that flows past it: d sum(x^3) / dx = 3 x^2."""
     file = _file()
     trial.repeatable = False
     host = np.asarray([0.5, -2.0, 3.0], "float64")
@@ -227,7 +227,7 @@ def gradient(trial: Trial) -> None:
         @tf.function
         def slope(x: Any) -> Any:
             with tf.GradientTape() as tape:
-                tape.trace_ops(x)
+                tape.watch(x)
                 square = x * x
                 kinds.append(_kind(tf_print(square, output_stream=f"file://{file}", summarize=-1)))
                 total = tf.reduce_sum(square * x)

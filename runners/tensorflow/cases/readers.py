@@ -1,6 +1,6 @@
 """tf.compat.v1.TextLineReader.restore_state: all readers share this method, though only some can be restored.
 
-A reader of lines is one that cannot, as documented; that the method works is seen with one that can, the identity.
+A reader of lines cannot be restored, as documented. The identity reader, which can, shows that the method works.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ v1 = tf.compat.v1
 
 
 class _Work:
-    """A reader with a queue of work, and what asks for its records and its state."""
+    """A reader with a queue of work, and the operations for its records and its state."""
 
     def __init__(self, trial: Trial, graph: tf.Graph, kind: str, items: Sequence[str]) -> None:
         with building(trial, graph):
             self.reader = getattr(v1, kind)()
             queue = v1.FIFOQueue(99, [tf.string], shapes=())
             with tf.control_dependencies([queue.enqueue_many([items])]):
-                # With the queue closed a read that finds nothing fails; else it would wait for ever.
+                # After the queue is closed, a read that finds nothing fails; otherwise it would wait forever.
                 self.fill = queue.close()
             self.next = self.reader.read(queue)
             self.counts = self.reader.num_records_produced(), self.reader.num_work_units_completed()
@@ -43,13 +43,13 @@ def _operation(trial: Trial, operation: Any, graph: tf.Graph, reader: Any, state
 
 
 def _counts(trial: Trial, session: Any, work: _Work, expected: int) -> None:
-    # For the identity each piece of work is one record.
+    # For the identity reader each piece of work is one record.
     for found in session.run(work.counts):
         close(trial, found, expected, "int64")
 
 
 def restores(trial: Trial, saved_after: int) -> None:
-    """A reader that is restored counts from the saved number of records on; the queue goes on."""
+    """A restored reader counts from the saved number of records; the queue continues."""
     items = [f"work {number}" for number in range(8)]
     graph = tf.Graph()
     work = _Work(trial, graph, "IdentityReader", items)
@@ -94,7 +94,7 @@ def transfers(trial: Trial, read: int) -> None:
 
 
 def of_lines(trial: Trial, lines: Sequence[str], read: int) -> None:
-    """Of a reader of lines the operation can be made, not run: as documented it is not implemented there, and the
+    """For a reader of lines the operation can be created but not run: as documented it is not implemented, and the
     reader then reads its next file from the beginning."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "lines.txt"
@@ -105,7 +105,7 @@ def of_lines(trial: Trial, lines: Sequence[str], read: int) -> None:
         restore = call_building(trial, graph, work.reader, state)
         _operation(trial, restore, graph, work.reader, None)
         trial.equal(tf.get_static_value(restore.inputs[1]), state)
-        trial.check(not work.reader.supports_serialize, "a reader of lines cannot be restored, and should say so")
+        trial.check(not work.reader.supports_serialize, "expected an error: a reader of lines cannot be restored")
         expected = [line.encode() for line in lines]
         with v1.Session(graph=graph) as session:
             session.run(work.fill)

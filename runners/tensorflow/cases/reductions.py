@@ -1,4 +1,4 @@
-"""tf.math.reduce_logsumexp where a ``call`` test cannot reach: gradients, unknown shapes."""
+"""tf.math.reduce_logsumexp, where a ``call`` test is not enough: gradients, unknown shapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def gradient(trial: Trial, dtype: str, scale: float) -> None:
 
     def body(reduce_logsumexp: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.trace_ops(values)
+            tape.watch(values)
             reduced = reduce_logsumexp(values, axis=1)
         return reduced, tape.gradient(reduced, values)
 

@@ -1,4 +1,4 @@
-"""tf.compat.v1.variable_scope: it is entered in a graph; what is made inside tells whether it did its work."""
+"""tf.compat.v1.variable_scope: entered in a graph and checked by the names and defaults of what is created inside."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _values(graph: tf.Graph, fetched: Any) -> Any:
 
 
 def names(trial: Trial, depth: int) -> None:
-    """Variables and operations made inside carry the names of all scopes around them."""
+    """Names of variables and operations created inside start with those of all scopes around them."""
 
     def body(variable_scope: VariableScope) -> Any:
         with building(trial) as graph:
@@ -54,7 +54,7 @@ def names(trial: Trial, depth: int) -> None:
 
 
 def reuses(trial: Trial, how: str) -> None:
-    """Entered again for reuse, a scope gives the same variable again, with its value."""
+    """Entered again for reuse, a scope gives the same variable, with its value."""
     host = trial.random(3, seed=1)
 
     def body(variable_scope: VariableScope) -> Any:
@@ -89,12 +89,12 @@ def reuses(trial: Trial, how: str) -> None:
 
 
 def v1_globals(graph: tf.Graph) -> Any:
-    """The graph's variables in the order of their making."""
+    """Return the graph's variables in creation order."""
     return graph.get_collection(v1.GraphKeys.GLOBAL_VARIABLES)
 
 
 def defaults(trial: Trial, dtype: str) -> None:
-    """The scope's dtype and initializer hold for variables that say nothing, scopes inside included; not outside."""
+    """The scope's dtype and initializer apply to variables that give none, also in inner scopes, but not outside."""
 
     def body(variable_scope: VariableScope) -> Any:
         with building(trial) as graph:
@@ -123,7 +123,7 @@ def defaults(trial: Trial, dtype: str) -> None:
 
 
 def default_names(trial: Trial) -> None:
-    """A default name is made unique each time; a name is not, only its operations' names are."""
+    """A default name is made unique each time; for a given name only the operations' names are."""
 
     def body(variable_scope: VariableScope) -> Any:
         with building(trial):
@@ -152,7 +152,7 @@ def default_names(trial: Trial) -> None:
 
 
 def regularizes(trial: Trial) -> None:
-    """The scope's regularizer is applied to each variable made inside; its values are collected as losses."""
+    """The scope's regularizer is applied to each variable created inside; its values are collected as losses."""
     hosts = [trial.random(3, 4, seed=2), trial.random(5, seed=3)]
 
     def body(variable_scope: VariableScope) -> Any:
@@ -170,7 +170,7 @@ def regularizes(trial: Trial) -> None:
 
 
 def gets_by(trial: Trial) -> None:
-    """A custom getter stands between: it may change what comes back, once for each scope that has one."""
+    """A custom getter can change what is returned, once for each scope that has one."""
 
     def doubled(getter: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
         return 2.0 * getter(name, *args, **kwargs)
@@ -195,7 +195,7 @@ def gets_by(trial: Trial) -> None:
 
 
 def partitions(trial: Trial, rows: int, parts: int) -> None:
-    """With a partitioner a variable is made of parts along its first axis; together they are the whole."""
+    """With a partitioner a variable has parts along its first axis; together they are the whole."""
     host = trial.random(rows, 3, seed=4)
 
     def body(variable_scope: VariableScope) -> Any:
@@ -217,7 +217,7 @@ def _slice(host: Any, shape: Sequence[int], partition_info: Any) -> Any:
 
 
 def without_name_scope(trial: Trial) -> None:
-    """Without its name scope only the variables carry the scope's name, the operations do not."""
+    """Without a name scope only the variables carry the scope's name, not the operations."""
 
     def body(variable_scope: VariableScope) -> Any:
         with building(trial) as graph:
@@ -232,7 +232,7 @@ def without_name_scope(trial: Trial) -> None:
 
 
 def constrains(trial: Trial) -> None:
-    """The scope's constraint acts after an optimizer's step: weights that would turn negative end at 0."""
+    """The scope's constraint acts after an optimizer's step: weights that would become negative are 0."""
     host, slope = trial.random(6, seed=5, low=0.0, high=1.0), trial.random(6, seed=6)
 
     def body(variable_scope: VariableScope) -> Any:
@@ -250,13 +250,13 @@ def constrains(trial: Trial) -> None:
         session.run(step)
         found = session.run([weights, free])
     moved = host.astype("float64") - slope.astype("float64")
-    trial.check((moved < 0).any() and (moved > 0).any(), "the numbers do not show the constraint")
+    trial.check((moved < 0).any() and (moved > 0).any(), "the constraint has no effect on these numbers")
     close(trial, found[0], np.maximum(moved, 0), "float32")
     close(trial, found[1], moved, "float32")
 
 
 def leaves(trial: Trial) -> None:
-    """Left by an exception too, the scope around is the current one again, with its defaults and reuse."""
+    """After an exception too, the outer scope is current again, with its defaults and reuse."""
 
     def body(variable_scope: VariableScope) -> Any:
         with building(trial):

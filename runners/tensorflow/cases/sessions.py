@@ -1,6 +1,6 @@
-"""tf.compat.v1.Session.run: a graph is built on the target, then run; only ``run`` is timed.
+"""tf.compat.v1.Session.run: a graph is built on the target, and only ``run`` is timed.
 
-What ``run`` returns are NumPy arrays. Sessions stay open: their calls are repeated after the case has ended.
+``run`` returns NumPy arrays. Sessions stay open, because their calls are repeated after the case has ended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ v1 = tf.compat.v1
 
 @contextlib.contextmanager
 def _graph(trial: Trial) -> Iterator[tf.Graph]:
-    # The device is named inside: entering a graph forgets the scopes outside.
+    # The device is set inside: entering a graph resets the outer scopes.
     graph = tf.Graph()
     with graph.as_default(), tf.device(trial.device):
         yield graph
@@ -34,7 +34,7 @@ def _check(trial: Trial, found: Any, expected: Any, dtype: str) -> None:
 
 
 def elementwise(trial: Trial, dtype: str) -> None:
-    """What is fed to a placeholder is computed with: x x + x."""
+    """A fed placeholder is computed with: x x + x."""
     host = trial.random(4, 33, dtype=dtype, seed=1).astype(trial.dtype(dtype).as_numpy_dtype)
     with _graph(trial) as graph:
         x = v1.placeholder(trial.dtype(dtype), [4, 33])
@@ -51,7 +51,7 @@ def elementwise(trial: Trial, dtype: str) -> None:
 
 
 def structures(trial: Trial) -> None:
-    """The values come in the nesting of the fetches; a name stands for its tensor, an operation gives None."""
+    """The values have the nesting of the fetches; a name means its tensor, an operation gives None."""
     with _graph(trial) as graph:
         one = tf.constant([1.5, -2.0], name="one")
         two = tf.constant(7, tf.int64)
@@ -84,7 +84,7 @@ def keeps_state(trial: Trial) -> None:
 
 
 def unknown_shape(trial: Trial) -> None:
-    """One placeholder of unknown shape takes arrays of any, an empty one too."""
+    """One placeholder of unknown shape accepts arrays of any shape, also an empty one."""
     with _graph(trial) as graph:
         x = v1.placeholder(tf.float32, [None, None])
         y = tf.reduce_sum(x, axis=0), tf.shape(x)
@@ -97,7 +97,7 @@ def unknown_shape(trial: Trial) -> None:
 
 
 def feeds_override(trial: Trial) -> None:
-    """A tensor in the middle of the graph can be fed: what follows uses it, what lies before does not run."""
+    """A tensor in the middle of the graph can be fed: later operations use it, earlier ones do not run."""
     with _graph(trial) as graph:
         x = v1.placeholder(tf.float32, [3])
         middle = x + 1.0
@@ -117,7 +117,7 @@ def while_loop(trial: Trial, steps: int) -> None:
 
 
 def gradients(trial: Trial, dtype: str) -> None:
-    """The symbolic gradient of sum(A x)^2 / 2 to x is A^T A x."""
+    """The symbolic gradient of sum(A x)^2 / 2 for x is A^T A x."""
     host_a, host_x = trial.random(30, 20, dtype=dtype, seed=3), trial.random(20, 1, dtype=dtype, seed=4)
     with _graph(trial) as graph:
         a, x = v1.placeholder(trial.dtype(dtype), [30, 20]), v1.placeholder(trial.dtype(dtype), [20, 1])
@@ -130,7 +130,7 @@ def gradients(trial: Trial, dtype: str) -> None:
 
 
 def training(trial: Trial) -> None:
-    """Gradient descent on a linear least-squares problem: the first step is the closed one, the loss falls."""
+    """Gradient descent on a linear least-squares problem: the first step matches the closed form, the loss falls."""
     host_x, truth = trial.random(64, 3, seed=5), np.asarray([[1.0], [-2.0], [0.5]])
     host_y = (host_x.astype("float64") @ truth).astype("float32")
     with _graph(trial) as graph:

@@ -1,7 +1,6 @@
-"""tf.summary.flush: what a writer holds back is on disk afterwards, as the events in its file show.
+"""tf.summary.flush: buffered events are on disk afterwards, as the writer's file shows.
 
-The writers keep all events in memory until they are told otherwise. Leaving ``as_default`` flushes too, so that what
-is to be seen is looked at before.
+The writers buffer all events in memory. Leaving ``as_default`` flushes too, so the file is read before that.
 """
 
 from __future__ import annotations
@@ -30,20 +29,21 @@ class _Written(NamedTuple):
 
 
 def _write(tensors: Sequence[Any], first_step: int = 0, tag: str = "value") -> None:
-    """Writes to the default writer."""
+    """Write to the default writer."""
     for step, tensor in enumerate(tensors, first_step):
         tf.summary.write(tag, tensor, step=step)
 
 
 class _Log:
-    """A writer and what lies in its file."""
+    """A writer and the events in its file."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="summaries-"))
         self.writer = tf.summary.create_file_writer(str(self.folder), max_queue=_QUEUE, flush_millis=_NEVER_MS)
 
     def on_disk(self) -> list[_Written]:
-        """The summaries in the file, in order. A record is its length, a checksum, the event and another checksum."""
+        """Return the summaries in the file, in order. A record is its length, a checksum, the event and another
+        checksum."""
         found = []
         for file in sorted(self.folder.iterdir()):
             data, place = file.read_bytes(), 0
@@ -68,13 +68,13 @@ def _check(trial: Trial, log: _Log, expected: Sequence[Any], dtype: str, tag: st
 
 
 def _flush(trial: Trial, *args: Any, **kwargs: Any) -> None:
-    """Flushes eagerly, which returns None."""
+    """Flush eagerly, and check that the call returns None."""
     returned = trial.call(*args, **kwargs)
     trial.check(returned is None, f"an eager call returned {returned!r}")
 
 
 def writes_out(trial: Trial, dtype: str, shape: Sequence[int], count: int = 3) -> None:
-    """Events held back until then are all in the file afterwards, in order, with their values."""
+    """All events buffered before are in the file afterwards, in order, with their values."""
     log = _Log()
     tensors = [trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype) for seed in range(count)]
     with log.writer.as_default():
@@ -85,7 +85,7 @@ def writes_out(trial: Trial, dtype: str, shape: Sequence[int], count: int = 3) -
 
 
 def texts(trial: Trial) -> None:
-    """Events of strings are written out too."""
+    """Events of strings are written too."""
     log = _Log()
     words = ["Gerät", ""]
     with log.writer.as_default():
@@ -96,7 +96,7 @@ def texts(trial: Trial) -> None:
 
 
 def default_writer(trial: Trial) -> None:
-    """Without a writer it is the default one, the innermost, that is flushed; without a default one, none."""
+    """Without a writer the innermost default writer is flushed; without a default writer nothing happens."""
     inner, outer = _Log(), _Log()
     numbers = [trial.tensor(np.float32(number)) for number in (1.5, -2.0)]
     _flush(trial)
@@ -112,7 +112,7 @@ def default_writer(trial: Trial) -> None:
 
 
 def only_the_given(trial: Trial) -> None:
-    """A writer that is given is flushed in place of the default one."""
+    """A given writer is flushed instead of the default one."""
     given, default = _Log(), _Log()
     numbers = [trial.tensor(np.asarray([number, number + 3], "int64")) for number in (4, 5, 6)]
     with given.writer.as_default():
@@ -126,7 +126,7 @@ def only_the_given(trial: Trial) -> None:
 
 
 def again(trial: Trial) -> None:
-    """Each flush adds what was written since; one without anything new changes nothing."""
+    """Each flush adds what was written since the last one; a flush without new events changes nothing."""
     log = _Log()
     number = trial.tensor(np.float64(0.25))
     seen = []
@@ -140,7 +140,7 @@ def again(trial: Trial) -> None:
 
 
 def in_function(trial: Trial) -> None:
-    """In a tf.function, traced once, what was written is in the file as soon as a call flushes, and not before."""
+    """In a tf.function, traced once, events are in the file after a call flushes, and not before."""
     log = _Log()
     trial.repeatable = False
     values = [trial.tensor(np.float32(number)) for number in (1.0, 4.0, 9.0, 16.0)]
@@ -171,12 +171,12 @@ def in_function(trial: Trial) -> None:
 
 
 def _kind(operation: Any) -> Any:
-    # Asked at once, since an operation lives no longer than its graph.
+    # Check at once, because an operation lives no longer than its graph.
     return operation.type if isinstance(operation, tf.Operation) else type(operation)
 
 
 def in_graph(trial: Trial, default: bool) -> None:
-    """In a graph it gives an operation that flushes when a session runs it, not before."""
+    """In a graph it returns an operation that flushes when a session runs it, not before."""
     folder = Path(tempfile.mkdtemp(prefix="summaries-"))
     log = object.__new__(_Log)
     log.folder = folder
@@ -204,7 +204,7 @@ def in_graph(trial: Trial, default: bool) -> None:
 
 
 def without_writer_in_graph(trial: Trial) -> None:
-    """In a graph without a writer it gives an operation that does nothing."""
+    """In a graph without a writer it returns an operation that does nothing."""
     graph = tf.Graph()
 
     def body(flush: Flush) -> Any:
@@ -218,7 +218,7 @@ def without_writer_in_graph(trial: Trial) -> None:
 
 
 def closed(trial: Trial) -> None:
-    """A writer that was closed has nothing to flush: it stays as it is, while another one is still flushed."""
+    """A closed writer has nothing to flush: its file is unchanged, and another writer can still be flushed."""
     first, second = _Log(), _Log()
     number = trial.tensor(np.int32(7))
     expected = [np.int32(7), np.int32(8)]

@@ -1,4 +1,4 @@
-"""tf.Variable: construction is timed; what makes it a variable is checked on what was constructed."""
+"""tf.Variable: the construction is timed, and the result is checked to be a variable."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from runners.core.testing.trial import Trial
 
 
 def holds(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """A variable holds its initial value, takes another, and leaves the tensor that it came from alone."""
+    """A variable holds its initial value, accepts another, and does not change the initial tensor."""
     host, other = trial.random(*shape, dtype=dtype, seed=1), trial.random(*shape, dtype=dtype, seed=2)
     initial = trial.tensor(host, dtype=dtype)
     before = trial.numpy(initial)
     variable = trial.call(initial)
-    trial.check(variable.trainable is True, "a variable is trainable unless it is told otherwise")
+    trial.check(variable.trainable is True, "expected a variable to be trainable by default")
     trial.close(variable, before, rtol=0.0, atol=0.0, dtype=dtype)
     replacement = trial.tensor(other, dtype=dtype)
     variable.assign(replacement)
@@ -25,7 +25,7 @@ def holds(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def converts(trial: Trial, values: Any, dtype: str) -> None:
-    """Python numbers become a variable of the dtype that is asked for, by value or by a callable."""
+    """Python numbers become a variable of the requested dtype, by value or by a callable."""
     for initial in (values, lambda: tf.constant(values, trial.dtype(dtype))):
         variable = trial.call(initial, dtype=trial.dtype(dtype), name="weights")
         trial.close(variable, np.asarray(values), dtype=dtype)
@@ -35,7 +35,7 @@ def converts(trial: Trial, values: Any, dtype: str) -> None:
 
 
 def watched(trial: Trial, trainable: bool, dtype: str) -> None:
-    """A tape watches a trainable variable by itself, and leaves another alone: d(v.v)/dv is 2v, or None."""
+    """A tape watches a trainable variable automatically, and no other one: d(v.v)/dv is 2v, or None."""
     host = trial.random(6, dtype=dtype, seed=3)
     variable = trial.call(trial.tensor(host), trainable=trainable)
     trial.check(variable.trainable is trainable, f"trainable: expected {trainable}, got {variable.trainable}")
@@ -51,7 +51,7 @@ def watched(trial: Trial, trainable: bool, dtype: str) -> None:
 
 
 def changes_shape(trial: Trial) -> None:
-    """A variable declared with an unknown dimension takes values of other lengths; its rank stays."""
+    """A variable declared with an unknown dimension accepts values of other lengths; its rank is fixed."""
     first, second = trial.random(2, 3, seed=4), trial.random(5, 3, seed=5)
     variable = trial.call(trial.tensor(first), shape=tf.TensorShape([None, 3]))
     trial.equal(list(variable.shape), [None, 3])
@@ -61,7 +61,7 @@ def changes_shape(trial: Trial) -> None:
 
 
 def scatters(trial: Trial, dtype: str) -> None:
-    """Sparse updates change the named rows and no others; a row named twice is added to twice."""
+    """Sparse updates change only the given rows; a duplicate row is updated twice."""
     host = trial.random(6, 4, dtype=dtype, seed=6)
     rows = trial.random(3, 4, dtype=dtype, seed=7)
     variable = trial.call(trial.tensor(host))
@@ -73,7 +73,7 @@ def scatters(trial: Trial, dtype: str) -> None:
 
 
 def counts_in_function(trial: Trial) -> None:
-    """A variable made once in a tf.function keeps its value from call to call."""
+    """A variable created once in a tf.function keeps its value from call to call."""
     steps = trial.tensor(np.asarray([2.0, 3.0, 5.0], "float32"))
 
     def body(variable: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Derivatives against their closed forms in NumPy."""
+"""torch.autograd.functional.jvp, compared with closed forms in NumPy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _SLOPES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    # function: (its values, its derivative)
+    # function: (values, derivative)
     "sin": (np.sin, np.cos),
     "exp": (np.exp, np.exp),
     "tanh": (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
@@ -22,7 +22,8 @@ _SLOPES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 def jvp_elementwise(
     trial: Trial, name: str, shape: Sequence[int], dtype: str, layout: str = "contiguous", **options: Any
 ) -> None:
-    """The product for an elementwise function is its derivative times the vector; the values come beside it."""
+    """For an elementwise function the product is the derivative times the vector. The function's values are returned
+    too."""
     x, v = (trial.random(*shape, dtype=dtype, seed=seed) for seed in (1, 2))
     tensors = trial.tensor(x, dtype, layout), trial.tensor(v, dtype, layout)
     values, slope = _SLOPES[name]
@@ -33,7 +34,7 @@ def jvp_elementwise(
 
 
 def jvp_matmul(trial: Trial, size: int, dtype: str) -> None:
-    """For a product of two inputs each contributes its own part: dA B + A dB."""
+    """For a matrix product of two inputs A and B the product is dA B + A dB."""
     a, b, da, db = (trial.random(size, size, dtype=dtype, seed=seed) for seed in range(4))
     a, b = a / size**0.5, b / size**0.5
     inputs, vectors = (trial.tensor(a), trial.tensor(b)), (trial.tensor(da), trial.tensor(db))
@@ -44,7 +45,7 @@ def jvp_matmul(trial: Trial, size: int, dtype: str) -> None:
 
 
 def jvp_several_outputs(trial: Trial, dtype: str) -> None:
-    """A function with several outputs has one product for each."""
+    """A function with several outputs has one product for each output."""
     x, v = (trial.random(4, 3, dtype=dtype, seed=seed) for seed in (1, 2))
     outputs, products = trial.call(lambda x: (x.sum(0), x.exp(), x[1:3] * 2), trial.tensor(x), trial.tensor(v))
     trial.equal((len(outputs), len(products)), (3, 3))
@@ -56,7 +57,7 @@ def jvp_several_outputs(trial: Trial, dtype: str) -> None:
 
 
 def jvp_without_vector(trial: Trial) -> None:
-    """For an input of one element the vector may be left out and counts as one."""
+    """For an input of one element the vector can be omitted; it is then 1."""
     x = trial.random(1, seed=3)
     output, product = trial.call(lambda x: torch.cat([x.sin(), x**3]), trial.tensor(x))
     trial.close(output, [np.sin(x[0]), x[0] ** 3], dtype="float32")
@@ -64,7 +65,7 @@ def jvp_without_vector(trial: Trial) -> None:
 
 
 def jvp_second_order(trial: Trial, dtype: str) -> None:
-    """With create_graph=True the product can be differentiated once more."""
+    """With create_graph=True the product can be differentiated again."""
     x, v = (trial.random(7, dtype=dtype, seed=seed) for seed in (1, 2))
     tensor = trial.tensor(x).requires_grad_()
     _, product = trial.call(torch.sin, tensor, trial.tensor(v), create_graph=True)
@@ -74,7 +75,7 @@ def jvp_second_order(trial: Trial, dtype: str) -> None:
 
 
 def jvp_independent(trial: Trial) -> None:
-    """An output that does not depend on the input has a product of zeros, of the output's shape."""
+    """If an output does not depend on the input, its product is zeros in the output's shape."""
     constant = trial.tensor(np.array([1.0, 2.0], "float32"))
     x = trial.random(3)
     outputs, products = trial.call(lambda x: (constant.clone(), x * 2), trial.tensor(x), trial.tensor(x))
@@ -84,7 +85,7 @@ def jvp_independent(trial: Trial) -> None:
 
 
 def jvp_network(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
-    """Through a small network with a softmax at its end, the product follows the chain rule."""
+    """The product follows the chain rule through a small network that ends with a softmax."""
     entering, hidden, leaving = sizes
     first = trial.random(hidden, entering, dtype=dtype, seed=1) / entering**0.5
     second = trial.random(leaving, hidden, dtype=dtype, seed=2) / hidden**0.5

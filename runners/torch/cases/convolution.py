@@ -1,4 +1,4 @@
-"""Convolution in NumPy, over any number of spatial axes: the reference of the cases about convolutional layers."""
+"""torch.nn.Conv2d and torch.nn.Conv3d, compared with a convolution in NumPy over any number of spatial axes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import itertools
 from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
+import torch
 
 from runners.core.testing.arrays import widened
+from runners.core.testing.trial import Trial
+from runners.torch.cases.layers import ROUNDED, filled
 
 _PAD_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
@@ -22,7 +25,8 @@ def convolved(
     padding_mode: str = "zeros",
     bias: bool = True,
 ) -> Any:
-    """``x`` (N, C, ...) or (C, ...) with ``weights["weight"]`` (O, C / groups, ...) and ``weights["bias"]`` (O)."""
+    """Convolve ``x`` (N, C, ...) or (C, ...) with ``weights["weight"]`` (O, C / groups, ...); add ``weights["bias"]``
+    (O)."""
     weight = weights["weight"]
     if x.ndim < weight.ndim:
         return convolved(x[None], weights, stride, padding, dilation, groups, padding_mode, bias)[0]
@@ -30,7 +34,7 @@ def convolved(
     stride, dilation = along(stride, axes), along(dilation, axes)
     if padding == "same":
         totals = [step * (size - 1) for size, step in zip(weight.shape[2:], dilation)]
-        # An odd number of padded layers puts the larger part behind.
+        # If the total padding is odd, the larger part is at the end.
         pads = [(total // 2, total - total // 2) for total in totals]
     else:
         pads = [(p, p) for p in along(padding, axes)]
@@ -49,7 +53,7 @@ def convolved(
 def windows(
     shape: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """For each position in the kernel, the index of that part of a (padded) batch that is multiplied with it."""
+    """For each position in the kernel, give the index of the part of a padded batch that it is multiplied with."""
     lengths = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(shape, kernel, stride, dilation)]
     for position in itertools.product(*map(range, kernel)):
         begins = [p * d for p, d in zip(position, dilation)]
@@ -58,5 +62,105 @@ def windows(
 
 
 def along(value: Any, axes: int) -> tuple[int, ...]:
-    """One number for every axis, or the numbers that are given."""
+    """Return one value for each axis: the given values, or the given number for every axis."""
     return (value,) * axes if isinstance(value, int) else tuple(value)
+
+
+def conv2d(
+    trial: Trial,
+    shape: Sequence[int],
+    out_channels: int,
+    kernel: Sequence[int],
+    dtype: str = "float32",
+    layout: str = "contiguous",
+    memory_format: str | None = None,
+    **options: Any,
+) -> None:
+    """The output is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
+    module = trial.make(shape[-3], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
+    weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
+    output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, options)
+    trial.close(output, expected, dtype=dtype)
+
+
+def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kernel: Sequence[int], dtype: str) -> None:
+    """The gradients of input, weight and bias match those of the sum over the kernel's positions."""
+    module = trial.make(shape[1], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype))
+    weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
+    _check_gradients(trial, module, weights, shape, dtype, (1, 1))
+
+
+_LONG_SUMS: Mapping[str, float] = {"rtol": 1.3e-6, "atol": 1e-4}
+"""Rounding errors of sums of hundreds of float32 products reach 1e-5 and more, in any order."""
+
+
+def conv3d(
+    trial: Trial,
+    shape: Sequence[int],
+    out_channels: int,
+    kernel: Sequence[int],
+    dtype: str = "float32",
+    layout: str = "contiguous",
+    memory_format: str | None = None,
+    **options: Any,
+) -> None:
+    """The output is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
+    module = trial.make(shape[-4], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
+    weights = filled(trial, module, dtype)
+    output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, options)
+    allowed = _LONG_SUMS if dtype == "float32" and weights["weight"][0].size > 200 else ROUNDED.get(dtype, {})
+    trial.close(output, expected, dtype=dtype, **allowed)
+
+
+def conv3d_gradients(
+    trial: Trial,
+    shape: Sequence[int],
+    out_channels: int,
+    kernel: Sequence[int],
+    dtype: str,
+    stride: Sequence[int] = (1, 1, 1),
+) -> None:
+    """The gradients of input, weight and bias match those of the sum over the kernel's positions."""
+    module = trial.make(shape[1], out_channels, kernel, stride, device=trial.device, dtype=trial.dtype(dtype))
+    weights = filled(trial, module, dtype)
+    _check_gradients(trial, module, weights, shape, dtype, stride)
+
+
+def _output(
+    trial: Trial,
+    module: Any,
+    weights: Mapping[str, Any],
+    shape: Sequence[int],
+    dtype: str,
+    layout: str,
+    memory_format: str | None,
+    options: Mapping[str, Any],
+) -> tuple[Any, Any]:
+    """Time one forward pass of the module on a random input; return its output and the reference's."""
+    x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
+    if memory_format:
+        x = x.to(memory_format=getattr(torch, memory_format))
+    output = trial.call_method(module, "__call__", x)
+    return output, convolved(widened(trial.numpy(x)), weights, **options)
+
+
+def _check_gradients(
+    trial: Trial, module: Any, weights: Mapping[str, Any], shape: Sequence[int], dtype: str, stride: Sequence[int]
+) -> None:
+    """Compare the output and the gradients of input, weight and bias with the reference's."""
+    x = trial.random(*shape, dtype=dtype)
+    tensor = trial.tensor(x).requires_grad_()
+    output = trial.call_method(module, "__call__", tensor)
+    trial.close(output, convolved(widened(x), weights, stride=stride), dtype=dtype)
+    down = trial.random(*output.shape, dtype=dtype, seed=7)
+    (output * trial.tensor(down)).sum().backward()
+    x, down, weight = widened(x), widened(down), weights["weight"]
+    x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
+    flat_down = down.reshape(*down.shape[:2], -1)
+    for position, window in windows(x.shape[2:], weight.shape[2:], stride, (1,) * len(stride)):
+        part = x[window].reshape(*x.shape[:2], -1)
+        weight_gradient[(..., *position)] = np.einsum("nop,ncp->oc", flat_down, part)
+        x_gradient[window] += np.einsum("no...,oc->nc...", down, weight[(..., *position)])
+    trial.close(tensor.grad, x_gradient, dtype=dtype)
+    trial.close(module.weight.grad, weight_gradient, dtype=dtype)
+    trial.close(module.bias.grad, down.sum((0, *range(2, down.ndim))), dtype=dtype)

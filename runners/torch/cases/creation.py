@@ -1,4 +1,4 @@
-"""Tensors made from sizes, ranges, permutations and host data, where data alone cannot say what must hold."""
+"""Creating tensors from sizes, ranges, permutations and host data, where a ``call`` test is not enough."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import torch
 from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5
-"""A right generator is further away from its mean with a probability below one in twenty million."""
+"""A correct generator is further away from its mean with a probability below one in twenty million."""
 
 
 def zeros_are_writable(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """Each element has memory of its own: what is written into one place shows there and nowhere else."""
+    """Each element has its own memory: a write to one place changes no other place."""
     made = trial.call(*shape, dtype=trial.dtype(dtype), device=trial.device)
     trial.close(made, np.zeros(shape), dtype=dtype)
     made[1, 2] = 5
@@ -23,42 +23,26 @@ def zeros_are_writable(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     trial.close(made, expected, dtype=dtype)
 
 
-def zeros_into(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """With out= the given tensor is filled with zeros, and is what is returned."""
-    out = trial.tensor(trial.random(*shape, dtype=dtype, low=1, high=9), dtype)
-    returned = trial.call(shape, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    trial.close(out, np.zeros(shape), dtype=dtype)
-
-
 def zeros_require_grad(trial: Trial, dtype: str) -> None:
-    """With requires_grad=True the tensor is a leaf that collects its gradient."""
+    """With requires_grad=True the tensor is a leaf that accumulates its gradient."""
     weights = trial.random(3, 4, dtype=dtype)
     made = trial.call((3, 4), dtype=trial.dtype(dtype), device=trial.device, requires_grad=True)
-    trial.check(made.is_leaf and made.requires_grad, "the tensor is no leaf that requires a gradient")
+    trial.check(made.is_leaf and made.requires_grad, "the tensor is not a leaf that requires a gradient")
     trial.close(made, np.zeros((3, 4)), dtype=dtype)
     (made * trial.tensor(weights)).sum().backward()
     trial.close(made.grad, weights, dtype=dtype)
 
 
 def zeros_sparse(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """In the sparse layout no element is stored, and the dense form is zero everywhere."""
+    """In the sparse layout no element is stored, and the dense form is all zeros."""
     made = trial.call(shape, dtype=trial.dtype(dtype), layout=torch.sparse_coo, device=trial.device)
     trial.check(made.is_sparse, "the tensor is not sparse")
     trial.equal((made._nnz(), list(made.shape)), (0, list(shape)))
     trial.close(made.to_dense(), np.zeros(shape), dtype=dtype)
 
 
-def range_into(trial: Trial, dtype: str) -> None:
-    """With out= the given tensor takes the values and, if need be, another size, and is what is returned."""
-    out = trial.tensor(np.array([9, 9]), dtype)
-    returned = trial.call(2, 14, 3, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    trial.close(out, [2, 5, 8, 11, 14], dtype=dtype)
-
-
 def tensor_from_array(trial: Trial, dtype: str, layout: str = "C") -> None:
-    """A NumPy array keeps its dtype, shape and values, whatever its memory order; changing it later changes nothing."""
+    """A NumPy array keeps its dtype, shape and values in any memory order. Later changes of the array do not show."""
     array = np.array(trial.random(5, 7, dtype=dtype), order=layout)  # type: ignore[call-overload]
     kept = array.copy()
     made = trial.call(array, device=trial.device)
@@ -67,7 +51,7 @@ def tensor_from_array(trial: Trial, dtype: str, layout: str = "C") -> None:
 
 
 def tensor_of_nothing(trial: Trial) -> None:
-    """Lists without numbers make a tensor of the default dtype, whose shape is that of the lists."""
+    """Empty lists make a tensor of the default dtype in the shape of the lists."""
     for lists, shape in (([[], []], (2, 0)), ([], (0,))):
         trial.close(trial.call(lists, device=trial.device), np.zeros(shape), dtype="float32")
 
@@ -80,42 +64,43 @@ def tensor_of_many(trial: Trial, length: int, dtype: str) -> None:
 
 
 def tensor_with_gradient(trial: Trial, dtype: str) -> None:
-    """With requires_grad=True the tensor is a leaf, and the slope of the sum of its squares is twice its values."""
+    """With requires_grad=True the tensor is a leaf; the gradient of its sum of squares is twice its values."""
     values = [[0.5, -1.5, 2.0], [4.0, 0.25, -3.0]]
     made = trial.call(values, dtype=trial.dtype(dtype), device=trial.device, requires_grad=True)
-    trial.check(made.is_leaf and made.requires_grad, "the tensor is no leaf that requires a gradient")
+    trial.check(made.is_leaf and made.requires_grad, "the tensor is not a leaf that requires a gradient")
     (made**2).sum().backward()
     trial.close(made, values, dtype=dtype)
     trial.close(made.grad, 2 * np.array(values), dtype=dtype)
 
 
 def randperm(trial: Trial, length: int, dtype: str) -> None:
-    """Every number from 0 on comes once."""
+    """Every number from 0 to n - 1 occurs once."""
     made = trial.call(length, dtype=trial.dtype(dtype), device=trial.device)
-    _check_permutation(trial, made, length, dtype)
+    check_permutation(trial, made, length, dtype)
 
 
 def randperm_uniform(trial: Trial, length: int) -> None:
-    """Without options the numbers are int64, and of a long permutation neither place nor neighbour tells a number."""
+    """Without options the numbers are int64. In a long permutation, numbers correlate neither with places nor
+    neighbors."""
     made = trial.call(length, device=trial.device)
-    _check_permutation(trial, made, length, "int64")
+    check_permutation(trial, made, length, "int64")
     found = trial.numpy(made)
     _check_unrelated(trial, found, np.arange(length), "place")
-    _check_unrelated(trial, found[1:], found[:-1], "neighbour")
+    _check_unrelated(trial, found[1:], found[:-1], "neighbor")
     fixed = int((found == np.arange(length)).sum())
-    # The number of places that keep their number is nearly Poisson of mean 1: 13 or more in 6 of 10 billion cases.
-    trial.check(fixed < 13, f"{fixed} of {length} numbers are where they were")
+    # The count of numbers at their own place is nearly Poisson with mean 1: 13 or more in 6 of 10 billion cases.
+    trial.check(fixed < 13, f"{fixed} of {length} numbers are at their own place")
 
 
 def randperm_generator(trial: Trial, length: int) -> None:
-    """A generator alone decides on the order: the same seed gives the same, another seed another."""
+    """A generator determines the order: the same seed gives the same order, another seed a different one."""
 
     def made(seed: int, repeatable: bool) -> Any:
         trial.repeatable = repeatable
         generator = torch.Generator(device=trial.device)
         generator.manual_seed(seed)
         order = trial.call(length, generator=generator, device=trial.device)
-        _check_permutation(trial, order, length, "int64")
+        check_permutation(trial, order, length, "int64")
         return trial.numpy(order)
 
     first = made(1, True)
@@ -124,18 +109,7 @@ def randperm_generator(trial: Trial, length: int) -> None:
     trial.check((made(2, False) != first).any(), "another seed gives the same order")
 
 
-def randperm_into(trial: Trial, length: int, dtype: str) -> None:
-    """With out= the given tensor takes the order that the same generator gives without, and is what is returned."""
-    generator = torch.Generator(device=trial.device)
-    out = trial.tensor(np.full(length, 7), dtype)
-    returned = trial.call(length, generator=generator.manual_seed(4), out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    _check_permutation(trial, out, length, dtype)
-    plain = trial.make(length, generator=generator.manual_seed(4), dtype=trial.dtype(dtype), device=trial.device)
-    trial.close(plain, trial.numpy(out), dtype=dtype)
-
-
-def _check_permutation(trial: Trial, made: Any, length: int, dtype: str) -> None:
+def check_permutation(trial: Trial, made: Any, length: int, dtype: str) -> None:
     trial.equal((trial.dtype_name(made), list(made.shape)), (dtype, [length]))
     found = trial.numpy(made)
     trial.equal(np.sort(found), np.arange(length))

@@ -1,6 +1,7 @@
-"""torch.cuda, which names one vendor's devices: on a CUDA device all of it must work, elsewhere it fails by nature.
+"""torch.cuda, which works only with CUDA devices: there every test must pass, and on other accelerators all tests
+fail.
 
-Every case first asks the function under test, so that on another accelerator it is what fails.
+Every case calls the function under test first, so that on another accelerator this function is what fails.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from runners.core.testing.trial import Trial
 _MIB = 1 << 20
 
 _SLACK = _MIB
-"""PyTorch's allocator hands out a cached block whole where splitting it would leave no more than this."""
+"""PyTorch's allocator does not split a cached block if the remainder would be at most this large."""
 
 
-def _needs_an_accelerator(trial: Trial) -> None:
+def skip_on_cpu(trial: Trial) -> None:
     if trial.device.type == "cpu":
         trial.skip("torch.cuda is about CUDA devices and the CPU is none")
 
 
 def cuda_is_available(trial: Trial) -> None:
-    """It says that there is a device, and, once a tensor is there, that it is in use."""
-    _needs_an_accelerator(trial)
+    """It reports that a device exists, and that CUDA is initialized once a tensor is there."""
+    skip_on_cpu(trial)
     available = trial.call_method(trial.function, "is_available")
     trial.check(available is True, f"there is no CUDA device: expected True, got {available!r}")
     tensor = trial.tensor(trial.random(3))
@@ -37,25 +38,25 @@ def cuda_is_available(trial: Trial) -> None:
 
 
 def cuda_device_count(trial: Trial) -> None:
-    """As many devices as it counts have a name, and no more."""
-    _needs_an_accelerator(trial)
+    """It counts exactly the devices that have a name."""
+    skip_on_cpu(trial)
     cuda = trial.function
     count = trial.call_method(cuda, "device_count")
     trial.check(type(count) is int and count > 0, f"there is no CUDA device: counted {count!r}")
     trial.check(0 <= trial.tensor(trial.random(3)).get_device() < count, "the target is not among the devices")
     names = [cuda.get_device_name(number) for number in range(count)]
     trial.check(all(isinstance(name, str) and name for name in names), f"a device has no name: {names}")
-    refused = False
+    raised = False
     try:
         cuda.get_device_properties(count)
     except (AssertionError, RuntimeError):
-        refused = True
-    trial.check(refused, f"there is a device number {count}")
+        raised = True
+    trial.check(raised, f"there is a device number {count}")
 
 
 def cuda_current_device(trial: Trial) -> None:
-    """It gives the number of the device on which tensors land, and of a chosen one while that is chosen."""
-    _needs_an_accelerator(trial)
+    """It gives the number of the device that tensors are created on, also while another device is selected."""
+    skip_on_cpu(trial)
     cuda = trial.function
     number = trial.call_method(cuda, "current_device")
     tensor = trial.tensor(trial.random(3))
@@ -68,16 +69,16 @@ def cuda_current_device(trial: Trial) -> None:
 
 
 def cuda_device_context(trial: Trial, how: str) -> None:
-    """Inside of it what is moved by .cuda() lands on the device; afterwards the device before is current again."""
-    _needs_an_accelerator(trial)
+    """Inside the context .cuda() moves to the selected device; after it the previous device is current again."""
+    skip_on_cpu(trial)
     cuda, host = trial.function, trial.random(4, seed=1)
     if how == "device_of":
         trial.equal(trial.call_method(cuda, "current_device"), cuda.current_device())
         context = trial.call_method(cuda, "device_of", trial.tensor(host))
     else:
         context = trial.call_method(cuda, "device", trial.device)
-    # From PyTorch 2.0 on a device is a context too.
-    trial.check(context is not trial.device, "the device itself came back")
+    # Since PyTorch 2.0 a device is a context manager too.
+    trial.check(context is not trial.device, "the context is the device itself")
     before = cuda.current_device()
     with context:
         tensor = torch.from_numpy(host).cuda()
@@ -88,8 +89,8 @@ def cuda_device_context(trial: Trial, how: str) -> None:
 
 
 def cuda_properties(trial: Trial) -> None:
-    """Name, compute capability and memory of the device are the same wherever they are asked for."""
-    _needs_an_accelerator(trial)
+    """Every way to ask for name, compute capability and memory of the device gives the same values."""
+    skip_on_cpu(trial)
     cuda = trial.function
     properties = trial.call_method(cuda, "get_device_properties", trial.device)
     name = trial.call_method(cuda, "get_device_name", trial.device)
@@ -97,18 +98,18 @@ def cuda_properties(trial: Trial) -> None:
     trial.check(isinstance(name, str) and len(name) > 0, f"expected a name, got {name!r}")
     trial.equal(name, properties.name)
     trial.equal(capability, (properties.major, properties.minor))
-    # Compute capability 3.5 is the oldest that PyTorch 1.12 knows.
+    # PyTorch 1.12 supports compute capability 3.5 and newer.
     trial.check((3, 5) <= capability < (100, 0), f"expected a compute capability, got {capability}")
-    trial.check(properties.multi_processor_count > 0, "a device without processors")
+    trial.check(properties.multi_processor_count > 0, "the device reports no multiprocessors")
     free, total = trial.call_method(cuda, "mem_get_info", trial.device)
     trial.check(0 < free <= total, f"{free} of {total} bytes are free")
-    # The driver keeps a little of what the properties tell.
+    # The driver reserves a little of the memory that the properties report.
     trial.check(abs(properties.total_memory / total - 1) < 0.1, f"{properties.total_memory} and {total} bytes in all")
 
 
 def cuda_memory_allocated(trial: Trial, mebibytes: int) -> None:
-    """It rises by the bytes of a new tensor on the target's device and falls when that is gone."""
-    _needs_an_accelerator(trial)
+    """It grows by the bytes of a new tensor on the target's device, and shrinks when the tensor is deleted."""
+    skip_on_cpu(trial)
     cuda = trial.function
     trial.equal(trial.call_method(cuda, "current_device"), cuda.current_device())
     before = _allocated(trial)
@@ -122,8 +123,8 @@ def cuda_memory_allocated(trial: Trial, mebibytes: int) -> None:
 
 
 def cuda_memory_peak(trial: Trial, mebibytes: int) -> None:
-    """The peak since it was reset counts a tensor that is gone."""
-    _needs_an_accelerator(trial)
+    """The peak since the last reset includes a tensor that has been deleted."""
+    skip_on_cpu(trial)
     cuda = trial.function
     gc.collect()
     trial.check(trial.call_method(cuda, "reset_peak_memory_stats", trial.device) is None, "something was returned")
@@ -136,8 +137,8 @@ def cuda_memory_peak(trial: Trial, mebibytes: int) -> None:
 
 
 def cuda_empty_cache(trial: Trial, mebibytes: int) -> None:
-    """It gives the memory of tensors that are gone back, and those that are in use stay."""
-    _needs_an_accelerator(trial)
+    """It returns the memory of deleted tensors to the device and keeps that of tensors in use."""
+    skip_on_cpu(trial)
     cuda, host = trial.function, trial.random(1000, seed=1)
     trial.equal(trial.call_method(cuda, "current_device"), cuda.current_device())
     gc.collect()
@@ -154,35 +155,35 @@ def cuda_empty_cache(trial: Trial, mebibytes: int) -> None:
 
 
 def cuda_stream(trial: Trial, priority: int) -> None:
-    """Work queued in a stream of one's own is done there, in order with what waits for it."""
-    _needs_an_accelerator(trial)
+    """Work queued in a new stream is done there, in order with the work that waits for it."""
+    skip_on_cpu(trial)
     cuda, host = trial.function, trial.random(300, 300, seed=1)
     stream = trial.call_method(cuda, "Stream", device=trial.device, priority=priority)
     tensor = trial.tensor(host)
     trial.check(stream.device == tensor.device, f"expected {tensor.device}, got {stream.device}")
     outside = cuda.current_stream(trial.device)
-    trial.check(stream != outside, "the new stream is the one that was there")
+    trial.check(stream != outside, "the new stream is the previous one")
     stream.wait_stream(outside)
     with trial.call_method(cuda, "stream", stream):
         trial.check(cuda.current_stream(trial.device) == stream, "another stream is current")
         output = tensor * 2 + 1
-    trial.check(cuda.current_stream(trial.device) == outside, "the stream before is not current again")
+    trial.check(cuda.current_stream(trial.device) == outside, "the previous stream is not current again")
     tensor.record_stream(stream)
     outside.wait_stream(stream)
     output.record_stream(outside)
     trial.close(output - 3, 2 * host.astype("float64") - 2, dtype="float32")
     stream.synchronize()
-    trial.check(stream.query() is True, "a stream that was waited for has not ended")
+    trial.check(stream.query() is True, "a synchronized stream has unfinished work")
 
 
 def cuda_event(trial: Trial) -> None:
-    """Two events measure the time of the work between them, no longer than the host saw it last."""
-    _needs_an_accelerator(trial)
+    """Two events measure the time of the work between them, at most the time that the host measured."""
+    skip_on_cpu(trial)
     cuda = trial.function
     trial.check(trial.call_method(cuda, "synchronize", trial.device) is None, "something was returned")
     begin = trial.call_method(cuda, "Event", enable_timing=True)
     end = trial.call_method(cuda, "Event", enable_timing=True)
-    tensor, step = _turning(trial, 512)
+    tensor, step = matrix_chain(trial, 512)
     cuda.synchronize(trial.device)
     clock = time.perf_counter()
     begin.record()
@@ -194,14 +195,14 @@ def cuda_event(trial: Trial) -> None:
     passed = 1000 * (time.perf_counter() - clock)
     trial.equal([begin.query(), end.query()], [True, True])
     measured = begin.elapsed_time(end)
-    # Both clocks tick in about a microsecond.
+    # Both clocks have a resolution of about a microsecond.
     trial.check(0 < measured <= passed + 0.1, f"the device took {measured} ms, the host waited {passed} ms")
     trial.equal(output, np.roll(trial.numpy(tensor), 20, axis=1))
 
 
 def cuda_random(trial: Trial) -> None:
-    """The device's generator gives the same numbers after the same seed, and goes on from a state that was read."""
-    _needs_an_accelerator(trial)
+    """The device's generator repeats its numbers for the same seed, and continues from a saved state."""
+    skip_on_cpu(trial)
     cuda = trial.function
 
     def drawn() -> Any:
@@ -209,14 +210,15 @@ def cuda_random(trial: Trial) -> None:
 
     trial.check(trial.call_method(cuda, "manual_seed", 7) is None, "something was returned")
     first = drawn()
-    trial.check((first >= 0).all() and (first < 1).all(), "a number lies outside of [0, 1)")
-    # Uniform numbers have the standard deviation 12 ** -0.5; 5.5 of the mean's are missed once in 26 million times.
+    trial.check((first >= 0).all() and (first < 1).all(), "a number is outside of [0, 1)")
+    # Uniform numbers have the standard deviation 12 ** -0.5. A mean off by 5.5 standard errors occurs once in 26
+    # million.
     away = abs(float(first.mean()) - 0.5)
     trial.check(away < 5.5 / (12 * first.size) ** 0.5, f"the numbers' mean is off by {away:.3g}")
     state = trial.call_method(cuda, "get_rng_state", trial.device)
     trial.equal([trial.dtype_name(state), state.dim()], ["uint8", 1])
     second = drawn()
-    trial.check((first != second).any(), "the same numbers came twice")
+    trial.check((first != second).any(), "two draws gave the same numbers")
     trial.check(trial.call_method(cuda, "set_rng_state", state, trial.device) is None, "something was returned")
     trial.equal(drawn(), second)
     cuda.manual_seed(7)
@@ -225,8 +227,8 @@ def cuda_random(trial: Trial) -> None:
 
 
 def cuda_tensor_type(trial: Trial, name: str, dtype: str) -> None:
-    """The older tensor types make tensors of their dtype on the device, from values and from sizes."""
-    _needs_an_accelerator(trial)
+    """The legacy tensor types create tensors of their dtype on the device, from values and from sizes."""
+    skip_on_cpu(trial)
     values = [[1, 0, 1], [0, 1, 1]] if dtype == "bool" else [[1, 2, 30], [4, 50, 6]]
     made = trial.call_method(trial.function, name, values)
     trial.equal([made.device.type, made.type()], ["cuda", f"torch.cuda.{name}"])
@@ -234,68 +236,6 @@ def cuda_tensor_type(trial: Trial, name: str, dtype: str) -> None:
     sized = trial.call_method(trial.function, name, 2, 5)
     trial.equal([trial.dtype_name(sized), list(sized.shape), sized.device.type], [dtype, [2, 5], "cuda"])
     trial.close(sized.zero_() + made[0, 0], np.ones((2, 5), dtype), rtol=0, atol=0, dtype=dtype)
-
-
-def synchronize_waits(trial: Trial, how: str) -> None:
-    """When it returns, what was queued before it is done, however the device is named."""
-    _needs_an_accelerator(trial)
-    args, kwargs = _named(trial, how)
-    trial.check(trial.call(*args, **kwargs) is None, "expected nothing to be returned")
-    tensor, step = _turning(trial, 2048)
-    event = torch.cuda.Event()
-
-    def body(synchronize: Any) -> Any:
-        output, turns = _queued(tensor, step, event)
-        waiting = not event.query()
-        returned = synchronize(*args, **kwargs)
-        return waiting, event.query(), returned, turns, output
-
-    trial.repeatable = False
-    waiting, done, returned, turns, output = trial.call_inside(body)
-    trial.check(waiting, "there was nothing to wait for")
-    trial.check(done is True, "it returned before the work was done")
-    trial.check(returned is None, f"expected nothing to be returned, got {returned!r}")
-    trial.equal(output, np.roll(trial.numpy(tensor), turns, axis=1))
-
-
-def synchronize_copies(trial: Trial) -> None:
-    """When it returns, a copy to the host that was not waited for has arrived."""
-    _needs_an_accelerator(trial)
-    trial.check(trial.call(trial.device) is None, "expected nothing to be returned")
-    tensor, step = _turning(trial, 2048)
-    event, host = torch.cuda.Event(), torch.zeros(2048, 2048).pin_memory()
-
-    def body(synchronize: Any) -> Any:
-        output, turns = _queued(tensor, step, event)
-        host.copy_(output, non_blocking=True)
-        returned = synchronize(trial.device)
-        return host.numpy().copy(), turns, returned
-
-    trial.repeatable = False
-    found, turns, returned = trial.call_inside(body)
-    trial.check(returned is None, f"expected nothing to be returned, got {returned!r}")
-    trial.equal(found, np.roll(trial.numpy(tensor), turns, axis=1))
-
-
-def synchronize_all_streams(trial: Trial) -> None:
-    """It waits for every stream of the device, not for the current one alone."""
-    _needs_an_accelerator(trial)
-    trial.check(trial.call() is None, "expected nothing to be returned")
-    tensor, step = _turning(trial, 2048)
-    stream, event = torch.cuda.Stream(device=trial.device), torch.cuda.Event()
-
-    def body(synchronize: Any) -> Any:
-        stream.wait_stream(torch.cuda.current_stream(trial.device))
-        with torch.cuda.stream(stream):
-            output, turns = _queued(tensor, step, event)
-        returned = synchronize()
-        return event.query(), stream.query(), returned, turns, output
-
-    trial.repeatable = False
-    done, empty, returned, turns, output = trial.call_inside(body)
-    trial.equal([done, empty], [True, True])
-    trial.check(returned is None, f"expected nothing to be returned, got {returned!r}")
-    trial.equal(output, np.roll(trial.numpy(tensor), turns, axis=1))
 
 
 def _allocated(trial: Trial) -> int:
@@ -310,37 +250,11 @@ def _check_grown(trial: Trial, grown: int, mebibytes: int) -> None:
     trial.check(mebibytes * _MIB <= grown <= mebibytes * _MIB + _SLACK, message)
 
 
-def _named(trial: Trial, how: str) -> Any:
-    """Ways to name the target's device."""
-    number = trial.device.index or 0
-    ways: dict[str, Any] = {
-        "nothing": ((), {}),
-        "none": ((None,), {}),
-        "device": ((trial.device,), {}),
-        "number": ((number,), {}),
-        "keyword": ((), {"device": trial.device}),
-    }
-    return ways[how]
-
-
-def _turning(trial: Trial, size: int) -> Any:
-    """Small whole numbers and a matrix that turns them by one column: exact in every precision of a product."""
+def matrix_chain(trial: Trial, size: int) -> Any:
+    """Small whole numbers, and a permutation matrix that shifts them by one column: exact in every precision."""
     tensor = trial.tensor(trial.random(size, size, low=0, high=9).round())
     step = trial.tensor(np.roll(np.eye(size, dtype="float32"), 1, axis=1))
-    # The first product loads a library and is slow on the host.
+    # The first product loads a library, which is slow on the host.
     tensor @ step
     torch.cuda.synchronize(trial.device)
     return tensor, step
-
-
-def _queued(tensor: Any, step: Any, event: Any) -> Any:
-    """Queues products until the device is behind the host by a good deal; records the event behind them."""
-    output, turns = tensor, 0
-    for _ in range(4):
-        for _ in range(20):
-            output = output @ step
-        turns += 20
-        event.record()
-        if not event.query():
-            break
-    return output, turns

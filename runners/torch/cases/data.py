@@ -1,4 +1,4 @@
-"""Data sets: what one gives by index, joined with others and through a loader."""
+"""torch.utils.data.Dataset: items by index, sums of data sets, and batches from a loader."""
 
 from __future__ import annotations
 
@@ -8,33 +8,25 @@ import numpy as np
 import torch
 
 from runners.core.testing.trial import Trial
+from runners.torch.cases.datasets import Rows
 
 
 def _data_set(trial: Trial, rows: Any) -> Any:
-    """A data set over given rows, of a subclass of the class under test."""
+    """Create a data set over the given rows, of a subclass of the class under test."""
 
-    class Rows(trial.function):  # type: ignore[misc, name-defined]
-        def __init__(self, rows: Any) -> None:
-            self.rows = rows
-
-        def __getitem__(self, index: int) -> Any:
-            return self.rows[index]
-
-        def __len__(self) -> int:
-            return len(self.rows)
-
+    class RowsUnderTest(Rows, trial.function):  # type: ignore[misc, name-defined]
         def epoch(self, **options: Any) -> list[Any]:
-            """One pass through a loader, each batch brought to the device as training does it."""
+            """Run one pass through a loader and move each batch to the device, as training does."""
             return [batch.to(trial.device) for batch in torch.utils.data.DataLoader(self, **options)]
 
-    made = Rows(rows)
+    made = RowsUnderTest(rows)
     trial.check(isinstance(made, torch.utils.data.Dataset), "not a Dataset")
     trial.equal(len(made), len(rows))
     return made
 
 
 def dataset_item(trial: Trial, dtype: str, layout: str) -> None:
-    """Indexing gives the row on the device with the values and dtype that the data set was made of."""
+    """Indexing gives the row on the device, with the values and dtype of the data set."""
     values = trial.random(12, 5, dtype=dtype)
     rows = _data_set(trial, trial.tensor(values, dtype, layout))
     trial.close(trial.call_method(rows, "__getitem__", 7), values[7], dtype=dtype)
@@ -44,7 +36,7 @@ def dataset_item(trial: Trial, dtype: str, layout: str) -> None:
 
 
 def dataset_sum(trial: Trial, lengths: Sequence[int]) -> None:
-    """The sum of data sets is as long as all of them and gives their items one after the other, from the end too."""
+    """The sum of data sets has all their items in order, also counted from the end."""
     parts = [trial.random(length, 3, seed=seed) for seed, length in enumerate(lengths)]
     first, *others = (_data_set(trial, trial.tensor(part)) for part in parts)
     joined = trial.call_method(first, "__add__", others[0])
@@ -57,7 +49,7 @@ def dataset_sum(trial: Trial, lengths: Sequence[int]) -> None:
 
 
 def dataset_batches(trial: Trial, length: int, batch_size: int, drop_last: bool, dtype: str) -> None:
-    """A loader without shuffling stacks the rows in order; drop_last leaves out what does not fill a batch."""
+    """A loader without shuffling stacks the rows in order; drop_last omits an incomplete last batch."""
     values = trial.random(length, 4, dtype=dtype)
     rows = _data_set(trial, trial.tensor(values))
     batches = trial.call_method(rows, "epoch", batch_size=batch_size, drop_last=drop_last)
@@ -69,7 +61,7 @@ def dataset_batches(trial: Trial, length: int, batch_size: int, drop_last: bool,
 
 
 def dataset_shuffled(trial: Trial, length: int, batch_size: int) -> None:
-    """A shuffling loader gives each row once, in another order every time."""
+    """A shuffling loader gives each row once, in a different order each time."""
     values = np.arange(2 * length, dtype="float32").reshape(length, 2)
     rows = _data_set(trial, trial.tensor(values))
     epoch = torch.cat(trial.call_method(rows, "epoch", batch_size=batch_size, shuffle=True))
@@ -91,7 +83,8 @@ def dataset_workers(trial: Trial, length: int, workers: int) -> None:
 
 
 def dataset_samples(trial: Trial) -> None:
-    """Samples of several parts come as batches of these parts: arrays stacked, numbers as tensors, text as lists."""
+    """Batches of samples with several parts have these parts: arrays are stacked, numbers become tensors, text
+    lists."""
     values = trial.random(6, 3)
     device = trial.device
 
@@ -121,12 +114,12 @@ def dataset_samples(trial: Trial) -> None:
 
 
 def dataset_abstract(trial: Trial) -> None:
-    """The bare class can be made and has neither items nor a length: both are for its subclasses to say."""
+    """The base class can be created but has neither items nor a length: subclasses define both."""
     bare = trial.call()
     trial.check(isinstance(bare, torch.utils.data.Dataset), "not a Dataset")
-    for attempt, refusal in ((lambda: bare[0], NotImplementedError), (lambda: len(bare), TypeError)):
+    for attempt, error in ((lambda: bare[0], NotImplementedError), (lambda: len(bare), TypeError)):
         try:
             found = attempt()
-        except refusal:
+        except error:
             continue
-        trial.check(False, f"expected {refusal.__name__}, got {found!r}")
+        trial.check(False, f"expected {error.__name__}, got {found!r}")

@@ -1,4 +1,4 @@
-"""Data sets made of others: parts of one, several as one."""
+"""Data sets made of others: torch.utils.data.Subset and ConcatDataset."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from runners.core.testing.trial import Trial
 _data = torch.utils.data
 
 
-class _Host(_data.Dataset):  # type: ignore[misc, name-defined]
-    """Rows that stay on the host, for loaders with processes of their own."""
+class Rows:
+    """The methods of a data set, for anything that has a length and gives rows by index."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows
@@ -25,8 +25,12 @@ class _Host(_data.Dataset):  # type: ignore[misc, name-defined]
         return len(self.rows)
 
 
+class _HostRows(Rows, _data.Dataset):  # type: ignore[misc, name-defined]
+    """Rows that stay on the host, for loaders with worker processes."""
+
+
 def _loaded(trial: Trial, data_set: Any, **options: Any) -> list[Any]:
-    """One pass through a loader, each batch brought to the device as training does it."""
+    """Run one pass through a loader and move each batch to the device, as training does."""
     return [
         tuple(part.to(trial.device) for part in batch) if isinstance(batch, (tuple, list)) else batch.to(trial.device)
         for batch in _data.DataLoader(data_set, **options)
@@ -34,7 +38,7 @@ def _loaded(trial: Trial, data_set: Any, **options: Any) -> list[Any]:
 
 
 def _check_made(trial: Trial, made: Any, length: int) -> None:
-    trial.check(isinstance(made, trial.function), f"no instance of the class: {type(made).__name__}")
+    trial.check(isinstance(made, trial.function), f"not an instance of the class: {type(made).__name__}")
     trial.check(isinstance(made, _data.Dataset), "not a Dataset")
     trial.equal(len(made), length)
 
@@ -47,13 +51,13 @@ def _check_items(trial: Trial, made: Any, expected: Any, dtype: str) -> None:
 
 
 def _rows(trial: Trial, *shape: int, dtype: str, seed: int = 1, layout: str = "contiguous") -> tuple[Any, Any]:
-    """A data set over a tensor on the device, and its values."""
+    """Return a data set over a tensor on the device, and the tensor's values."""
     tensor = trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype, layout)
     return _data.TensorDataset(tensor), trial.numpy(tensor)
 
 
 def subset_items(trial: Trial, dtype: str, layout: str = "contiguous") -> None:
-    """Item i of the part is the item of the whole that the i-th index names, in any order and more than once."""
+    """Item i of a subset is the item that the i-th index names; indices can have any order and repeat."""
     whole, values = _rows(trial, 12, 5, dtype=dtype, layout=layout)
     indices = [7, 0, 11, 7, 3]
     part = trial.make(whole, indices)
@@ -64,17 +68,17 @@ def subset_items(trial: Trial, dtype: str, layout: str = "contiguous") -> None:
 
 
 def subset_length(trial: Trial, indices: Sequence[int]) -> None:
-    """A part is as long as its indices are many, also where there are none."""
+    """A subset has as many items as it has indices, also none."""
     whole, _ = _rows(trial, 9, 2, dtype="float32")
     part = trial.make(whole, indices)
     length = trial.call_method(part, "__len__")
-    trial.check(type(length) is int, f"the length is no integer: {length!r}")
+    trial.check(type(length) is int, f"expected an int as length, got {length!r}")
     trial.equal(length, len(indices))
     trial.equal(len(_loaded(trial, part, batch_size=2)), -(-len(indices) // 2))
 
 
 def subset_made_of(trial: Trial, kind: str) -> None:
-    """The indices may be a list, a tuple, a range, an array or a tensor."""
+    """The indices can be a list, a tuple, a range, an array or a tensor."""
     whole, values = _rows(trial, 10, 3, dtype="float32")
     plain = [2, 4, 6, 8]
     kinds = {
@@ -87,12 +91,12 @@ def subset_made_of(trial: Trial, kind: str) -> None:
     indices = kinds[kind]()
     part = trial.call(whole, indices)
     _check_made(trial, part, 4)
-    trial.check(part.dataset is whole and part.indices is indices, "it does not hold what it was made of")
+    trial.check(part.dataset is whole and part.indices is indices, "the subset does not hold its data set and indices")
     _check_items(trial, part, values[plain], "float32")
 
 
 def subset_several(trial: Trial, dtype: str) -> None:
-    """A list of positions gives these rows at once where the whole can be indexed so."""
+    """A list of positions gives all these rows at once, if the whole data set supports that."""
     whole, values = _rows(trial, 12, 3, dtype=dtype)
     indices = [5, 1, 9, 10, 0]
     (rows,) = trial.call_method(trial.make(whole, indices), "__getitem__", [3, 0, 3])
@@ -100,7 +104,7 @@ def subset_several(trial: Trial, dtype: str) -> None:
 
 
 def subset_batches(trial: Trial, batch_size: int, dtype: str) -> None:
-    """A loader over the part stacks its rows in order, and shuffled gives each of them once."""
+    """A loader over a subset stacks its rows in order; with shuffling it gives each row once."""
     whole, values = _rows(trial, 20, 4, dtype=dtype)
     indices = list(range(17, 2, -2))
     part = trial.call(whole, indices)
@@ -115,7 +119,7 @@ def subset_batches(trial: Trial, batch_size: int, dtype: str) -> None:
 
 
 def subset_nested(trial: Trial) -> None:
-    """A part of a part counts its indices in that part."""
+    """The indices of a subset of a subset refer to the inner subset."""
     whole, values = _rows(trial, 15, 2, dtype="float32")
     inner = trial.call(whole, [14, 3, 8, 1, 6])
     outer = trial.call(inner, [4, 0, 2])
@@ -124,18 +128,18 @@ def subset_nested(trial: Trial) -> None:
 
 
 def subset_workers(trial: Trial, workers: int) -> None:
-    """Rows of a part that worker processes read on the host arrive in order on the device."""
+    """Rows of a subset that worker processes read on the host arrive in order on the device."""
     values = trial.random(20, 3, seed=1)
     indices = [19, 4, 2, 11, 7, 0, 13]
     trial.repeatable = False
-    part = trial.call(_Host(values), indices)
+    part = trial.call(_HostRows(values), indices)
     _check_made(trial, part, 7)
     batches = _loaded(trial, part, batch_size=3, num_workers=workers)
     trial.close(torch.cat(batches), values[indices], rtol=0, atol=0, dtype="float32")
 
 
 def subset_large(trial: Trial, rows: int) -> None:
-    """A part of many rows, in random order, gives the same as indexing the array."""
+    """A large subset in random order gives the same rows as indexing the array."""
     whole, values = _rows(trial, rows, 4, dtype="float32")
     order = np.random.RandomState(3).permutation(rows)[: rows // 2].tolist()
     part = trial.make(whole, order)
@@ -144,7 +148,7 @@ def subset_large(trial: Trial, rows: int) -> None:
 
 
 def concat_items(trial: Trial, lengths: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
-    """The items of all data sets come one after the other, counted from the end too; empty ones take no place."""
+    """The items of all data sets follow in order, also counted from the end; empty data sets add none."""
     parts = [_rows(trial, length, 3, dtype=dtype, seed=seed, layout=layout) for seed, length in enumerate(lengths)]
     joined = trial.make([part for part, _ in parts])
     expected = np.concatenate([values for _, values in parts])
@@ -155,29 +159,32 @@ def concat_items(trial: Trial, lengths: Sequence[int], dtype: str, layout: str =
 
 
 def concat_length(trial: Trial, lengths: Sequence[int]) -> None:
-    """It is as long as all of them and knows where each ends."""
+    """The length is the sum of all lengths, and cumulative_sizes holds the end of each data set."""
     parts = [_rows(trial, length, 2, dtype="float32")[0] for length in lengths]
     joined = trial.make(parts)
     length = trial.call_method(joined, "__len__")
-    trial.check(type(length) is int, f"the length is no integer: {length!r}")
+    trial.check(type(length) is int, f"expected an int as length, got {length!r}")
     trial.equal(length, sum(lengths))
     trial.equal(list(joined.cumulative_sizes), np.cumsum(lengths).tolist())
 
 
 def concat_made_of(trial: Trial, kind: str) -> None:
-    """The data sets may come as a list, a tuple or from an iterator, once each."""
+    """The data sets can be given as a list, as a tuple or as an iterator."""
     parts = [_rows(trial, length, 2, dtype="float32", seed=length) for length in (2, 3)]
     sets = [part for part, _ in parts]
     given = {"list": lambda: sets, "tuple": lambda: tuple(sets), "iterator": lambda: iter(sets)}[kind]()
     trial.repeatable = kind != "iterator"
     joined = trial.call(given)
     _check_made(trial, joined, 5)
-    trial.check(all(left is right for left, right in zip(joined.datasets, sets)), "it does not hold its data sets")
+    trial.check(
+        all(left is right for left, right in zip(joined.datasets, sets)),
+        "the data sets are not the given ones",
+    )
     _check_items(trial, joined, np.concatenate([values for _, values in parts]), "float32")
 
 
 def concat_batches(trial: Trial, batch_size: int, drop_last: bool, dtype: str) -> None:
-    """A loader's batches go across the borders between the data sets."""
+    """A loader's batches continue across the borders between the data sets."""
     parts = [_rows(trial, length, 4, dtype=dtype, seed=length) for length in (5, 1, 7)]
     joined = trial.call([part for part, _ in parts])
     _check_made(trial, joined, 13)
@@ -190,7 +197,7 @@ def concat_batches(trial: Trial, batch_size: int, drop_last: bool, dtype: str) -
 
 
 def concat_mixed(trial: Trial) -> None:
-    """Data sets of different kinds keep their own items: other shapes, dtypes and numbers of parts."""
+    """Data sets of different kinds keep their items: other shapes, dtypes and numbers of parts."""
     images, labels = trial.random(3, 2, 2, seed=1), trial.random(3, dtype="int64", seed=2)
     pairs = _data.TensorDataset(trial.tensor(images), trial.tensor(labels))
     wide = _data.TensorDataset(trial.tensor(trial.random(2, 6, dtype="float64", seed=3)))
@@ -204,7 +211,7 @@ def concat_mixed(trial: Trial) -> None:
 
 
 def concat_nested(trial: Trial) -> None:
-    """A data set made so can be part of another, beside a part of one."""
+    """A concatenation can be part of another one, next to a subset."""
     (first, a), (second, b) = (_rows(trial, length, 2, dtype="float32", seed=length) for length in (4, 3))
     inner = trial.call([first, second])
     joined = trial.call([second, inner, _data.Subset(first, [2, 0])])
@@ -216,14 +223,14 @@ def concat_workers(trial: Trial, workers: int) -> None:
     """Rows of all data sets that worker processes read on the host arrive in order on the device."""
     values = trial.random(11, 3, seed=1)
     trial.repeatable = False
-    joined = trial.call([_Host(values[:4]), _Host(values[4:])])
+    joined = trial.call([_HostRows(values[:4]), _HostRows(values[4:])])
     _check_made(trial, joined, 11)
     batches = _loaded(trial, joined, batch_size=3, num_workers=workers)
     trial.close(torch.cat(batches), values, rtol=0, atol=0, dtype="float32")
 
 
 def concat_many(trial: Trial, count: int) -> None:
-    """Of many data sets every item is found in its own."""
+    """With many data sets every index leads to the right item."""
     lengths = [1 + number % 3 for number in range(count)]
     values = np.arange(2.0 * sum(lengths), dtype="float32").reshape(-1, 2)
     begins = np.cumsum([0, *lengths])

@@ -1,7 +1,7 @@
-"""Random draws against the distribution that they are to come from.
+"""Random draws, compared with the distribution that they should follow.
 
-The seeds are fixed, and every bound is so wide that a right generator of any device misses it with a probability
-below one in a million.
+The seeds are fixed. Every bound is so wide that a correct generator on any device exceeds it with a probability below
+one in a million.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from runners.core.testing.trial import Trial
 _SIGMAS = 5.5
 
 _BESSEL = {"rtol": 1e-6, "atol": 1e-6}
-"""PyTorch takes the Bessel function from the polynomials of Abramowitz and Stegun 9.8, which are good to 2e-7."""
+"""PyTorch computes the Bessel function by the polynomials of Abramowitz and Stegun 9.8, which are accurate to 2e-7."""
 
 
 def multinomial_shares(trial: Trial, weights: Sequence[Any], draws: int, dtype: str) -> None:
-    """Drawn with replacement, every category comes as often as its share of the weights says, of weight 0 never."""
+    """Drawn with replacement, each category is as frequent as its weight says; weight 0 never occurs."""
     tensor = trial.tensor(np.array(weights, "float64"), dtype)
     drawn = trial.call(tensor, draws, replacement=True)
     trial.equal(trial.dtype_name(drawn), "int64")
@@ -32,7 +32,7 @@ def multinomial_shares(trial: Trial, weights: Sequence[Any], draws: int, dtype: 
 
 
 def multinomial_without_replacement(trial: Trial, rows: int, categories: int, draws: int, dtype: str) -> None:
-    """Drawn without replacement, no category comes twice in a row, and the first draw follows the weights."""
+    """Drawn without replacement, no category repeats in a row, and the first draw follows the weights."""
     weights = np.arange(1.0, categories + 1)
     drawn = trial.call(trial.tensor(np.tile(weights, (rows, 1)), dtype), draws)
     trial.equal(trial.dtype_name(drawn), "int64")
@@ -43,7 +43,7 @@ def multinomial_without_replacement(trial: Trial, rows: int, categories: int, dr
 
 
 def multinomial_generator(trial: Trial, draws: int) -> None:
-    """A generator alone decides on the draws: the same seed gives the same, another seed others."""
+    """A generator determines the draws: the same seed gives the same draws, another seed different ones."""
     weights = trial.tensor(np.full(50, 0.02, "float32"))
 
     def drawn(seed: int, repeatable: bool) -> Any:
@@ -80,7 +80,7 @@ def von_mises_density(
 
 
 def von_mises_gradients(trial: Trial, dtype: str) -> None:
-    """The density's slope is k sin(x - m) in the mean and cos(x - m) - I1(k) / I0(k) in the concentration."""
+    """The density's gradient is k sin(x - m) for the mean and cos(x - m) - I1(k) / I0(k) for the concentration."""
     x, mean = trial.random(5, dtype=dtype, low=-3, high=3), trial.random(5, dtype=dtype, seed=1)
     k = trial.random(5, dtype=dtype, seed=2, low=0.5, high=9)
     loc, concentration = trial.tensor(mean).requires_grad_(), trial.tensor(k).requires_grad_()
@@ -88,7 +88,7 @@ def von_mises_gradients(trial: Trial, dtype: str) -> None:
     density.sum().backward()
     x, mean, k = (values.astype("float64") for values in (x, mean, k))
     trial.close(density, _log_density(x, mean, k), dtype=dtype, **_BESSEL)
-    # Differentiating the polynomials loses a digit of the Bessel function.
+    # The derivative of the polynomials has one digit less than the Bessel function.
     trial.close(loc.grad, k * np.sin(x - mean), dtype=dtype, rtol=1e-5, atol=1e-5)
     trial.close(
         concentration.grad, np.cos(x - mean) - special.i1e(k) / special.i0e(k), dtype=dtype, rtol=1e-5, atol=1e-5
@@ -98,13 +98,13 @@ def von_mises_gradients(trial: Trial, dtype: str) -> None:
 def von_mises_sample(
     trial: Trial, loc: Sequence[float], concentration: Sequence[float], draws: int, dtype: str
 ) -> None:
-    """The draws lie in [-pi, pi) and their distribution function is the integral of the density."""
+    """The draws lie in [-pi, pi), and their distribution function is the integral of the density."""
     distribution = trial.make(trial.tensor(np.array(loc, dtype)), trial.tensor(np.array(concentration, dtype)))
     sample = trial.call_method(distribution, "sample", (draws,))
     trial.equal(trial.dtype_name(sample), dtype)
     found = trial.numpy(sample).astype("float64")
     trial.equal(list(found.shape), [draws, len(loc)])
-    trial.check((np.abs(found) <= np.pi + 1e-6).all(), "a draw lies outside of [-pi, pi]")
+    trial.check((np.abs(found) <= np.pi + 1e-6).all(), "a draw is outside of [-pi, pi]")
     # Massart: the largest difference exceeds 2.7 / sqrt(n) with probability 2 exp(-2 * 2.7**2) = 9e-7.
     allowed = 2.7 / draws**0.5
     for column, (mean, k) in enumerate(zip(loc, concentration)):
@@ -115,7 +115,7 @@ def von_mises_sample(
 
 
 def von_mises_moments(trial: Trial, loc: Any, concentration: Any, shape: Sequence[int], dtype: str) -> None:
-    """A new distribution broadcasts its parameters; mean m, circular variance 1 - I1(k) / I0(k)."""
+    """A new distribution broadcasts its parameters; it has mean m and circular variance 1 - I1(k) / I0(k)."""
     mean, k = np.asarray(loc, dtype), np.asarray(concentration, dtype)
     distribution = trial.call(trial.tensor(mean), trial.tensor(k))
     trial.equal(list(distribution.batch_shape), list(shape))
@@ -127,7 +127,7 @@ def von_mises_moments(trial: Trial, loc: Any, concentration: Any, shape: Sequenc
 
 
 def von_mises_expand(trial: Trial, shape: Sequence[int]) -> None:
-    """Expanded, the distribution has the new batch shape and the same density in every place."""
+    """After expand the distribution has the new batch shape and the same density everywhere."""
     mean, k = np.array([0.5, -1.0], "float32"), np.array([2.0, 4.0], "float32")
     distribution = trial.make(trial.tensor(mean), trial.tensor(k))
     expanded = trial.call_method(distribution, "expand", torch.Size(shape))
@@ -142,7 +142,7 @@ def _log_density(x: Any, mean: Any, k: Any) -> Any:
 
 
 def _check_shares(trial: Trial, found: Any, shares: Any) -> None:
-    trial.check(((found >= 0) & (found < len(shares))).all(), f"a draw lies outside of the {len(shares)} categories")
+    trial.check(((found >= 0) & (found < len(shares))).all(), f"a draw is outside of the {len(shares)} categories")
     counts = np.bincount(found, minlength=len(shares))
     expected = len(found) * shares
     away = np.abs(counts - expected) - _SIGMAS * np.sqrt(expected * (1 - shares))
@@ -152,7 +152,7 @@ def _check_shares(trial: Trial, found: Any, shares: Any) -> None:
 
 
 def _distance(draws: Any, mean: float, k: float) -> Any:
-    """The largest difference between the distribution function of the draws and that of von Mises."""
+    """Return the largest difference between the draws' distribution function and that of von Mises."""
     grid = np.linspace(-np.pi, np.pi, 4097)
     density = np.exp(k * (np.cos(grid - mean) - 1))
     integral = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])

@@ -1,4 +1,5 @@
-"""Dropout: what is dropped, how often, and what becomes of the rest. The bounds hold for any random stream."""
+"""Dropout: which elements are dropped, how many, and the values of the others. The bounds hold for any random
+stream."""
 
 from __future__ import annotations
 
@@ -11,13 +12,13 @@ from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _DEVIATIONS = 5
-"""A share of independent draws is further than this many standard deviations off once in two million times."""
+"""The share of independent draws differs by more standard deviations than this once in two million times."""
 
 
 def dropout_share(
     trial: Trial, shape: Sequence[int], p: float | None = None, dtype: str = "float32", layout: str = "contiguous"
 ) -> None:
-    """About the share p of the elements is zero, everywhere alike; each of the others is its input over 1 - p."""
+    """About the share p of the elements is zero, evenly spread; each other element is its input over 1 - p."""
     x = trial.tensor(_inputs(trial, shape, dtype), dtype, layout)
     output = trial.call(x) if p is None else trial.call(x, p)
     p = 0.5 if p is None else p
@@ -27,13 +28,13 @@ def dropout_share(
         lines = np.moveaxis(~kept, axis, 0).reshape(shape[axis], -1)
         for line in lines if lines.shape[1] >= 400 else ():
             _check_share(trial, line, p, f"elements of a slice of axis {axis}")
-    # Two neighbours are dropped together as often as independent ones: no pattern.
+    # Two neighbors are dropped together as often as independent elements: there is no pattern.
     flat = ~kept.reshape(-1)
-    _check_share(trial, flat[:-1:2] & flat[1::2], p * p, "pairs of neighbours")
+    _check_share(trial, flat[:-1:2] & flat[1::2], p * p, "pairs of neighbors")
 
 
 def dropout_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """With p=1 everything is dropped, and the gradient with it."""
+    """With p=1 all elements are dropped, and the gradient is zero."""
     x = trial.tensor(_inputs(trial, shape, dtype)).requires_grad_()
     output = trial.call(x, p=1.0)
     trial.close(output, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
@@ -44,7 +45,7 @@ def dropout_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 def dropout_identity(
     trial: Trial, shape: Sequence[int], p: float, training: bool, dtype: str, layout: str = "contiguous"
 ) -> None:
-    """Outside training, or with p=0, the values stay as they are, and the gradient passes unchanged."""
+    """In evaluation, or with p=0, values and gradient pass unchanged."""
     values = _inputs(trial, shape, dtype)
     x = trial.tensor(values, dtype, layout).requires_grad_()
     output = trial.call(x, p, training=training)
@@ -55,18 +56,18 @@ def dropout_identity(
 
 
 def dropout_in_place(trial: Trial, shape: Sequence[int], p: float, training: bool, dtype: str) -> None:
-    """With inplace=True the given tensor itself is changed and returned; outside training it stays as it is."""
+    """With inplace=True the given tensor is changed and returned; in evaluation it stays as it is."""
     values = _inputs(trial, shape, dtype)
     x = trial.tensor(values)
     trial.repeatable = False
     returned = trial.call(x, p, training, inplace=True)
-    trial.check(returned is x, "another tensor than the given one was returned")
+    trial.check(returned is x, "the returned tensor is not the given one")
     kept = _check_kept(trial, x, widened(values), p if training else 0.0, dtype)
     _check_share(trial, ~kept, p if training else 0.0, "elements")
 
 
 def dropout_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str) -> None:
-    """The gradient passes where the value passed, scaled like it, and is zero where it was dropped."""
+    """The gradient passes where the value passed, with the same scale, and is zero where the value was dropped."""
     values = _inputs(trial, shape, dtype)
     down = trial.random(*shape, dtype=dtype, seed=7)
     x = trial.tensor(values).requires_grad_()
@@ -77,13 +78,13 @@ def dropout_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str) -
     trial.close(x.grad, np.where(kept, widened(down) / (1 - p), 0), dtype=dtype)
 
 
-def dropout_draws_anew(trial: Trial, shape: Sequence[int], p: float) -> None:
-    """Each call drops other elements, independently of the call before; the same seed drops the same ones again."""
+def dropout_draws_differ(trial: Trial, shape: Sequence[int], p: float) -> None:
+    """Each call drops other elements, independent of the previous call; the same seed drops the same elements."""
     values = _inputs(trial, shape, "float32")
     x = trial.tensor(values)
     torch.manual_seed(5)
     first, second = (~_check_kept(trial, trial.call(x, p), widened(values), p, "float32") for _ in range(2))
-    trial.repeatable = False  # The steady times of the first two are enough.
+    trial.repeatable = False  # The steady times of the first two calls are enough.
     torch.manual_seed(5)
     again = ~_check_kept(trial, trial.call(x, p), widened(values), p, "float32")
     _check_share(trial, first & second, p * p, "elements twice")
@@ -93,7 +94,7 @@ def dropout_draws_anew(trial: Trial, shape: Sequence[int], p: float) -> None:
 def dropout3d_channels(
     trial: Trial, shape: Sequence[int], p: float | None = None, dtype: str = "float32", layout: str = "contiguous"
 ) -> None:
-    """In training whole channels are dropped, about the share p of all; the others are their input over 1 - p."""
+    """In training about the share p of all channels is dropped as a whole; the others are their input over 1 - p."""
     x = trial.tensor(_inputs(trial, shape, dtype), dtype, layout)
     module = trial.make() if p is None else trial.make(p)
     output = trial.call_method(module, "__call__", x)
@@ -103,7 +104,7 @@ def dropout3d_channels(
 
 
 def dropout3d_identity(trial: Trial, shape: Sequence[int], p: float, training: bool, dtype: str) -> None:
-    """In evaluation, or with p=0, the values stay as they are, and the gradient passes unchanged."""
+    """In evaluation, or with p=0, values and gradient pass unchanged."""
     values = _inputs(trial, shape, dtype)
     x = trial.tensor(values, dtype).requires_grad_()
     output = trial.call_method(trial.make(p).train(training), "__call__", x)
@@ -114,7 +115,7 @@ def dropout3d_identity(trial: Trial, shape: Sequence[int], p: float, training: b
 
 
 def dropout3d_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """With p=1 every channel is dropped, and the gradient with it."""
+    """With p=1 all channels are dropped, and the gradient is zero."""
     x = trial.tensor(_inputs(trial, shape, dtype)).requires_grad_()
     output = trial.call_method(trial.make(1.0), "__call__", x)
     trial.close(output, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
@@ -123,7 +124,7 @@ def dropout3d_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
 
 
 def dropout3d_in_place(trial: Trial, shape: Sequence[int], p: float) -> None:
-    """With inplace=True the given tensor itself holds the result."""
+    """With inplace=True the given tensor holds the result."""
     values = _inputs(trial, shape, "float32")
     x = trial.tensor(values)
     trial.repeatable = False
@@ -135,7 +136,7 @@ def dropout3d_in_place(trial: Trial, shape: Sequence[int], p: float) -> None:
 
 
 def dropout3d_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str) -> None:
-    """The gradient passes through the channels that passed, scaled like them, and is zero in the others."""
+    """The gradient passes through the kept channels, with the same scale, and is zero in the others."""
     values = _inputs(trial, shape, dtype)
     down = trial.random(*shape, dtype=dtype, seed=7)
     x = trial.tensor(values).requires_grad_()
@@ -147,7 +148,7 @@ def dropout3d_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str)
 
 
 def dropout3d_modes(trial: Trial, shape: Sequence[int], p: float) -> None:
-    """A new module is in training and drops; evaluation switches that off, and training on again."""
+    """A new module is in training mode and drops; evaluation mode switches that off, and training mode on again."""
     values = _inputs(trial, shape, "float32")
     x = trial.tensor(values)
     module = trial.make(p)
@@ -158,12 +159,12 @@ def dropout3d_modes(trial: Trial, shape: Sequence[int], p: float) -> None:
 
 
 def _inputs(trial: Trial, shape: Sequence[int], dtype: str) -> Any:
-    """Values none of which is zero: a zero in the output was dropped."""
+    """Return values without zeros, so that a zero in the output means a dropped element."""
     return trial.random(*shape, dtype=dtype, seed=1, low=1, high=3)
 
 
 def _check_kept(trial: Trial, output: Any, x: Any, p: float, dtype: str) -> Any:
-    """Checks that every element is zero or its input over 1 - p; returns which ones were kept."""
+    """Check that every element is zero or its input over 1 - p; return which ones were kept."""
     found = widened(trial.numpy(output))
     trial.equal(list(found.shape), list(x.shape))
     kept = found != 0
@@ -172,7 +173,7 @@ def _check_kept(trial: Trial, output: Any, x: Any, p: float, dtype: str) -> Any:
 
 
 def _check_channels(trial: Trial, output: Any, x: Any, p: float, dtype: str) -> Any:
-    """Checks that every channel is dropped or kept as a whole; returns which ones were kept."""
+    """Check that every channel is dropped or kept as a whole; return which ones were kept."""
     kept = _check_kept(trial, output, x, p, dtype)
     channels = kept.reshape(*kept.shape[:-3], -1)
     whole = channels.all(-1)

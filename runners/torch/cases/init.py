@@ -1,4 +1,4 @@
-"""Random initial values: where they lie, how they are spread, and that nothing else changes."""
+"""torch.nn.init.xavier_uniform_: the range and spread of random initial values, and that nothing else changes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _DEVIATIONS = 5
-"""A mean of independent draws is further than this many standard deviations off once in two million times."""
+"""The mean of independent draws differs by more standard deviations than this once in two million times."""
 
 _ROUNDED_UP = {"bfloat16": 1.008}
-"""A value next to the bound is rounded to bfloat16's 8 bits, up to 2**-8 beyond it."""
+"""A value next to the bound is rounded to bfloat16's 8 bits, up to 2**-8 beyond the bound."""
 
 
 def xavier_uniform(
@@ -25,42 +25,42 @@ def xavier_uniform(
     dtype: str = "float32",
     layout: str = "contiguous",
 ) -> None:
-    """The given tensor itself is filled, evenly over [-bound, bound], the bound being gain * sqrt(6 / (inputs +
-    outputs)): moments, quartiles and the correlation of neighbours are those of independent even draws."""
+    """The given tensor is filled uniformly over [-bound, bound], where bound is gain * sqrt(6 / (inputs + outputs)):
+    moments, quartiles and the correlation of neighbors are those of independent uniform draws."""
     tensor = trial.tensor(np.full(shape, 7.0), dtype, layout)
     returned = trial.call(tensor) if gain is None else trial.call(tensor, gain=gain)
-    trial.check(returned is tensor, "another tensor than the given one was returned")
+    trial.check(returned is tensor, "the returned tensor is not the given one")
     _check_even(trial, tensor, shape, bound, dtype)
 
 
 def xavier_uniform_parameter(trial: Trial, shape: Sequence[int], bound: float, dtype: str) -> None:
-    """A parameter that gradients are recorded for is filled without a trace: it stays a leaf."""
+    """A parameter that requires a gradient is filled without recording: it stays a leaf."""
     parameter = torch.nn.Parameter(trial.tensor(np.full(shape, 7.0), dtype))
     returned = trial.call(parameter)
-    trial.check(returned is parameter, "another tensor than the parameter was returned")
-    trial.check(parameter.is_leaf and parameter.requires_grad, "the parameter is no leaf any more")
+    trial.check(returned is parameter, "the returned tensor is not the parameter")
+    trial.check(parameter.is_leaf and parameter.requires_grad, "the parameter is not a leaf anymore")
     trial.equal(parameter.grad_fn is None, True)
     _check_even(trial, parameter, shape, bound, dtype)
 
 
 def xavier_uniform_view(trial: Trial, rows: int, columns: int, bound: float) -> None:
-    """A view is filled by its own size, and what lies beside it keeps its values."""
+    """A view is filled according to its own size; elements outside of it keep their values."""
     whole = trial.tensor(np.full((rows, 2 * columns), 7.0), "float32")
     view = whole[:, ::2]
     returned = trial.call(view)
-    trial.check(returned is view, "another tensor than the view was returned")
+    trial.check(returned is view, "the returned tensor is not the view")
     _check_even(trial, view, (rows, columns), bound, "float32")
     trial.equal(whole[:, 1::2], np.full((rows, columns), 7.0))
 
 
-def xavier_uniform_draws_anew(trial: Trial, shape: Sequence[int], bound: float) -> None:
-    """Each call gives other values, the same seed the same ones again."""
+def xavier_uniform_draws_differ(trial: Trial, shape: Sequence[int], bound: float) -> None:
+    """Each call gives different values; the same seed gives the same values."""
     drawn = []
     for seed in (5, None, 5):
         if seed is not None:
             torch.manual_seed(seed)
         tensor = trial.tensor(np.full(shape, 7.0), "float32")
-        trial.check(trial.call(tensor) is tensor, "another tensor than the given one was returned")
+        trial.check(trial.call(tensor) is tensor, "the returned tensor is not the given one")
         _check_even(trial, tensor, shape, bound, "float32")
         drawn.append(widened(trial.numpy(tensor)))
     trial.equal(drawn[2], drawn[0])
@@ -72,7 +72,7 @@ def xavier_uniform_draws_anew(trial: Trial, shape: Sequence[int], bound: float) 
 
 
 def _check_even(trial: Trial, tensor: Any, shape: Sequence[int], bound: float, dtype: str) -> None:
-    """Checks dtype and shape, and that the values are independent and even over [-bound, bound]."""
+    """Check dtype and shape, and that the values are independent and uniform over [-bound, bound]."""
     trial.equal(trial.dtype_name(tensor), dtype)
     values = widened(trial.numpy(tensor))
     trial.equal(list(values.shape), list(shape))
@@ -83,12 +83,12 @@ def _check_even(trial: Trial, tensor: Any, shape: Sequence[int], bound: float, d
         f"the values reach {largest * bound:.4g}, expected {bound:.4g}",
     )
     allowed = _DEVIATIONS / count**0.5
-    # The standard deviation of one even draw over [-1, 1] is 0.58, of its square 0.3, of its place in a quarter 0.43.
+    # Standard deviations of one uniform draw over [-1, 1]: 0.58; of its square: 0.3; of being in one quarter: 0.43.
     mean, square = float(scaled.mean()), float((scaled**2).mean())
     trial.check(abs(mean) <= 0.58 * allowed, f"the mean is {mean:.3g} of the bound, expected 0")
     trial.check(abs(square - 1 / 3) <= 0.3 * allowed, f"the mean square is {square:.3g} of the bound's, expected 1/3")
     for quarter in (-1.0, -0.5, 0.0, 0.5):
         share = float(np.mean((scaled >= quarter) & (scaled < quarter + 0.5)))
         trial.check(abs(share - 0.25) <= 0.43 * allowed, f"{share:.3f} of the values from {quarter} on, expected 1/4")
-    neighbours = float(np.mean(scaled[:-1] * scaled[1:])) * 3
-    trial.check(abs(neighbours) <= allowed, f"neighbours correlate by {neighbours:.3f}, expected 0 +- {allowed:.3f}")
+    neighbors = float(np.mean(scaled[:-1] * scaled[1:])) * 3
+    trial.check(abs(neighbors) <= allowed, f"neighbors correlate by {neighbors:.3f}, expected 0 +- {allowed:.3f}")

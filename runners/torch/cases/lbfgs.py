@@ -1,4 +1,4 @@
-"""Limited-memory BFGS, its steps computed once more in NumPy with whole matrices."""
+"""torch.optim.LBFGS, compared with full matrices in NumPy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _CURVATURE = {"float32": {"rtol": 1e-3, "atol": 1e-3}, "float64": {"rtol": 1e-7, "atol": 1e-8}}
-"""Steps divide differences of gradients by one another: a few digits are lost in each."""
+"""Steps divide differences of gradients by each other, which loses a few digits."""
 
 
 class _Problem:
@@ -51,7 +51,8 @@ class _Problem:
 
 
 def _direction(slopes: Sequence[Any], points: Sequence[Any], history: int) -> Any:
-    """Minus the inverse Hessian of Nocedal and Wright, Numerical Optimization, equation 7.16, times the slope."""
+    """Return minus the inverse Hessian (Nocedal and Wright, Numerical Optimization, equation 7.16) times the
+    gradient."""
     pairs = [(points[i + 1] - points[i], slopes[i + 1] - slopes[i]) for i in range(len(points) - 1)][-history:]
     inverse = np.eye(len(points[0]))
     if pairs:
@@ -64,7 +65,7 @@ def _direction(slopes: Sequence[Any], points: Sequence[Any], history: int) -> An
 
 
 def _followed(problem: _Problem, iterations: int, lr: float, history: int) -> Any:
-    """The points that the rule goes through with fixed step lengths."""
+    """Return the points that the rule visits with fixed step lengths."""
     points, slopes = [problem.start], [problem.slope(problem.start)]
     for iteration in range(iterations):
         length = lr * (min(1.0, 1 / np.abs(slopes[0]).sum()) if iteration == 0 else 1.0)
@@ -76,7 +77,7 @@ def _followed(problem: _Problem, iterations: int, lr: float, history: int) -> An
 def lbfgs_iterations(
     trial: Trial, iterations: int, dtype: str, layout: str = "contiguous", lr: float = 0.7, history_size: int = 100
 ) -> None:
-    """One step with several iterations ends where the rule says and returns the loss that it began with."""
+    """One step with several iterations ends at the point of the rule and returns the loss at its start."""
     problem = _Problem(trial, dtype, layout)
     points = _followed(problem, iterations, lr, history_size)
     optimizer = trial.make(problem.parameters, lr=lr, max_iter=iterations, history_size=history_size)
@@ -85,12 +86,12 @@ def lbfgs_iterations(
     trial.close(returned, problem.value(problem.start), dtype=dtype)
     trial.close(problem.where(), points[-1], **_CURVATURE[dtype])
     trial.equal([trial.dtype_name(parameter) for parameter in problem.parameters], [dtype, dtype])
-    # Where the last iteration ended is not evaluated.
+    # The loss at the end of the last iteration is not evaluated.
     trial.equal(problem.evaluations, iterations)
 
 
 def lbfgs_steps(trial: Trial, steps: int, dtype: str, history_size: int = 100) -> None:
-    """Steps of one iteration each go on from the history of those before."""
+    """Steps of one iteration each continue with the history of the earlier steps."""
     problem = _Problem(trial, dtype)
     points = _followed(problem, steps, 0.8, history_size)
     optimizer = trial.make(problem.parameters, lr=0.8, max_iter=1, history_size=history_size)
@@ -102,7 +103,7 @@ def lbfgs_steps(trial: Trial, steps: int, dtype: str, history_size: int = 100) -
 
 
 def lbfgs_strong_wolfe(trial: Trial, steps: int, dtype: str) -> None:
-    """With the line search every step goes along the rule's direction and meets both Wolfe conditions."""
+    """With the line search every step follows the rule's direction and meets both Wolfe conditions."""
     problem = _Problem(trial, dtype, quartic=3.0)
     optimizer = trial.make(problem.parameters, max_iter=1, max_eval=30, line_search_fn="strong_wolfe")
     points, slopes = [problem.where()], [problem.slope(problem.start)]
@@ -128,19 +129,19 @@ def lbfgs_strong_wolfe(trial: Trial, steps: int, dtype: str) -> None:
 
 
 def lbfgs_quadratic(trial: Trial, dtype: str, line_search: Any = None) -> None:
-    """On a quadratic it finds the solution of the linear system."""
+    """On a quadratic function it finds the solution of the linear system."""
     problem = _Problem(trial, dtype, quartic=0.0)
     optimizer = trial.make(problem.parameters, max_iter=60, line_search_fn=line_search)
     trial.repeatable = False
     returned = trial.call_method(optimizer, "step", problem.closure)
     trial.close(returned, problem.value(problem.start), dtype=dtype)
     solution = np.linalg.solve(widened(problem.matrix), widened(problem.linear))
-    # It stops where steps or losses change by less than 1e-9, a loss of about one in float32 at 1e-7: half the digits.
+    # It stops when steps or losses change by less than 1e-9, or a float32 loss of about one by 1e-7: half the digits.
     trial.close(problem.where(), solution, rtol=0, atol=2e-3 if dtype == "float32" else 1e-4)
 
 
 def lbfgs_rosenbrock(trial: Trial, dtype: str) -> None:
-    """With the line search it gets through the curved valley of Rosenbrock's function to the minimum at (1, 1)."""
+    """With the line search it follows the curved valley of Rosenbrock's function to the minimum at (1, 1)."""
     parameter = trial.tensor(np.array([-1.2, 1.0]), dtype).requires_grad_()
 
     def closure() -> Any:
@@ -156,7 +157,7 @@ def lbfgs_rosenbrock(trial: Trial, dtype: str) -> None:
 
 
 def lbfgs_network(trial: Trial, steps: int, line_search: Any = None) -> None:
-    """A small network's loss falls below a tenth, and every step returns the loss that it began with."""
+    """A small network's loss falls below a tenth, and every step returns the loss at its start."""
     net = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)).to(trial.device)
     with torch.no_grad():
         for seed, parameter in enumerate(net.parameters(), 1):
@@ -179,11 +180,11 @@ def lbfgs_network(trial: Trial, steps: int, line_search: Any = None) -> None:
         trial.close(returned, before, dtype="float32")
         losses.append(before)
     losses.append(float(trial.numpy(closure())))
-    trial.check(losses[-1] < 0.1 * losses[0], f"expected the loss to fall below a tenth, it went {losses}")
+    trial.check(losses[-1] < 0.1 * losses[0], f"expected a last loss below a tenth of the first: {losses}")
 
 
 def lbfgs_large(trial: Trial, size: int) -> None:
-    """A quadratic with three curvatures is solved in a few iterations, however many numbers it has."""
+    """A quadratic function with three curvatures is solved in a few iterations, at any size."""
     weights = 1.0 + np.arange(size, dtype="float32") % 3
     centre = trial.random(size, seed=1)
     scale, target = trial.tensor(weights), trial.tensor(centre)
@@ -191,7 +192,7 @@ def lbfgs_large(trial: Trial, size: int) -> None:
 
     def closure() -> Any:
         parameter.grad = None
-        # Divided, so that the first step, which is short, is not lost in the size.
+        # Divided, so that the short first step does not depend on the size.
         loss = (scale * (parameter - target) ** 2).mean()
         loss.backward()
         return loss
@@ -204,7 +205,7 @@ def lbfgs_large(trial: Trial, size: int) -> None:
 
 
 def lbfgs_at_the_minimum(trial: Trial, dtype: str) -> None:
-    """Where the slope is below its tolerance the first evaluation is the last and nothing moves."""
+    """If the gradient is below its tolerance, it evaluates the loss once and changes nothing."""
     host = trial.random(4, dtype=dtype, seed=1)
     parameter, evaluations = trial.tensor(host).requires_grad_(), []
 
@@ -219,12 +220,12 @@ def lbfgs_at_the_minimum(trial: Trial, dtype: str) -> None:
     expected = 3 + 1e-3 * (widened(host) @ [1.0, -2.0, 0.5, 0.25])
     trial.close(returned, expected, dtype=dtype)
     trial.close(parameter, host, rtol=0, atol=0, dtype=dtype)
-    # The steady time calls it again and again.
+    # The steady protocol calls it repeatedly.
     trial.equal(len(evaluations), 1)
 
 
 def lbfgs_number(trial: Trial) -> None:
-    """A closure may return a plain number, which is what comes back."""
+    """If a closure returns a plain number, step returns it."""
     problem = _Problem(trial, "float64")
     points = _followed(problem, 4, 1.0, 100)
     optimizer = trial.make(problem.parameters, max_iter=4)
@@ -236,7 +237,7 @@ def lbfgs_number(trial: Trial) -> None:
 
 
 def lbfgs_max_eval(trial: Trial, max_eval: int) -> None:
-    """It stops when the closure was called as often as is allowed, before the iterations are used up."""
+    """It stops after the allowed number of evaluations, before the iterations are used up."""
     problem = _Problem(trial, "float64")
     points = _followed(problem, max_eval - 1, 0.5, 100)
     optimizer = trial.make(problem.parameters, lr=0.5, max_iter=50, max_eval=max_eval)
@@ -248,7 +249,7 @@ def lbfgs_max_eval(trial: Trial, max_eval: int) -> None:
 
 
 def lbfgs_resumed(trial: Trial) -> None:
-    """An optimiser that is given the state of another goes on as that one would."""
+    """An optimizer that loads the state of another one continues in the same way."""
     problem = _Problem(trial, "float64")
     points = _followed(problem, 6, 1.0, 100)
     earlier = trial.make(problem.parameters, max_iter=4)
@@ -263,7 +264,7 @@ def lbfgs_resumed(trial: Trial) -> None:
 
 
 def lbfgs_idle(trial: Trial) -> None:
-    """A parameter that the loss does not reach stays where it is; the other follows the rule."""
+    """A parameter that the loss does not depend on stays unchanged; the other one follows the rule."""
     host = [trial.random(3, dtype="float64", seed=seed) for seed in (1, 2)]
     idle, parameter = (trial.tensor(values).requires_grad_() for values in host)
 
@@ -282,7 +283,7 @@ def lbfgs_idle(trial: Trial) -> None:
 
 
 def lbfgs_options(trial: Trial) -> None:
-    """A new optimiser has the documented options, holds the given parameters and has changed none."""
+    """A new optimizer has the documented options, holds the given parameters and has not changed them."""
     host = trial.random(3)
     parameter = trial.tensor(host).requires_grad_()
     optimizer = trial.call([parameter], max_iter=16)
@@ -290,5 +291,5 @@ def lbfgs_options(trial: Trial) -> None:
     (group,) = optimizer.param_groups
     names = ("lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change", "history_size", "line_search_fn")
     trial.equal([group[name] for name in names], [1, 16, 20, 1e-7, 1e-9, 100, None])
-    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "it does not hold its parameter")
+    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "the parameter is not in its group")
     trial.close(parameter, host, rtol=0, atol=0, dtype="float32")

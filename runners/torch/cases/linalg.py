@@ -1,4 +1,4 @@
-"""Matrices whose properties are known from how they are made."""
+"""torch.linalg.matrix_rank of matrices whose rank is known from their construction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rank_of_product(
 
 
 def _full_rank(trial: Trial, length: int, rank: int, dtype: str, seed: int) -> Any:
-    """A matrix of small whole numbers, so that products are exact, whose first rows are those of the identity."""
+    """Return a matrix of small whole numbers (products are exact) whose first rows are the identity."""
     matrix = np.round(trial.random(length, rank, dtype=dtype, seed=seed, low=-2, high=2))
     matrix[:rank] = np.eye(rank)
     return matrix

@@ -1,4 +1,4 @@
-"""Losses and their gradients, each computed once more in NumPy."""
+"""Losses and their gradients, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _MANY_TERMS = 3e-6
-"""The relative tolerance of a float32 sum of 1e5 and more terms, in whatever order they are added."""
+"""The relative tolerance of a float32 sum of 1e5 and more terms, in any order."""
 
 _ROUNDED = {"bfloat16": {"rtol": 1.6e-2, "atol": 2e-3}}
 """The loss is a difference of terms of about 1/2, each rounded to bfloat16's 8 bits."""
@@ -26,7 +26,7 @@ def kl_div(
     dtype: str = "float32",
     layout: str = "contiguous",
 ) -> None:
-    """The loss is target * (log(target) - input), nothing where the target is zero, reduced as asked for."""
+    """The loss is target * (log(target) - input), zero where the target is zero, with the requested reduction."""
     x, target = _log_probabilities(trial, shape, 1, dtype), _log_probabilities(trial, shape, 2, dtype)
     if not log_target:
         target = np.exp(target)
@@ -41,7 +41,7 @@ def kl_div(
 
 
 def kl_div_gradients(trial: Trial, shape: Sequence[int], reduction: str, log_target: bool, dtype: str) -> None:
-    """The gradients of input and target are the slopes of target * (log(target) - input)."""
+    """The gradients of input and target are the derivatives of target * (log(target) - input)."""
     x, target = _log_probabilities(trial, shape, 1, dtype), _log_probabilities(trial, shape, 2, dtype)
     target = target if log_target else np.exp(target)
     tensors = trial.tensor(x).requires_grad_(), trial.tensor(target).requires_grad_()
@@ -67,8 +67,8 @@ def bce_with_logits(
     dtype: str = "float32",
     layout: str = "contiguous",
 ) -> None:
-    """The loss is the cross entropy of the logits' probabilities, exact for large logits too; weights (of the given
-    shapes) multiply it, or the part of the positive targets."""
+    """The loss is the cross entropy of the logits' probabilities, also exact for large logits. Weights of the given
+    shapes multiply the loss, or its part for positive targets."""
     x, target = _logits(trial, shape, low, high, dtype)
     tensors = trial.tensor(x, dtype, layout), trial.tensor(target, dtype, layout)
     options = {}
@@ -85,14 +85,14 @@ def bce_with_logits(
 def bce_with_logits_values(
     trial: Trial, logits: Sequence[Any], targets: Sequence[float], expected: Sequence[Any], dtype: str
 ) -> None:
-    """Given logits, very large and undefined ones (as words) too, have the stated losses."""
+    """The given logits, also very large ones and NaN (written as text), have the stated losses."""
     x = trial.tensor([float(value) for value in logits], dtype)
     output = trial.call_method(trial.make(reduction="none"), "__call__", x, trial.tensor(targets, dtype))
     trial.close(output, [float(value) for value in expected], dtype=dtype)
 
 
 def bce_with_logits_gradients(trial: Trial, shape: Sequence[int], reduction: str, weighted: bool, dtype: str) -> None:
-    """The gradients of logits and targets are the slopes of the weighted cross entropy."""
+    """The gradients of logits and targets are the derivatives of the weighted cross entropy."""
     x, target = _logits(trial, shape, -5, 5, dtype)
     names = ("weight", "pos_weight") if weighted else ()
     named = {name: trial.random(shape[-1], dtype=dtype, seed=len(name), low=0.5, high=3) for name in names}
@@ -113,7 +113,7 @@ def smooth_l1(
     dtype: str = "float32",
     layout: str = "contiguous",
 ) -> None:
-    """The loss is quadratic where the difference is below beta, linear beyond; with beta 0 it is linear everywhere."""
+    """The loss is quadratic for differences below beta and linear above; with beta 0 it is linear everywhere."""
     x = trial.tensor(trial.random(*shape, dtype=dtype, seed=1), dtype, layout)
     target = trial.tensor(trial.random(*(shape if target_shape is None else target_shape), dtype=dtype, seed=2), dtype)
     options: dict[str, Any] = {} if beta is None else {"beta": beta}
@@ -126,14 +126,14 @@ def smooth_l1(
 def smooth_l1_values(
     trial: Trial, inputs: Sequence[Any], targets: Sequence[float], expected: Sequence[Any], beta: float, dtype: str
 ) -> None:
-    """Given values, those at the joint of the two pieces, infinite and undefined ones too, have the stated losses."""
+    """The given values, also at the joint of both pieces, infinite and NaN, have the stated losses."""
     x = trial.tensor([float(value) for value in inputs], dtype)
     output = trial.call_method(trial.make(reduction="none", beta=beta), "__call__", x, trial.tensor(targets, dtype))
     trial.close(output, [float(value) for value in expected], dtype=dtype)
 
 
 def smooth_l1_gradients(trial: Trial, shape: Sequence[int], reduction: str, beta: float, dtype: str) -> None:
-    """The gradients of input and target are opposite: the difference over beta, at most one."""
+    """The gradients of input and target are opposite: the difference over beta, limited to one."""
     x, target = trial.random(*shape, dtype=dtype, seed=1), trial.random(*shape, dtype=dtype, seed=2)
     tensors = trial.tensor(x).requires_grad_(), trial.tensor(target).requires_grad_()
     output = trial.call_method(trial.make(reduction=reduction, beta=beta), "__call__", *tensors)
@@ -143,7 +143,7 @@ def smooth_l1_gradients(trial: Trial, shape: Sequence[int], reduction: str, beta
 
 
 def _log_probabilities(trial: Trial, shape: Sequence[int], seed: int, dtype: str) -> Any:
-    """Random log-probabilities whose exponentials sum to one along the last axis."""
+    """Return random log-probabilities whose exponentials sum to one along the last axis."""
     values = trial.random(*shape, dtype=dtype, seed=seed)
     if not values.ndim or not values.size:
         return -abs(values)
@@ -156,7 +156,7 @@ def _logits(trial: Trial, shape: Sequence[int], low: float, high: float, dtype: 
 
 
 def _cross_entropy(x: Any, target: Any, weight: Any = 1.0, pos_weight: Any = 1.0) -> tuple[Any, Any, Any]:
-    """The loss and its slopes by logits and targets."""
+    """Return the loss and its derivatives for logits and targets."""
     positive, negative = np.logaddexp(0, -x), np.logaddexp(0, x)
     loss = pos_weight * target * positive + (1 - target) * negative
     by_logits = (1 - target) * special.expit(x) - pos_weight * target * special.expit(-x)
@@ -164,7 +164,7 @@ def _cross_entropy(x: Any, target: Any, weight: Any = 1.0, pos_weight: Any = 1.0
 
 
 def _smooth(difference: Any, beta: float) -> tuple[Any, Any]:
-    """The loss and its slope."""
+    """Return the loss and its derivative."""
     size = abs(difference)
     if not beta:
         return size, np.sign(difference)
@@ -174,7 +174,7 @@ def _smooth(difference: Any, beta: float) -> tuple[Any, Any]:
 
 
 def _check(trial: Trial, output: Any, loss: Any, reduction: str, dtype: str) -> None:
-    """Checks an output against the loss of each element."""
+    """Check an output against the loss of each element."""
     loss = np.asarray(loss)
     if reduction == "none":
         expected = loss
@@ -191,7 +191,7 @@ def _check(trial: Trial, output: Any, loss: Any, reduction: str, dtype: str) -> 
 def _check_gradients(
     trial: Trial, output: Any, tensors: Sequence[Any], slopes: Sequence[Any], reduction: str, dtype: str
 ) -> None:
-    """Sends a gradient back through the loss and checks what arrives, given the slopes of each element's loss."""
+    """Run the backward pass and compare the gradients with the derivatives of each element's loss."""
     down = trial.random(*output.shape, dtype=dtype, seed=7, low=1, high=2)
     (output * trial.tensor(down)).sum().backward()
     first = tensors[0]

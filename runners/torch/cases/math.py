@@ -1,4 +1,4 @@
-"""Elementwise functions, sums and outer products, where data cannot say what must hold."""
+"""Elementwise functions, sums and outer products, where a ``call`` test is not enough."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _THREE_ROUNDINGS: dict[str, dict[str, float]] = {
 
 
 def seen(trial: Trial, array: Any, tensor: Any) -> Any:
-    """What a function that is given the tensor sees of the host array: of bfloat16, which NumPy lacks, the rounded
-    values; else the array itself, so that a device that loses digits on the way is noticed."""
+    """Return the values that a function sees. For bfloat16, which NumPy lacks, these are the tensor's rounded values;
+    otherwise the host array itself, so that a device that loses digits in the transfer is noticed."""
     return trial.numpy(tensor) if trial.dtype_name(tensor) == "bfloat16" else array
 
 
 def slope(
     trial: Trial, name: str, shape: Sequence[int], dtype: str, low: float, high: float, layout: str = "contiguous"
 ) -> None:
-    """An elementwise function has its values, and passes a gradient back times its derivative."""
+    """An elementwise function has the reference's values; its gradient is the incoming one times the derivative."""
     x = trial.random(*shape, dtype=dtype, seed=1, low=low, high=high)
     weights = trial.random(*shape, dtype=dtype, seed=2)
     tensor = trial.tensor(x, dtype, layout).requires_grad_()
@@ -45,7 +45,7 @@ def slope(
 def special_values(
     trial: Trial, numpy: str, values: Sequence[Sequence[Any]], dtype: str, result: str, layout: str = "contiguous"
 ) -> None:
-    """Infinities, NaN, zeros and neighbours of them (written as text) give what NumPy gives, zeros with their sign."""
+    """Infinities, NaN, zeros and nearby values (written as text) give NumPy's results, with the sign of zeros."""
     host = dtype.replace("bfloat16", "float32")
     arrays = [np.array([float(value) for value in argument]).astype(host) for argument in values]
     tensors = [trial.tensor(array, dtype, layout) for array in arrays]
@@ -59,25 +59,6 @@ def special_values(
         trial.equal(signs, np.signbit(expected)[zeros])
 
 
-def into(
-    trial: Trial,
-    numpy: str,
-    shapes: Sequence[Sequence[int]],
-    dtype: str,
-    result: str,
-    args: Sequence[Any] = (),
-    low: float = 1,
-    high: float = 9,
-) -> None:
-    """With out= the values land in the given tensor, which is also what is returned."""
-    arrays = [trial.random(*shape, dtype=dtype, seed=seed, low=low, high=high) for seed, shape in enumerate(shapes)]
-    expected = np.asarray(references.find("numpy", numpy)(*map(widened, arrays), *args))
-    out = trial.tensor(np.full(expected.shape, 3), result)
-    returned = trial.call(*map(trial.tensor, arrays), *args, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    trial.close(out, expected, dtype=result)
-
-
 def addr(
     trial: Trial,
     shape: Sequence[int],
@@ -86,7 +67,7 @@ def addr(
     factors: Mapping[str, Any] | None = None,
     layout: str = "contiguous",
 ) -> None:
-    """beta * matrix + alpha * the outer product of the vectors; the matrix may have to be broadcast."""
+    """The output is beta * matrix + alpha * the outer product of the vectors; the matrix can be broadcast."""
     rows, columns = sizes or shape
     parts = (shape, (rows,), (columns,))
     arrays = [trial.random(*part, dtype=dtype, seed=seed) for seed, part in enumerate(parts)]
@@ -97,7 +78,7 @@ def addr(
 
 
 def addr_promotes(trial: Trial, dtypes: Sequence[str], result: str) -> None:
-    """Of matrix and vectors of several dtypes the result has the one that holds all, and its precision."""
+    """With several dtypes the result has the dtype that can hold all of them, and its precision."""
     matrix, column, row = (
         trial.random(*shape, dtype=dtype, seed=seed)
         for seed, (shape, dtype) in enumerate(zip(((5, 4), (5,), (4,)), dtypes))
@@ -107,7 +88,7 @@ def addr_promotes(trial: Trial, dtypes: Sequence[str], result: str) -> None:
 
 
 def addr_ignores_matrix(trial: Trial, dtype: str) -> None:
-    """With beta=0 the matrix does not count, not even its NaN and infinities."""
+    """With beta=0 the matrix is ignored, also its NaN and infinities."""
     matrix = np.array([[np.nan, np.inf, 1], [2, -np.inf, np.nan]])
     column, row = trial.random(2, dtype=dtype, seed=1), trial.random(3, dtype=dtype, seed=2)
     output = trial.call(trial.tensor(matrix, dtype), trial.tensor(column), trial.tensor(row), beta=0, alpha=2)
@@ -115,7 +96,7 @@ def addr_ignores_matrix(trial: Trial, dtype: str) -> None:
 
 
 def addr_gradients(trial: Trial, dtype: str) -> None:
-    """The gradient goes to the matrix times beta, and to each vector times alpha, summed against the other one."""
+    """The gradient goes to the matrix times beta, and to each vector times alpha, summed against the other vector."""
     beta, alpha = 0.5, -2.0
     arrays = [trial.random(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate(((4, 3), (4,), (3,)))]
     weights = trial.random(4, 3, dtype=dtype, seed=9)

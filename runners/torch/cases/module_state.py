@@ -1,4 +1,4 @@
-"""Methods of modules that put gradients and running statistics back."""
+"""Methods that reset a module's gradients and running statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runners.core.testing.trial import Trial
 
 
 class _Net(torch.nn.Module):
-    """A parameter of its own, one inside, one shared, one frozen, one that no loss reaches, and a buffer."""
+    """A module with its own parameter, an inner, a shared, a frozen and an unused one, and a buffer."""
 
     def __init__(self, trial: Trial, dtype: str) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class _Net(torch.nn.Module):
 
 
 def zero_grad_of(trial: Trial, dtype: str, **options: Any) -> None:
-    """Every gradient in the module and below it becomes zero, or None where that is demanded; nothing else changes."""
+    """Every gradient in the module and its children becomes zero, or None if requested; nothing else changes."""
     net, outside = _Net(trial, dtype), _Net(trial, dtype)
     given = {}
     for number, module in enumerate((net, outside)):
@@ -41,7 +41,7 @@ def zero_grad_of(trial: Trial, dtype: str, **options: Any) -> None:
     before = [(name, trial.numpy(value)) for name, value in net.state_dict().items()]
     expected = trial.numpy(outside.own.grad)
 
-    trial.check(trial.call(net, **options) is None, "expected nothing to be returned")
+    trial.check(trial.call(net, **options) is None, "expected None to be returned")
 
     for parameter, shape in ((net.own, (4, 3)), (net.inner.weight, (5,))):
         _check_cleared(trial, parameter, shape, dtype, options.get("set_to_none"))
@@ -55,7 +55,7 @@ def zero_grad_of(trial: Trial, dtype: str, **options: Any) -> None:
 
 
 def zero_grad_between_steps(trial: Trial, dtype: str, **options: Any) -> None:
-    """Between two passes it keeps the gradients from adding up; without it they do."""
+    """It keeps the gradients of two passes from adding up; without it they add up."""
     layer = torch.nn.Linear(3, 2).to(trial.device, trial.dtype(dtype))
     inputs = [trial.random(4, 3, dtype=dtype, seed=seed) for seed in (1, 2, 3)]
 
@@ -69,27 +69,27 @@ def zero_grad_between_steps(trial: Trial, dtype: str, **options: Any) -> None:
     backward(inputs[1])
     trial.close(layer.weight.grad, gradients(*inputs[:2]), dtype=dtype)
     trial.repeatable = False
-    trial.check(trial.call(layer, **options) is None, "expected nothing to be returned")
+    trial.check(trial.call(layer, **options) is None, "expected None to be returned")
     backward(inputs[2])
     trial.close(layer.weight.grad, gradients(inputs[2]), dtype=dtype)
     trial.close(layer.bias.grad, [4.0, 4.0], dtype=dtype)
 
 
 def zero_grad_detaches(trial: Trial, dtype: str) -> None:
-    """A gradient of a pass with create_graph=True, itself differentiable, becomes zero and loses its history."""
+    """A gradient from a pass with create_graph=True, itself differentiable, becomes zero and loses its history."""
     net = torch.nn.Module()
     values = trial.random(6, dtype=dtype, seed=1)
     net.weight = torch.nn.Parameter(trial.tensor(values))
     (net.weight**3).sum().backward(create_graph=True)
     trial.close(net.weight.grad, 3 * widened(values) ** 2, dtype=dtype)
-    trial.check(net.weight.grad.grad_fn is not None, "the gradient has no history to lose")
-    trial.check(trial.call(net, set_to_none=False) is None, "expected nothing to be returned")
+    trial.check(net.weight.grad.grad_fn is not None, "the gradient has no history")
+    trial.check(trial.call(net, set_to_none=False) is None, "expected None to be returned")
     trial.close(net.weight.grad, np.zeros(6), rtol=0, atol=0, dtype=dtype)
     trial.equal([net.weight.grad.requires_grad, net.weight.requires_grad], [False, True])
 
 
 def zero_grad_training(trial: Trial, steps: int, **options: Any) -> None:
-    """A loop of steps that begins with it follows plain gradient descent."""
+    """A training loop that calls it before each step follows plain gradient descent."""
     x, y = trial.random(16, 3, seed=1), trial.random(16, 1, seed=2)
     layer = torch.nn.Linear(3, 1, bias=False).to(trial.device)
     w = trial.random(1, 3, seed=3)
@@ -98,7 +98,7 @@ def zero_grad_training(trial: Trial, steps: int, **options: Any) -> None:
     w, inputs, targets = widened(w), trial.tensor(x), trial.tensor(y)
     trial.repeatable = False
     for _ in range(steps):
-        trial.check(trial.call(layer, **options) is None, "expected nothing to be returned")
+        trial.check(trial.call(layer, **options) is None, "expected None to be returned")
         ((layer(inputs) - targets) ** 2).mean().backward()
         with torch.no_grad():
             layer.weight.sub_(0.1 * layer.weight.grad)
@@ -111,14 +111,14 @@ def zero_grad_large(trial: Trial, layers: int, width: int, **options: Any) -> No
     net = torch.nn.Sequential(*(torch.nn.Linear(width, width) for _ in range(layers))).to(trial.device)
     for number, parameter in enumerate(net.parameters()):
         parameter.grad = torch.full_like(parameter, number + 1)
-    trial.check(trial.call(net, **options) is None, "expected nothing to be returned")
+    trial.check(trial.call(net, **options) is None, "expected None to be returned")
     for layer in net:
         _check_cleared(trial, layer.weight, (width, width), "float32", options.get("set_to_none"))
         _check_cleared(trial, layer.bias, (width,), "float32", options.get("set_to_none"))
 
 
 def _check_cleared(trial: Trial, parameter: Any, shape: Any, dtype: str, to_none: Any) -> None:
-    """``to_none`` None: the version's own default, which is zeros before PyTorch 2.0 and None since."""
+    """``to_none`` None: the default of the version, which is zeros before PyTorch 2.0 and None since."""
     if to_none or (to_none is None and parameter.grad is None):
         trial.check(parameter.grad is None, f"expected no gradient, got {parameter.grad}")
     else:
@@ -126,17 +126,17 @@ def _check_cleared(trial: Trial, parameter: Any, shape: Any, dtype: str, to_none
 
 
 def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool = True) -> None:
-    """Mean, variance and count become 0, 1 and 0 in their place; weight and bias stay as they were."""
+    """Mean, variance and count become 0, 1 and 0 in the same tensors; weight and bias stay unchanged."""
     layer, host = _norm(trial, features, dtype, affine=affine)
     buffers = dict(layer.named_buffers())
-    trial.check(trial.call(layer) is None, "expected nothing to be returned")
+    trial.check(trial.call(layer) is None, "expected None to be returned")
     trial.equal(list(dict(layer.named_buffers())), ["running_mean", "running_var", "num_batches_tracked"])
     for name, values, kind in (
         ("running_mean", np.zeros(features), dtype),
         ("running_var", np.ones(features), dtype),
         ("num_batches_tracked", 0, "int64"),
     ):
-        trial.check(getattr(layer, name) is buffers[name], f"{name} is another tensor than before")
+        trial.check(getattr(layer, name) is buffers[name], f"{name} is a different tensor than before")
         trial.close(buffers[name], values, rtol=0, atol=0, dtype=kind)
     trial.equal([name for name, _ in layer.named_parameters()], ["weight", "bias"] if affine else [])
     for name, parameter in layer.named_parameters():
@@ -144,20 +144,20 @@ def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool
 
 
 def reset_running_stats_evaluates(trial: Trial, dtype: str) -> None:
-    """In evaluation a layer that was reset only scales and shifts its input."""
+    """In evaluation a reset layer only scales and shifts its input."""
     layer, host = _norm(trial, 3, dtype)
     x = trial.random(2, 3, 4, 5, dtype=dtype, seed=9)
-    trial.check(trial.call(layer) is None, "expected nothing to be returned")
+    trial.check(trial.call(layer) is None, "expected None to be returned")
     weight, bias = (widened(host[name])[:, None, None] for name in ("weight", "bias"))
     trial.close(layer.eval()(trial.tensor(x)), widened(x) * weight / np.sqrt(1 + layer.eps) + bias, dtype=dtype)
 
 
 def reset_running_stats_starts_over(trial: Trial, momentum: Any, dtype: str) -> None:
-    """After it the statistics are those of the batches since: moving averages, or plain ones without a momentum."""
+    """After the reset the statistics cover only later batches: moving averages, or plain ones without a momentum."""
     layer, _ = _norm(trial, 3, dtype, momentum=momentum)
     layer(trial.tensor(trial.random(4, 3, 5, 5, dtype=dtype, seed=6)))
     trial.repeatable = False
-    trial.check(trial.call(layer) is None, "expected nothing to be returned")
+    trial.check(trial.call(layer) is None, "expected None to be returned")
     mean, variance = np.zeros(3), np.ones(3)
     for number, seed in enumerate((7, 8), 1):
         x = trial.random(4, 3, 5, 5, dtype=dtype, seed=seed) * number + seed
@@ -171,10 +171,10 @@ def reset_running_stats_starts_over(trial: Trial, momentum: Any, dtype: str) -> 
 
 
 def reset_running_stats_inside(trial: Trial) -> None:
-    """Of two layers in a network only the one that it is called for starts over."""
+    """It resets only the layer that it is called for, not the other one in the network."""
     net = torch.nn.Sequential(_norm(trial, 3, "float32")[0], _norm(trial, 3, "float32")[0])
     before = [trial.numpy(buffer) for buffer in net[1].buffers()]
-    trial.check(trial.call(net[0]) is None, "expected nothing to be returned")
+    trial.check(trial.call(net[0]) is None, "expected None to be returned")
     state = net.state_dict()
     trial.close(state["0.running_mean"], np.zeros(3), rtol=0, atol=0, dtype="float32")
     trial.close(state["0.running_var"], np.ones(3), rtol=0, atol=0, dtype="float32")
@@ -184,7 +184,8 @@ def reset_running_stats_inside(trial: Trial) -> None:
 
 
 def _norm(trial: Trial, features: int, dtype: str, **options: Any) -> Any:
-    """A layer in training whose parameters and statistics have known values, none at its default; those on the host."""
+    """Create a layer in training mode whose parameters and statistics have known values, none at its default; return
+    it and the values on the host."""
     layer = torch.nn.BatchNorm2d(features, **options).to(trial.device, trial.dtype(dtype))
     host = {}
     for seed, (name, tensor) in enumerate([*layer.named_parameters(), *layer.named_buffers()], 1):

@@ -1,4 +1,4 @@
-"""What a module gives away of its state."""
+"""torch.nn.Module.state_dict: the entries of a module's state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.core.testing.trial import Trial
 
 
 class _Net(torch.nn.Module):
-    """Nested modules, a shared parameter, a buffer that is kept and one that is not."""
+    """Nested modules with a shared parameter, a persistent buffer and one that is not persistent."""
 
     def __init__(self, trial: Trial, dtype: str) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ _SHAPES = {
 
 
 def state_dict_entries(trial: Trial, dtype: str, prefix: str = "") -> None:
-    """Every parameter and persistent buffer stands under its dotted name, in order, with its value and dtype."""
+    """Every parameter and persistent buffer has an entry under its dotted name, in order, with its value and dtype."""
     net, host = _filled(trial, dtype)
     state = trial.call(net, prefix=prefix)
     trial.equal(list(state), [prefix + name for name in _SHAPES])
@@ -54,27 +54,27 @@ def state_dict_entries(trial: Trial, dtype: str, prefix: str = "") -> None:
 
 
 def state_dict_keep_vars(trial: Trial) -> None:
-    """With keep_vars=True the entries are the parameters themselves; a shared one stands under both names."""
+    """With keep_vars=True the entries are the parameters themselves; a shared one has two entries."""
     net, _ = _filled(trial, "float32")
     state = trial.call(net, keep_vars=True)
     trial.equal(list(state), list(_SHAPES))
     for name, parameter in net.named_parameters():
         trial.check(state[name] is parameter, f"{name} is not the parameter itself")
-    trial.check(state["again.weight"] is state["inner.0.weight"], "the shared parameter has become two")
+    trial.check(state["again.weight"] is state["inner.0.weight"], "the shared parameter has two different entries")
 
 
 def state_dict_destination(trial: Trial) -> None:
-    """A given destination gets the entries beside what it had, and is what is returned."""
+    """A given destination gets the entries, keeps its own, and is returned."""
     net, host = _filled(trial, "float32")
     destination = OrderedDict(earlier=torch.ones(1))
     returned = trial.call(net, destination=destination, prefix="net.")
-    trial.check(returned is destination, "another mapping than the destination was returned")
+    trial.check(returned is destination, "the returned mapping is not the destination")
     trial.equal(list(destination), ["earlier"] + ["net." + name for name in _SHAPES])
     trial.close(destination["net.first.weight"], host["first.weight"], dtype="float32")
 
 
 def state_dict_is_live(trial: Trial) -> None:
-    """The entries are views: a later change of a parameter shows in them."""
+    """The entries are views: later changes of a parameter are visible in them."""
     net, host = _filled(trial, "float32")
     state = trial.call(net)
     with torch.no_grad():
@@ -83,18 +83,18 @@ def state_dict_is_live(trial: Trial) -> None:
 
 
 def state_dict_after_training(trial: Trial) -> None:
-    """The buffers that a forward pass in training changes come with their new values."""
+    """Buffers that a forward pass in training changes appear with their new values."""
     net, host = _filled(trial, "float32")
     net(trial.tensor(trial.random(8, 3, seed=2)))
     state = trial.call(net)
     trial.equal(list(state), list(_SHAPES))
     for name, buffer in net.inner[1].named_buffers():
         trial.equal(state[f"inner.1.{name}"], buffer)
-        trial.check((trial.numpy(buffer) != host[f"inner.1.{name}"]).any(), f"training left {name} as it was")
+        trial.check((trial.numpy(buffer) != host[f"inner.1.{name}"]).any(), f"training did not change {name}")
 
 
 def state_dict_round_trip(trial: Trial, dtype: str) -> None:
-    """Written to a file and loaded into another module, the state makes that one compute the same."""
+    """A state that is written to a file and loaded into another module makes it compute the same."""
     net, host = _filled(trial, dtype)
     file = io.BytesIO()
     torch.save(trial.call(net), file)
@@ -109,7 +109,7 @@ def state_dict_round_trip(trial: Trial, dtype: str) -> None:
 
 
 def state_dict_large(trial: Trial, layers: int) -> None:
-    """A deep module gives every layer's weight and bias, each with its own values."""
+    """In a deep module every layer's weight and bias has an entry with its own values."""
     net = torch.nn.Sequential(*(torch.nn.Linear(16, 16) for _ in range(layers))).to(trial.device)
     pattern = np.arange(256.0, dtype="float32").reshape(16, 16)
     with torch.no_grad():
@@ -128,7 +128,7 @@ def _tensors(net: _Net) -> dict[str, Any]:
 
 
 def _filled(trial: Trial, dtype: str) -> tuple[_Net, dict[str, Any]]:
-    """A net whose parameters and buffers have known values; these on the host by name."""
+    """Create a net whose parameters and buffers have known values; return it and the values on the host by name."""
     net = _Net(trial, dtype)
     tensors = _tensors(net)
     host = {}

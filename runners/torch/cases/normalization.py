@@ -1,4 +1,4 @@
-"""Normalization over the batch or over groups of channels, computed once more in NumPy."""
+"""torch.nn.functional.batch_norm and torch.nn.GroupNorm, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _STATISTICS = ("mean", "var")
 _AFFINE = ("weight", "bias")
 
 _LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 3e-2}}
-"""Values, mean and scale are rounded to bfloat16's 8 bits before they are put together: errors of 2**-7 at 2 to 4."""
+"""Values, mean and scale are rounded to bfloat16's 8 bits before they are combined: errors of 2**-7 at 2 to 4."""
 
 _DEEP_GRADIENTS = {"float32": {"rtol": 1.3e-6, "atol": 3e-5}}
-"""A gradient through the batch's moments is a difference of float32 sums of the size of 10."""
+"""A gradient through the batch's moments is a difference of float32 sums of about 10."""
 
 
 def batch_norm(
@@ -33,14 +33,14 @@ def batch_norm(
     memory_format: str | None = None,
     **options: Any,
 ) -> None:
-    """Each channel is normalized by its moments in training, by the running ones in evaluation, then scaled and
-    shifted; training moves the running moments, evaluation leaves them as they are."""
+    """Each channel is normalized by its moments in training and by the running moments in evaluation, then scaled and
+    shifted. Training updates the running moments; evaluation does not."""
     host, tensors = _channels(trial, shape[1], statistics_dtype or dtype, affine, tracked)
     x = trial.tensor(2 * trial.random(*shape, dtype=dtype, seed=1) + 1, dtype, layout)
     if memory_format:
         x = x.to(memory_format=getattr(torch, memory_format))
     known = widened(trial.numpy(x))
-    # A second call would find other running moments than the first.
+    # A second call would start from other running moments.
     trial.repeatable = not (training and tracked)
     output = trial.call(
         x,
@@ -66,7 +66,7 @@ def batch_norm(
 
 
 def batch_norm_gradients(trial: Trial, shape: Sequence[int], training: bool, dtype: str) -> None:
-    """The gradients of input, weight and bias are those of the formula; in training the moments move with the input."""
+    """The gradients of input, weight and bias match the formula; in training the moments depend on the input."""
     host, tensors = _channels(trial, shape[1], dtype, True, True)
     leaves = {name: tensors[name].requires_grad_() for name in _AFFINE}
     x = trial.random(*shape, dtype=dtype, seed=1)
@@ -104,8 +104,8 @@ def group_norm(
     memory_format: str | None = None,
     **options: Any,
 ) -> None:
-    """Each sample's groups of channels are normalized by their own moments, then scaled and shifted channel by
-    channel, in evaluation as in training."""
+    """The channel groups of each sample are normalized by their own moments, then each channel is scaled and shifted,
+    in evaluation and in training."""
     options["affine"] = affine
     module = trial.make(groups, shape[1], device=trial.device, dtype=trial.dtype(dtype), **options).train(training)
     weights = filled(trial, module, dtype, bound=2)
@@ -121,7 +121,7 @@ def group_norm(
 
 
 def group_norm_gradients(trial: Trial, shape: Sequence[int], groups: int, dtype: str) -> None:
-    """The gradients of input, weight and bias are those of the formula, whose moments move with the input."""
+    """The gradients of input, weight and bias match the formula, in which the moments depend on the input."""
     module = trial.make(groups, shape[1], device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, bound=2)
     x, down = trial.random(*shape, dtype=dtype, seed=1), trial.random(*shape, dtype=dtype, seed=7)
@@ -143,8 +143,8 @@ def group_norm_gradients(trial: Trial, shape: Sequence[int], groups: int, dtype:
 
 
 def group_norm_new(trial: Trial, groups: int, channels: int, dtype: str) -> None:
-    """A new layer neither scales nor shifts: weights of one, biases of zero, one of each per channel; its output has
-    mean zero and variance one in every group."""
+    """A new layer has one weight of one and one bias of zero per channel. Its output has mean zero and variance one in
+    every group."""
     module = trial.make(groups, channels, device=trial.device, dtype=trial.dtype(dtype))
     trial.close(module.weight, np.ones(channels), dtype=dtype)
     trial.close(module.bias, np.zeros(channels), dtype=dtype)
@@ -157,7 +157,7 @@ def group_norm_new(trial: Trial, groups: int, channels: int, dtype: str) -> None
 
 
 def _channels(trial: Trial, count: int, dtype: str, affine: bool, tracked: bool) -> tuple[Any, Any]:
-    """Running moments, weight and bias: on the host in double precision, and on the device."""
+    """Create running moments, weight and bias, on the host in double precision and on the device."""
     names = (_STATISTICS if tracked else ()) + (_AFFINE if affine else ())
     tensors = {
         name: trial.tensor(trial.random(count, dtype=dtype, seed=11 + len(name), low=0.5, high=2), dtype)
@@ -172,12 +172,12 @@ def _moments(x: Any) -> tuple[Any, Any]:
 
 
 def _along(values: Any, x: Any) -> Any:
-    """A value per channel, in the shape that goes with the input."""
+    """Reshape one value per channel to broadcast with the input."""
     return values if np.ndim(values) == 0 else values.reshape(-1, *(1,) * (x.ndim - 2))
 
 
 def _grouped(x: Any, groups: int, eps: float) -> tuple[Any, Any]:
-    """The normalized input, and one over each group's deviation."""
+    """Return the normalized input, and one over each group's standard deviation."""
     parts = x.reshape(x.shape[0], groups, x[0].size // groups if len(x) else 0)
     inverse = 1 / np.sqrt(parts.var(-1, keepdims=True) + eps) if len(x) else np.ones((0, groups, 1))
     center = parts.mean(-1, keepdims=True) if len(x) else 0

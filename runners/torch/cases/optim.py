@@ -1,4 +1,4 @@
-"""Optimisers, each step computed once more in NumPy."""
+"""torch.optim.Adamax, compared with the update rule in NumPy; checks that all optimizers share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOW_PRECISION = {"bfloat16": {"rtol": 1.6e-2, "atol": 1e-2}}
 
 
 class _Adamax:
-    """Kingma and Ba, Adam, section 7.1 (2015), with the infinity norm kept above eps as PyTorch documents it."""
+    """Kingma and Ba, Adam (2015), section 7.1, with the infinity norm kept above eps as PyTorch documents it."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class _Adamax:
 
 
 def adamax_steps(trial: Trial, steps: int, dtype: str = "float32", layout: str = "contiguous", **options: Any) -> None:
-    """After each step with given gradients the parameters are those of the update rule."""
+    """After each step with given gradients the parameters match the update rule."""
     host = [trial.random(5, 3, dtype=dtype, seed=1), trial.random(4, dtype=dtype, seed=2)]
     parameters = [trial.tensor(values, dtype, layout).requires_grad_() for values in host]
     rules = [_Adamax(trial.numpy(parameter), **options) for parameter in parameters]
@@ -50,7 +50,7 @@ def adamax_steps(trial: Trial, steps: int, dtype: str = "float32", layout: str =
         for number, (parameter, rule) in enumerate(zip(parameters, rules)):
             parameter.grad = trial.tensor(trial.random(*parameter.shape, dtype=dtype, seed=10 * step + number), dtype)
             rule.step(trial.numpy(parameter.grad))
-        # One steady time is enough: that of the last step.
+        # Only the last step gets a steady time.
         trial.repeatable = step == steps - 1
         trial.call_method(optimizer, "step")
         for parameter, rule in zip(parameters, rules):
@@ -58,26 +58,12 @@ def adamax_steps(trial: Trial, steps: int, dtype: str = "float32", layout: str =
 
 
 def adamax_lowers_loss(trial: Trial, steps: int, dtype: str) -> None:
-    """On a least-squares problem the loss falls below a tenth, and the weights go towards the solution."""
-    x, solution = trial.random(64, 4, dtype=dtype, seed=1), np.array([1.0, -2.0, 0.5, 3.0])
-    inputs, targets = trial.tensor(x), trial.tensor((x @ solution).astype(x.dtype))
-    weights = trial.tensor(np.zeros(4), dtype).requires_grad_()
-    optimizer = trial.make([weights], lr=0.2)
-    trial.repeatable = False
-    losses: list[float] = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = ((inputs @ weights - targets) ** 2).mean()
-        loss.backward()
-        trial.call_method(optimizer, "step")
-        losses.append(float(trial.numpy(loss)))
-    trial.check(losses[-1] < 0.1 * losses[0], f"expected the loss to fall below a tenth, it went {losses}")
-    away = float(np.abs(trial.numpy(weights) - solution).max())
-    trial.check(away < 1.5, f"expected weights near the solution, they are off by {away:.3g}")
+    """On a least-squares problem the loss falls below a tenth, and the weights approach the solution."""
+    check_least_squares(trial, steps, dtype, lr=0.2, loss_ratio=0.1, distance=1.5)
 
 
 def adamax_groups(trial: Trial) -> None:
-    """Groups follow their own options; a parameter without gradient stays, and makes no state."""
+    """Groups follow their own options; a parameter without a gradient stays unchanged and gets no state."""
     host = [trial.random(3, seed=seed) for seed in (1, 2, 3)]
     first, second, idle = (trial.tensor(values).requires_grad_() for values in host)
     optimizer = trial.make([{"params": [first], "lr": 0.5, "betas": (0.5, 0.9)}, {"params": [second, idle]}], lr=0.01)
@@ -88,21 +74,44 @@ def adamax_groups(trial: Trial) -> None:
     trial.close(first, _Adamax(host[0], lr=0.5, betas=(0.5, 0.9)).step(gradient), dtype="float32")
     trial.close(second, _Adamax(host[1], lr=0.01).step(gradient), dtype="float32")
     trial.close(idle, host[2], dtype="float32")
-    trial.check(idle not in optimizer.state, "a parameter without gradient has got a state")
+    trial.check(idle not in optimizer.state, "a parameter without a gradient has a state")
 
 
 def adamax_closure(trial: Trial) -> None:
-    """A step with a closure computes the gradient by it and returns its loss."""
+    """A step with a closure computes the gradient by calling it and returns its loss."""
     check_closure(trial, _Adamax)
 
 
 def adamax_resumed(trial: Trial) -> None:
-    """An optimiser that is given the state of another goes on as that one would."""
+    """An optimizer that loads the state of another one continues in the same way."""
     check_resumed(trial, _Adamax)
 
 
+def check_least_squares(trial: Trial, steps: int, dtype: str, lr: float, loss_ratio: float, distance: float) -> None:
+    """Fit four weights to 64 rows in ``steps`` timed steps from zeros.
+
+    The last loss must be below ``loss_ratio`` times the first one, and no weight further than ``distance`` from the
+    solution.
+    """
+    x, solution = trial.random(64, 4, dtype=dtype, seed=1), np.array([1.0, -2.0, 0.5, 3.0])
+    inputs, targets = trial.tensor(x), trial.tensor((x @ solution).astype(x.dtype))
+    weights = trial.tensor(np.zeros(4), dtype).requires_grad_()
+    optimizer = trial.make([weights], lr=lr)
+    trial.repeatable = False
+    losses: list[float] = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = ((inputs @ weights - targets) ** 2).mean()
+        loss.backward()
+        trial.check(trial.call_method(optimizer, "step") is None, "step() returned a value, expected None")
+        losses.append(float(trial.numpy(loss)))
+    trial.check(losses[-1] < loss_ratio * losses[0], f"expected a last loss below {loss_ratio} of the first: {losses}")
+    error = float(np.abs(trial.numpy(weights) - solution).max())
+    trial.check(error < distance, f"the largest error of a weight is {error:.3g}, expected less than {distance}")
+
+
 def check_closure(trial: Trial, rule: Callable[..., Any]) -> None:
-    """One step on the sum of fourth powers, the loss given by a closure, against an update rule in NumPy."""
+    """Compare one step on the sum of fourth powers, with the loss given by a closure, with an update rule in NumPy."""
     host = trial.random(6, seed=4)
     parameter = trial.tensor(host).requires_grad_()
     optimizer = trial.make([parameter], lr=0.1)
@@ -120,7 +129,8 @@ def check_closure(trial: Trial, rule: Callable[..., Any]) -> None:
 
 
 def check_resumed(trial: Trial, rule: Callable[..., Any]) -> None:
-    """Three steps of one optimiser and a fourth of another that got its state, against an update rule in NumPy."""
+    """Compare three steps of one optimizer and a fourth of another that loads its state with an update rule in
+    NumPy."""
     host, gradients = trial.random(6, seed=5), trial.random(4, 6, seed=6)
     followed = rule(host, lr=0.1)
     parameter = trial.tensor(host).requires_grad_()
@@ -132,12 +142,12 @@ def check_resumed(trial: Trial, rule: Callable[..., Any]) -> None:
     later = trial.make([parameter], lr=7.0)
     later.load_state_dict(earlier.state_dict())
     parameter.grad = trial.tensor(gradients[3])
-    trial.check(trial.call_method(later, "step") is None, "expected nothing to be returned")
+    trial.check(trial.call_method(later, "step") is None, "expected None to be returned")
     trial.close(parameter, followed.step(gradients[3]), dtype="float32")
 
 
 def adamax_options(trial: Trial) -> None:
-    """A new optimiser has the documented options, holds the given parameters and has changed none."""
+    """A new optimizer has the documented options, holds the given parameters and has not changed them."""
     host = trial.random(3)
     parameter = trial.tensor(host).requires_grad_()
     optimizer = trial.call([parameter], weight_decay=0.5)
@@ -146,5 +156,5 @@ def adamax_options(trial: Trial) -> None:
     trial.equal([group[name] for name in expected if name != "betas"], [2e-3, 1e-8, 0.5])
     trial.equal(list(group["betas"]), [0.9, 0.999])
     trial.check(isinstance(optimizer, torch.optim.Optimizer), "not an Optimizer")
-    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "it does not hold its parameter")
+    trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "the parameter is not in its group")
     trial.close(parameter, host, dtype="float32")

@@ -1,6 +1,6 @@
-"""The same sums on the device, on the host and half on each: where they ran must be told rightly.
+"""The same sums on the device, on the host, and half on each: the placement must be recorded correctly.
 
-The results of all three lie on the device and are right, so that only watching the call can tell.
+The results of all three are on the device and right, so only tracing the call shows where it ran.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ _SHAPE = (64, 32)
 
 
 def on_device(trial: Trial) -> None:
-    """The sum is computed where its tensors lie."""
+    """The sum is computed where its tensors are."""
     a, b = (trial.random(*_SHAPE, seed=seed) for seed in (1, 2))
     trial.close(trial.call(trial.tensor(a), trial.tensor(b)), a + b)
 
 
 def on_host(trial: Trial) -> None:
-    """The tensors are read back, added on the host, and the sum is moved to the device."""
+    """The tensors are read back and added on the host, and the sum is moved to the device."""
     a, b = (trial.random(*_SHAPE, seed=seed) for seed in (1, 2))
 
     def body(add: Any, x: Any, y: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Relaxed categorical draws against their closed forms (Maddison, Mnih and Teh, The Concrete Distribution, 2017).
+"""Relaxed categorical draws, compared with closed forms (Maddison, Mnih and Teh, The Concrete Distribution, 2017).
 
-The seeds are fixed, and every bound is so wide that a right generator of any device misses it with a probability
-below one in a million.
+The seeds are fixed. Every bound is so wide that a correct generator on any device exceeds it with a probability below
+one in a million.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from runners.core.testing.trial import Trial
 _SIGMAS = 5.5
 
 _RTOL = {"float32": 1e-5, "float64": 1e-10}
-"""Of densities and gradients: sums of several logarithms, divided by the temperature."""
+"""The tolerance of densities and gradients: sums of several logarithms, divided by the temperature."""
 
 _ATOL = {"float32": 3e-5, "float64": 1e-10}
 
@@ -30,7 +30,7 @@ def _made(trial: Trial, temperature: Any, dtype: str, how: str, parameters: Any,
 
 
 def _log_density(x: Any, temperature: Any, probs: Any) -> Any:
-    """Equation 10 of the paper, in logarithms."""
+    """Return the logarithm of equation 10 of that paper."""
     t, count = np.asarray(temperature)[..., None], x.shape[-1]
     terms = np.log(probs) - t * np.log(x)
     whole = special.gammaln(count) + (count - 1) * np.log(np.asarray(temperature))
@@ -51,7 +51,7 @@ def relaxed_density(
     dtype: str,
     layout: str = "contiguous",
 ) -> None:
-    """The density is that of the paper, for one temperature and parameters that broadcast with the points."""
+    """The density is that of equation 10, for one temperature and parameters that broadcast with the points."""
     distribution = _made(trial, temperature, dtype, how, parameters)
     x = _points(trial, *shape, dtype=dtype)
     density = trial.call_method(distribution, "log_prob", trial.tensor(x, dtype, layout))
@@ -62,7 +62,7 @@ def relaxed_density(
 
 
 def relaxed_density_gradients(trial: Trial, temperature: float, dtype: str) -> None:
-    """The density's slope in the logits is 1 minus the number of categories times the share of each term."""
+    """The density's gradient for the logits is 1 minus the number of categories times the share of each term."""
     logits = trial.random(3, 4, dtype=dtype, seed=2)
     tensor = trial.tensor(logits).requires_grad_()
     distribution = trial.make(trial.tensor(np.array(temperature, dtype)), logits=tensor)
@@ -79,9 +79,12 @@ def relaxed_density_gradients(trial: Trial, temperature: float, dtype: str) -> N
 
 
 def relaxed_new(trial: Trial, temperature: Any, how: str, parameters: Any, dtype: str) -> None:
-    """A new distribution has the shapes of its parameters, normalised shares and logits, and draws that differ."""
+    """A new distribution has its parameters' shapes, normalized shares and logits, and draws that differ."""
     distribution = _made(trial, temperature, dtype, how, parameters, timed=True)
-    trial.check(isinstance(distribution, trial.function), f"no instance: {type(distribution).__name__}")
+    trial.check(
+        isinstance(distribution, trial.function),
+        f"not an instance of the class: {type(distribution).__name__}",
+    )
     given = widened(np.array(parameters, dtype))
     probs = given / given.sum(-1, keepdims=True) if how == "probs" else special.softmax(given, axis=-1)
     trial.equal(
@@ -96,7 +99,7 @@ def relaxed_new(trial: Trial, temperature: Any, how: str, parameters: Any, dtype
 def relaxed_sample(
     trial: Trial, temperature: float, logits: Any, draws: int, dtype: str, method: str = "sample"
 ) -> None:
-    """The draws lie on the simplex, the largest part is each category as often as its share says, and the logarithm of
+    """The draws are on the simplex, each category is the largest part as often as its share says, and the logarithm of
     the ratio of two parts is logistic around the difference of their logits."""
     distribution = _made(trial, temperature, dtype, "logits", logits)
     sample = trial.call_method(distribution, method, (draws,))
@@ -104,7 +107,7 @@ def relaxed_sample(
     trial.equal(sample.requires_grad, False)
     found, logits = widened(trial.numpy(sample)), np.array(logits)
     trial.equal(list(found.shape), [draws, *logits.shape])
-    trial.check((found >= 0).all() and (found <= 1).all(), "a part lies outside of [0, 1]")
+    trial.check((found >= 0).all() and (found <= 1).all(), "a part is outside of [0, 1]")
     trial.check(np.allclose(found.sum(-1), 1, rtol=0, atol=1e-5), "the parts do not sum to 1")
     for row, draw in zip(
         logits.reshape(-1, logits.shape[-1]), np.moveaxis(found.reshape(draws, -1, logits.shape[-1]), 1, 0)
@@ -129,7 +132,7 @@ def _check_row(trial: Trial, found: Any, logits: Any, temperature: float) -> Non
 
 
 def relaxed_rsample_gradients(trial: Trial, temperature: float, dtype: str) -> None:
-    """A draw's gradient in logits and temperature is that of a softmax with the noise held fixed."""
+    """A draw's gradient for logits and temperature is that of a softmax with fixed noise."""
     logits = trial.random(5, 3, dtype=dtype, seed=2)
     tensor = trial.tensor(logits).requires_grad_()
     heat = trial.tensor(np.array(temperature, dtype)).requires_grad_()
@@ -148,7 +151,7 @@ def relaxed_rsample_gradients(trial: Trial, temperature: float, dtype: str) -> N
 
 
 def relaxed_same_seed(trial: Trial, method: str) -> None:
-    """The same seed gives the same draws, another seed others."""
+    """The same seed gives the same draws, another seed different ones."""
     distribution = _made(trial, 0.7, "float32", "probs", [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
     draws = []
     for seed in (5, 5, 6):
@@ -164,11 +167,11 @@ def relaxed_same_seed(trial: Trial, method: str) -> None:
 
 
 def relaxed_expand(trial: Trial, shape: Sequence[int]) -> None:
-    """Expanded, the distribution has the new batch shape and the same density in every place."""
+    """After expand the distribution has the new batch shape and the same density everywhere."""
     probs = [0.1, 0.2, 0.7]
     distribution = _made(trial, 1.3, "float32", "probs", probs)
     expanded = trial.call_method(distribution, "expand", torch.Size(shape))
-    trial.check(isinstance(expanded, trial.function), f"no instance: {type(expanded).__name__}")
+    trial.check(isinstance(expanded, trial.function), f"not an instance of the class: {type(expanded).__name__}")
     trial.equal([list(expanded.batch_shape), list(expanded.event_shape)], [list(shape), [3]])
     trial.close(expanded.probs, np.broadcast_to(probs, (*shape, 3)), dtype="float32")
     x = _points(trial, 3, dtype="float32")

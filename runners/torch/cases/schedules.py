@@ -1,4 +1,4 @@
-"""Learning rates that follow a schedule, against their closed form."""
+"""torch.optim.lr_scheduler.ExponentialLR, compared with its closed form."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
 _EXACT = {"rtol": 1e-12, "atol": 0.0}
-"""Rates are Python's own floating numbers, multiplied once per step."""
+"""Rates are Python floats, multiplied once per step."""
 
 
 def _optimizer(trial: Trial, rates: Sequence[float], **options: Any) -> Any:
-    """An optimiser with one group of a parameter for each rate, and gradients to step with."""
+    """Create an optimizer with one group of a parameter for each rate, and gradients to step with."""
     groups = []
     for number, rate in enumerate(rates):
         parameter = torch.nn.Parameter(trial.tensor(trial.random(3, seed=number)))
@@ -29,18 +29,21 @@ def _rates(optimizer: Any) -> list[Any]:
 
 
 def _check_rates(trial: Trial, found: Any, expected: Sequence[float]) -> None:
-    trial.check(isinstance(found, list) and all(type(rate) is float for rate in found), f"no list of numbers: {found}")
+    trial.check(
+        isinstance(found, list) and all(type(rate) is float for rate in found),
+        f"not a list of floats: {found}",
+    )
     trial.close(found, np.array(expected), **_EXACT)
 
 
 def exponential_rates(trial: Trial, rates: Sequence[float], gamma: float, steps: int) -> None:
-    """After n steps every group's rate is its first one times gamma**n."""
+    """After n steps every group's rate is its first rate times gamma**n."""
     optimizer = _optimizer(trial, rates)
     scheduler = trial.make(optimizer, gamma)
     trial.repeatable = False
     for step in range(1, steps + 1):
         optimizer.step()
-        trial.check(trial.call_method(scheduler, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(scheduler, "step") is None, "expected None to be returned")
         expected = [rate * gamma**step for rate in rates]
         _check_rates(trial, _rates(optimizer), expected)
         _check_rates(trial, scheduler.get_last_lr(), expected)
@@ -48,7 +51,7 @@ def exponential_rates(trial: Trial, rates: Sequence[float], gamma: float, steps:
 
 
 def exponential_last_rates(trial: Trial, rates: Sequence[float], gamma: float, steps: int) -> None:
-    """It tells the rates of all groups as they stand after its last step."""
+    """It returns the rates of all groups after its last step."""
     optimizer = _optimizer(trial, rates)
     scheduler = trial.make(optimizer, gamma)
     for step in range(steps + 1):
@@ -58,11 +61,11 @@ def exponential_last_rates(trial: Trial, rates: Sequence[float], gamma: float, s
 
 
 def exponential_new(trial: Trial, gamma: float) -> None:
-    """A new schedule is at epoch 0, has left the rates as they were and remembers them."""
+    """A new schedule is at epoch 0, leaves the rates unchanged and remembers them."""
     optimizer = _optimizer(trial, [0.5, 0.02])
     scheduler = trial.call(optimizer, gamma=gamma)
-    trial.check(isinstance(scheduler, trial.function), f"no instance of the class: {type(scheduler).__name__}")
-    trial.check(scheduler.optimizer is optimizer, "it does not hold its optimiser")
+    trial.check(isinstance(scheduler, trial.function), f"not an instance of the class: {type(scheduler).__name__}")
+    trial.check(scheduler.optimizer is optimizer, "the schedule does not hold its optimizer")
     trial.equal([scheduler.gamma, scheduler.last_epoch], [gamma, 0])
     trial.equal(list(scheduler.base_lrs), [0.5, 0.02])
     trial.equal(_rates(optimizer), [0.5, 0.02])
@@ -70,7 +73,7 @@ def exponential_new(trial: Trial, gamma: float) -> None:
 
 
 def exponential_state(trial: Trial) -> None:
-    """The state tells gamma, epoch and first rates; another schedule that loads it goes on as this one would."""
+    """The state holds gamma, epoch and first rates; a schedule that loads it continues in the same way."""
     optimizer = _optimizer(trial, [0.5, 0.02])
     scheduler = trial.make(optimizer, 0.8)
     for _ in range(3):
@@ -79,7 +82,7 @@ def exponential_state(trial: Trial) -> None:
     state = trial.call_method(scheduler, "state_dict")
     trial.equal([state["gamma"], state["last_epoch"]], [0.8, 3])
     trial.equal(list(state["base_lrs"]), [0.5, 0.02])
-    trial.check("optimizer" not in state, "the state holds the optimiser")
+    trial.check("optimizer" not in state, "the state holds the optimizer")
     other = _optimizer(trial, [7.0, 9.0])
     later = trial.make(other, 0.1)
     other.load_state_dict(optimizer.state_dict())
@@ -97,7 +100,7 @@ def exponential_loaded(trial: Trial) -> None:
     optimizer = _optimizer(trial, [3.0])
     scheduler = trial.make(optimizer, 0.1)
     returned = trial.call_method(scheduler, "load_state_dict", earlier.state_dict())
-    trial.check(returned is None, "expected nothing to be returned")
+    trial.check(returned is None, "expected None to be returned")
     trial.equal([scheduler.gamma, scheduler.last_epoch], [0.8, 2])
     trial.equal(list(scheduler.base_lrs), [0.5])
     scheduler.step()
@@ -105,11 +108,11 @@ def exponential_loaded(trial: Trial) -> None:
 
 
 def exponential_resumed(trial: Trial, epoch: int) -> None:
-    """Made for an optimiser in the middle of training, it counts on from the epoch; each step multiplies by gamma."""
+    """A schedule for an optimizer in the middle of training continues from its epoch; each step multiplies by gamma."""
     optimizer = _optimizer(trial, [0.25], initial_lr=1.0)
     trial.repeatable = False
     scheduler = trial.call(optimizer, 0.5, last_epoch=epoch)
-    trial.check(isinstance(scheduler, trial.function), f"no instance of the class: {type(scheduler).__name__}")
+    trial.check(isinstance(scheduler, trial.function), f"not an instance of the class: {type(scheduler).__name__}")
     trial.equal(scheduler.last_epoch, epoch + 1)
     trial.equal(list(scheduler.base_lrs), [1.0])
     (begin,) = _rates(optimizer)
@@ -121,19 +124,19 @@ def exponential_resumed(trial: Trial, epoch: int) -> None:
 
 
 def exponential_at_epoch(trial: Trial, epoch: int) -> None:
-    """A step to a given epoch, the older way, forward or back, sets the rate by the closed form."""
+    """A step to a given epoch (the older interface), forward or back, sets the rate by the closed form."""
     optimizer = _optimizer(trial, [0.5, 2.0])
     scheduler = trial.make(optimizer, 0.9)
     for _ in range(2):
         optimizer.step()
         scheduler.step()
-    trial.check(trial.call_method(scheduler, "step", epoch) is None, "expected nothing to be returned")
+    trial.check(trial.call_method(scheduler, "step", epoch) is None, "expected None to be returned")
     _check_rates(trial, _rates(optimizer), [0.5 * 0.9**epoch, 2.0 * 0.9**epoch])
     trial.equal(scheduler.last_epoch, epoch)
 
 
 def exponential_training(trial: Trial, steps: int, dtype: str) -> None:
-    """Gradient descent with the falling rate goes as far as the sum of the rates says."""
+    """Gradient descent with the falling rate moves by the sum of the rates."""
     host, gradient = trial.random(4, 3, dtype=dtype, seed=1), trial.random(4, 3, dtype=dtype, seed=2)
     parameter = trial.tensor(host, dtype).requires_grad_()
     parameter.grad = trial.tensor(gradient, dtype)
@@ -143,19 +146,19 @@ def exponential_training(trial: Trial, steps: int, dtype: str) -> None:
     trial.repeatable = False
     for step in range(1, steps + 1):
         optimizer.step()
-        trial.check(trial.call_method(scheduler, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(scheduler, "step") is None, "expected None to be returned")
         expected = start - slope * sum(0.4 * 0.5**number for number in range(step))
         # bfloat16 is rounded after every step, by up to 2**-8 of numbers of about two.
         trial.close(parameter, expected, atol=2e-2 if dtype == "bfloat16" else None, dtype=dtype)
 
 
 def exponential_chained(trial: Trial) -> None:
-    """With another schedule on the same optimiser both factors apply."""
+    """With a second schedule on the same optimizer both factors apply."""
     optimizer = _optimizer(trial, [1.0])
     scheduler, halved = trial.make(optimizer, 0.9), torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     trial.repeatable = False
     for step in range(1, 6):
         optimizer.step()
-        trial.check(trial.call_method(scheduler, "step") is None, "expected nothing to be returned")
+        trial.check(trial.call_method(scheduler, "step") is None, "expected None to be returned")
         halved.step()
         _check_rates(trial, _rates(optimizer), [0.9**step * 0.5 ** (step // 2)])

@@ -1,4 +1,4 @@
-"""Triangular systems, determinants, reflectors and sparse products, computed once more from their definitions."""
+"""Triangular systems, determinants, reflectors and sparse products, compared with their definitions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def triangular_solve(
     transpose: bool = False,
     unitriangular: bool = False,
 ) -> None:
-    """The triangle of the matrix, transposed or with ones in its diagonal if so told, times the solution gives the
-    right side; the other triangle does not count, and the matrix comes back beside the solution."""
+    """The triangle of the matrix, transposed or with a unit diagonal if requested, times the solution gives the right
+    side. The other triangle is ignored, and the matrix is returned with the solution."""
     a, b = _triangular(trial, matrix, dtype), trial.random(*right, dtype=dtype, seed=2)
     options = {"upper": upper, "transpose": transpose, "unitriangular": unitriangular}
-    # What is left out keeps its default.
+    # Omitted options keep their defaults.
     given = {name: value for name, value in options.items() if value != (name == "upper")}
     solution, clone = trial.call(trial.tensor(b, dtype, layout), trial.tensor(a, dtype, layout), **given)
     exact = widened(a)
@@ -42,7 +42,7 @@ def triangular_solve(
 
 
 def triangular_solve_gradients(trial: Trial, dtype: str) -> None:
-    """The right side gets T^-H times the gradient, the matrix the upper triangle of minus that times X^H."""
+    """The right side gets T^-H times the gradient; the matrix gets the upper triangle of minus that times X^H."""
     a, b = _triangular(trial, (5, 5), dtype), trial.random(5, 3, dtype=dtype, seed=2)
     weights = trial.random(5, 3, dtype=dtype, seed=3)
     right, matrix = trial.tensor(b).requires_grad_(), trial.tensor(a).requires_grad_()
@@ -57,15 +57,16 @@ def triangular_solve_gradients(trial: Trial, dtype: str) -> None:
 
 
 def slogdet(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
-    """Sign (for complex matrices a phase) and logarithm of the absolute value are those of NumPy; the logarithm is
-    real, and stays finite where the determinant itself would not."""
+    """Sign (a phase for complex matrices) and logarithm of the absolute value match NumPy. The logarithm is real and
+    stays finite where the determinant would overflow."""
     values = trial.random(*shape, dtype=dtype, seed=3)
     found = trial.call(trial.tensor(values, dtype, layout))
     _check_slogdet(trial, found, widened(values), dtype)
 
 
 def slogdet_known(trial: Trial, dtype: str) -> None:
-    """Of triangular matrices the determinant is the product of the diagonal, of a singular one 0, whose log is -inf."""
+    """The determinant of a triangular matrix is the product of its diagonal; that of a singular one is 0, with log
+    -inf."""
     diagonals = np.array([[2.0, -3, 4], [-1, -1, 0.5], [1, 1, 1], [5, 0, 2]])
     values = np.stack([np.diag(row) + np.diag([7.0, -2], 1) for row in diagonals])
     sign, logarithm = trial.call(trial.tensor(values, dtype))
@@ -75,7 +76,7 @@ def slogdet_known(trial: Trial, dtype: str) -> None:
 
 
 def slogdet_gradient(trial: Trial, dtype: str) -> None:
-    """The slope of the logarithm is the transposed inverse; the fields have their names."""
+    """The gradient of the logarithm is the transposed inverse; the output's fields have their names."""
     values = _triangular(trial, (2, 4, 4), dtype)
     tensor = trial.tensor(values).requires_grad_()
     found = trial.call(tensor)
@@ -95,13 +96,13 @@ def ormqr(
     left: bool = True,
     transpose: bool = False,
 ) -> None:
-    """Q or Q^H times the other matrix, or that times one of them, where Q is the product of the reflectors
-    1 - tau v v^H, whose v stand below the diagonal of the first matrix."""
+    """The output is Q or Q^H times the other matrix, or the reverse product, where Q is the product of the reflectors
+    1 - tau v v^H, and the vectors v are below the diagonal of the first matrix."""
     wide = "complex128" if dtype.startswith("complex") else "float64"
     raw, tau = np.linalg.qr(trial.random(*reflectors, dtype=wide, seed=4), mode="raw")
     a, tau = np.swapaxes(raw, -1, -2).astype(dtype), tau.astype(dtype)
     c = trial.random(*other, dtype=dtype, seed=5)
-    # What is left out keeps its default.
+    # Omitted options keep their defaults.
     given = {name: value for name, value in (("left", left), ("transpose", transpose)) if value != (name == "left")}
     tensors = trial.tensor(a, dtype, layout), trial.tensor(tau), trial.tensor(c, dtype, layout)
     output = trial.call(*tensors, **given)
@@ -120,9 +121,10 @@ def saddmm(
     alpha: float | None = None,
     layout: str = "contiguous",
 ) -> None:
-    """beta * sparse + alpha * sparse @ dense, as a sparse matrix of the same values as the dense computation's.
+    """The output is beta * sparse + alpha * sparse @ dense, as a sparse matrix with the values of the dense
+    computation.
 
-    ``share`` is that of the second sparse matrix's elements that are stored.
+    ``share`` is the share of the second sparse matrix's elements that are stored.
     """
     rows, middle, columns = sizes
     added = _mostly_zeros(trial, (rows, columns), dtype, 0.4, 1)
@@ -138,7 +140,7 @@ def saddmm(
 
 
 def saddmm_of_duplicates(trial: Trial, dtype: str) -> None:
-    """Entries that are stored twice for one place count as their sum, in both sparse matrices."""
+    """Duplicate entries for one place count as their sum, in both sparse matrices."""
     places = trial.tensor(np.array([[0, 1, 1, 0], [2, 0, 0, 2]]))
     values, others = (trial.random(4, dtype=dtype, seed=seed) for seed in (1, 2))
     right = trial.random(3, 3, dtype=dtype, seed=3)
@@ -152,7 +154,8 @@ def saddmm_of_duplicates(trial: Trial, dtype: str) -> None:
 
 
 def _triangular(trial: Trial, shape: Sequence[int], dtype: str) -> Any:
-    """Matrices both of whose triangles are well conditioned: small beside a diagonal of 1 to 2, which alternates."""
+    """Return matrices with two well-conditioned triangles: small values, and a diagonal of 1 to 2 with alternating
+    signs."""
     size = shape[-1]
     values = trial.random(*shape, dtype=dtype, seed=1) / (2 * max(size, 1))
     diagonal = np.linspace(1, 2, size) * np.where(np.arange(size) % 2, -1, 1)
@@ -160,8 +163,8 @@ def _triangular(trial: Trial, shape: Sequence[int], dtype: str) -> Any:
 
 
 def _solved(dtype: str, size: int) -> dict[str, float]:
-    """Sums of ``size`` products, each of order one, in an order that the reference does not have: the tolerance of
-    the dtype, and of absolute error ten roundings and one more for each product. Whole numbers are exact."""
+    """The tolerance of sums of ``size`` products of about one, in any order: that of the dtype, and an absolute error
+    of ten roundings and one more per product. Whole numbers are exact."""
     if dtype not in EPSILON:
         return {}
     return {"atol": max(1e-5 if EPSILON[dtype] > 1e-10 else 1e-12, (10 + size) * EPSILON[dtype])}
@@ -171,14 +174,14 @@ def _check_slogdet(trial: Trial, found: Any, exact: Any, dtype: str) -> None:
     sign, logarithm = found
     expected = np.linalg.slogdet(exact)
     real = dtype.replace("complex64", "float32").replace("complex128", "float64")
-    # The error of the factors grows with the size of the matrix and its condition, here below a few hundred.
+    # The error of the factors grows with the size and the condition of the matrix, here below a few hundred.
     atol = 100 * max(exact.shape[-1], 1) * EPSILON[dtype]
     trial.close(sign, expected[0], dtype=dtype, rtol=0, atol=atol)
     trial.close(logarithm, expected[1], dtype=real, rtol=1e-6 if EPSILON[dtype] > 1e-10 else 1e-12, atol=atol)
 
 
 def _product_of_reflectors(a: Any, tau: Any) -> Any:
-    """The square matrix Q = H1 H2 ... Hk; the v of the i-th is 0 before its i-th place and 1 there."""
+    """Return the square matrix Q = H1 H2 ... Hk; the i-th v is 0 before its i-th element, which is 1."""
     rows = a.shape[-2]
     q = np.broadcast_to(np.eye(rows, dtype=a.dtype), (*a.shape[:-2], rows, rows))
     for i in range(tau.shape[-1]):

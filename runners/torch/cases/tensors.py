@@ -1,4 +1,4 @@
-"""Joining, copying and converting tensors, where data cannot say what must hold."""
+"""Joining, copying and converting tensors, where a ``call`` test is not enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runners.core.testing.trial import Trial
 
 
 def cat_gradients(trial: Trial, lengths: Sequence[int], dtype: str) -> None:
-    """Each part of a concatenation gets the matching part of the gradient, and nothing else."""
+    """Each part of a concatenation gets exactly its part of the gradient."""
     parts = [
         trial.tensor(trial.random(length, 3, dtype=dtype, seed=seed)).requires_grad_()
         for seed, length in enumerate(lengths)
@@ -27,15 +27,6 @@ def cat_gradients(trial: Trial, lengths: Sequence[int], dtype: str) -> None:
         start = stop
 
 
-def cat_into(trial: Trial, dtype: str) -> None:
-    """With out= the values land in the given tensor, which is also what is returned."""
-    first, second = trial.random(2, 3, dtype=dtype, seed=1), trial.random(2, 4, dtype=dtype, seed=2)
-    out = trial.tensor(np.zeros((2, 7)), dtype)
-    returned = trial.call([trial.tensor(first), trial.tensor(second)], 1, out=out)
-    trial.check(returned is out, "another tensor than out= was returned")
-    trial.close(out, np.concatenate([first, second], axis=1), dtype=dtype)
-
-
 def to_device_from_host(trial: Trial, dtype: str, target: str, non_blocking: bool) -> None:
     """A host tensor arrives on the device with its values, converted to the dtype."""
     values = trial.random(16, 8, dtype=dtype, seed=3)
@@ -45,13 +36,13 @@ def to_device_from_host(trial: Trial, dtype: str, target: str, non_blocking: boo
 
 
 def to_same(trial: Trial) -> None:
-    """Without anything to convert, the tensor itself comes back and no copy of it."""
+    """If nothing needs conversion, the tensor itself is returned, not a copy."""
     tensor = trial.tensor(trial.random(4, 4))
-    trial.check(trial.call(tensor, torch.float32) is tensor, "a tensor of the demanded dtype was copied")
+    trial.check(trial.call(tensor, torch.float32) is tensor, "a tensor of the requested dtype was copied")
 
 
 def to_copy(trial: Trial, dtype: str) -> None:
-    """With copy=True the values come in new memory: changing the copy leaves the original as it was."""
+    """With copy=True the values are in new memory: changing the copy does not change the original."""
     values = trial.random(4, 4, dtype=dtype, low=1, high=9)
     tensor = trial.tensor(values)
     copy = trial.call(tensor, trial.dtype(dtype), copy=True)
@@ -61,7 +52,7 @@ def to_copy(trial: Trial, dtype: str) -> None:
 
 
 def to_like(trial: Trial, dtype: str, target: str) -> None:
-    """Given another tensor, the result takes that one's dtype and device, and keeps its own shape and values."""
+    """Given another tensor, the result has its dtype and device, and keeps its own shape and values."""
     values = trial.random(3, 5, dtype=dtype, seed=4)
     other = trial.tensor(np.ones(2), target)
     moved = trial.call(trial.tensor(values), other)
@@ -70,7 +61,7 @@ def to_like(trial: Trial, dtype: str, target: str) -> None:
 
 
 def to_channels_last(trial: Trial, target: str) -> None:
-    """A memory format changes the strides, and neither shape nor values."""
+    """A memory format changes the strides but neither shape nor values."""
     values = trial.random(2, 3, 4, 5)
     moved = trial.call(trial.tensor(values), dtype=trial.dtype(target), memory_format=torch.channels_last)
     trial.check(moved.stride() == (60, 1, 15, 3), f"expected strides of channels last, got {moved.stride()}")
@@ -78,7 +69,7 @@ def to_channels_last(trial: Trial, target: str) -> None:
 
 
 def to_gradient(trial: Trial, dtype: str, target: str) -> None:
-    """A gradient goes back through the conversion, into the dtype that the input had."""
+    """A gradient passes back through the conversion, in the input's dtype."""
     weights = trial.random(6, dtype=target, seed=5)
     tensor = trial.tensor(trial.random(6, dtype=dtype)).requires_grad_()
     converted = trial.call(tensor, trial.dtype(target))

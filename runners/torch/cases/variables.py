@@ -1,4 +1,4 @@
-"""torch.autograd.Variable, the older name for a tensor that takes part in differentiation."""
+"""torch.autograd.Variable, the older name for a tensor that can require gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from runners.core.testing.trial import Trial
 def variable_of(
     trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous", requires_grad: Any = None
 ) -> None:
-    """The variable is another tensor with the same values, dtype and device, a leaf that wants gradients if told to."""
+    """The variable is another tensor with the same values, dtype and device: a leaf that requires gradients if
+    requested."""
     tensor = trial.tensor(trial.random(*shape, dtype=dtype, seed=1), dtype, layout)
     host = trial.numpy(tensor)
     made = trial.call(tensor) if requires_grad is None else trial.call(tensor, requires_grad)
@@ -23,7 +24,7 @@ def variable_of(
 
 
 def variable_by_keywords(trial: Trial, requires_grad: bool, dtype: str) -> None:
-    """The tensor and the wish for gradients may be given by name."""
+    """The tensor and requires_grad can be given by keyword."""
     host = trial.random(3, 4, dtype=dtype, seed=2)
     tensor = trial.tensor(host)
     made = trial.call(data=tensor, requires_grad=requires_grad)
@@ -32,21 +33,21 @@ def variable_by_keywords(trial: Trial, requires_grad: bool, dtype: str) -> None:
 
 
 def variable_gradient(trial: Trial, dtype: str) -> None:
-    """The gradient arrives at the variable and not at the tensor that it was made of."""
+    """The gradient arrives at the variable and not at the original tensor."""
     host, weights = trial.random(4, 5, dtype=dtype, seed=3), trial.random(4, 5, dtype=dtype, seed=4)
     tensor = trial.tensor(host, dtype)
     made = trial.call(tensor, requires_grad=True)
     loss = (made * made * trial.tensor(weights, dtype)).sum()
     (loss.real if loss.is_complex() else loss).backward()
     trial.close(made, trial.numpy(tensor), rtol=0, atol=0, dtype=dtype)
-    # PyTorch gives the conjugate of the derivative with respect to a complex number.
+    # PyTorch gives the conjugate of the derivative for a complex number.
     slope = np.conj(2 * widened(trial.numpy(tensor)) * widened(trial.numpy(trial.tensor(weights, dtype))))
     trial.close(made.grad, slope, dtype=dtype)
-    trial.check(tensor.grad is None, "the tensor has got the gradient of the variable")
+    trial.check(tensor.grad is None, "the tensor got the gradient of the variable")
 
 
 def variable_detaches(trial: Trial, requires_grad: bool) -> None:
-    """Made of a computed tensor, the variable keeps the values and not the history."""
+    """A variable made of a computed tensor keeps the values but not the history."""
     host = trial.random(6, seed=5)
     earlier = trial.tensor(host).requires_grad_()
     made = trial.call(earlier * 3, requires_grad=requires_grad)
@@ -55,11 +56,11 @@ def variable_detaches(trial: Trial, requires_grad: bool) -> None:
     if requires_grad:
         (made**2).sum().backward()
         trial.close(made.grad, 6 * widened(host), dtype="float32")
-    trial.check(earlier.grad is None, "a gradient went through the variable into the history")
+    trial.check(earlier.grad is None, "a gradient passed through the variable into the history")
 
 
 def variable_shares_memory(trial: Trial, dtype: str) -> None:
-    """Variable and tensor share their memory: what is written into one shows in the other."""
+    """Variable and tensor share their memory: a write to one is visible in the other."""
     host = trial.random(3, 5, dtype=dtype, seed=6, low=1, high=9)
     tensor = trial.tensor(host)
     made = trial.call(tensor)
@@ -73,7 +74,7 @@ def variable_shares_memory(trial: Trial, dtype: str) -> None:
 
 
 def variable_training(trial: Trial, steps: int, dtype: str) -> None:
-    """Inputs, targets and weights wrapped as in code from before 2018 train a linear model as the rule says."""
+    """Inputs, targets and weights wrapped as in code from before 2018 train a linear model by the rule."""
     x, solution = trial.random(32, 3, dtype=dtype, seed=7), np.array([[1.0], [-2.0], [0.5]])
     y, w = (x @ solution).astype(x.dtype), np.zeros((3, 1), x.dtype)
     inputs, targets = trial.call(trial.tensor(x)), trial.call(trial.tensor(y), requires_grad=False)
@@ -88,13 +89,13 @@ def variable_training(trial: Trial, steps: int, dtype: str) -> None:
         weights.grad.data.zero_()
         w = w - 0.3 * 2 * x.T @ (x @ w - y) / len(x)
     trial.close(weights, w, dtype=dtype)
-    trial.check(inputs.grad is None and targets.grad is None, "a variable that wants no gradient has got one")
+    trial.check(inputs.grad is None and targets.grad is None, "a variable that does not require a gradient has one")
 
 
 def _check_leaf(trial: Trial, made: Any, tensor: Any, requires_grad: bool) -> None:
     trial.check(isinstance(made, torch.Tensor), f"expected a tensor, got {type(made).__name__}")
-    trial.check(isinstance(made, trial.function), "a variable is no instance of the class")
-    trial.check(made is not tensor, "the tensor itself came back")
+    trial.check(isinstance(made, trial.function), "the variable is not an instance of the class")
+    trial.check(made is not tensor, "the tensor itself was returned")
     trial.check(made.device == tensor.device, f"expected {tensor.device}, got {made.device}")
     trial.equal([made.requires_grad, made.is_leaf], [requires_grad, True])
     trial.check(made.grad is None and made.grad_fn is None, "a new variable has a gradient or a history")

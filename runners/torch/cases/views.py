@@ -1,4 +1,4 @@
-"""Functions that move, repeat or describe elements and compute none."""
+"""Functions that move, repeat or describe elements without computing new values."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def moved_gradient(
     args: Sequence[Any] = (),
     dtype: str = "float32",
 ) -> None:
-    """Each input element gets the sum of the gradients of the places that it was moved to.
+    """Each input element gets the sum of the gradients of its places in the output.
 
-    Which element goes where says the NumPy function of the name, applied to the elements' numbers.
+    The NumPy function of the same name, applied to the elements' numbers, defines where each element goes.
     """
     values = trial.random(*shape, dtype=dtype, seed=1)
-    # Number 0 stands for a place that no element is moved to.
+    # Number 0 means a place that no element is moved to.
     numbers = np.arange(1, values.size + 1).reshape(values.shape)
     origin = references.find("numpy", numpy)(numbers, *args)
     weights = trial.random(*origin.shape, dtype=dtype, seed=2)
@@ -39,7 +39,7 @@ def moved_gradient(
 def is_view(
     trial: Trial, shape: Sequence[int], args: Sequence[Any], origin: Sequence[int], place: Sequence[int]
 ) -> None:
-    """The output shares its elements with the input: a number written into one shows in the other."""
+    """The output shares its memory with the input: a number written into one is visible in the other."""
     tensor = trial.tensor(trial.random(*shape, seed=3))
     output = trial.call(tensor, *args)
     output = output[place[0]] if isinstance(output, tuple) else output
@@ -51,7 +51,7 @@ def is_view(
 
 
 def broadcast(trial: Trial, shapes: Sequence[Sequence[int]], dtypes: Sequence[str], layout: str = "contiguous") -> None:
-    """Each tensor takes the common shape by repeating its values, and keeps its dtype."""
+    """Each tensor is repeated to the common shape and keeps its dtype."""
     arrays = [trial.random(*shape, dtype=dtype, seed=seed) for seed, (shape, dtype) in enumerate(zip(shapes, dtypes))]
     tensors = [trial.tensor(array, dtype, layout) for array, dtype in zip(arrays, dtypes)]
     outputs = trial.call(*tensors)
@@ -62,7 +62,7 @@ def broadcast(trial: Trial, shapes: Sequence[Sequence[int]], dtypes: Sequence[st
 
 
 def broadcast_gradients(trial: Trial, dtype: str) -> None:
-    """Each tensor's gradient is summed over the places that its elements were repeated to."""
+    """Each tensor's gradient is summed over the places that its elements are repeated to."""
     first, second = trial.random(4, 1, dtype=dtype, seed=1), trial.random(2, 1, 3, dtype=dtype, seed=2)
     weights = trial.random(2, 2, 4, 3, dtype=dtype, seed=3)
     tensors = [trial.tensor(values).requires_grad_() for values in (first, second)]
@@ -75,7 +75,7 @@ def broadcast_gradients(trial: Trial, dtype: str) -> None:
 
 
 def unbind(trial: Trial, shape: Sequence[int], dtype: str, dim: int = 0, layout: str = "contiguous") -> None:
-    """A tuple of the slices along a dimension, in order and without that dimension."""
+    """The output is a tuple of the slices along a dimension, in order and without that dimension."""
     values = trial.random(*shape, dtype=dtype, seed=1)
     tensor = trial.tensor(values, dtype, layout)
     outputs = trial.call(tensor, dim) if dim else trial.call(tensor)
@@ -87,7 +87,7 @@ def unbind(trial: Trial, shape: Sequence[int], dtype: str, dim: int = 0, layout:
 
 
 def unbind_gradient(trial: Trial, dtype: str) -> None:
-    """The gradients of the slices come together in the input; a slice that is not used leaves zeros."""
+    """The gradients of the slices are combined in the input; an unused slice gives zeros."""
     values, weights = (trial.random(3, 4, 2, dtype=dtype, seed=seed) for seed in (1, 2))
     tensor = trial.tensor(values).requires_grad_()
     outputs = trial.call(tensor, 1)
@@ -102,7 +102,7 @@ def unbind_gradient(trial: Trial, dtype: str) -> None:
 def same_size(
     trial: Trial, shapes: Sequence[Sequence[int]], dtypes: Sequence[str], same: bool, layout: str = "contiguous"
 ) -> None:
-    """True for tensors of the same shape, else False, whatever their dtypes; the order of the two does not matter."""
+    """The result is True for tensors of the same shape, else False, for any dtypes and either order."""
     one, other = (
         trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout) for shape, dtype in zip(shapes, dtypes)
     )
@@ -112,7 +112,7 @@ def same_size(
 
 
 def same_size_of_found(trial: Trial) -> None:
-    """Sizes that depend on the values count too: of as many found elements, and of more of them."""
+    """Sizes that depend on the values are compared too."""
     values = np.array([0.0, 1.0, 0.0, 2.0, 3.0, 0.0, 0.0, 4.0], "float32")
     tensor = trial.tensor(values)
     found = tensor.nonzero()
@@ -122,7 +122,7 @@ def same_size_of_found(trial: Trial) -> None:
 
 
 def size(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
-    """The size is a torch.Size of the lengths, and of each dimension, counted from either end, a plain number."""
+    """The size is a torch.Size of the lengths; for one dimension, counted from either end, it is a plain int."""
     tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
     _check_size(trial, trial.call(tensor), shape)
     for dim, length in enumerate(shape):
@@ -131,7 +131,7 @@ def size(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguo
 
 
 def size_of_view(trial: Trial) -> None:
-    """Transposed, cut, repeated and reshaped, a tensor has the size of the view."""
+    """A transposed, sliced, expanded or reshaped tensor has the size of the view."""
     tensor = trial.tensor(trial.random(4, 6, 1))
     for view, shape in (
         (tensor.transpose(0, 1), [6, 4, 1]),
@@ -145,7 +145,7 @@ def size_of_view(trial: Trial) -> None:
 
 
 def size_of_found(trial: Trial, length: int) -> None:
-    """Of a result whose length depends on the values, the size is the number that was found."""
+    """If the length of a result depends on the values, the size is the length that was found."""
     values = trial.random(length, seed=1)
     tensor = trial.tensor(values)
     count = int((values > 0.5).sum())
@@ -156,7 +156,7 @@ def size_of_found(trial: Trial, length: int) -> None:
 
 
 def address(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
-    """The address is that of the first element: the storage's, and for a part of a tensor as much behind it."""
+    """The address is that of the first element: the storage's address plus the offset of a view."""
     tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
     found, step = trial.call(tensor), tensor.element_size()
     begin = tensor.storage().data_ptr()
@@ -166,7 +166,7 @@ def address(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "conti
 
 
 def address_of_views(trial: Trial) -> None:
-    """Views of the whole and changes in place keep the address; a copy lies elsewhere."""
+    """Views of the whole tensor and changes in place keep the address; a copy has another one."""
     tensor = trial.tensor(trial.random(4, 6))
     found, begin = trial.call(tensor), tensor.storage().data_ptr()
     _check_address(trial, found, begin)
@@ -185,7 +185,7 @@ def address_of_views(trial: Trial) -> None:
 
 
 def address_of_empty(trial: Trial) -> None:
-    """A tensor without elements has no address: 0; one with a single element has its own."""
+    """A tensor without elements has address 0; a tensor with one element has its own address."""
     _check_address(trial, trial.call(trial.tensor(np.zeros((0, 3), "float32"))), 0)
     scalar = trial.tensor(np.array(2.5))
     _check_address(trial, trial.call(scalar), scalar.storage().data_ptr())

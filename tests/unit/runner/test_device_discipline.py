@@ -15,6 +15,7 @@ MOVES_TO_THE_HOST = {"cpu", "cuda"}
 BY_NATURE = {
     # torch.cuda and torch.cuda.synchronize are what is tested there.
     "torch/cases/cuda.py",
+    "torch/cases/cuda_synchronize.py",
     # What these compute elsewhere on purpose is to be caught.
     "torch/cases/placement.py",
     "tensorflow/cases/placement.py",

@@ -118,9 +118,9 @@ def test_a_dockerfile_speaks_of_its_own_folder(target: Target) -> None:
     assert f'"--framework", "{target.framework}", "--device", "{device}"]' in text
     labels = dict(re.findall(r'portbench\.([a-z]+)="([^"]*)"', text))
     assert labels == {"framework": target.framework, "version": target.version, "device": kind}
-    # Where the lock may be missing, the Dockerfile says what makes it.
-    told = f"'portbench lock {target.framework}/{target.version}/{target.device}' makes it" in text
-    assert told is (target.name in MAY_LACK_A_LOCK)
+    # If the lock can be missing, the Dockerfile names the command that creates it.
+    named = f"create it with 'portbench lock {target.framework}/{target.version}/{target.device}'" in text
+    assert named is (target.name in MAY_LACK_A_LOCK)
 
 
 @every_image

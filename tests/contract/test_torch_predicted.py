@@ -1,4 +1,4 @@
-"""What libtpu says of PyTorch's calls for TPUs that are not there: truths that are known of real ones."""
+"""What libtpu predicts for PyTorch's calls on TPUs that are not there: facts that are known of real TPUs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def entry(function: str, *args: Any, **test: Any) -> dict[str, Any]:
 
 
 def case_entry(function: str, case: str, **tests: dict[str, Any]) -> dict[str, Any]:
-    """Tests of one case by their ids, each with its parameters."""
+    """Return tests of one case: ids with parameters."""
     return {"function": function, "tests": [{"id": test, "case": case, "params": tests[test]} for test in tests]}
 
 
@@ -40,19 +40,19 @@ ONES = {"numpy": "ones", "args": [[1, 1, 8, 8]]}
 
 
 @pytest.fixture(scope="module")
-def foretold(
+def predict(
     environment_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Results]:
-    """The results on a device of the tests of functions, by their ids."""
+    """Return the results of the functions' tests on a device, by test id."""
 
     def of(device: str, *functions: dict[str, Any]) -> Results:
-        folder = tmp_path_factory.mktemp("foretold")
-        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "truths", "framework": "torch"}
+        folder = tmp_path_factory.mktemp("predicted")
+        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "facts", "framework": "torch"}
         (folder / "manifest.json").write_text(json.dumps({**head, "functions": functions}), "utf-8")
         command = [str(environment_python("torch-2.9.0-xla")), "-m", "runners", "--framework", "torch", "--runs", "1"]
         command += ["--device", device, "--manifest", str(folder / "manifest.json"), "--out", str(folder / "out")]
-        surroundings = {**os.environ, PYTHON: str(environment_python(TPU_COMPILER))}
-        done = subprocess.run(command, cwd=ROOT, env=surroundings, capture_output=True, text=True)
+        env = {**os.environ, PYTHON: str(environment_python(TPU_COMPILER))}
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-3000:]
         (path,) = (folder / "out").glob("*.json")
         document = json.loads(path.read_text("utf-8"))
@@ -64,8 +64,8 @@ def foretold(
 
 
 @pytest.fixture(scope="module")
-def on_v3(foretold: Callable[..., Results]) -> Results:
-    return foretold(
+def on_v3(predict: Callable[..., Results]) -> Results:
+    return predict(
         "tpu-v3",
         entry("torch.abs", tensor("complex128", 8), expect={"numpy": "abs"}),
         entry("torch.matmul", tensor("int64", 8, 8), tensor("int64", 8, 8), expect={"numpy": "matmul"}),
@@ -84,14 +84,14 @@ def on_v3(foretold: Callable[..., Results]) -> Results:
     )
 
 
-def test_what_the_compiler_refuses_is_refused_in_its_own_words(on_v3: Results) -> None:
+def test_an_error_of_the_compiler_is_recorded_with_its_message(on_v3: Results) -> None:
     refused = on_v3["torch.matmul"]
     assert (refused["outcome"], refused["category"], refused["phase"]) == ("failed", "type", "call")
     assert refused["error"]["message"].startswith("UNIMPLEMENTED: While rewriting computation to not contain X{64|128}")
     assert refused["control"]["outcome"] == "passed"
 
 
-def test_the_death_of_the_compiler_is_a_refusal_and_the_rest_goes_on(on_v3: Results) -> None:
+def test_a_crash_of_the_compiler_is_recorded_and_later_tests_run(on_v3: Results) -> None:
     assert on_v3["torch.abs"]["category"] == "crash"
     assert "the compiler was ended by SIGABRT" in on_v3["torch.abs"]["error"]["message"]
     passed = on_v3["torch.cos"]
@@ -106,45 +106,45 @@ def test_the_death_of_the_compiler_is_a_refusal_and_the_rest_goes_on(on_v3: Resu
         ("torch.fft.fft", "aten::_fft_c2c"),
         ("torch.linalg.eigvals", "aten::linalg_eig"),
         ("torch.argwhere", "aten::nonzero"),
-        # Only for a TPU torch_xla leaves products of long integers to the host.
+        # Only for TPUs do products of long integers fall back to the host.
         ("torch.dot", "aten::dot"),
     ],
 )
-def test_what_torch_xla_leaves_to_the_host_is_named(on_v3: Results, function: str, operation: str) -> None:
+def test_operations_that_fall_back_to_the_host_are_listed(on_v3: Results, function: str, operation: str) -> None:
     assert on_v3[function]["outcome"] == "passed"
     assert on_v3[function]["placement"]["verdict"] == "host"
     assert on_v3[function]["placement"]["host_operations"] == [operation]
 
 
-def test_what_torch_xla_cannot_lower_is_refused_and_the_next_test_of_the_worker_is_not(on_v3: Results) -> None:
+def test_an_operation_without_lowering_fails_and_the_next_test_passes(on_v3: Results) -> None:
     refused, following = on_v3["torch.linalg.matrix_rank"], on_v3["torch.argwhere"]
     assert (refused["category"], refused["control"]["outcome"]) == ("type", "passed")
     assert "Error while lowering: [] aten::svd" in refused["error"]["message"]
     assert (following["worker"], following["outcome"]) == (refused["worker"], "passed")
 
 
-def test_what_torch_xla_has_for_tpus_alone_is_compiled_though_the_host_cannot_make_it(on_v3: Results) -> None:
+def test_a_lowering_for_tpus_only_is_compiled(on_v3: Results) -> None:
     found = on_v3["torch.nn.functional.interpolate"]
     assert (found["outcome"], found["placement"]["verdict"]) == ("passed", "device")
     assert found["prediction"]["bytes"] > 0
 
 
-def test_seventeen_gigabytes_are_refused_by_a_v3_and_fit_into_a_v5p(
-    on_v3: Results, foretold: Callable[..., Results]
+def test_seventeen_gigabytes_do_not_fit_into_a_v3_but_into_a_v5p(
+    on_v3: Results, predict: Callable[..., Results]
 ) -> None:
     refused = on_v3["torch.zeros"]
     assert (refused["category"], refused["control"]) == ("memory", None)
     assert "exceeds available HBM" in refused["error"]["message"]
-    accepted = foretold("tpu-v5p", SEVENTEEN_GIB)["torch.zeros"]
+    accepted = predict("tpu-v5p", SEVENTEEN_GIB)["torch.zeros"]
     assert accepted["outcome"] == "passed"
     assert accepted["prediction"]["memory_bytes"] >= 17 << 30
 
 
 @pytest.fixture(scope="module")
-def on_v5e(foretold: Callable[..., Results]) -> Results:
+def on_v5e(predict: Callable[..., Results]) -> Results:
     common = {"dtype": "float32", "lr": 0.3}
     steps = {"steps-1": {"iterations": 1, **common}, "steps-4": {"iterations": 4, **common}}
-    return foretold(
+    return predict(
         "tpu-v5e",
         case_entry("torch.optim.LBFGS", "torch.lbfgs:lbfgs_iterations", **steps),
         case_entry("torch.saddmm", "torch.solve:saddmm", sparse={"sizes": [5, 4, 6], "dtype": "float32"}),
@@ -154,23 +154,23 @@ def on_v5e(foretold: Callable[..., Results]) -> Results:
     )
 
 
-def test_a_value_that_is_read_ends_a_program_and_what_comes_after_does_not_hold_it_again(on_v5e: Results) -> None:
+def test_reading_a_value_ends_a_program_and_later_programs_do_not_repeat_it(on_v5e: Results) -> None:
     one, four = on_v5e["steps-1"], on_v5e["steps-4"]
     assert one["outcome"] == four["outcome"] == "passed"
-    # The loss and its gradient, a product of 8 by 8 in each, are all computed before the step's last value is read.
+    # The loss and its gradient, each with an 8 by 8 product, are computed before the step's last value is read.
     assert one["prediction"]["flops"] > 2 * 2 * 8 * 8
-    # Four times as much, and what the history of more steps takes: all anew at each value would be 19 times.
+    # Four times as much, plus the history of more steps; computing all again at each value would be 19 times.
     assert four["prediction"]["flops"] < 8 * one["prediction"]["flops"]
 
 
-def test_what_torch_xla_cannot_even_make_the_inputs_of_is_refused(on_v5e: Results) -> None:
+def test_inputs_that_torch_xla_cannot_create_fail(on_v5e: Results) -> None:
     found = on_v5e["sparse"]
     assert (found["outcome"], found["category"]) == ("failed", "not_implemented")
     assert "'SparseXLA' backend" in found["error"]["message"]
 
 
 @pytest.mark.parametrize("test", ["shuffle", "long"])
-def test_a_slice_whose_start_is_an_array_comes_to_the_compiler(on_v5e: Results, test: str) -> None:
+def test_a_slice_with_an_array_as_start_reaches_the_compiler(on_v5e: Results, test: str) -> None:
     message = on_v5e[test]["error"]["message"]
     assert message.startswith("UNIMPLEMENTED: While rewriting computation to not contain X{64|128}")
     assert "rng" in message

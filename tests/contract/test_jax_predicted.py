@@ -1,4 +1,4 @@
-"""What is foretold of JAX's calls on TPUs that are not there: truths that are known of real ones."""
+"""Predictions of JAX calls on TPUs that are not there: facts that are known of real TPUs."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def entry(function: str, *args: Any, **test: Any) -> dict[str, Any]:
 
 
 def double(function: str, dtype: str, *shape: int, numpy: str, result: str) -> dict[str, Any]:
-    """The function with 64-bit types switched on."""
+    """The function with 64-bit types enabled."""
     params = {"args": [tensor(dtype, *shape)], "expect": {"numpy": numpy, "dtype": result}}
     return {"function": function, "tests": [{"id": function, "case": "jax.arrays:double", "params": params}]}
 
 
 @pytest.fixture
-def foretold(run_manifest: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Results]:
+def predict(run_manifest: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Results]:
     def of(version: str, device: str, *functions: dict[str, Any], **options: Any) -> Results:
         path = tmp_path / "manifest.json"
-        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "truths", "framework": "jax"}
+        head = {"schema": "portbench/manifest", "schema_version": 1, "name": "facts", "framework": "jax"}
         path.write_text(json.dumps({**head, "functions": functions}), "utf-8")
         document = run_manifest("jax", version, path, device=device, runs=1, **options)
         assert document["prediction"]["compiler"].startswith("libtpu ")
@@ -52,8 +52,8 @@ def foretold(run_manifest: Callable[..., dict[str, Any]], tmp_path: Path) -> Cal
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_tpu_v3_takes_and_refuses_what_is_known_of_it(foretold: Callable[..., Results], version: str) -> None:
-    found = foretold(
+def test_a_tpu_v3_accepts_and_refuses_what_a_real_one_does(predict: Callable[..., Results], version: str) -> None:
+    found = predict(
         version,
         "tpu-v3",
         entry("jax.numpy.linalg.eigvals", tensor("float32", 8, 8), expect={"numpy": "linalg.eigvals"}),
@@ -66,7 +66,7 @@ def test_a_tpu_v3_takes_and_refuses_what_is_known_of_it(foretold: Callable[..., 
     )
     said = {name: result["error"]["message"] for name, result in found.items() if result["outcome"] == "failed"}
     assert found["eigvals"]["category"] == "not_implemented"
-    # In the words of the rule for TPUs, before the compiler sees it.
+    # The message is that of the lowering rule for TPUs, before the compiler runs.
     assert "not found for platform tpu" in said["eigvals"] or "only implemented on the CPU" in said["eigvals"]
     assert found["ones"]["category"] == "memory"
     assert "(16.00G) exceeds available HBM (15.48G)" in said["ones"]
@@ -76,22 +76,22 @@ def test_a_tpu_v3_takes_and_refuses_what_is_known_of_it(foretold: Callable[..., 
     assert {found["fft"]["category"], found["inv"]["category"]} == {"type"}
     assert (found["abs"]["category"], found["abs"]["exit"]) == ("crash", None)
     assert "the compiler was ended by SIGABRT" in said["abs"]
-    # The compiler is started anew for what follows.
+    # The compiler is started again for the next test.
     assert (found["cos"]["outcome"], found["cos"]["placement"]["verdict"]) == ("passed", "device")
     assert found["cos"]["prediction"]["memory_bytes"] > 0
     assert found["cos"]["prediction"]["roofline_ns"] > 0
-    # Its shape hangs on the values: each of the programs that it takes is compiled.
+    # Its shape depends on values: each of its programs is compiled.
     assert (found["unique"]["outcome"], found["unique"]["prediction"]["verdict"]) == ("passed", "accepted")
 
 
-def test_what_needs_more_memory_than_one_tpu_has_fits_on_another(foretold: Callable[..., Results]) -> None:
-    found = foretold("0.10.2", "tpu-v5p", entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}))
+def test_an_array_too_large_for_one_tpu_fits_on_another(predict: Callable[..., Results]) -> None:
+    found = predict("0.10.2", "tpu-v5p", entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}))
     assert found["ones"]["outcome"] == "passed"
     assert found["ones"]["prediction"]["memory_bytes"] >= 4 * 65536**2
 
 
-def test_what_takes_the_compiler_too_long_is_refused(foretold: Callable[..., Results]) -> None:
-    found = foretold(
+def test_a_compilation_beyond_the_limit_times_out(predict: Callable[..., Results]) -> None:
+    found = predict(
         "0.10.2",
         "tpu-v5e",
         double("jax.numpy.cumsum", "float64", 1000, numpy="cumsum", result="float64"),

@@ -1,0 +1,94 @@
+"""tf.cast and tf.dtypes.as_dtype."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.tensors import weighted_gradients
+
+# tf.cast
+
+
+def cast_sparse(trial: Trial) -> None:
+    """A cast of a sparse tensor changes its values and keeps its places."""
+    indices = trial.tensor(np.asarray([[0, 1], [2, 0], [2, 3]], "int64"))
+    values = trial.tensor(np.asarray([1.75, -2.5, 40.0], "float32"))
+    given = tf.SparseTensor(indices, values, trial.tensor(np.asarray([3, 4], "int64")))
+    output = trial.call(given, tf.int32)
+    trial.close(output.values, [1, -2, 40], dtype="int32")
+    trial.equal(output.indices, [[0, 1], [2, 0], [2, 3]])
+    trial.equal(output.dense_shape, [3, 4])
+
+
+def cast_gradient(trial: Trial, source: str, target: str) -> None:
+    """The gradient has the dtype of the input; a cast to an integer has none."""
+    host, host_weights = trial.random(5, dtype=source, seed=4), trial.random(5, dtype=source, seed=5)
+    values = trial.tensor(host, dtype=source)
+    weights = trial.tensor(host_weights, dtype=target)
+
+    def body(cast: Callable[..., Any]) -> Any:
+        output, (slope,) = weighted_gradients(lambda x: cast(x, trial.dtype(target)), [values], weights)
+        with tf.GradientTape() as tape:
+            tape.watch(values)
+            whole = cast(values, tf.int32)
+        return output, slope, whole, tape.gradient(whole, values)
+
+    output, slope, whole, nothing = trial.call_inside(body)
+    narrow = sorted((source, target))[0] if "float16" in (source, target) else "float32"
+    rtol = {"float16": 1e-3, "float32": 1e-6}[narrow]
+    trial.close(output, host, rtol=rtol, atol=rtol, dtype=target)
+    trial.close(slope, host_weights, rtol=rtol, atol=rtol, dtype=source)
+    trial.close(whole, np.trunc(host), dtype="int32")
+    trial.check(nothing is None, f"a cast to integers has no gradient, got {nothing}")
+
+
+# tf.dtypes.as_dtype
+
+
+def _check_dtype_object(trial: Trial, found: Any, expected: str) -> None:
+    known = getattr(tf, expected)
+    trial.check(isinstance(found, tf.DType), f"expected a DType, got {type(found).__name__}")
+    trial.equal(found.name, expected)
+    trial.check(found == known and found is known, f"{found!r} is not tf.{expected}")
+    made = trial.tensor(np.ones([2]), dtype=expected) if expected not in ("string", "resource", "variant") else None
+    if made is not None:
+        trial.check(made.dtype == found, f"a tensor of {expected} has the dtype {made.dtype}")
+
+
+def dtype_of_name(trial: Trial, name: str, expected: str) -> None:
+    """A name, also a short one, gives its single dtype object."""
+    _check_dtype_object(trial, trial.call(name), expected)
+
+
+def dtype_of_numpy(trial: Trial, name: str) -> None:
+    """NumPy's scalar types and dtype objects give the dtype of the same name, and convert back."""
+    for given in (getattr(np, "bool_" if name == "bool" else name), np.dtype(name)):
+        found = trial.call(given)
+        _check_dtype_object(trial, found, name)
+        trial.equal(np.dtype(found.as_numpy_dtype).name, name)
+
+
+def dtype_of_number(trial: Trial, number: int, expected: str) -> None:
+    """The number used in protocol buffers gives its dtype, and converts back."""
+    found = trial.call(number)
+    _check_dtype_object(trial, found, expected)
+    trial.equal(found.as_datatype_enum, number)
+
+
+def dtype_of_python(trial: Trial) -> None:
+    """Python's float and bool give float32 and bool; object gives string."""
+    for given, expected in ((float, "float32"), (bool, "bool"), (object, "string")):
+        _check_dtype_object(trial, trial.call(given), expected)
+
+
+def dtype_of_dtype(trial: Trial, name: str) -> None:
+    """A DType gives itself; a legacy reference type has it as its base."""
+    given = getattr(tf, name)
+    _check_dtype_object(trial, trial.call(given), name)
+    reference = trial.call(name + "_ref")
+    trial.equal(reference.name, name + "_ref")
+    _check_dtype_object(trial, reference.base_dtype, name)

@@ -1,0 +1,98 @@
+"""tf.sets.intersection, compared with Python's sets."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.tensors import traced
+
+Sizes = Sequence[int]
+
+
+def _rows_in_both(first: Any, second: Any) -> tuple[list[list[int]], list[Any], list[int]]:
+    """Return indices, values and dense shape of the sparse tensor whose rows are the sorted intersections."""
+    indices, values, longest = [], [], 0
+    for place in np.ndindex(*first.shape[:-1]):
+        both = sorted(set(first[place].tolist()) & set(second[place].tolist()))
+        longest = max(longest, len(both))
+        for number, value in enumerate(both):
+            indices.append([*place, number])
+            values.append(value)
+    return indices, values, [*first.shape[:-1], longest]
+
+
+def _check_sets(trial: Trial, output: Any, expected: Any, dtype: str) -> None:
+    indices, values, dense_shape = expected
+    trial.check(isinstance(output, tf.SparseTensor), f"expected a sparse tensor, got {type(output).__name__}")
+    kind = object if dtype == "string" else dtype
+    trial.close(output.values, np.asarray(values, kind), dtype=dtype)
+    trial.close(output.indices, np.asarray(indices, "int64").reshape(len(values), len(dense_shape)), dtype="int64")
+    trial.close(output.dense_shape, dense_shape, dtype="int64")
+
+
+def _sparse(trial: Trial, dense: Any, dtype: str) -> Any:
+    """Return a sparse tensor with every element of a dense one."""
+    places = np.asarray(list(np.ndindex(*dense.shape)), "int64").reshape(dense.size, dense.ndim)
+    shape = trial.tensor(np.asarray(dense.shape, "int64"))
+    return tf.SparseTensor(trial.tensor(places), trial.tensor(dense.ravel(), dtype), shape)
+
+
+def intersection(
+    trial: Trial,
+    first: Sizes,
+    second: Sizes,
+    dtype: str = "int32",
+    sparse: Sequence[bool] = (False, False),
+    values: int = 10,
+) -> None:
+    """Each output row holds, sorted and once each, the values in both rows; the input has duplicates and no order."""
+    hosts = [
+        trial.random(*shape, dtype=dtype, seed=35 + number, low=0, high=values)
+        for number, shape in enumerate((first, second))
+    ]
+    given = [
+        _sparse(trial, host, dtype) if as_sparse else trial.tensor(host, dtype)
+        for host, as_sparse in zip(hosts, sparse)
+    ]
+    _check_sets(trial, trial.call(*given), _rows_in_both(*hosts), dtype)
+
+
+def intersection_strings(trial: Trial) -> None:
+    """Sets of strings are sorted by bytes; the caller can switch off their validation."""
+    first = np.asarray([[b"b", b"a", b"zz"], [b"x", b"y", b"x"]], dtype=object)
+    second = np.asarray([[b"zz", b"b"], [b"q", b"a"]], dtype=object)
+    output = trial.call(trial.tensor(first, "string"), trial.tensor(second, "string"), validate_indices=False)
+    _check_sets(trial, output, _rows_in_both(first, second), "string")
+
+
+def intersection_of_unequal_sets(trial: Trial) -> None:
+    """Sparse rows can hold sets of any size, also empty ones."""
+    shape = trial.tensor(np.asarray([4, 3], "int64"))
+
+    def rows(places: Any, values: Any) -> Any:
+        return tf.SparseTensor(
+            trial.tensor(np.asarray(places, "int64")), trial.tensor(np.asarray(values, "int64")), shape
+        )
+
+    first = rows([[0, 0], [1, 0], [1, 1], [1, 2], [3, 0]], [9, 5, 3, 7, 2])
+    second = rows([[1, 0], [1, 1], [2, 0], [3, 0], [3, 1]], [7, 5, 9, 2, 4])
+    expected = ([[1, 0], [1, 1], [3, 0]], [5, 7, 2], [4, 2])
+    _check_sets(trial, trial.call(first, second), expected, "int64")
+
+
+def intersection_unknown_shape(trial: Trial) -> None:
+    """One tf.function, traced for sets of unknown sizes, intersects sets of several sizes."""
+    shapes = [((2, 3), (2, 5)), ((4, 20), (4, 7)), ((1, 0), (1, 2))]
+    hosts = [tuple(trial.random(*shape, dtype="int64", seed=37 + shape[1]) for shape in pair) for pair in shapes]
+    tensors = [tuple(map(trial.tensor, pair)) for pair in hosts]
+
+    def body(intersect: Callable[..., Any]) -> Any:
+        apply = traced(lambda one, two: intersect(one, two), [tf.TensorSpec([None, None], tf.int64)] * 2)
+        return [apply(*pair) for pair in tensors]
+
+    for output, pair in zip(trial.call_inside(body), hosts):
+        _check_sets(trial, output, _rows_in_both(*pair), "int64")
