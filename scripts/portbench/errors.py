@@ -1,14 +1,14 @@
-"""Every failure that a user can cause on the host, each with its exit status and its remedy.
+"""Every error of the host that a user can cause, each with its exit status.
 
-Raised anywhere below the command line and shown once, by ``portbench.cli.main``, as one message without a traceback.
-Exit status 1 is a verdict (``--check`` and the like), 2 is wrong usage (click's own), the rest stand here.
+Any module below the command line raises them. ``portbench.cli.main`` shows the message and remedy without a traceback.
+Exit status 1 means that a check failed (``--check`` and others); 2 is wrong usage or input; the others are below.
 """
 
 from __future__ import annotations
 
 
 class PortbenchError(Exception):
-    """Base of all: ``str(error)`` says what is wrong and where; ``remedy`` says what to do about it."""
+    """The base class. ``str(error)`` says what is wrong and where; ``remedy`` says what to do about it."""
 
     exit_status = 2
 
@@ -18,25 +18,25 @@ class PortbenchError(Exception):
 
 
 class UnknownTarget(PortbenchError):
-    """A target's name that images/ does not hold."""
+    """A target name that is not in images/."""
 
 
 class BadInput(PortbenchError):
-    """A manifest, run file or study that is not what its schema says, or another version of it."""
+    """A file or an argument that is not valid, or a file of an unsupported version."""
 
 
 class Contradiction(PortbenchError):
-    """Run files that cannot be in one study: the message names the key and both values."""
+    """Run files that cannot be in one study. The message names the key and both values."""
 
 
 class TargetUnavailable(PortbenchError):
-    """The device, the Python or the container engine that a target needs is not here."""
+    """The device, the Python or the container engine that a target needs is not available."""
 
     exit_status = 3
 
 
 class NothingRan(PortbenchError):
-    """A run or a study without a single result to speak of."""
+    """A run or a study without a single usable result."""
 
     exit_status = 4
 
@@ -48,13 +48,13 @@ class StorageFailed(PortbenchError):
 
 
 class EnvironmentFailed(PortbenchError):
-    """An environment or image could not be made, or the framework in it does not start."""
+    """An environment or image could not be created, or the framework in it does not start."""
 
     exit_status = 6
 
 
 class RunFailed(PortbenchError):
-    """A runner ended with an error of its own; takes over its exit status."""
+    """A runner ended with an error. Has the runner's exit status."""
 
     def __init__(self, message: str, remedy: str = "", exit_status: int = 1) -> None:
         super().__init__(message, remedy)
@@ -62,6 +62,6 @@ class RunFailed(PortbenchError):
 
 
 class Interrupted(PortbenchError):
-    """Ctrl-C or SIGTERM: everything was stopped in order, and what was finished is kept."""
+    """Ctrl-C or SIGTERM. Everything was stopped in order, and the finished results are kept."""
 
     exit_status = 130

@@ -1,7 +1,7 @@
-"""Where a target's runner runs: in a container, in a pinned virtual environment, or in the user's own Python.
+"""Backends run a target's runner: in a container, in a locked virtual environment, or in the user's own Python.
 
-A backend is anything that satisfies the Protocol below. It knows how to start the runner and nothing of what the runner
-says; the arguments and the events are the same everywhere.
+A backend satisfies the Protocol ``Backend``. It knows how to start the runner and does not read its output. The
+runner's arguments and events are the same for all backends.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ from portbench.targets.catalog import Target
 
 
 class Arguments(Protocol):
-    """What a runner is asked to do."""
+    """A task for a runner."""
 
     @property
     def manifest(self) -> Path | None:
-        """A file that it must be able to read; None where it needs none."""
+        """The manifest, which the runner must be able to read; None if it needs none."""
 
     @property
     def out(self) -> Path:
-        """The folder that it writes to."""
+        """The folder for the runner's output."""
 
     def argv(self, manifest: str, out: str) -> list[str]:
-        """As command line arguments, with the two paths as the runner sees them."""
+        """The command line arguments, with both paths as the runner sees them."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """How to start a runner, and how to stop it where its process is not a child of ours."""
+    """The commands that start a runner and, where it is not a child process, stop it."""
 
     argv: list[str]
     cwd: Path
     env: Mapping[str, str]
     interrupt: list[str] | None = None
-    """Asks the runner to stop; None: by SIGINT to the process that ``argv`` starts."""
+    """Asks the runner to stop. None: send SIGINT to the process of ``argv``."""
     remove: list[str] | None = None
-    """Ends and removes what the death of that process would leave behind."""
+    """Kills and removes what remains when that process is killed, such as a container."""
 
 
 class Backend(Protocol):
-    """One way to run a target."""
+    """A way to run a target."""
 
     @property
     def name(self) -> str:
-        """The word behind --backend."""
+        """The value of --backend."""
 
     def blocker(self, target: Target) -> TargetUnavailable | None:
-        """Why this backend cannot run the target here, with the remedy, or None. Quick, changes nothing."""
+        """Why this backend cannot run the target here, with the remedy, or None. Fast, changes nothing."""
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
-        """Makes what the target needs; ``say`` gets a line on what takes time. Raises a PortbenchError."""
+        """Creates what the target needs; ``say`` gets a line for each slow step. Raises a PortbenchError."""
 
     def command(self, target: Target, arguments: Arguments) -> Command:
-        """How to start the runner of a prepared target."""
+        """The command for the runner of a prepared target."""

@@ -1,10 +1,10 @@
-"""What a user sees of an image while it is being built: the step that runs; at a terminal with the time that it takes.
+"""Shows the progress of an image build: the running step and, at a terminal, its duration.
 
-Reads BuildKit's plain log, in which lines of steps that run at once are mixed:
+Reads BuildKit's plain log, in which the lines of parallel steps are mixed:
 
-    #7 [torch-cpu environment 3/3] RUN python -m pip install ...      a step, by number
+    #7 [torch-cpu environment 3/3] RUN python -m pip install ...      a step with its number
     #7 CACHED                                                         nothing to do
-    #7 3.326 Collecting uv==0.13.8                                    what it writes
+    #7 3.326 Collecting uv==0.13.8                                    the step's output
     #7 DONE 6.4s
 """
 
@@ -27,31 +27,31 @@ _SHOWN = 90
 
 
 class Steps:
-    """Tells which steps really run: a step that is found in the cache, or only announced, is passed over."""
+    """Reports the steps that really run, and not those that are cached or only announced."""
 
     def __init__(self, running: Callable[[str], None]) -> None:
         self._running = running
         self._announced: dict[str, str] = {}
 
-    def hear(self, line: str) -> None:
-        """Takes a line of the log; calls ``running`` with a step's number and instruction when it turns out to run."""
+    def on_line(self, line: str) -> None:
+        """Takes a line of the log. Calls ``running`` with a step's number and instruction when the step runs."""
         step = _STEP.fullmatch(line)
         if step:
             self._announced[step[1]] = shortened(f"{step[2]} {' '.join(step[3].split())}", _SHOWN)
             return
-        said = _LINE.fullmatch(line)
-        text = self._announced.pop(said[1], None) if said else None
-        if said and text and said[2] != "CACHED":
+        output = _LINE.fullmatch(line)
+        text = self._announced.pop(output[1], None) if output else None
+        if output and text and output[2] != "CACHED":
             self._running(text)
-        elif said and said[2].endswith("exporting to image"):
+        elif output and output[2].endswith("exporting to image"):
             self._running("saving the image")
 
 
 @contextlib.contextmanager
 def build_progress(target: str, console: Console) -> Iterator[Callable[[str], None]]:
-    """Shows the build of a target's image; what it yields takes the lines of the log."""
+    """Shows the build of a target's image. Yields a function that takes the lines of the log."""
     if not console.is_terminal:
-        yield Steps(lambda step: console.print(_safe(f"{target}: {step}"), soft_wrap=True, highlight=False)).hear
+        yield Steps(lambda step: console.print(_safe(f"{target}: {step}"), soft_wrap=True, highlight=False)).on_line
         return
     columns = (
         SpinnerColumn(),
@@ -61,7 +61,7 @@ def build_progress(target: str, console: Console) -> Iterator[Callable[[str], No
     )
     with Progress(*columns, console=console, transient=True, expand=True) as progress:
         task = progress.add_task(escape(target), total=None, step="starting")
-        yield Steps(lambda step: progress.update(task, step=_safe(step))).hear
+        yield Steps(lambda step: progress.update(task, step=_safe(step))).on_line
 
 
 def _safe(text: str) -> str:

@@ -28,7 +28,7 @@ class Current:
     name: str = "current"
 
     def blocker(self, target: Target) -> TargetUnavailable | None:
-        """No Python to be found."""
+        """Why no Python can be used, or None."""
         if _python(target) is None:
             return TargetUnavailable(
                 f"no Python for {target.name}: PORTBENCH_PYTHON names none that can be started, and PATH holds none "
@@ -38,16 +38,16 @@ class Current:
         return None
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
-        """Nothing is made; says which Python it is."""
+        """Creates nothing; says which Python it is."""
         say(f"{target.name} runs in {_python(target)}")
 
     def command(self, target: Target, arguments: Arguments) -> Command:
-        """The user's Python in the user's surroundings."""
+        """The user's Python with the user's environment variables."""
         argv = [str(_python(target)), "-m", "runners", "--framework", target.framework, "--device", target.device]
         if target.version_named:
             argv += ["--version", target.version]
         argv += arguments.argv(str(arguments.manifest), str(arguments.out))
-        # PYTHONSAFEPATH would hide runners/, which is found through the working folder.
+        # With PYTHONSAFEPATH Python does not find runners/ in the working folder.
         kept = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
         return Command(argv, self.checkout.root, {**kept, "PYTHONUNBUFFERED": "1"})
 

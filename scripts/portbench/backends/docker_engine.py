@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
+from typing import TypedDict, cast
 
 from portbench.util.findings import Finding, Findings, error, ok, warning
 from portbench.util.machine import Machine
@@ -29,14 +29,22 @@ def engine_and_compose(machine: Machine) -> Findings:
         yield _compose(machine.run(["docker", "compose", "version", "--short"]))
 
 
-def information(machine: Machine) -> dict[str, Any]:
+class Information(TypedDict, total=False):
+    """The used parts of `docker info`."""
+
+    DockerRootDir: str
+    Runtimes: dict[str, object]
+    DiscoveredDevices: list[dict[str, object]] | None
+
+
+def information(machine: Machine) -> Information:
     """The output of `docker info`; empty where no engine answers."""
     answer = machine.run(["docker", "info", "--format", "{{json .}}"])
     try:
-        info = json.loads(answer.stdout) if answer.returncode == 0 else {}
+        info = json.loads(answer.stdout) if answer.returncode == 0 else None
     except ValueError:
-        info = {}
-    return info if isinstance(info, dict) else {}
+        info = None
+    return cast(Information, info) if isinstance(info, dict) else Information()
 
 
 def image_names(machine: Machine) -> frozenset[str]:

@@ -1,7 +1,7 @@
-"""The images of the targets on this machine: which there are, whether they are what the clone would build, and removal.
+"""The images of the targets on this machine: lists them, compares them with the clone, builds and removes them.
 
-An image is known by the labels that its Dockerfile gives it: framework, version, device, and the SHA-256 of what it was
-built from. Earlier builds, which have lost their name to a later one, are found by them too.
+An image has labels from its Dockerfile: framework, version, device, and the SHA-256 of its sources. They also identify
+images of earlier builds, whose name belongs to a later image.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 from portbench.backends.docker import Docker
 from portbench.errors import StorageFailed, TargetUnavailable
@@ -29,52 +29,66 @@ _UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 @dataclass(frozen=True)
 class Image:
-    """A target's image. What only an image that is built has is None for others."""
+    """A target's image. The fields with a default are None where the image is not built."""
 
     target: str
     image: str | None
-    """Its name; None: compose.yaml has no service for the target."""
+    """Its name. None: compose.yaml has no service for the target."""
     state: State
-    """unknown: it was built without portbench ('docker compose build'), so that it does not say from what."""
+    """unknown: it was built without portbench ('docker compose build'), which does not record its sources."""
     built_at: str | None = None
     size_bytes: int | None = None
-    """Of all its layers, those included that it shares with others."""
+    """The size of all its layers, including those that it shares with other images."""
     runner_commit: str | None = None
 
 
 @dataclass(frozen=True)
 class Removable:
-    """An image of a target, the present one or that of an earlier build."""
+    """An image of a target, from the current or an earlier build."""
 
     target: str
     references: tuple[str, ...]
-    """Its names, or its id where it has none left."""
+    """Its names, or its id if it has no name any more."""
     size_bytes: int
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The image's name for people."""
         id = self.references[0].partition("sha256:")[2][:12]
         return f"{id} (an earlier build of {self.target})" if id else ", ".join(self.references)
 
 
 @dataclass(frozen=True)
 class DiskUse:
-    """In bytes, as the engine rounds them. A layer counts once: as an image's while one has it, else as build cache."""
+    """Sizes in bytes, as the engine rounds them. A layer of an image and of the build cache counts as the image's."""
 
     images: float
     build_cache: float
 
 
+class _Config(TypedDict):
+    Labels: dict[str, str] | None
+
+
+class _Inspected(TypedDict):
+    """The used parts of `docker image inspect`."""
+
+    Id: str
+    RepoTags: list[str] | None
+    Created: str
+    Size: int
+    Config: _Config
+
+
 @dataclass(frozen=True)
 class Images:
-    """Raises TargetUnavailable in every method where no engine answers."""
+    """The images of a clone's targets. Every method raises TargetUnavailable if no engine answers."""
 
     checkout: Checkout
     machine: Machine
 
     def targets(self, names: Sequence[str]) -> list[Target]:
-        """The targets of these names, or all that have a Dockerfile.
+        """The targets of these names, or all targets with a Dockerfile.
 
         Raises UnknownTarget, and TargetUnavailable for one without a Dockerfile.
         """
@@ -88,49 +102,47 @@ class Images:
         return [target for target in targets if target.dockerfile]
 
     def status(self, targets: Sequence[Target]) -> list[Image]:
-        """Each target's image, built or not."""
+        """The image of each target, whether built or not."""
         self._require_engine()
         names = compose.image_names(targets, self.checkout, self.machine)
         built = {tag: facts for facts in self._inspect(names.values()) for tag in facts["RepoTags"] or ()}
         return [self._image(target, names.get(target.name), built) for target in targets]
 
-    def build(self, target: Target, heard: Callable[[str], None]) -> Image:
-        """Builds a target's image; ``heard`` gets the lines of the log. Raises EnvironmentFailed, StorageFailed."""
+    def build(self, target: Target, on_line: Callable[[str], None]) -> Image:
+        """Builds a target's image; ``on_line`` gets the lines of the log. Raises EnvironmentFailed, StorageFailed."""
         (image,) = self.status([target])
         if image.image is None:
-            raise TargetUnavailable(
-                f"compose.yaml has no service {target.service}", "Add one: see the services that are there."
-            )
+            raise TargetUnavailable(f"compose.yaml has no service {target.service}", "Add one like the others there.")
         if target.lock is None:
             raise TargetUnavailable(
-                f"{target.name} is not locked: there is no {target.packages}.lock to install from",
+                f"{target.name} is not locked: there is no {target.packages}.lock",
                 f"portbench lock {target.framework}/{target.version}",
             )
-        compose.build(target, self.checkout, self.machine, heard)
+        compose.build(target, self.checkout, self.machine, on_line)
         return self.status([target])[0]
 
     def removable(self, targets: Sequence[Target] | None) -> list[Removable]:
-        """The images of these targets, or of all there have ever been; those of earlier builds too.
+        """The images of these targets, or of all current and former targets, including those of earlier builds.
 
-        An image that others made from one of ours inherits its labels: one under a foreign name is left alone.
+        An image that others built from one of ours inherits its labels. It has another name and is not included.
         """
         self._require_engine()
         known = compose.image_names(self.targets([]), self.checkout, self.machine).values()
         repositories = {name.rpartition(":")[0] for name in known}
         wanted = None if targets is None else {(each.framework, each.version, _kind(each)) for each in targets}
-        listed = self._ask("image", "ls", "--quiet", "--no-trunc", "--filter", f"label={_LABELS[0]}")
+        listed = self._docker("image", "ls", "--quiet", "--no-trunc", "--filter", f"label={_LABELS[0]}")
         found = []
         for facts in self._inspect(sorted(set(listed.split()))):
-            labels = facts["Config"]["Labels"]
-            of = tuple(labels.get(label, "") for label in _LABELS)
+            labels = facts["Config"]["Labels"] or {}
+            key = tuple(labels.get(label, "") for label in _LABELS)
             tags = [tag for tag in facts["RepoTags"] or () if tag != "<none>:<none>"]
             own = [tag for tag in tags if tag.rpartition(":")[0] in repositories]
-            if (wanted is None or of in wanted) and (own or not tags):
-                found.append(Removable("-".join(of), tuple(own) or (facts["Id"],), facts["Size"]))
+            if (wanted is None or key in wanted) and (own or not tags):
+                found.append(Removable("-".join(key), tuple(own) or (facts["Id"],), facts["Size"]))
         return sorted(found, key=lambda each: (each.target, each.references))
 
     def remove(self, image: Removable) -> None:
-        """Removes it. Raises StorageFailed where the engine refuses, most often because a container uses it."""
+        """Removes an image. Raises StorageFailed if the engine refuses, usually because a container uses the image."""
         answer = self.machine.run(["docker", "image", "rm", *image.references], timeout_s=_REMOVE_LIMIT_S)
         if answer.returncode:
             raise StorageFailed(
@@ -139,7 +151,7 @@ class Images:
             )
 
     def disk_use(self) -> DiskUse | None:
-        """What the engine's images and its build cache take; None if it does not say."""
+        """The disk space of the engine's images and of its build cache; None if the engine does not report it."""
         answer = self.machine.run(["docker", "system", "df", "--format", "{{.Type}}:{{.Size}}"])
         sizes = {
             kind: float(number) * _UNITS[unit]
@@ -148,7 +160,7 @@ class Images:
         known = answer.returncode == 0 and {"Images", "Build Cache"} <= set(sizes)
         return DiskUse(sizes["Images"], sizes["Build Cache"]) if known else None
 
-    def _image(self, target: Target, name: str | None, built: dict[str, Any]) -> Image:
+    def _image(self, target: Target, name: str | None, built: dict[str, _Inspected]) -> Image:
         facts = built.get(name) if name else None
         if facts is None:
             return Image(target.name, name, "not built")
@@ -160,16 +172,16 @@ class Images:
         commit = labels.get("org.opencontainers.image.revision") or None
         return Image(target.name, name, state, facts["Created"], facts["Size"], commit)
 
-    def _inspect(self, references: Iterable[str]) -> list[dict[str, Any]]:
+    def _inspect(self, references: Iterable[str]) -> list[_Inspected]:
         references = list(references)
         if not references:
             return []
-        # Those that are not there make it fail, and are missing from what it says.
+        # Missing images make the command fail. Its output has the others.
         answer = self.machine.run(["docker", "image", "inspect", *references])
-        facts: list[dict[str, Any]] = json.loads(answer.stdout or "[]")
+        facts: list[_Inspected] = json.loads(answer.stdout or "[]")
         return facts
 
-    def _ask(self, *arguments: str) -> str:
+    def _docker(self, *arguments: str) -> str:
         answer = self.machine.run(["docker", *arguments], self.checkout.root)
         if answer.returncode:
             raise TargetUnavailable(f"'docker {' '.join(arguments)}' failed: {answer.stderr.strip()}")
@@ -181,5 +193,5 @@ class Images:
 
 
 def _kind(target: Target) -> str:
-    """The device that an image's label names: several targets may share an image, which is called after its file."""
+    """The device in an image's label: the stem of its Dockerfile, which several targets may share."""
     return target.dockerfile.stem if target.dockerfile else target.device

@@ -1,4 +1,4 @@
-"""Which backend runs a target here, and why."""
+"""Chooses the backend that runs a target here."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ BACKENDS = ("auto", "docker", "venv", "current")
 def choose_backend(
     name: str, target: Target, checkout: Checkout, machine: Machine | None = None
 ) -> tuple[Backend, str]:
-    """The backend of this name; for ``auto`` Docker where an engine and the target's image are there, else venv.
+    """The backend of this name and the reason for it, in a few words.
 
-    Returns it with the reason, in a few words. Raises TargetUnavailable if it cannot run the target here.
+    ``auto`` is docker if an engine answers and the target's image is built, else venv. Raises TargetUnavailable if the
+    backend cannot run the target here.
     """
     docker = Docker(checkout, machine or Machine())
     if name == "auto":

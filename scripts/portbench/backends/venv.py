@@ -1,6 +1,6 @@
 """Runs a target in a virtual environment made from its lock: the same packages as its image, without Docker.
 
-What is compiled for a TPU that is not there has a second one, the compiler's (see runners.core.compiling).
+A target on a predicted TPU also has the environment of the compiler (see runners.core.prediction.compiling).
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ class Venv:
     name: str = "venv"
 
     def findings(self, target: Target) -> Findings:
-        """The lock: a target without one has only an image."""
+        """Checks the lock, which a target with only an image does not have."""
         if target.lock is None:
             yield missing_lock(target) or error(
                 "lock",
-                f"{target.name} has no {target.packages}.lock, so it runs in a container only",
-                "Use --backend docker, or write the lock's .in file and call 'portbench lock'.",
+                f"{target.name} has no {target.packages}.lock, so it can only run in a container",
+                "Use --backend docker, or write the lock's .in file and run 'portbench lock'.",
             )
             return
         yield ok("lock", str(target.lock.relative_to(self.checkout.root)))
 
     def blocker(self, target: Target) -> TargetUnavailable | None:
-        """The first of the findings that is one."""
+        """The first error of ``findings``, or None."""
         return blocker(self.findings(target))
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
-        """Makes the environment, or both, once."""
+        """Creates the missing environments."""
         for each in needed_environments(target, self.checkout):
             environments.create_environment(each, say)
 
     def command(self, target: Target, arguments: Arguments) -> Command:
-        """The environment's Python, shielded from the user's other Pythons."""
+        """The environment's Python, without variables that point to the user's other Pythons."""
         python = environments.python_of(target)
         argv = [str(python), "-m", "runners", "--framework", target.framework, "--device", target.device]
         argv += ["--version", target.version, *arguments.argv(str(arguments.manifest), str(arguments.out))]

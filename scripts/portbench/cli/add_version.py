@@ -47,7 +47,7 @@ def _print(framework: str, version: str, added: Added) -> None:
     click.echo(f"wrote {shown(added.folder)}, a copy of {added.source}:")
     for devices, python in added.pythons.items():
         click.echo(f"  {devices}: Python {python}")
-    for devices, reason in added.left_out.items():
+    for devices, reason in added.skipped.items():
         click.echo(f"  left out {devices}: {escape_control(reason)}")
     if added.kernels:
         click.echo(

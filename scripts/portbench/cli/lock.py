@@ -7,7 +7,7 @@ from collections import Counter
 import click
 
 from portbench.cli import cli
-from portbench.targets.lock import Lock, all_locks, remake
+from portbench.targets.lock import Lock, all_locks, regenerate
 from portbench.util.repository import find_checkout
 
 
@@ -45,7 +45,7 @@ def command(selection: str | None, upgrade: bool) -> None:
     checkout = find_checkout()
     locks = all_locks(checkout, selection)
     try:
-        remake(locks, checkout, upgrade, report)
+        regenerate(locks, checkout, upgrade, report)
     finally:
         failed = f", {outcomes['failed']} failed" if outcomes["failed"] else ""
         click.echo(f"{outcomes['changed']} of {len(locks)} changed{failed}")

@@ -1,5 +1,5 @@
-"""What a target needs of this machine, checked before it runs: each module looks at one thing and says how to mend it.
+"""Checks before a run whether this machine has what a target needs, and says how to fix what is wrong.
 
-``diagnosis`` puts them together for a target; the others know of each other nothing, and run nothing that changes
-the machine.
+Each module checks one thing, independently of the others, and changes nothing on the machine. ``diagnosis`` combines
+the checks for a target.
 """

@@ -1,7 +1,7 @@
 """Whether a target can run here, and how: the device, then the backend, then what the backend needs.
 
-``diagnose`` looks at everything, for people. ``ready_backend`` looks only at what is quick, and raises at the first
-obstacle, for ``portbench run``. Both go through the same checks.
+``diagnose`` runs all checks, for people. ``ready_backend`` runs only the fast ones and raises at the first error, for
+``portbench run``. Both use the same checks.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _DOCKER_REMEDY = "Make room (docker system df; docker builder prune), or move Do
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found for one target. ``backend`` None: no backend can run it, and the findings say why."""
+    """The findings for one target. ``backend`` is None where no backend can run it."""
 
     target: Target
     backend: str | None
     why: str
-    """Why this backend, in a few words."""
+    """The reason for this backend, in a few words."""
     findings: tuple[Finding, ...]
 
     @property
     def blocker(self) -> Finding | None:
-        """What keeps the target from running, or None."""
+        """The first error, which keeps the target from running, or None."""
         return first_error(self.findings)
 
 
 def diagnose(
     target: Target, backend: str, checkout: Checkout, machine: Machine, out: Path, thorough: bool = True
 ) -> Diagnosis:
-    """Everything about one target, with ``backend`` auto, docker or venv as in ``portbench run``.
+    """Checks everything for one target. ``backend`` is auto, docker or venv as in ``portbench run``.
 
-    Without ``thorough`` nothing that takes longer than a command of Docker's.
+    ``thorough`` includes the checks that take longer than a command of Docker.
     """
     docker = list(Docker(checkout, machine).findings(target)) if backend != "venv" else []
     venv = list(Venv(checkout).findings(target)) if backend != "docker" else []
@@ -74,7 +74,7 @@ def diagnose(
 
 
 def examine(targets: Sequence[Target], backend: str, machine: Machine, out: Path) -> list[Finding]:
-    """What is to say of the machine itself, for all of these targets."""
+    """Checks the machine itself for all of these targets."""
     found = [*host.memory(machine), host.results(machine, out)]
     if backend != "venv":
         found += engine.engine_and_compose(machine)
@@ -90,19 +90,19 @@ def examine(targets: Sequence[Target], backend: str, machine: Machine, out: Path
 
 
 def ready_backend(backend: str, target: Target, checkout: Checkout, machine: Machine, out: Path) -> tuple[Backend, str]:
-    """The backend that runs the target here, and why it; quick.
+    """The backend that runs the target here, and the reason for it. Fast.
 
-    Raises TargetUnavailable or StorageFailed with the first obstacle and its remedy.
+    Raises TargetUnavailable or StorageFailed for the first error, with its remedy.
     """
     if backend != "current":
-        _refuse(_device(target, checkout, machine, thorough=False))
+        _raise_first(_device(target, checkout, machine, thorough=False))
     chosen, why = choose_backend(backend, target, checkout, machine)
-    _refuse(_needs(needed_environments(target, checkout), chosen.name, machine, thorough=False))
-    _refuse([host.results(machine, out)])
+    _raise_first(_needs(needed_environments(target, checkout), chosen.name, machine, thorough=False))
+    _raise_first([host.results(machine, out)])
     return chosen, why
 
 
-def _refuse(findings: Iterable[Finding]) -> None:
+def _raise_first(findings: Iterable[Finding]) -> None:
     blocker = first_error(findings)
     if blocker:
         raise blocker.failure
@@ -118,9 +118,9 @@ def _device(target: Target, checkout: Checkout, machine: Machine, thorough: bool
 
 
 def _needs(environments: Sequence[Target], backend: str | None, machine: Machine, thorough: bool) -> Findings:
-    """What the backend needs, once it can be used at all, for a target that runs in these environments."""
+    """Checks what a usable backend needs for a target with these environments."""
     if backend == "docker":
-        need = float(facts()["space"]["image_update"]["more_gb"])
+        need = facts()["space"]["image_update"]["more_gb"]
         yield _docker_disk(machine, need, "to bring the image up to date")
     elif backend == "venv":
         if environments[0].device == "tpu":
@@ -129,7 +129,7 @@ def _needs(environments: Sequence[Target], backend: str | None, machine: Machine
 
 
 def _build(environments: Sequence[Target], machine: Machine) -> Findings:
-    """What the image that is missing needs; it holds these environments."""
+    """Checks what the build of a missing image with these environments needs."""
     dockerfile = environments[0].dockerfile
     if dockerfile and engine.information(machine):
         certain = all(map(is_measured, environments))
@@ -142,7 +142,7 @@ def _docker_disk(machine: Machine, need_gb: float, purpose: str, certain: bool =
     if folder is None:
         return warning(
             "disk",
-            f"the engine keeps its images elsewhere; it needs {need_gb:g} GB there {purpose}",
+            f"the engine's images are not on this machine's disks; it needs {need_gb:g} GB there {purpose}",
             "docker system df",
         )
     return host.disk(machine, "disk", folder, need_gb, purpose, _DOCKER_REMEDY, certain)

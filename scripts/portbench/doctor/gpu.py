@@ -1,4 +1,4 @@
-"""An NVIDIA GPU: there, its driver loaded, and new enough for the CUDA of the target."""
+"""Checks the NVIDIA GPU and its driver, which must be new enough for the CUDA of the target."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from portbench.util.versions import Version, version_in
 
 _NVIDIA = "0x10de"
 _DISPLAY = "0x03"
-_QUESTION = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+_SMI_QUERY = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
 _CUDA = (
-    # A base image, packages of CUDA's own, PyTorch's and JAX's names of a build.
+    # A base image, CUDA's own packages, and the build names of PyTorch and JAX.
     r"nvidia/cuda:(\d+)\.",
     r"^nvidia-cuda-runtime==(\d+)\.",
     r"^nvidia-cuda-runtime-cu(\d+)==",
@@ -34,10 +34,10 @@ class _Seen:
 
 
 def gpu(machine: Machine, targets: Iterable[Target], thorough: bool) -> Findings:
-    """Whether these targets can use a GPU here. ``thorough`` asks nvidia-smi too, which may take seconds."""
+    """Whether these targets can use a GPU here. ``thorough`` also runs nvidia-smi, which may take seconds."""
     seen = _seen_by_kernel(machine)
     if thorough or seen is None:
-        # Where the kernel shows nothing (under WSL, in some containers) nvidia-smi may know.
+        # nvidia-smi may find a GPU that the kernel does not show (under WSL, in some containers).
         seen = _seen_by_smi(machine) or seen
     if seen is None:
         yield _absent(machine)
@@ -45,13 +45,13 @@ def gpu(machine: Machine, targets: Iterable[Target], thorough: bool) -> Findings
     if seen.trouble:
         yield error(
             "GPU driver",
-            f"the NVIDIA driver does not work: nvidia-smi says {seen.trouble}",
-            "Reboot if the driver was just updated; else install it anew. nvidia-smi must list the GPU.",
+            f"the NVIDIA driver does not work: nvidia-smi reports {seen.trouble}",
+            "Reboot if the driver was just updated, else install it again. nvidia-smi must list the GPU.",
         )
         return
     if not seen.models:
         yield error(
-            "GPU", "the NVIDIA driver is loaded, but it finds no GPU", "Mend it until nvidia-smi lists the GPU."
+            "GPU", "the NVIDIA driver is loaded, but it finds no GPU", "Fix the driver until nvidia-smi lists the GPU."
         )
         return
     yield ok("GPU", ", ".join(seen.models))
@@ -59,20 +59,19 @@ def gpu(machine: Machine, targets: Iterable[Target], thorough: bool) -> Findings
 
 
 def cuda_of(machine: Machine, target: Target) -> int | None:
-    """The major version of CUDA that the target brings, or None if it is not known."""
+    """The major version of the target's CUDA, or None if it is not known."""
     for file in (target.lock, target.dockerfile):
         text = machine.read(file) or "" if file else ""
         for pattern in _CUDA:
             found = re.search(pattern, text, re.MULTILINE)
             if found:
                 return int(found[1])
-    known = facts()["cuda"].get(target.name)
-    return int(known) if known else None
+    return facts()["cuda"].get(target.name)
 
 
 def _driver(version: Version | None, machine: Machine, targets: Iterable[Target]) -> Finding:
     if version is None:
-        return ok("GPU driver", "loaded; it does not say which version")
+        return ok("GPU driver", "loaded; its version is not known")
     oldest = facts()["nvidia_driver"]["oldest"]
     for target in targets:
         cuda = str(cuda_of(machine, target))
@@ -87,21 +86,21 @@ def _driver(version: Version | None, machine: Machine, targets: Iterable[Target]
 
 
 def _seen_by_kernel(machine: Machine) -> _Seen | None:
-    told = machine.read("/proc/driver/nvidia/version")
-    if told is None:
+    version = machine.read("/proc/driver/nvidia/version")
+    if version is None:
         return None
     texts = [machine.read(path) or "" for path in machine.paths("/proc/driver/nvidia/gpus/*/information")]
     models = [found[1] for text in texts if (found := re.search(r"^Model:\s*(.+?)\s*$", text, re.MULTILINE))]
-    return _Seen(version_in(told), tuple(models))
+    return _Seen(version_in(version), tuple(models))
 
 
 def _seen_by_smi(machine: Machine) -> _Seen | None:
     if machine.find("nvidia-smi") is None:
         return None
-    answer = machine.run(_QUESTION)
+    answer = machine.run(_SMI_QUERY)
     lines = [line.strip() for line in (answer.stdout + answer.stderr).splitlines() if line.strip()]
     if answer.returncode:
-        return _Seen(None, (), lines[0] if lines else f"nothing, and ends with {answer.returncode}")
+        return _Seen(None, (), lines[0] if lines else f"nothing and ends with status {answer.returncode}")
     rows = [line.rpartition(",") for line in lines if "," in line]
     return _Seen(version_in(rows[0][2]) if rows else None, tuple(model.strip() for model, _, _ in rows))
 

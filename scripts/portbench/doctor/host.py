@@ -1,4 +1,4 @@
-"""What every target needs: memory, a folder for its results, space on disk."""
+"""Checks what every target needs: memory, a folder for its results, disk space."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from portbench.util.machine import Machine
 
 
 def memory(machine: Machine) -> Findings:
-    """Whether enough is available. Silent where the kernel does not say."""
-    told = machine.read("/proc/meminfo") or ""
-    sizes = {name: int(kib) * 1024 / GB for name, kib in re.findall(r"^(\w+):\s+(\d+) kB", told, re.MULTILINE)}
+    """Whether enough memory is available. No finding where the kernel does not report it."""
+    meminfo = machine.read("/proc/meminfo") or ""
+    sizes = {name: int(kib) * 1024 / GB for name, kib in re.findall(r"^(\w+):\s+(\d+) kB", meminfo, re.MULTILINE)}
     if "MemAvailable" not in sizes or "MemTotal" not in sizes:
         return
     free, total, need = sizes["MemAvailable"], sizes["MemTotal"], facts()["memory"]["available_gb"]
     if free < need:
         yield warning(
             "memory",
-            f"{free:.1f} of {total:.1f} GB are available; the study takes about {need} GB",
-            "End other programs: a test that the kernel kills for lack of memory is recorded as crashed.",
+            f"{free:.1f} of {total:.1f} GB are available; the paper's functions need about {need} GB",
+            "Close other programs. A test that the kernel kills because memory ran out is recorded as crashed.",
         )
     else:
         yield ok("memory", f"{free:.1f} of {total:.1f} GB are available")
 
 
 def results(machine: Machine, folder: Path) -> Finding:
-    """Whether run files can be written to the folder."""
+    """Whether run files can be written to the folder, and fit on its disk."""
     if not machine.may_write(folder):
         return error(
             "results", f"{short(folder)} cannot be written to", "Give another folder with --out.", about_storage=True
@@ -40,12 +40,10 @@ def results(machine: Machine, folder: Path) -> Finding:
 def disk(
     machine: Machine, subject: str, folder: Path, need_gb: float, purpose: str, remedy: str, certain: bool = True
 ) -> Finding:
-    """Whether ``need_gb`` are free where the folder lies, or will lie. A need that is a guess is no obstacle."""
+    """Whether ``need_gb`` are free on the folder's disk. Only a ``certain`` need gives an error."""
     free = machine.free_bytes(folder)
     if free is None:
-        return warning(
-            subject, f"the space left in {short(folder)} cannot be seen; {need_gb:g} GB are needed {purpose}"
-        )
+        return warning(subject, f"the free space in {short(folder)} is not known; {need_gb:g} GB are needed {purpose}")
     if free >= need_gb * GB:
         return ok(subject, f"{free / GB:.1f} GB free in {short(folder)} (needs {need_gb:g})")
     message = f"{free / GB:.1f} GB are free in {short(folder)}, and "
@@ -55,6 +53,6 @@ def disk(
 
 
 def short(path: Path) -> str:
-    """The path as a person writes it: the home folder is ~."""
+    """The path with ~ for the home folder."""
     home = Path.home()
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

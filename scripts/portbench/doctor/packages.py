@@ -1,4 +1,4 @@
-"""What a virtual environment is made from: a Python, disk, and an index that gives its packages."""
+"""Checks what a virtual environment needs: a Python, disk space, and an index with its packages."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from portbench.targets.catalog import Target
 from portbench.util.findings import Finding, Findings, error, ok, warning
 from portbench.util.machine import Machine
 
-_REACH_LIMIT_S = 15
-# Whatever index gives the packages of a lock gives the installer too; it is small to ask for.
-_ASKED_FOR = "uv\n"
+_TIMEOUT_S = 15
+# Every index with the packages of a lock also has uv, and its metadata are small.
+_REQUIREMENT = "uv\n"
 
 
 def environment(machine: Machine, targets: Sequence[Target], thorough: bool) -> Findings:
-    """Whether the environments of these targets, the second of which is a compiler's, are there or can be made.
+    """Whether the environments of these targets exist or can be created. The second one is that of the TPU compiler.
 
-    ``thorough`` starts Pythons and asks the index.
+    ``thorough`` also starts Pythons and queries the package index.
     """
     missing = [target for target in targets if not environments.environment_exists(target)]
     folder = environments.environment_folder(targets[0])
     for target, subject in zip(targets, ("environment", "compiler"), strict=False):
         which = "" if target is targets[0] else f"{target.environment}: "
         if target in missing:
-            yield ok(subject, f"{which}not made yet: the first run makes it")
+            yield ok(subject, f"{which}not created yet: the first run creates it")
         else:
-            yield ok(subject, f"{which}made, in {host.short(folder.parent)}")
+            yield ok(subject, f"{which}created, in {host.short(folder.parent)}")
     if not missing:
         return
     remedy = "Make room, or set XDG_CACHE_HOME to a folder on another disk."
@@ -52,18 +52,18 @@ def environment(machine: Machine, targets: Sequence[Target], thorough: bool) -> 
 
 @functools.cache
 def index(machine: Machine, sources: tuple[str, ...] = ()) -> Finding:
-    """Whether uv reaches its package index, and the other sources that a lock names."""
+    """Whether uv can reach its package index and the other sources in a lock."""
     command = [find_uv_bin(), "pip", "compile", "-", "--quiet", "--no-deps", "--no-header", "--refresh", *sources]
     env = {**os.environ, "UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0"}
-    answer = machine.run(command, env=env, input=_ASKED_FOR, timeout_s=_REACH_LIMIT_S)
+    answer = machine.run(command, env=env, input=_REQUIREMENT, timeout_s=_TIMEOUT_S)
     if answer.returncode == 0:
         return ok("package index", "answers")
     lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
-    reason = "; ".join(dict.fromkeys([*lines[:1], *lines[-1:]])) or f"uv ends with {answer.returncode}"
+    reason = "; ".join(dict.fromkeys([*lines[:1], *lines[-1:]])) or f"uv ends with status {answer.returncode}"
     return error(
         "package index",
-        f"the package index is not reached: {reason}",
-        "Mend the network, or tell uv of an index and a proxy: UV_INDEX_URL, HTTPS_PROXY, SSL_CERT_FILE.",
+        f"the package index cannot be reached: {reason}",
+        "Fix the network, or set an index or a proxy for uv: UV_INDEX_URL, HTTPS_PROXY, SSL_CERT_FILE.",
     )
 
 
@@ -78,6 +78,6 @@ def _python(version: str) -> Finding:
         return ok("Python", f"{version}: {host.short(found)}")
     return warning(
         "Python",
-        f"Python {version} is not on this machine; the first run lets uv download it",
+        f"Python {version} is not on this machine; the first run downloads it with uv",
         f"If it cannot: apt-get install python{version}, or pyenv install {version}.",
     )

@@ -1,4 +1,4 @@
-"""A device that need not be there: whether what foretells it is."""
+"""Checks what predicts a device that is not present."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from portbench.util.repository import Checkout
 
 
 def predicted(machine: Machine, target: Target, checkout: Checkout) -> Findings:
-    """The compiler of a TPU; for a GPU the list of its kernels, where the framework's adapter looks them up."""
+    """Checks the compiler for a TPU, or the list of kernels for a GPU if the framework's adapter uses one."""
     if target.device in PREDICTED_TPUS:
         yield _libtpu(machine, target, checkout)
     elif target.device in PREDICTED_DEVICES:
-        yield ok("GPU", "none is needed: what it would refuse is foretold")
+        yield ok("GPU", "none is needed: its results are predicted")
         yield from _kernels(machine, target, checkout)
 
 
@@ -43,5 +43,5 @@ def _kernels(machine: Machine, target: Target, checkout: Checkout) -> Findings:
         yield error(
             "kernels",
             f"there is no list of the GPU kernels of {target.framework} {target.version}",
-            f"Make it: portbench kernels {target.framework}-{target.version}-gpu",
+            f"Create it: portbench kernels {target.framework}-{target.version}-gpu",
         )

@@ -1,4 +1,4 @@
-"""A TPU: its device nodes, and who holds them. A chip has one holder at a time."""
+"""Checks a TPU's device nodes and which process uses them. Only one process at a time can use a chip."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from portbench.doctor.facts import facts
 from portbench.util.findings import Finding, Findings, error, ok, warning
 from portbench.util.machine import Machine, Process
 
-# libtpu opens this for itself alone (mode 0600) and locks it: one that is left by another user cannot be opened.
+# libtpu creates this file with mode 0600 and locks it. It cannot open a file that another user has left.
 LOCK_FILE = "/tmp/libtpu_lockfile"
 _NAMED = 5
 
 
 def tpu(machine: Machine) -> Findings:
-    """Whether a TPU can be used here: its device nodes, and that nobody else holds one."""
+    """Whether a TPU can be used here: it has device nodes, and no other process uses one."""
     chips = _chips(machine)
-    # vfio hands any device to user programs, so its nodes are a TPU's only where one is seen.
+    # vfio serves all kinds of devices. Its nodes are a TPU's only if the machine has a TPU chip.
     nodes = machine.paths("/dev/accel[0-9]*") + (machine.paths("/dev/vfio/[0-9]*") if chips else [])
     if not nodes:
         yield _absent(chips)
@@ -22,7 +22,7 @@ def tpu(machine: Machine) -> Findings:
     closed = [node for node in nodes if not machine.may_use(node)]
     if closed:
         yield error(
-            "TPU", f"this user may not use {', '.join(closed)}", f"Ask for it: sudo chmod a+rw {' '.join(closed)}"
+            "TPU", f"this user may not use {', '.join(closed)}", f"Get access: sudo chmod a+rw {' '.join(closed)}"
         )
     else:
         yield ok("TPU", ", ".join(nodes))
@@ -30,12 +30,12 @@ def tpu(machine: Machine) -> Findings:
 
 
 def lock_file(machine: Machine) -> Findings:
-    """Whether libtpu can take its lock. A container has a /tmp of its own, so this matters outside of one."""
+    """Whether libtpu can lock its file. Not needed for containers, which have their own /tmp."""
     owner = machine.owner(LOCK_FILE)
     if owner is not None and owner != machine.user:
         yield error(
             "TPU lock",
-            f"{LOCK_FILE} belongs to user {owner}, so libtpu would take the TPU for used by that user",
+            f"{LOCK_FILE} belongs to user {owner}, so libtpu would report the TPU as in use by that user",
             f"If nobody uses the TPU: sudo rm {LOCK_FILE}",
         )
 
@@ -54,7 +54,7 @@ def _absent(chips: int) -> Finding:
         return error(
             "TPU",
             f"this machine has {chips} TPU chip{'s' * (chips > 1)}, but no device node (/dev/accel*, /dev/vfio/*)",
-            "Load its driver: a TPU VM's own system image does; in a container, pass the nodes.",
+            "Load its driver, as a TPU VM's system image does. For a container, pass the nodes.",
         )
     return error("TPU", "this machine has no TPU", "Run tpu targets on a TPU VM.")
 
@@ -72,16 +72,16 @@ def _holder(machine: Machine, paths: list[str]) -> Finding:
         more = f"; and {len(holders) - _NAMED} more" if len(holders) > _NAMED else ""
         return error(
             "TPU holder",
-            f"the TPU is in use, and a chip has one holder: {named}{more}",
-            f"Wait until it ends, or end it: kill {' '.join(str(process.pid) for process in holders)}",
+            f"the TPU is in use by another process: {named}{more}",
+            f"Wait until it ends, or stop it: kill {' '.join(str(process.pid) for process in holders)}",
         )
     if unseen:
         return warning(
             "TPU holder",
-            f"nobody seen, but this user may not look into {unseen} processes of others",
-            f"To see them: sudo lsof -w {' '.join(paths)}",
+            f"no process found, but this user may not inspect {unseen} processes of other users",
+            f"List them: sudo lsof -w {' '.join(paths)}",
         )
-    return ok("TPU holder", "nobody")
+    return ok("TPU holder", "no process")
 
 
 def _named(process: Process, paths: list[str]) -> str:

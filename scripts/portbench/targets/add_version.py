@@ -1,7 +1,7 @@
-"""Adds a version of a framework: a folder of images/ like that of another version, with locks of its own.
+"""Adds a version of a framework: copies the folder of another version in images/ and creates new locks.
 
-The folder is made elsewhere on the same disk and moved to its place when all its locks are there, so there is never
-half of one. A device whose lock cannot be made is left out: not every version exists for every device.
+The folder is created in a temporary place on the same disk and moved when it is complete, so that images/ never has an
+incomplete one. A device whose lock cannot be created is skipped: not every version exists for every device.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from portbench.errors import BadInput, EnvironmentFailed, PortbenchError, StorageFailed
 from portbench.targets.catalog import Target, all_targets, by_image, title
-from portbench.targets.lock import all_locks, remake
+from portbench.targets.lock import all_locks, regenerate
 from portbench.targets.version_files import dockerfile_for, requirements_for
 from portbench.util.repository import Checkout
 from portbench.util.versions import Version, parse_version
@@ -25,41 +25,41 @@ _PYTHON = re.compile(r"3\.[0-9]+")
 
 @dataclass(frozen=True)
 class NewVersion:
-    """What the user asks for."""
+    """The version to add."""
 
     framework: str
     version: str
     source: str | None = None
-    """The version whose folder is the pattern; None: the newest below, or else the oldest there is."""
+    """The version to copy. None: the newest older version, or the oldest version if there is none."""
     python: str | None = None
-    """The Python that all devices get; None: the pattern's."""
+    """The Python of all devices. None: that of the copied version."""
 
 
 @dataclass(frozen=True)
 class Added:
-    """What came of it."""
+    """The result of ``add_version``."""
 
     folder: Path
     source: str
     pythons: Mapping[str, str]
-    """By device, of those that were made. All that share an image are one: tpu-v2 … tpu7x."""
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    """Why, by device."""
+    """By device, for each device that was added. Devices that share an image are one: tpu-v2 … tpu7x."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """The reason, by device, for each device that was not added."""
     kernels: str | None = None
-    """The target whose GPU kernels have to be listed before the new version's gpu-predicted can run."""
+    """The target to list the GPU kernels of, without which the new version's gpu-predicted cannot run."""
 
 
 def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None]) -> Added:
-    """Makes images/<framework>/<version>/; ``say`` gets a line on what takes time.
+    """Creates images/<framework>/<version>/; ``say`` gets a line for each slow step.
 
-    Raises BadInput (an unknown framework, a version that is malformed, is there already or does not exist),
-    EnvironmentFailed (no lock could be made), StorageFailed. In every case images/ is as it was.
+    Raises BadInput (an unknown framework; a version that is malformed, exists already or is not in the package index),
+    EnvironmentFailed (no lock could be created), StorageFailed. After an error images/ is unchanged.
     """
     patterns = _patterns(asked, checkout)
     source = next(iter(patterns.values())).version
     place = checkout.images / asked.framework / asked.version
     pythons: dict[str, str] = {}
-    left_out: dict[str, str] = {}
+    skipped: dict[str, str] = {}
     failures: list[PortbenchError] = []
     try:
         with tempfile.TemporaryDirectory(prefix=".adding-", dir=checkout.images) as staging:
@@ -67,8 +67,8 @@ def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None
             folder = staged.images / asked.framework / asked.version
             folder.mkdir(parents=True)
             for devices, pattern in patterns.items():
-                if pattern.packages in left_out:
-                    left_out[devices] = left_out[pattern.packages]
+                if pattern.packages in skipped:
+                    skipped[devices] = skipped[pattern.packages]
                     continue
                 if pattern.packages == devices:
                     say(f"locking {asked.framework}-{asked.version}-{devices}")
@@ -76,48 +76,48 @@ def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None
                     pythons[devices] = _add_device(asked, pattern, staged)
                 except (BadInput, EnvironmentFailed) as failure:
                     failures.append(failure)
-                    left_out[devices] = str(failure)
+                    skipped[devices] = str(failure)
                     for path in folder.glob(f"{pattern.device}.*"):
                         path.unlink()
             if not pythons:
-                raise _nothing(asked, source, failures, left_out, checkout)
+                raise _nothing_added(asked, source, failures, skipped, checkout)
             _write_pythons(folder, {patterns[devices].packages: python for devices, python in pythons.items()})
             folder.rename(place)
     except OSError as error:
         raise StorageFailed(f"cannot write {place}: {error.strerror}", "Nothing was added.") from error
     lists = checkout.root / "runners" / asked.framework / "kernels"
-    lacking = "gpu-predicted" in pythons and lists.is_dir() and not (lists / f"{asked.version}.json").is_file()
-    return Added(place, source, pythons, left_out, f"{asked.framework}-{asked.version}-gpu" if lacking else None)
+    needs_kernels = "gpu-predicted" in pythons and lists.is_dir() and not (lists / f"{asked.version}.json").is_file()
+    return Added(place, source, pythons, skipped, f"{asked.framework}-{asked.version}-gpu" if needs_kernels else None)
 
 
 def _patterns(asked: NewVersion, checkout: Checkout) -> dict[str, Target]:
-    """One target of the version that is the pattern for each of its images, by device or devices."""
+    """For each image of the version to copy, one of its targets; the keys are devices, such as tpu-v2 … tpu7x."""
     parsed = parse_version(asked.version)
     if parsed is None or len(parsed.release) < 2:
-        raise BadInput(f"{asked.version!r} is not a version", "Give the whole of it, like 2.10.0 or 2.10.0rc1.")
+        raise BadInput(f"{asked.version!r} is not a version", "Give the complete version, like 2.10.0 or 2.10.0rc1.")
     if asked.python is not None and not _PYTHON.fullmatch(asked.python):
-        raise BadInput(f"{asked.python!r} is not a Python", "Give it like 3.11.")
+        raise BadInput(f"{asked.python!r} is not a Python version", "Give a minor version, like 3.11.")
     catalogue = all_targets(checkout)
     frameworks = list(dict.fromkeys(target.framework for target in catalogue))
     if asked.framework not in frameworks:
         near = difflib.get_close_matches(asked.framework, frameworks, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        raise BadInput(f"no framework is called {asked.framework!r}{meant}", f"Known: {', '.join(frameworks)}.")
+        raise BadInput(f"there is no framework {asked.framework!r}{meant}", f"Known: {', '.join(frameworks)}.")
     place = checkout.images / asked.framework / asked.version
     if place.exists():
-        raise BadInput(f"{place} is there already", "'portbench lock' remakes its locks; remove it to begin anew.")
+        raise BadInput(f"{place} exists already", "Update its locks with 'portbench lock', or remove it.")
     versions = _versions(asked.framework, checkout)
     source = asked.source or _before(asked.version, versions)
     if source not in versions:
-        raise BadInput(f"images/{asked.framework} holds no version {source}", f"It holds {', '.join(versions)}.")
+        raise BadInput(f"images/{asked.framework} has no version {source}", f"It has {', '.join(versions)}.")
     own = [target for target in catalogue if (target.framework, target.version) == (asked.framework, source)]
-    # Those with another device's packages after it.
+    # Devices that share the packages of another device come after that device.
     own.sort(key=lambda target: (target.packages != target.device, target.device))
     return {title(group).partition(f"{source}-")[2]: group[0] for group in by_image(own)}
 
 
 def _versions(framework: str, checkout: Checkout) -> list[str]:
-    """Oldest first."""
+    """The versions of a framework, oldest first."""
     return list(dict.fromkeys(each.version for each in all_targets(checkout) if each.framework == framework))
 
 
@@ -127,11 +127,11 @@ def _before(version: str, versions: list[str]) -> str:
 
 
 def _add_device(asked: NewVersion, pattern: Target, staged: Checkout) -> str:
-    """Writes a device's files and makes its lock; returns its Python. Raises BadInput or EnvironmentFailed."""
+    """Writes a device's files and creates its lock; returns its Python. Raises BadInput or EnvironmentFailed."""
     source = pattern.source
     python = asked.python or pattern.python
     if source is None:
-        raise BadInput(f"version {pattern.version} has no {pattern.packages}.in to make a lock from")
+        raise BadInput(f"version {pattern.version} has no {pattern.packages}.in to create a lock from")
     folder = staged.images / asked.framework / asked.version
     if pattern.dockerfile:
         text = dockerfile_for(pattern.dockerfile.read_text(), pattern.version, asked.version, pattern.python, python)
@@ -144,7 +144,7 @@ def _add_device(asked: NewVersion, pattern: Target, staged: Checkout) -> str:
     locks = all_locks(staged, f"{asked.framework}/{asked.version}")
     (lock,) = (each for each in locks if each.source.name == source.name)
     try:
-        remake([lock], staged, False, lambda *_: None)
+        regenerate([lock], staged, False, lambda *_: None)
     except EnvironmentFailed as failure:
         raise _clearer(failure, asked) from failure
     _check_pins(staged.root / lock.path, wanted.packages, asked)
@@ -152,13 +152,13 @@ def _add_device(asked: NewVersion, pattern: Target, staged: Checkout) -> str:
 
 
 def _clearer(failure: EnvironmentFailed, asked: NewVersion) -> PortbenchError:
-    """The reason alone, in one line: the user has never seen the lock that the message speaks of."""
-    said = " ".join(str(failure).split())
-    missing = re.search(r"there is no version of ([\w.-]+)(?:\[[^]]*\])?==([\w.]+)", said)
+    """The error with only its reason, on one line: the message names a lock that the user has never seen."""
+    message = " ".join(str(failure).split())
+    missing = re.search(r"there is no version of ([\w.-]+)(?:\[[^]]*\])?==([\w.]+)", message)
     if missing and missing[2] == asked.version:
         return BadInput(f"the package index has no {missing[1]} {asked.version}", "Check the version.")
-    _, because, reason = said.partition("Because ")
-    return EnvironmentFailed(because + reason or said)
+    _, because, reason = message.partition("Because ")
+    return EnvironmentFailed(because + reason or message)
 
 
 def _check_pins(lock: Path, packages: tuple[str, ...], asked: NewVersion) -> None:
@@ -166,7 +166,7 @@ def _check_pins(lock: Path, packages: tuple[str, ...], asked: NewVersion) -> Non
     for package in packages:
         pinned = re.search(rf"^{re.escape(package)}==([^\s;]+)", text, re.MULTILINE)
         if pinned and pinned[1].partition("+")[0] != asked.version:
-            # To pip 2.8 and 2.8.0 are the same; a folder's name is what the framework calls itself.
+            # pip treats 2.8 and 2.8.0 alike. The folder has the name that the framework uses.
             raise BadInput(
                 f"the package index calls this version {pinned[1]}",
                 f"portbench add-version {asked.framework} {pinned[1]}",
@@ -174,7 +174,7 @@ def _check_pins(lock: Path, packages: tuple[str, ...], asked: NewVersion) -> Non
 
 
 def _write_pythons(folder: Path, pythons: Mapping[str, str]) -> None:
-    """python-version is what most devices need; the others have a file of their own."""
+    """Writes python-version for the Python of most devices, and <device>.python-version for the other devices."""
     usual = max(sorted(set(pythons.values())), key=list(pythons.values()).count)
     (folder / "python-version").write_text(f"{usual}\n")
     for device, python in pythons.items():
@@ -182,15 +182,15 @@ def _write_pythons(folder: Path, pythons: Mapping[str, str]) -> None:
             (folder / f"{device}.python-version").write_text(f"{python}\n")
 
 
-def _nothing(
-    asked: NewVersion, source: str, failures: list[PortbenchError], left_out: Mapping[str, str], checkout: Checkout
+def _nothing_added(
+    asked: NewVersion, source: str, failures: list[PortbenchError], skipped: Mapping[str, str], checkout: Checkout
 ) -> PortbenchError:
-    if len(set(left_out.values())) == 1 and isinstance(failures[0], BadInput):
+    if len(set(skipped.values())) == 1 and isinstance(failures[0], BadInput):
         return BadInput(f"{asked.framework} {asked.version} was not added: {failures[0]}", failures[0].remedy)
-    reasons = "\n".join(f"  {device}: {reason}" for device, reason in left_out.items())
+    reasons = "\n".join(f"  {device}: {reason}" for device, reason in skipped.items())
     others = ", ".join(each for each in _versions(asked.framework, checkout) if each != source)
     return EnvironmentFailed(
-        f"{asked.framework} {asked.version} was not added: no device's packages fit together like those of {source}\n"
-        f"{reasons}",
+        f"{asked.framework} {asked.version} was not added: no device has packages that fit together like "
+        f"those of {source}\n{reasons}",
         f"It may need another Python (--python X.Y) or the packages of another version (--from, one of: {others}).",
     )

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any
+from typing import TypedDict
 
 from portbench.errors import BadInput, EnvironmentFailed, StorageFailed
 from portbench.targets.catalog import Target
@@ -33,7 +33,7 @@ def image_names(targets: Iterable[Target], checkout: Checkout, machine: Machine)
     """
     services = _services(checkout, machine)
     found = {target.name: (services.get(target.service, {}).get("image"), target.version) for target in targets}
-    return {target: str(image).replace(_ANY_VERSION, version) for target, (image, version) in found.items() if image}
+    return {target: image.replace(_ANY_VERSION, version) for target, (image, version) in found.items() if image}
 
 
 def build(
@@ -76,7 +76,13 @@ def runner_commit(checkout: Checkout, machine: Machine) -> str:
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "") if commit.returncode == 0 else ""
 
 
-def _services(checkout: Checkout, machine: Machine) -> dict[str, Any]:
+class Service(TypedDict, total=False):
+    """The used part of a service in compose.yaml."""
+
+    image: str
+
+
+def _services(checkout: Checkout, machine: Machine) -> dict[str, Service]:
     frameworks = (path.parent.name for path in checkout.images.glob("*/default-version"))
     env = {**os.environ, **{f"{framework.upper()}_VERSION": _ANY_VERSION for framework in frameworks}}
     done = machine.run(["docker", "compose", "config", "--format", "json"], checkout.root, env)
@@ -89,6 +95,6 @@ def _services(checkout: Checkout, machine: Machine) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _parse_services(config: str) -> dict[str, Any]:
-    services: dict[str, Any] = json.loads(config)["services"]
+def _parse_services(config: str) -> dict[str, Service]:
+    services: dict[str, Service] = json.loads(config)["services"]
     return services

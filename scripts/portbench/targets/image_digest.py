@@ -1,7 +1,7 @@
-"""What an image is made from, as one SHA-256: put on it as a label when it is built, compared with the clone's later.
+"""The digest of an image's sources: a label of the image, which is compared with the clone later.
 
-Content decides, never a time stamp: a clone made anew, or a file saved without a change, makes no image stale. A base
-image that has moved under its tag is not seen.
+The digest depends on content and not on time stamps: a fresh clone or a file saved without a change makes no image
+stale. A base image that has changed under its tag is not noticed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _IGNORED = "__pycache__"  # as in .dockerignore
 
 
 def source_sha256(target: Target, checkout: Checkout) -> str:
-    """The digest of the target's Dockerfile, of its python-version and of every file that the Dockerfile copies.
+    """The SHA-256 of the target's Dockerfile, its python-version and every file that the Dockerfile copies.
 
-    Names and permissions to execute count; a file that is missing counts as such. Raises StorageFailed where one cannot
-    be read.
+    It covers names, content and permission to execute. A missing file is part of it as missing. Raises StorageFailed
+    where a file cannot be read.
     """
     assert target.dockerfile is not None
     own_python = target.dockerfile.with_name(f"{target.packages}.python-version")
@@ -42,7 +42,7 @@ def source_sha256(target: Target, checkout: Checkout) -> str:
 
 
 def copied(dockerfile: Path) -> list[str]:
-    """The files and folders of the clone that a Dockerfile's COPY and ADD instructions name."""
+    """The files and folders of the clone in a Dockerfile's COPY and ADD instructions."""
     sources: list[str] = []
     for instruction in dockerfile.read_text().replace("\\\n", " ").splitlines():
         word, _, rest = instruction.strip().partition(" ")

@@ -1,8 +1,8 @@
-"""Lists the GPU kernels of a framework's wheel for CUDA, without a GPU: by these a GPU is predicted (gpu-predicted).
+"""Lists the GPU kernels of a framework's wheel for CUDA, without a GPU. The device gpu-predicted uses the list.
 
-The wheel is the one that the target's lock pins. It is unpacked before the packages of the same version for the CPU,
-which it needs beside itself, and asked what it registers (runners/<framework>/kernel_registry.py). PyTorch does not
-load without CUDA's libraries, TensorFlow does: the lock's are unpacked beside it.
+The wheel is the one in the target's lock. It is unpacked and comes first on PYTHONPATH, before the environment of the
+same version for the CPU, which has its dependencies. runners/<framework>/kernel_registry.py then lists what the wheel
+registers. PyTorch does not load without CUDA's libraries, so those of the lock are unpacked too; TensorFlow does load.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from portbench.util.processes import stoppable
 from portbench.util.repository import Checkout
 
 _PACKAGES = {"tensorflow": r"tensorflow", "torch": r"torch|nvidia-[\w-]+"}
-"""What is taken from a framework's lock."""
+"""The packages that are taken from a framework's lock."""
 _GIGABYTES = {"tensorflow": 2.5, "torch": 10}
-"""That the wheels take at the most, unpacked."""
+"""The size of the unpacked wheels, at most."""
 _PLATFORMS = ["manylinux2014_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1))]
 _IMPORT_SECONDS = 1800.0
 
 
 def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], output: Path | None = None) -> Path:
-    """Writes the kernels of the target called ``name`` to ``output``, or to where the runner looks for them.
+    """Writes the kernels of the target ``name`` to ``output`` (default: where the runner reads them).
 
-    Returns the file. Raises UnknownTarget, BadInput (no GPU target, or none with a lock), EnvironmentFailed,
-    StorageFailed and Interrupted; there is no file then, or the one that was there.
+    Returns the file. Raises UnknownTarget, BadInput (no GPU target, or no lock), EnvironmentFailed, StorageFailed and
+    Interrupted. An error leaves an existing file unchanged.
     """
     (target,) = find_targets([name], checkout)
-    beside = _beside(target, checkout)
+    cpu = _cpu_target(target, checkout)
     try:
         with tempfile.TemporaryDirectory(prefix="portbench-kernels-") as folder, stoppable():
-            python = environments.create_environment(beside, say)
-            say(f"downloading the wheel of {target.name}, and what it needs to be loaded")
+            python = environments.create_environment(cpu, say)
+            say(f"downloading the wheel of {target.name}, and the libraries that it loads")
             wheels = _download(target, Path(folder, "wheels"))
-            text = _asked(target, wheels, python, checkout, say)
+            text = _listed(target, wheels, python, checkout, say)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; nothing was written") from None
     except OSError as error:
@@ -60,27 +60,27 @@ def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], outp
     return path
 
 
-def _beside(target: Target, checkout: Checkout) -> Target:
-    """The target with the same packages but for CUDA."""
+def _cpu_target(target: Target, checkout: Checkout) -> Target:
+    """The CPU target with the same version and Python."""
     if target.framework not in _PACKAGES or target.device != "gpu" or target.lock is None:
         raise BadInput(
-            f"{target.name}: expected a target gpu of {' or '.join(sorted(_PACKAGES))} that has a lock",
-            "Name one like tensorflow-2.11.0-gpu; 'portbench targets' lists them.",
+            f"{target.name}: expected a gpu target of {' or '.join(sorted(_PACKAGES))} with a lock",
+            "Give one like tensorflow-2.11.0-gpu; 'portbench targets' lists them.",
         )
     wanted = f"{target.framework}-{target.version}-cpu"
     for other in all_targets(checkout):
         if other.name == wanted and other.lock and other.python == target.python:
             return other
-    raise BadInput(f"{target.name}: there is no {wanted} with the same Python", "Make its lock: 'portbench lock'.")
+    raise BadInput(f"{target.name}: there is no {wanted} with the same Python", "Create its lock: 'portbench lock'.")
 
 
 def _download(target: Target, folder: Path) -> list[Path]:
-    """The framework's own wheel, the first, and what is loaded with it, by the hashes of the lock."""
+    """Downloads wheels by the hashes of the lock: first the framework's own, then the libraries that it loads."""
     assert target.lock is not None
     pins = re.findall(rf"^(?:{_PACKAGES[target.framework]})==(?:.*\\\n)*.*$", target.lock.read_text(), re.MULTILINE)
     own = f"{target.framework}=={target.version}"
     if not any(re.match(rf"{re.escape(own)}\s", pin) for pin in pins):
-        raise BadInput(f"{target.lock}: expected a line {own}", "Remake the lock.")
+        raise BadInput(f"{target.lock}: expected a line {own}", "Create the lock again: 'portbench lock'.")
     folder.mkdir()
     requirement = folder.with_name("requirement.txt")
     requirement.write_text("\n".join(pins) + "\n")
@@ -91,21 +91,21 @@ def _download(target: Target, folder: Path) -> list[Path]:
     wheels = sorted(folder.glob("*.whl"), key=lambda wheel: not wheel.name.startswith(f"{target.framework}-"))
     if done.returncode or len(wheels) != len(pins):
         raise EnvironmentFailed(
-            f"the wheel of {target.name} was not downloaded: pip ended with {done.returncode}\n"
+            f"the wheel of {target.name} was not downloaded: pip ended with status {done.returncode}\n"
             f"{processes.tail(done.stderr)}",
-            "Check that the package index is reached, and that portbench's own environment has pip.",
+            "Check that the package index can be reached, and that portbench's own environment has pip.",
         )
     return wheels
 
 
-def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout, say: Callable[[str], None]) -> str:
-    """The document, checked."""
+def _listed(target: Target, wheels: list[Path], python: Path, checkout: Checkout, say: Callable[[str], None]) -> str:
+    """The valid document with the kernels of the first wheel, as text."""
     wheel = wheels[0]
     with wheel.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     unpacked, out = wheel.parents[1] / "unpacked", wheel.parents[1] / "kernels.json"
     _unpack(wheels, unpacked)
-    say(f"asking {wheel.name} for its kernels")
+    say(f"listing the kernels of {wheel.name}")
     module = f"runners.{target.framework}.kernel_registry"
     command: list[str | Path] = [python, "-m", module, out, wheel.name, sha256]
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
@@ -113,9 +113,9 @@ def _asked(target: Target, wheels: list[Path], python: Path, checkout: Checkout,
     done = processes.run_captured(command, cwd=checkout.root, env=env, timeout_s=_IMPORT_SECONDS)
     if done.returncode or not out.is_file():
         raise EnvironmentFailed(
-            f"{wheel.name} could not be asked for its kernels: Python ended with {done.returncode}\n"
+            f"the kernels of {wheel.name} could not be listed: Python ended with status {done.returncode}\n"
             f"{processes.tail(done.stderr)}",
-            "It wants an x86-64 Linux machine and the packages of the same version for the CPU.",
+            "It needs an x86-64 Linux machine and the packages of the same version for the CPU.",
         )
     read_document(out, "kernels")
     return out.read_text("utf-8")
@@ -127,5 +127,5 @@ def _unpack(wheels: list[Path], folder: Path) -> None:
         done = processes.run_captured([*install, "--target", str(folder), str(wheel)])
         if done.returncode:
             raise EnvironmentFailed(f"{wheel.name} could not be unpacked\n{processes.tail(done.stderr)}")
-        # It is as large again as what is in it.
+        # The wheel takes about as much space as its content.
         wheel.unlink()

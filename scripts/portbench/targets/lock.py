@@ -1,13 +1,13 @@
-"""Remakes the locks: every package of an environment by exact version and hash, from the few that a person wrote down.
+"""Regenerates the locks: all packages of an environment with version and hash, from the requirements in a source file.
 
     images/<framework>/<version>/<device>.in   ->  <device>.lock, for that version's Python on x86-64 Linux
     images/installer.in                        ->  installer.lock, the uv inside the images
     pyproject.toml, with the group dev         ->  scripts/host.lock, for any platform
 
-uv keeps what a lock pins already as long as it fits, so a lock changes when its source does, or with ``upgrade``.
+uv keeps the versions of the existing lock as long as they fit, so a lock changes only with its source or ``upgrade``.
 
-Some packages lie on a vendor's release page only, which the .in file names. Where that page is not reached the lock
-cannot be made; the others are made all the same.
+Some packages are only on a vendor's release page, which the .in file names. Where that page cannot be reached, the lock
+cannot be created. The other locks are created all the same.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from portbench.util.repository import Checkout
 
 _INSTALLER_PYTHON = "3.8"
 _HOST_PYTHON = "3.11"
-# The oldest C library that all wheels in use accept; the images' Debian has a newer one. libtpu wants 2.31.
+# The oldest C library that all wheels in use accept; the images' Debian has a newer one. libtpu needs 2.31.
 _PLATFORM = "x86_64-manylinux_2_28"
 _TPU_PLATFORM = "x86_64-manylinux_2_31"
 
 
 @dataclass(frozen=True)
 class Lock:
-    """One lock, and how uv makes it. Paths are relative to the checkout's root."""
+    """One lock and uv's arguments for it. Paths are relative to the checkout's root."""
 
     path: Path
     source: Path
@@ -45,9 +45,9 @@ class Lock:
 
 
 def all_locks(checkout: Checkout, selection: str | None = None) -> list[Lock]:
-    """Every lock there is to make; with a selection (``torch``, ``torch/2.9.0`` or ``torch/2.9.0/tpu``) those alone.
+    """All locks, or those of a selection: ``torch``, ``torch/2.9.0`` or ``torch/2.9.0/tpu``.
 
-    Raises BadInput if the selection names nothing.
+    Raises BadInput if the selection matches no lock.
     """
     locks = [
         _image_lock(source.relative_to(checkout.root), source) for source in sorted(checkout.images.glob("*/*/*.in"))
@@ -56,7 +56,7 @@ def all_locks(checkout: Checkout, selection: str | None = None) -> list[Lock]:
         chosen = [lock for lock in locks if f"{_name(lock)}/".startswith(f"{selection.rstrip('/')}/")]
         if not chosen:
             known = ", ".join(_name(lock) for lock in locks)
-            raise BadInput(f"images/{selection} holds no .in file", f"Give one of: {known}; or the first part of one.")
+            raise BadInput(f"images/{selection} has no .in file", f"Give one of these or its first part: {known}.")
         return chosen
     everywhere = ("--universal", "--python-version")
     installer = Path("images", "installer.lock")
@@ -67,16 +67,16 @@ def all_locks(checkout: Checkout, selection: str | None = None) -> list[Lock]:
     ]
 
 
-def remake(locks: list[Lock], checkout: Checkout, upgrade: bool, done: Callable[[Lock, str], None]) -> None:
-    """Remakes each lock, each replaced as a whole; ``done`` is told each, and whether it changed or failed.
+def regenerate(locks: list[Lock], checkout: Checkout, upgrade: bool, done: Callable[[Lock, str], None]) -> None:
+    """Regenerates each lock atomically. Calls ``done`` with each lock and "changed", "unchanged" or "failed".
 
-    One that cannot be made stays as it was and does not keep the others from being made. Raises EnvironmentFailed at
-    the end, with what uv said of each that failed; StorageFailed at once.
+    A lock that fails stays unchanged, and the other locks are still regenerated. Raises EnvironmentFailed at the end,
+    with uv's message for each failed lock. Raises StorageFailed immediately.
     """
     failures: list[EnvironmentFailed] = []
     for lock in locks:
         try:
-            word = "changed" if _remake(lock, checkout, upgrade) else "unchanged"
+            word = "changed" if _regenerate(lock, checkout, upgrade) else "unchanged"
         except EnvironmentFailed as failure:
             failures.append(failure)
             word = "failed"
@@ -84,25 +84,25 @@ def remake(locks: list[Lock], checkout: Checkout, upgrade: bool, done: Callable[
     if failures:
         raise EnvironmentFailed(
             "\n".join(str(failure) for failure in failures),
-            "Check the requirements in each source; one that names a vendor's page needs a machine that reaches it.",
+            "Check the requirements in each source. One with a vendor's page needs a machine that can reach the page.",
         )
 
 
 def missing_lock(target: Target) -> Finding | None:
-    """The finding that the target's lock has not been made yet, with the command that makes it, or None."""
+    """A finding with the command that creates the target's lock; None if it exists or has no source."""
     if target.lock is not None or target.source is None:
         return None
     hosts = dict.fromkeys(re.findall(r"https://([^/\s]+)/", target.source.read_text()))
-    where = f" where {' and '.join(hosts)} is reached" if hosts else ""
+    where = f" on a machine that reaches {' and '.join(hosts)}" if hosts else ""
     command = f"portbench lock {target.framework}/{target.version}/{target.packages}"
     return error(
         "lock",
-        f"{target.name} is not locked: '{command}'{where} makes its {target.packages}.lock",
-        "Call it there and keep the file it writes; or use --backend current with an environment of your own.",
+        f"{target.name} is not locked: '{command}'{where} creates its {target.packages}.lock",
+        "Run it there and keep the file that it writes. Or use --backend current with an environment of your own.",
     )
 
 
-def _remake(lock: Lock, checkout: Checkout, upgrade: bool) -> bool:
+def _regenerate(lock: Lock, checkout: Checkout, upgrade: bool) -> bool:
     path = checkout.root / lock.path
     before = path.read_bytes() if path.is_file() else b""
     with contextlib.ExitStack() as stack:
@@ -126,21 +126,21 @@ def _compile(lock: Lock, checkout: Checkout, fresh: Path, upgrade: bool) -> None
     command += [*(["--upgrade"] if upgrade else []), str(lock.source), "--output-file", str(fresh)]
     done = processes.run_captured(command, cwd=checkout.root)
     if done.returncode:
-        before = "the old one stays" if (checkout.root / lock.path).is_file() else "there is none yet"
-        raise EnvironmentFailed(f"{lock.path} could not be made ({before}): {_reason(done.stderr, lock)}")
+        before = "the old lock stays" if (checkout.root / lock.path).is_file() else "there is no lock yet"
+        raise EnvironmentFailed(f"{lock.path} could not be created ({before}): {_reason(done.stderr, lock)}")
 
 
-def _reason(said: str, lock: Lock) -> str:
-    address = re.search(r"Failed to fetch: `?([^\s`]+)", said)
+def _reason(stderr: str, lock: Lock) -> str:
+    address = re.search(r"Failed to fetch: `?([^\s`]+)", stderr)
     if address:
-        return f"{address[1]} was not reached: {said.strip().splitlines()[-1].strip().removeprefix('cause: ')}"
-    return f"{lock.source} cannot be resolved\n{processes.tail(said)}"
+        return f"{address[1]} cannot be reached: {stderr.strip().splitlines()[-1].strip().removeprefix('cause: ')}"
+    return f"{lock.source} cannot be resolved\n{processes.tail(stderr)}"
 
 
 def _image_lock(path: Path, source: Path) -> Lock:
     platform = _TPU_PLATFORM if source.stem == "tpu" else _PLATFORM
     python = python_version(source.parent, source.stem)
-    # A vendor's page that the .in file names is where the lock's reader finds the package, too.
+    # A vendor's page in the .in file is copied to the lock, so that the lock's reader finds the package.
     arguments = ("--python-version", python, "--python-platform", platform, "--emit-find-links")
     return Lock(path.with_suffix(".lock"), path, arguments)
 

@@ -1,7 +1,7 @@
-"""Finds the Python that an environment needs: uv's own, pyenv's, or one on PATH; else lets uv download it.
+"""Finds the Python for an environment: uv's own, pyenv's, or one on PATH. Otherwise uv downloads it.
 
-A candidate counts only when it has been started and says that it is the version asked for: pyenv's shims, for one,
-lie on PATH for every version and fail for most.
+Each candidate is started and must report the wanted version. pyenv's shims, for example, are on PATH for every version
+and fail for most versions.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from uv import find_uv_bin
 
 from portbench.errors import TargetUnavailable
 
-# The frameworks publish wheels for plain CPython: not for PyPy, not for the free-threaded build.
-_QUESTION = (
+# The frameworks publish wheels for the standard CPython only: not for PyPy or the free-threaded build.
+_PRINT_VERSION = (
     "import sys; print('.'.join(map(str, sys.version_info[:2]))"
     " if sys.implementation.name == 'cpython' and 't' not in getattr(sys, 'abiflags', '') else 'other')"
 )
-_START_LIMIT_S = 30
+_TIMEOUT_S = 30
 
 
 def find_python(version: str) -> Path | None:
-    """A CPython of this minor version ("3.10") on this machine, or None. Downloads nothing."""
+    """A CPython of this minor version ("3.10") on this machine, or None. Does not download one."""
     return next((path for path in _candidates(version) if _is_cpython(path, version)), None)
 
 
 def obtain_python(version: str) -> Path:
-    """A CPython of this minor version, downloaded by uv where the machine has none.
+    """A CPython of this minor version. uv downloads one if the machine has none.
 
-    Raises TargetUnavailable, with what to install, where that fails too.
+    Raises TargetUnavailable, with the commands to install one, if the download fails.
     """
     found = find_python(version)
     if found:
@@ -45,7 +45,7 @@ def obtain_python(version: str) -> Path:
         return found
     reason = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
     raise TargetUnavailable(
-        f"Python {version} is not on this machine (looked at uv's, at pyenv's and for python{version} on PATH), "
+        f"Python {version} is not on this machine (not among uv's and pyenv's, no python{version} on PATH), "
         f"and uv could not download it: {reason[0].strip()}",
         f"Install it, by one of: apt-get install python{version}; pyenv install {version}; "
         f"or, with a network, uv python install {version}.",
@@ -82,7 +82,7 @@ def _is_cpython(path: Path, version: str) -> bool:
         return False
     try:
         done = subprocess.run(
-            [path, "-I", "-c", _QUESTION], capture_output=True, text=True, errors="replace", timeout=_START_LIMIT_S
+            [path, "-I", "-c", _PRINT_VERSION], capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

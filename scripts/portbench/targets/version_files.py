@@ -1,7 +1,7 @@
-"""How the files of a version's folder change for another version, or another Python, of the same framework.
+"""Rewrites the files of a version's folder for another version or another Python of the same framework.
 
-Only what names the version itself changes: in a .in file the framework's own packages (torch, torch_xla; jax, jaxlib;
-tensorflow-cpu), in a Dockerfile every mention. What a person chose beside it (numpy<2, a CUDA library) stays.
+Only the version itself changes: in a .in file for the framework's own packages (torch, torch_xla; jax, jaxlib;
+tensorflow-cpu), in a Dockerfile everywhere. Other requirements (numpy<2, a CUDA library) stay.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from portbench.errors import BadInput
 
-_BY_HAND = "Make its folder by hand: images/README.md says what is in one."
-# What compiles for TPUs that are not there is the same whichever framework it serves, with a Python of its own.
+_BY_HAND = "Create its folder by hand: images/README.md describes it."
+# The compiler for predicted TPUs is the same for every framework, and has its own Python.
 _COMPILER = re.compile(r"(^FROM \S+ AS compiler\n(?:(?!FROM ).*\n)*|^COPY --from=compiler .*\n)", re.MULTILINE)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^]]*\])?\s*(==|@)")
 
@@ -24,14 +24,14 @@ class Requirements:
 
     text: str
     packages: tuple[str, ...]
-    """The packages that it pins to exactly that version, by their normalized names (torch-xla)."""
+    """The packages that it pins to that version, by normalized name (torch-xla)."""
 
 
 def requirements_for(source: Path, framework: str, old: str, new: str) -> Requirements:
-    """The .in file ``source`` with the framework's packages at version ``new`` in place of ``old``.
+    """The .in file ``source`` with the framework's packages at version ``new`` instead of ``old``.
 
-    A package of the framework whose version is another one (jaxlib 0.4.7 beside jax 0.4.8) loses its pin: the
-    framework's own metadata say what fits. Raises BadInput where that cannot be told from the file.
+    A package of the framework with a different version (jaxlib 0.4.7 with jax 0.4.8) loses its pin: the framework's own
+    metadata define which version fits. Raises BadInput where the file does not show the version.
     """
     text, lines, packages = source.read_text(), [], []
     for line in text.splitlines():
@@ -40,13 +40,13 @@ def requirements_for(source: Path, framework: str, old: str, new: str) -> Requir
         if found is None or not name.startswith(framework):
             lines.append(line)
             continue
-        moved = mentions(line, old, new)
+        moved = replace_version(line, old, new)
         if moved != line and found[2] == "==":
             packages.append(name)
         elif moved == line and found[2] == "==":
             moved = re.sub(r"\s*==\s*[^\s;,]+", "", line)
         elif moved == line:
-            raise BadInput(f"{old}'s {source.name} takes {name} from an address that does not name {old}", _BY_HAND)
+            raise BadInput(f"{old}'s {source.name} takes {name} from an address without {old} in it", _BY_HAND)
         lines.append(moved)
     if "\n".join(lines) == text.rstrip("\n"):
         raise BadInput(f"{old}'s {source.name} pins no package of {framework} at {old}", _BY_HAND)
@@ -54,21 +54,23 @@ def requirements_for(source: Path, framework: str, old: str, new: str) -> Requir
 
 
 def dockerfile_for(text: str, old: str, new: str, old_python: str, new_python: str) -> str:
-    """A Dockerfile's ``text`` for version ``new`` and its Python. A base image that changes with the Python loses its
-    digest, which was that of the other one. The stage called compiler, and what is copied from it, stays."""
+    """A Dockerfile's ``text`` for version ``new`` and its Python.
+
+    A base image that changes with the Python loses its digest. The stage ``compiler`` and its copied files stay.
+    """
     own = _COMPILER.split(text)
     own[::2] = [_moved(part, old, new, old_python, new_python) for part in own[::2]]
     return "".join(own)
 
 
 def _moved(text: str, old: str, new: str, old_python: str, new_python: str) -> str:
-    moved = mentions(text, old, new)
+    moved = replace_version(text, old, new)
     if old_python == new_python:
         return moved
     pattern = rf"\b(python:?){re.escape(old_python)}(?![0-9])([\w.-]*)(@sha256:[0-9a-f]+)?"
     return re.sub(pattern, rf"\g<1>{new_python}\g<2>", moved)
 
 
-def mentions(text: str, old: str, new: str) -> str:
-    """``text`` with version ``old`` replaced wherever it stands by itself: 2.9.0, not the one in 12.9.0 or 2.9.0.1."""
+def replace_version(text: str, old: str, new: str) -> str:
+    """``text`` with version ``new`` for each separate ``old``: for 2.9.0, but not within 12.9.0 or 2.9.0.1."""
     return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\.?\w)", new, text)

@@ -38,13 +38,13 @@ class Clone:
         return folder
 
     def add_manifest(self, path: Path, framework: str) -> Path:
-        """As much of a manifest as the host looks at before it starts a runner."""
+        """Writes the part of a manifest that the host reads before it starts a runner."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"schema": "portbench/manifest", "framework": framework}))
         return path
 
     def environment(self, stand_in: str, **variables: str) -> dict[str, str]:
-        """This process's, with the stand-in's behaviour, a cache and a home of its own."""
+        """The environment of this process, with the stand-in's behaviour and the clone's own cache and home."""
         own = {"HOME": str(self.root / "home"), "XDG_CACHE_HOME": str(self.root / "cache"), "COLUMNS": "200"}
         return {**os.environ, **own, "PORTBENCH_PYTHON": sys.executable, "STAND_IN": stand_in, **variables}
 
@@ -60,9 +60,9 @@ class Clone:
     def start(
         self, *arguments: str, stand_in: str, variables: Mapping[str, str] | None = None
     ) -> tuple[subprocess.Popen[str], IO[str]]:
-        """Starts the command; returns it with the pipe on which the stand-in tells how far it is.
+        """Starts the command; returns it with the pipe to which the stand-in writes its progress.
 
-        The end of that pipe is the proof that none of the stand-in's processes is left.
+        The pipe ends when none of the stand-in's processes is left.
         """
         pipe = self.root / "tell"
         os.mkfifo(pipe)

@@ -1,4 +1,4 @@
-"""A machine that is described instead of looked at: what `portbench doctor` and `run` would see on it."""
+"""A machine that a test describes, as `portbench doctor` and `run` would find it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHIP = {
     "/sys/bus/pci/devices/0000:00:04.0/vendor": "0x1ae0\n",
     "/sys/bus/pci/devices/0000:00:04.0/device": "0x0027\n",
 }
-# Google's network card, which every one of its machines has.
+# Google's network card, which each of its machines has.
 NO_CHIP = {
     "/sys/bus/pci/devices/0000:00:05.0/vendor": "0x1ae0\n",
     "/sys/bus/pci/devices/0000:00:05.0/device": "0x0042\n",
@@ -40,10 +40,10 @@ def nvidia(driver: str = "535.161.07", model: str | None = "Tesla T4") -> dict[s
 
 
 class Described(Machine):
-    """Has what is said, and nothing else: an ordinary CPU machine without Docker, its network in order.
+    """A CPU machine without Docker and with a working network, and with what the test adds to it.
 
-    ``commands`` maps the beginning of a command line to its exit status, stdout and stderr; the longest fits. What
-    begins like none fails. ``asked`` holds every command line that was run.
+    ``commands`` maps the beginning of a command line to its exit status, stdout and stderr; the longest match counts.
+    All other commands fail. ``asked`` has every command line that was run.
     """
 
     def __init__(self) -> None:
@@ -63,11 +63,11 @@ class Described(Machine):
         info: Mapping[str, Any] | None = None,
     ) -> Described:
         """An engine that answers, with these images."""
-        told = {"DockerRootDir": "/var/lib/docker", "Runtimes": {"runc": {}}, **(info or {})}
+        reported = {"DockerRootDir": "/var/lib/docker", "Runtimes": {"runc": {}}, **(info or {})}
         self.commands |= {
             "docker version": (0, f"{engine}\n", ""),
             "docker compose version": (0, f"{compose}\n", ""),
-            "docker info": (0, json.dumps(told), ""),
+            "docker info": (0, json.dumps(reported), ""),
         }
         self.commands["docker image ls"] = (0, "\n".join(images), "")
         for image in images:
@@ -103,7 +103,7 @@ class Described(Machine):
         return sorted(path for path in self.files if fnmatch.fnmatch(path, pattern))
 
     def read(self, path: str | Path) -> str | None:
-        # What a user's own folders hold is real.
+        # The user's own folders are real.
         is_system = re.match(r"/(proc|sys|dev|tmp/libtpu)", str(path))
         return self.files.get(str(path)) if is_system else super().read(path)
 
@@ -124,7 +124,7 @@ class Described(Machine):
         yield from self.running
 
     def _services(self, folder: Path | None, env: Mapping[str, str]) -> dict[str, object]:
-        """Those of a compose.yaml that has all targets of the clone."""
+        """The services of a compose.yaml with all targets of the clone."""
         services: dict[str, object] = {}
         for path in folder.glob("images/*/default-version") if folder else ():
             framework = path.parent.name

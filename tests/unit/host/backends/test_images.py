@@ -1,4 +1,4 @@
-"""images/ and compose.yaml as they are in this repository: do their files agree with each other?"""
+"""The files of images/ and compose.yaml in this repository agree with each other."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.unit.host.clones import REPOSITORY
 CATALOGUE = all_targets(Checkout(REPOSITORY))
 COMPOSE = (REPOSITORY / "compose.yaml").read_text()
 
-# The study's JAX needs a jaxlib that no package index has, so on the CPU the nearest that can be had is the default.
-# torch_xla of the study's time is in none either.
+# The paper's JAX needs a jaxlib that no package index has, so on the CPU the nearest available one is the default.
+# The torch_xla of that time is in no package index either.
 DEFAULTS = {
     **{f"torch-{device}": "1.12.0" for device in ("cpu", "gpu", "tpu")},
     **{f"tensorflow-{device}": "2.11.0" for device in ("cpu", "gpu", "tpu")},
@@ -47,9 +47,9 @@ OTHERS = {
     *(f"{name}-{device}" for name in ("jax-0.4.13", "tensorflow-2.21.0") for device in PREDICTED_TPUS),
     *("torch-2.9.0-gpu-predicted", "jax-0.10.2-gpu-predicted", "jax-0.10.2-rocm-predicted"),
 }
-# Their wheels lie in a vendor's bucket; whoever reaches it adds the locks.
+# Their wheels are in a vendor's bucket. Create the locks on a machine that can reach it.
 MAY_LACK_A_LOCK = {"torch-1.12.0-tpu", "tensorflow-2.11.0-tpu", "jax-0.4.8-cpu", "jax-0.4.8-gpu", "jax-0.4.8-tpu"}
-# What brings the device's own libraries: in the .in file or, through it, in the lock.
+# The packages with the device's own libraries, in the .in file or, through it, in the lock.
 DRIVERS = {
     "torch-1.12.0-tpu": "libtpu-nightly @ https://",
     "torch-2.9.0-gpu": "nvidia-cudnn-cu12==",
@@ -65,17 +65,17 @@ DRIVERS = {
 }
 
 every_target = pytest.mark.parametrize("target", CATALOGUE, ids=lambda target: target.name)
-# Those that share an image share its Dockerfile and lock.
+# Targets with the same image have the same Dockerfile and lock.
 IMAGES = [group[0] for group in by_image(CATALOGUE)]
 every_image = pytest.mark.parametrize("target", IMAGES, ids=lambda target: target.name)
 locked_target = pytest.mark.parametrize(
     "target", [target for target in IMAGES if target.lock], ids=lambda target: target.name
 )
 COMPILER = r"^FROM \S+ AS compiler\n(?:(?!FROM ).*\n)*|^COPY --from=compiler .*\n"
-"""What a Dockerfile has of another target: the compiler for TPUs that need not be there."""
+"""The part of a Dockerfile that belongs to another target: the compiler for predicted TPUs."""
 
 
-def test_the_studys_versions_are_the_default_and_a_current_one_stands_beside_each() -> None:
+def test_the_papers_versions_are_the_default_and_each_framework_has_a_current_one() -> None:
     assert {target.service: target.version for target in CATALOGUE if target.is_default} == DEFAULTS
     assert {target.name for target in CATALOGUE if not target.is_default} >= OTHERS  # and what add-version has made
 
@@ -103,7 +103,7 @@ def test_compose_has_a_service_whose_default_version_is_the_catalogues(target: T
 
 
 @every_image
-def test_a_dockerfile_speaks_of_its_own_folder(target: Target) -> None:
+def test_a_dockerfile_names_only_its_own_folder(target: Target) -> None:
     assert target.dockerfile is not None
     text = re.sub(COMPILER, "", target.dockerfile.read_text(), flags=re.MULTILINE)
     own = f"images/{target.framework}/{target.version}"
@@ -113,7 +113,7 @@ def test_a_dockerfile_speaks_of_its_own_folder(target: Target) -> None:
     assert set(re.findall(r"^FROM python:([0-9.]+)-slim-bookworm", text, re.MULTILINE)) == {target.python}
     assert set(re.findall(r"/lib/python([0-9.]+)/", text)) <= {target.python}
     kind = target.dockerfile.stem
-    # The image that foretells all TPUs foretells one unless told otherwise.
+    # The image that predicts all TPUs predicts one of them by default.
     device = "tpu-v5e" if kind == "tpu-aot" else kind
     assert f'"--framework", "{target.framework}", "--device", "{device}"]' in text
     labels = dict(re.findall(r'portbench\.([a-z]+)="([^"]*)"', text))
@@ -139,7 +139,7 @@ def test_a_dockerfile_pins_by_hash_checks_the_import_and_copies_the_runner_last(
     assert json.loads((REPOSITORY / manifest[0]).read_text())["framework"] == target.framework
 
 
-def test_whatever_compiles_for_tpus_does_so_with_the_same_packages() -> None:
+def test_every_image_with_the_tpu_compiler_has_the_same_packages() -> None:
     (compiler,) = (target for target in CATALOGUE if target.name == TPU_COMPILER)
     aot = [target.dockerfile for target in IMAGES if target.device in PREDICTED_TPUS]
     (parts,) = {tuple(re.findall(COMPILER, path.read_text(), re.MULTILINE)) for path in aot if path}
@@ -187,7 +187,7 @@ def test_the_libraries_of_the_device_are_pinned_too(name: str, package: str) -> 
 
 
 @pytest.mark.parametrize("lock", ["images/installer.lock", "scripts/host.lock"])
-def test_what_is_installed_first_is_pinned_by_hash_too(lock: str) -> None:
+def test_the_installer_is_pinned_by_hash_too(lock: str) -> None:
     text = (REPOSITORY / lock).read_text()
     assert re.search(r"^uv==[0-9.]+ \\$", text, re.MULTILINE)
     assert "--hash=sha256:" in text
@@ -209,10 +209,10 @@ def test_no_file_names_a_registry_or_an_unhardened_service() -> None:
         assert line in COMPOSE
 
 
-def test_where_each_pin_comes_from_is_said() -> None:
-    told = (REPOSITORY / "images" / "pins.md").read_text()
+def test_the_source_of_each_pin_is_documented() -> None:
+    pins = (REPOSITORY / "images" / "pins.md").read_text()
     for target in CATALOGUE:
-        assert re.search(rf"\b{re.escape(target.version)}\b", told), target.name
+        assert re.search(rf"\b{re.escape(target.version)}\b", pins), target.name
     for target in CATALOGUE:
         if not target.lock:
-            assert target.name in told
+            assert target.name in pins

@@ -1,4 +1,4 @@
-"""`portbench images` with a stand-in for docker: what is said of which image, and what the engine is asked to do."""
+"""`portbench images` with a stand-in for docker: what it shows of each image, and its commands to the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from portbench.targets.image_digest import copied, source_sha256
 from portbench.util.repository import Checkout
 from tests.unit.host.clones import REPOSITORY, make_clone
 
-# Keeps its images in images.json beside it; `build` makes one with the labels that a Dockerfile would give it.
+# Keeps its images in images.json in the same folder. `build` adds one with the labels that a Dockerfile would set.
 DOCKER = """#!{python} -IS
 import json, os, sys
 from pathlib import Path
@@ -81,7 +81,7 @@ elif words[:2] == ["image", "rm"]:
         return image["RepoTags"] if named else image["Id"] not in words
     state.write_text(json.dumps([image for image in images if stays(image)]))
 elif words[:2] == ["system", "df"]:
-    # Of each image 1 GB is its own, of which builds keep 0.4 GB.
+    # Each image has 1 GB of its own layers, of which builds keep 0.4 GB.
     print(f"Images:{{len(images)}}.5GB\\nContainers:0B\\nBuild Cache:{{(10 - len(images)) * 400}}MB")
 """
 
@@ -89,7 +89,7 @@ Built = dict[str, Any]
 
 
 class Host:
-    """A clone, and an engine that answers as DOCKER says."""
+    """A clone and the engine DOCKER."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch = monkeypatch
@@ -109,11 +109,11 @@ class Host:
         (self.clone.root / "images" / "as-owner").write_text("#!/bin/sh\n")
         (self.clone.root / "schema" / "run.schema.json").write_text("{}")
 
-    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """`portbench images`, in the clone."""
+    def run(self, *arguments: str, command: str = "images", **variables: str) -> subprocess.CompletedProcess[str]:
+        """Runs `portbench images`, or another command, in the clone."""
         with self._monkeypatch.context() as patch:
             patch.chdir(self.clone.root)
-            patch.setattr(sys, "argv", ["portbench", "images", *arguments])
+            patch.setattr(sys, "argv", ["portbench", command, *arguments])
             patch.setenv("COLUMNS", "200")
             for name, value in ({"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"} | variables).items():
                 patch.setenv(name, value)
@@ -123,7 +123,7 @@ class Host:
         return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), said.out, said.err)
 
     def keep(self, images: list[Built]) -> None:
-        """These are the engine's images."""
+        """Sets the engine's images."""
         (self.bin / "images.json").write_text(json.dumps(images))
 
     @property
@@ -132,7 +132,7 @@ class Host:
         return list(json.loads((self.bin / "images.json").read_text()))
 
     def listed(self, target: str) -> dict[str, Any]:
-        """What `list --json` says of a target."""
+        """The entry of a target in `list --json`."""
         done = self.run("list", "--json")
         assert done.returncode == 0, done.stderr
         (found,) = (image for image in json.loads(done.stdout)["images"] if image["target"] == target)
@@ -146,7 +146,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 @pytest.fixture
 def digest(host: Host) -> Any:
-    """The digest of what an image of torch-1.12.0-cpu is built from, as it is when called."""
+    """The current digest of the sources of the image of torch-1.12.0-cpu."""
 
     def of(target: str = "torch-1.12.0-cpu") -> str:
         checkout = Checkout(host.clone.root)
@@ -156,7 +156,7 @@ def digest(host: Host) -> Any:
     return of
 
 
-def test_an_image_that_was_built_is_up_to_date_and_says_from_what(host: Host) -> None:
+def test_a_built_image_is_up_to_date_and_has_the_commit_of_its_sources(host: Host) -> None:
     assert host.listed("torch-1.12.0-cpu")["state"] == "not built"
     done = host.run("build", "torch-cpu")
     assert done.returncode == 0, done.stderr
@@ -196,7 +196,7 @@ def test_an_image_that_targets_share_is_one(host: Host) -> None:
     assert host.images == []
 
 
-def test_check_tells_a_stale_image_by_content_and_names_the_command(host: Host) -> None:
+def test_check_finds_a_stale_image_by_content_and_names_the_command(host: Host) -> None:
     host.run("build", "torch-cpu", "fake-cpu")
     assert host.run("check").returncode == 0
     runner = host.clone.root / "runners" / "__init__.py"
@@ -215,7 +215,7 @@ def test_check_tells_a_stale_image_by_content_and_names_the_command(host: Host) 
     assert host.run("check").returncode == 0
 
 
-def test_an_image_that_compose_built_alone_is_unknown_and_not_taken_for_good(host: Host) -> None:
+def test_an_image_that_compose_built_alone_is_unknown(host: Host) -> None:
     host.run("build", "torch-cpu")
     (image,) = host.images
     for source in ("", None):
@@ -226,7 +226,7 @@ def test_an_image_that_compose_built_alone_is_unknown_and_not_taken_for_good(hos
         assert "unknown: torch-1.12.0-cpu does not say what it was built from" in done.stdout
 
 
-def test_what_a_strangers_image_says_of_itself_does_not_steer_the_terminal(host: Host) -> None:
+def test_labels_of_other_images_cannot_control_the_terminal(host: Host) -> None:
     host.run("build", "torch-cpu")
     (image,) = host.images
     image["Config"]["Labels"]["org.opencontainers.image.revision"] = "\x1b[2J"
@@ -235,7 +235,7 @@ def test_what_a_strangers_image_says_of_itself_does_not_steer_the_terminal(host:
     assert r"\x1b[2" in shown and "\x1b" not in shown
 
 
-def test_check_of_an_image_that_is_not_there_fails_only_if_it_was_asked_for(host: Host) -> None:
+def test_check_of_a_missing_image_fails_only_if_the_target_was_named(host: Host) -> None:
     assert host.run("check", "torch-cpu").returncode == 1
     done = host.run("check")
     assert (done.returncode, done.stdout) == (0, "no image is built\n")
@@ -253,7 +253,7 @@ def test_check_of_an_image_that_is_not_there_fails_only_if_it_was_asked_for(host
         "images/torch/1.12.0/python-version",
     ],
 )
-def test_whatever_goes_into_an_image_changes_its_digest(host: Host, digest: Any, path: str) -> None:
+def test_every_source_of_an_image_changes_its_digest(host: Host, digest: Any, path: str) -> None:
     before = digest()
     file = host.clone.root / path
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -274,7 +274,7 @@ def test_a_name_and_a_permission_to_execute_are_content_too(host: Host, digest: 
     assert digest()
 
 
-def test_what_does_not_go_into_an_image_does_not_change_its_digest(host: Host, digest: Any) -> None:
+def test_other_files_do_not_change_the_digest_of_an_image(host: Host, digest: Any) -> None:
     before = digest()
     images = host.clone.root / "images"
     for path in ("README.md", "torch/1.12.0/cpu.in", "torch/2.9.0/cpu.lock", "torch/default-version"):
@@ -297,7 +297,7 @@ def test_a_device_with_a_python_of_its_own_has_that_one_in_its_digest(host: Host
 
 
 @pytest.mark.parametrize("target", all_targets(Checkout(REPOSITORY)), ids=lambda target: target.name)
-def test_what_the_repositorys_dockerfiles_copy_is_found(target: Target) -> None:
+def test_the_files_that_the_repositorys_dockerfiles_copy_are_found(target: Target) -> None:
     assert target.dockerfile is not None
     sources = copied(target.dockerfile)
     assert {"runners", "schema", "images/as-owner"} <= set(sources)
@@ -305,7 +305,7 @@ def test_what_the_repositorys_dockerfiles_copy_is_found(target: Target) -> None:
     assert not [source for source in sources if source.startswith("/")]
 
 
-def test_one_image_that_cannot_be_built_is_one_error_and_keeps_no_other_from_it(host: Host) -> None:
+def test_one_image_that_cannot_be_built_is_one_error_and_the_others_are_built(host: Host) -> None:
     done = host.run("build", "torch-cpu", "fake-cpu", TORCH_FAILS="no matching distribution")
     assert done.returncode == 6
     assert done.stderr.count("error:") == 1
@@ -314,7 +314,7 @@ def test_one_image_that_cannot_be_built_is_one_error_and_keeps_no_other_from_it(
     assert "portbench/fake:1.0.0-cpu is built" in done.stdout
 
 
-def test_a_full_disk_says_what_makes_room(host: Host) -> None:
+def test_the_error_for_a_full_disk_says_how_to_make_room(host: Host) -> None:
     done = host.run("build", "torch-cpu", TORCH_FAILS="write /opt/x: no space left on device")
     assert done.returncode == 5
     assert "the disk is full" in done.stderr
@@ -327,7 +327,7 @@ def test_build_without_a_target_and_without_images_asks_for_one(host: Host) -> N
     assert "name targets" in done.stderr
 
 
-def test_clean_removes_the_targets_images_those_of_earlier_builds_too_and_no_other(host: Host) -> None:
+def test_clean_removes_only_the_targets_images_including_earlier_builds(host: Host) -> None:
     for _ in range(2):
         host.run("build", "torch-cpu", "torch-2.9.0-cpu")
     dry = host.run("clean", "torch-cpu", "--dry-run")
@@ -342,7 +342,7 @@ def test_clean_removes_the_targets_images_those_of_earlier_builds_too_and_no_oth
     assert host.run("clean", "torch-cpu").stdout == "nothing to remove\n"
 
 
-def test_clean_leaves_what_others_made_from_our_images(host: Host) -> None:
+def test_clean_keeps_images_that_others_built_from_ours(host: Host) -> None:
     host.run("build", "torch-cpu")
     (image,) = host.images
     theirs = {**image, "Id": "sha256:" + "f" * 64, "RepoTags": ["somebody/else:1"]}
@@ -352,7 +352,7 @@ def test_clean_leaves_what_others_made_from_our_images(host: Host) -> None:
     assert theirs in host.images
 
 
-def test_an_image_in_use_stays_and_is_an_error_after_the_others_are_gone(host: Host) -> None:
+def test_an_image_in_use_is_kept_and_is_an_error_after_the_others_are_removed(host: Host) -> None:
     host.run("build", "torch-cpu", "torch-2.9.0-cpu")
     done = host.run("clean", IN_USE="portbench/torch:1.12.0-cpu")
     assert done.returncode == 5
@@ -401,9 +401,21 @@ def test_a_target_that_is_not_locked_is_one_error_that_says_how(host: Host) -> N
     assert "portbench lock torch/1.12.0" in done.stderr
 
 
-def test_only_steps_that_run_are_told() -> None:
-    told: list[str] = []
-    steps = Steps(told.append)
+def test_targets_shows_which_images_are_built_and_runs_each_docker_command_once(host: Host) -> None:
+    assert host.run("build", "torch-1.12.0-cpu").returncode == 0
+    asked = host.bin / "asked"
+    asked.unlink()
+    done = host.run("--json", command="targets")
+    built = {row["target"]: row["image_built"] for row in json.loads(done.stdout)["targets"]}
+    assert built == {"fake-1.0.0-cpu": False, "torch-1.12.0-cpu": True, "torch-2.9.0-cpu": False}
+    commands = asked.read_text().splitlines()
+    assert "compose config --format json" in commands
+    assert len(commands) == len(set(commands)) <= 5
+
+
+def test_only_steps_that_run_are_reported() -> None:
+    reported: list[str] = []
+    steps = Steps(reported.append)
     for line in (
         '#0 building with "default" instance using docker driver',
         "#4 [torch-cpu internal] load build definition",
@@ -418,5 +430,5 @@ def test_only_steps_that_run_are_told() -> None:
         "#9 [torch-cpu] exporting to image",
         "#9 exporting layers",
     ):
-        steps.hear(line)
-    assert told == ["3/3 RUN python -m pip && uv venv", "2/7 COPY runners runners", "saving the image"]
+        steps.on_line(line)
+    assert reported == ["3/3 RUN python -m pip && uv venv", "2/7 COPY runners runners", "saving the image"]

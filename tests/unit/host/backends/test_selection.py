@@ -1,4 +1,4 @@
-"""What every backend passes on to the runner."""
+"""The arguments that every backend passes on to the runner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHECKOUT = find_checkout()
 @pytest.mark.parametrize(
     "backend", [Docker(CHECKOUT, Described().with_docker()), Venv(CHECKOUT), Current(CHECKOUT)], ids=lambda it: it.name
 )
-def test_synchronisation_and_memory_are_passed_on(
+def test_synchronization_and_memory_are_passed_on(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PORTBENCH_PYTHON", sys.executable)

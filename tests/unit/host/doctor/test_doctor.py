@@ -1,4 +1,4 @@
-"""`portbench doctor`, and the part of it that `portbench run` calls: on described machines, and on this one."""
+"""`portbench doctor`, and the part of it that `portbench run` calls, on described machines and on this one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Ask = Callable[..., Result]
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
-    """A clone with torch 1.12.0 for each device, in which this process stands; nothing is made or built."""
+    """A clone with torch 1.12.0 for each device, as the working folder. No environment or image exists."""
     clone = make_clone(tmp_path)
     (clone.root / "images" / "fake" / "1.0.0" / "cpu.Dockerfile").write_text(
         "FROM debian:bookworm-slim AS base\nFROM base\n"
@@ -54,7 +54,7 @@ def ask(clone: Clone) -> Ask:
 
 
 def create_environment(clone: Clone, name: str) -> None:
-    """As if the target's environment had been made."""
+    """Creates an empty environment for the target, marked as complete."""
     (target,) = find_targets([name], Checkout(clone.root))
     folder = environments.environment_folder(target)
     folder.mkdir(parents=True)
@@ -62,17 +62,17 @@ def create_environment(clone: Clone, name: str) -> None:
 
 
 def lines(result: Result) -> dict[str, tuple[str, str]]:
-    """Of each subject its verdict and text, the remedy included."""
+    """The verdict and the text, including the remedy, of each subject."""
     assert isinstance(result.exception, SystemExit | None), result.exception
     parts = re.split(r"^  (ok|warn|no) +", result.stdout, flags=re.MULTILINE)[1:]
     found = {}
     for verdict, text in zip(parts[::2], parts[1::2], strict=True):
-        subject, told = re.split(r"  +", text, maxsplit=1)
-        found[subject] = (verdict, " ".join(told.split()))
+        subject, message = re.split(r"  +", text, maxsplit=1)
+        found[subject] = (verdict, " ".join(message.split()))
     return found
 
 
-def test_a_target_whose_environment_is_made_is_ready(ask: Ask, clone: Clone) -> None:
+def test_a_target_with_an_environment_is_ready(ask: Ask, clone: Clone) -> None:
     create_environment(clone, "fake-cpu")
     machine = Described()
     done = ask(machine, "doctor", "fake-cpu")
@@ -88,10 +88,10 @@ def test_xla_needs_no_device_and_cpus_environment_is_its_own(ask: Ask, clone: Cl
     done = ask(Described(), "doctor", "fake-xla")
     assert done.exit_code == 0, done.stdout
     assert "fake-1.0.0-xla can run here, in a virtual environment" in done.stdout
-    assert lines(done)["environment"][1].startswith("made")
+    assert lines(done)["environment"][1].startswith("created")
 
 
-def test_a_built_image_is_taken_before_an_environment(ask: Ask) -> None:
+def test_a_built_image_is_preferred_to_an_environment(ask: Ask) -> None:
     done = ask(Described().with_docker(images=[IMAGE]), "doctor", "fake-cpu")
     assert done.exit_code == 0
     assert "fake-1.0.0-cpu can run here, in a container" in done.stdout
@@ -100,7 +100,7 @@ def test_a_built_image_is_taken_before_an_environment(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("commands", "subject", "told"),
+    ("commands", "subject", "expected"),
     [
         ({}, "Docker", ["there is no docker command", "Install Docker Engine"]),
         (
@@ -111,7 +111,7 @@ def test_a_built_image_is_taken_before_an_environment(ask: Ask) -> None:
         (
             {"docker version": (1, "", "permission denied while trying")},
             "Docker",
-            ["may not talk", "usermod -aG docker"],
+            ["may not use", "usermod -aG docker"],
         ),
         (
             {"docker version": (0, "19.03.8\n", "")},
@@ -127,8 +127,8 @@ def test_a_built_image_is_taken_before_an_environment(ask: Ask) -> None:
         ),
     ],
 )
-def test_what_keeps_docker_from_running_a_target_is_said_with_its_remedy(
-    ask: Ask, commands: dict[str, tuple[int, str, str]], subject: str, told: list[str]
+def test_a_problem_with_docker_is_reported_with_its_remedy(
+    ask: Ask, commands: dict[str, tuple[int, str, str]], subject: str, expected: list[str]
 ) -> None:
     machine = Described()
     machine.commands |= commands
@@ -136,13 +136,13 @@ def test_what_keeps_docker_from_running_a_target_is_said_with_its_remedy(
     assert done.exit_code == 1
     verdict, text = lines(done)[subject]
     assert verdict == "no"
-    for words in told:
+    for words in expected:
         assert words in text
-    # The same words stop `run`.
+    # `run` stops with the same message.
     ran = ask(machine, "run", "fake-cpu", "--backend", "docker")
     assert ran.exit_code == 3
-    assert told[0] in ran.stderr
-    assert told[-1] in ran.stderr
+    assert expected[0] in ran.stderr
+    assert expected[-1] in ran.stderr
 
 
 def test_without_docker_auto_falls_back_to_an_environment(ask: Ask) -> None:
@@ -152,7 +152,7 @@ def test_without_docker_auto_falls_back_to_an_environment(ask: Ask) -> None:
     assert "in a virtual environment (Docker Engine 18.09.1 is too old" in done.stdout
 
 
-def test_where_neither_backend_can_run_it_both_say_why(ask: Ask, clone: Clone) -> None:
+def test_both_reasons_are_shown_where_neither_backend_can_run_a_target(ask: Ask, clone: Clone) -> None:
     for name in ("cpu.lock", "cpu.in"):
         (clone.root / "images" / "fake" / "1.0.0" / name).unlink()
     done = ask(Described(), "doctor", "fake-cpu")
@@ -162,12 +162,12 @@ def test_where_neither_backend_can_run_it_both_say_why(ask: Ask, clone: Clone) -
     assert "has no cpu.lock" in lines(done)["lock"][1]
 
 
-def test_versions_just_new_enough_are_enough(ask: Ask) -> None:
+def test_the_oldest_supported_versions_are_accepted(ask: Ask) -> None:
     machine = Described().with_docker(engine="20.10.10", compose="v2.15.1", images=[IMAGE])
     assert ask(machine, "doctor", "fake-cpu", "--backend", "docker").exit_code == 0
 
 
-def test_a_missing_image_is_told_with_what_building_it_needs(ask: Ask) -> None:
+def test_a_missing_image_is_reported_with_what_its_build_needs(ask: Ask) -> None:
     machine = Described().with_docker()
     machine.commands["docker manifest inspect"] = (1, "", "dial tcp: lookup failed")
     done = ask(machine, "doctor", "fake-cpu", "--backend", "docker")
@@ -176,7 +176,7 @@ def test_a_missing_image_is_told_with_what_building_it_needs(ask: Ask) -> None:
     assert found["image"][0] == "no"
     assert "Build it: " in found["image"][1]
     assert found["base image"][0] == "warn"
-    assert "debian:bookworm-slim is not here and its registry does not give it: dial tcp" in found["base image"][1]
+    assert "debian:bookworm-slim is not here and cannot be pulled: dial tcp" in found["base image"][1]
     assert found["disk"][0] == "ok"
 
 
@@ -191,7 +191,7 @@ def test_a_base_image_that_is_here_needs_no_registry(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "smi", "subject", "told"),
+    ("files", "smi", "subject", "expected"),
     [
         ({}, None, "GPU", "this machine has no NVIDIA GPU"),
         (NVIDIA_CARD, None, "GPU driver", "has an NVIDIA GPU, but its driver is not loaded"),
@@ -199,8 +199,8 @@ def test_a_base_image_that_is_here_needs_no_registry(ask: Ask) -> None:
         (nvidia(), (9, "Failed to initialize NVML: Driver/library version mismatch\n", ""), "GPU driver", "mismatch"),
     ],
 )
-def test_a_gpu_that_cannot_be_used_is_told_apart(
-    ask: Ask, files: dict[str, str], smi: tuple[int, str, str] | None, subject: str, told: str
+def test_reasons_why_a_gpu_cannot_be_used_are_distinguished(
+    ask: Ask, files: dict[str, str], smi: tuple[int, str, str] | None, subject: str, expected: str
 ) -> None:
     machine = Described()
     machine.files |= files
@@ -209,7 +209,7 @@ def test_a_gpu_that_cannot_be_used_is_told_apart(
     assert done.exit_code == 1
     verdict, text = lines(done)[subject]
     assert verdict == "no"
-    assert told in text
+    assert expected in text
 
 
 def test_run_refuses_a_gpu_target_without_a_gpu(ask: Ask) -> None:
@@ -218,7 +218,7 @@ def test_run_refuses_a_gpu_target_without_a_gpu(ask: Ask) -> None:
     assert "error: this machine has no NVIDIA GPU" in done.stderr
 
 
-def test_where_the_kernel_shows_no_driver_nvidia_smi_is_believed(ask: Ask) -> None:
+def test_nvidia_smi_decides_where_the_kernel_shows_no_driver(ask: Ask) -> None:
     machine = Described()
     machine.commands["nvidia-smi"] = (0, "NVIDIA GeForce RTX 3080, 551.86\n", "")
     done = ask(machine, "doctor", "torch-gpu", "--backend", "venv")
@@ -228,7 +228,7 @@ def test_where_the_kernel_shows_no_driver_nvidia_smi_is_believed(ask: Ask) -> No
 
 
 @pytest.mark.parametrize(
-    ("lock", "dockerfile", "driver", "told"),
+    ("lock", "dockerfile", "driver", "expected"),
     [
         ("nvidia-cuda-runtime-cu12==12.8.90 \\\n", "", "470.199.02", "470.199.02 is too old for CUDA 12"),
         ("nvidia-cuda-runtime-cu12==12.8.90 \\\n", "", "525.60.13", None),
@@ -237,13 +237,13 @@ def test_where_the_kernel_shows_no_driver_nvidia_smi_is_believed(ask: Ask) -> No
         ("torch==1.12.0+cu113 \\\n", "", "450.80.02", None),
         ("jaxlib==0.4.7+cuda11.cudnn82 \\\n", "", "440.33.01", "too old for CUDA 11"),
         ("tensorflow==2.11.0 \\\n", "FROM nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04\n", "418.87", "CUDA 11"),
-        # The wheel of this very version, which says nothing of the CUDA 10.2 in it.
+        # The wheel of this version, whose name does not have the CUDA 10.2 in it.
         ("torch==1.12.0 \\\n", "FROM python:3.10\n", "390.157", "too old for CUDA 10"),
         ("torch==1.12.0 \\\n", "FROM python:3.10\n", "440.33.01", None),
     ],
 )
 def test_a_driver_must_be_new_enough_for_the_cuda_of_the_target(
-    ask: Ask, clone: Clone, lock: str, dockerfile: str, driver: str, told: str | None
+    ask: Ask, clone: Clone, lock: str, dockerfile: str, driver: str, expected: str | None
 ) -> None:
     folder = clone.root / "images" / "torch" / "1.12.0"
     (folder / "gpu.lock").write_text(lock)
@@ -252,12 +252,12 @@ def test_a_driver_must_be_new_enough_for_the_cuda_of_the_target(
     machine.files |= nvidia(driver)
     done = ask(machine, "doctor", "torch-gpu")
     verdict, text = lines(done)["GPU driver"]
-    assert (done.exit_code, verdict) == ((1, "no") if told else (0, "ok"))
-    assert (told or driver) in text
+    assert (done.exit_code, verdict) == ((1, "no") if expected else (0, "ok"))
+    assert (expected or driver) in text
 
 
 @pytest.mark.parametrize(
-    ("info", "installed", "told"),
+    ("info", "installed", "expected"),
     [
         ({}, None, "there is no NVIDIA container toolkit"),
         ({}, "nvidia-ctk", "the Docker engine does not know it"),
@@ -266,24 +266,24 @@ def test_a_driver_must_be_new_enough_for_the_cuda_of_the_target(
         ({}, "nvidia-container-runtime-hook", None),
     ],
 )
-def test_a_container_needs_a_way_to_the_gpu(
-    ask: Ask, info: dict[str, object], installed: str | None, told: str | None
+def test_a_container_needs_the_container_toolkit(
+    ask: Ask, info: dict[str, object], installed: str | None, expected: str | None
 ) -> None:
     machine = Described().with_docker(images=["portbench/torch:1.12.0-gpu"], info=info)
     machine.files |= nvidia()
     machine.commands |= {installed: (0, "", "")} if installed else {}
     done = ask(machine, "doctor", "torch-gpu", "--backend", "docker")
     verdict, text = lines(done)["container toolkit"]
-    assert (done.exit_code, verdict) == ((1, "no") if told else (0, "ok"))
-    if told:
-        assert told in text
+    assert (done.exit_code, verdict) == ((1, "no") if expected else (0, "ok"))
+    if expected:
+        assert expected in text
         assert "nvidia-ctk runtime configure --runtime=docker" in text
         ran = ask(machine, "run", "torch-gpu", "--backend", "docker")
         assert ran.exit_code == 3
-        assert told in ran.stderr
+        assert expected in ran.stderr
 
 
-def test_a_cuda_that_is_not_known_demands_no_driver(ask: Ask, clone: Clone) -> None:
+def test_an_unknown_cuda_version_needs_no_driver_version(ask: Ask, clone: Clone) -> None:
     folder = clone.add_version("torch", "1.13.0", default=False)
     (folder / "gpu.lock").write_text("torch==1.13.0 \\\n")
     machine = Described()
@@ -306,10 +306,10 @@ def test_a_free_tpu_is_ready(ask: Ask) -> None:
     done = ask(machine, "doctor", "torch-tpu")
     assert done.exit_code == 0
     assert lines(done)["TPU"] == ("ok", "/dev/accel0, /dev/accel1")
-    assert lines(done)["TPU holder"] == ("ok", "nobody")
+    assert lines(done)["TPU holder"] == ("ok", "no process")
 
 
-def test_who_holds_the_tpu_is_named(ask: Ask) -> None:
+def test_the_process_that_uses_the_tpu_is_named(ask: Ask) -> None:
     machine = tpu_machine()
     machine.running = [Process(4242, "python train.py\x1b[31m", frozenset({"/dev/null", "/dev/accel1"}))]
     done = ask(machine, "doctor", "torch-tpu")
@@ -324,37 +324,37 @@ def test_who_holds_the_tpu_is_named(ask: Ask) -> None:
     assert "kill 4242" in ran.stderr
 
 
-def test_processes_that_cannot_be_looked_into_are_said_but_no_obstacle(ask: Ask) -> None:
+def test_processes_that_cannot_be_inspected_are_a_warning(ask: Ask) -> None:
     machine = tpu_machine()
     machine.running = [Process(1, "/sbin/init", None), Process(77, "", None)]
     done = ask(machine, "doctor", "torch-tpu")
     assert done.exit_code == 0
     verdict, text = lines(done)["TPU holder"]
     assert verdict == "warn"
-    assert "may not look into 2 processes" in text
+    assert "may not inspect 2 processes" in text
     assert "sudo lsof -w /dev/accel0 /dev/accel1" in text
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "expected"),
     [
         ({}, "this machine has no TPU"),
         (CHIP, "has 1 TPU chip, but no device node"),
-        # A node of vfio alone can be of any device.
+        # A node of vfio can belong to any device.
         ({**NO_CHIP, "/dev/vfio/0": ""}, "this machine has no TPU"),
         ({**CHIP, "/dev/vfio/0": ""}, None),
     ],
 )
-def test_a_tpu_is_its_device_nodes(ask: Ask, files: dict[str, str], told: str | None) -> None:
+def test_a_tpu_needs_device_nodes(ask: Ask, files: dict[str, str], expected: str | None) -> None:
     machine = Described()
     machine.files |= files
     done = ask(machine, "doctor", "torch-tpu")
     verdict, text = lines(done)["TPU"]
-    assert (done.exit_code, verdict) == ((1, "no") if told else (0, "ok"))
-    assert (told or "/dev/vfio/0") in text
+    assert (done.exit_code, verdict) == ((1, "no") if expected else (0, "ok"))
+    assert (expected or "/dev/vfio/0") in text
 
 
-def test_a_tpu_that_this_user_may_not_use_is_told(ask: Ask) -> None:
+def test_a_tpu_that_this_user_may_not_use_is_reported(ask: Ask) -> None:
     machine = tpu_machine()
     machine.closed = {"/dev/accel1"}
     done = ask(machine, "doctor", "torch-tpu")
@@ -362,7 +362,7 @@ def test_a_tpu_that_this_user_may_not_use_is_told(ask: Ask) -> None:
     assert "this user may not use /dev/accel1" in lines(done)["TPU"][1]
 
 
-def test_a_lock_that_another_user_left_matters_outside_of_containers_only(ask: Ask) -> None:
+def test_another_users_lock_file_matters_only_outside_of_containers(ask: Ask) -> None:
     machine = tpu_machine().with_docker(images=["portbench/torch:1.12.0-tpu"])
     machine.owners["/tmp/libtpu_lockfile"] = 0
     contained = ask(machine, "doctor", "torch-tpu", "--backend", "docker")
@@ -379,36 +379,36 @@ def test_a_lock_that_another_user_left_matters_outside_of_containers_only(ask: A
 
 
 @pytest.fixture
-def foretelling(clone: Clone) -> Clone:
-    """The clone with torch 1.12.0 for TPUs that need not be there, and the compiler's target."""
+def predicting_clone(clone: Clone) -> Clone:
+    """The clone with torch 1.12.0 for predicted TPUs, and the compiler's target."""
     folder = clone.root / "images" / "torch" / "1.12.0"
     (folder / "tpu-aot.Dockerfile").write_text("FROM python:3.10-slim-bookworm\n")
     (clone.add_version("jax", "0.10.2") / "tpu.lock").write_text("libtpu==0.0.42.1 \\\n")
     return clone
 
 
-def test_a_tpu_that_is_foretold_needs_no_tpu_but_a_second_environment(ask: Ask, foretelling: Clone) -> None:
+def test_a_predicted_tpu_needs_no_tpu_but_a_second_environment(ask: Ask, predicting_clone: Clone) -> None:
     done = ask(Described(), "doctor", "torch-tpu-v3")
     assert done.exit_code == 0, done.stdout
     found = lines(done)
     assert found["TPU"] == ("ok", "none is needed: libtpu 0.0.42.1 compiles for tpu-v3 without one")
     assert "TPU holder" not in found
-    assert found["environment"][1].startswith("not made yet")
-    assert found["compiler"] == ("ok", "jax-0.10.2-tpu: not made yet: the first run makes it")
+    assert found["environment"][1].startswith("not created yet")
+    assert found["compiler"] == ("ok", "jax-0.10.2-tpu: not created yet: the first run creates it")
     assert found["disk"][1].endswith("(needs 3.1)")
-    create_environment(foretelling, "torch-cpu")
+    create_environment(predicting_clone, "torch-cpu")
     found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
-    assert found["environment"][1].startswith("made, in ")
+    assert found["environment"][1].startswith("created, in ")
     assert found["disk"][1].endswith("(needs 1.3)")
-    create_environment(foretelling, "jax-0.10.2-tpu")
+    create_environment(predicting_clone, "jax-0.10.2-tpu")
     found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
-    assert found["compiler"][1].startswith("jax-0.10.2-tpu: made, in ")
+    assert found["compiler"][1].startswith("jax-0.10.2-tpu: created, in ")
     assert "disk" not in found
 
 
-def test_the_space_of_both_environments_counts(ask: Ask, foretelling: Clone) -> None:
+def test_the_space_of_both_environments_counts(ask: Ask, predicting_clone: Clone) -> None:
     machine = Described()
-    machine.free[str(foretelling.root / "cache")] = 2.9 * GB
+    machine.free[str(predicting_clone.root / "cache")] = 2.9 * GB
     done = ask(machine, "run", "torch-tpu-v3")
     assert done.exit_code == 5
     assert "about 3.1 GB are needed for the environments" in done.stderr
@@ -418,8 +418,8 @@ def test_the_space_of_both_environments_counts(ask: Ask, foretelling: Clone) -> 
     assert "about 6.7 GB are needed to build the image" in lines(done)["disk"][1]
 
 
-def test_a_compiler_that_no_lock_pins_is_told(ask: Ask, foretelling: Clone) -> None:
-    (foretelling.root / "images" / "jax" / "0.10.2" / "tpu.lock").write_text("jax==0.10.2\n")
+def test_a_compiler_that_no_lock_pins_is_reported(ask: Ask, predicting_clone: Clone) -> None:
+    (predicting_clone.root / "images" / "jax" / "0.10.2" / "tpu.lock").write_text("jax==0.10.2\n")
     done = ask(Described(), "doctor", "torch-tpu7x")
     assert done.exit_code == 1
     assert lines(done)["TPU"] == (
@@ -428,15 +428,15 @@ def test_a_compiler_that_no_lock_pins_is_told(ask: Ask, foretelling: Clone) -> N
     )
 
 
-def test_targets_that_share_an_image_are_one_line(ask: Ask, foretelling: Clone) -> None:
+def test_targets_that_share_an_image_are_one_line(ask: Ask, predicting_clone: Clone) -> None:
     found = lines(ask(Described(), "doctor"))
     assert found["torch-1.12.0-tpu-v2 … tpu7x"][0] == "ok"
     assert "torch-1.12.0-tpu-v3" not in found
-    told = json.loads(ask(Described(), "doctor", "--json").stdout)
-    assert {"torch-1.12.0-tpu-v3", "torch-1.12.0-tpu7x"} <= {target["target"] for target in told["targets"]}
+    document = json.loads(ask(Described(), "doctor", "--json").stdout)
+    assert {"torch-1.12.0-tpu-v3", "torch-1.12.0-tpu7x"} <= {target["target"] for target in document["targets"]}
 
 
-def test_a_gpu_that_is_foretold_needs_the_list_of_its_kernels(ask: Ask, clone: Clone) -> None:
+def test_a_predicted_gpu_needs_the_list_of_its_kernels(ask: Ask, clone: Clone) -> None:
     (clone.root / "images" / "torch" / "1.12.0" / "gpu-predicted.Dockerfile").touch()
     assert lines(ask(Described(), "doctor", "torch-gpu-predicted"))["GPU"][0] == "ok"
     lists = clone.root / "runners" / "torch" / "kernels"
@@ -445,13 +445,13 @@ def test_a_gpu_that_is_foretold_needs_the_list_of_its_kernels(ask: Ask, clone: C
     assert done.exit_code == 1
     assert lines(done)["kernels"] == (
         "no",
-        "there is no list of the GPU kernels of torch 1.12.0 Make it: portbench kernels torch-1.12.0-gpu",
+        "there is no list of the GPU kernels of torch 1.12.0 Create it: portbench kernels torch-1.12.0-gpu",
     )
     (lists / "1.12.0.json").write_text("{}")
     assert ask(Described(), "doctor", "torch-gpu-predicted").exit_code == 0
 
 
-def test_a_disk_too_full_for_the_environment_stops_a_run_before_anything_is_made(ask: Ask, clone: Clone) -> None:
+def test_a_disk_too_full_for_the_environment_stops_a_run_before_anything_is_created(ask: Ask, clone: Clone) -> None:
     machine = Described()
     machine.free[str(clone.root / "cache")] = 1.0 * GB
     done = ask(machine, "doctor", "torch-cpu")
@@ -469,7 +469,7 @@ def test_a_disk_too_full_for_the_environment_stops_a_run_before_anything_is_made
     assert ask(machine, "doctor", "torch-cpu").exit_code == 0
 
 
-def test_a_need_that_nobody_measured_is_a_warning(ask: Ask, clone: Clone) -> None:
+def test_an_estimated_need_is_a_warning(ask: Ask, clone: Clone) -> None:
     clone.add_version("torch", "9.9.0", default=False)
     machine = Described()
     machine.free[str(clone.root / "cache")] = 1.0 * GB
@@ -478,7 +478,7 @@ def test_a_need_that_nobody_measured_is_a_warning(ask: Ask, clone: Clone) -> Non
     assert lines(done)["disk"][0] == "warn"
 
 
-def test_a_disk_too_full_for_the_image_is_told(ask: Ask) -> None:
+def test_a_disk_too_full_for_the_image_is_reported(ask: Ask) -> None:
     machine = Described().with_docker(images=[IMAGE])
     machine.free["/var/lib/docker"] = 0.05 * GB
     done = ask(machine, "doctor", "fake-cpu")
@@ -489,7 +489,7 @@ def test_a_disk_too_full_for_the_image_is_told(ask: Ask) -> None:
     assert "docker builder prune" in text
 
 
-def test_an_engine_that_keeps_its_images_elsewhere_is_said_but_no_obstacle(ask: Ask) -> None:
+def test_an_engine_with_its_images_on_another_machine_is_a_warning(ask: Ask) -> None:
     machine = Described().with_docker(images=[IMAGE], info={"DockerRootDir": "/elsewhere/docker"})
     done = ask(machine, "doctor", "fake-cpu")
     assert done.exit_code == 0
@@ -497,7 +497,7 @@ def test_an_engine_that_keeps_its_images_elsewhere_is_said_but_no_obstacle(ask: 
 
 
 @pytest.mark.parametrize("command", ["doctor", "run"])
-def test_a_results_folder_without_room_is_an_obstacle(ask: Ask, clone: Clone, command: str) -> None:
+def test_a_results_folder_without_room_is_an_error(ask: Ask, clone: Clone, command: str) -> None:
     machine = Described()
     machine.free[str(clone.root / "elsewhere")] = 1000
     done = ask(machine, command, "fake-cpu", "--out", "elsewhere")
@@ -505,7 +505,7 @@ def test_a_results_folder_without_room_is_an_obstacle(ask: Ask, clone: Clone, co
     assert "Give another folder" in done.output or "give another folder" in done.output
 
 
-def test_a_results_folder_that_cannot_be_made_is_an_obstacle(ask: Ask, clone: Clone) -> None:
+def test_a_results_folder_that_cannot_be_created_is_an_error(ask: Ask, clone: Clone) -> None:
     (clone.root / "a-file").touch()
     done = ask(Described(), "doctor", "fake-cpu", "--out", "a-file/results")
     assert done.exit_code == 1
@@ -521,7 +521,7 @@ def test_little_memory_is_a_warning(ask: Ask) -> None:
     assert "0.9 of 16.4 GB are available" in lines(done)["memory"][1]
 
 
-def test_the_package_index_is_asked_only_for_what_is_to_be_downloaded(ask: Ask, clone: Clone) -> None:
+def test_the_package_index_is_queried_only_if_packages_are_downloaded(ask: Ask, clone: Clone) -> None:
     machine = Described()
     reasons = "error: Failed to fetch: there\n  cause: client error\n  cause: dns error\n"
     machine.commands["uv pip compile"] = (2, "", reasons)
@@ -531,12 +531,12 @@ def test_the_package_index_is_asked_only_for_what_is_to_be_downloaded(ask: Ask, 
     assert done.exit_code == 1
     verdict, text = lines(done)["package index"]
     assert verdict == "no"
-    assert "not reached: error: Failed to fetch: there; cause: dns error" in text
+    assert "cannot be reached: error: Failed to fetch: there; cause: dns error" in text
     assert "HTTPS_PROXY" in text
     assert machine.asked[-1].endswith("--find-links there")
 
 
-def test_run_asks_no_network(ask: Ask, clone: Clone) -> None:
+def test_run_does_not_use_the_network(ask: Ask, clone: Clone) -> None:
     (clone.root / "images" / "fake" / "1.0.0" / "cpu.lock").write_text("numpy==1.26.4 \\\n")
     machine = Described()
     machine.free[str(clone.root / "results")] = 0
@@ -544,7 +544,7 @@ def test_run_asks_no_network(ask: Ask, clone: Clone) -> None:
     assert not any(line.startswith("uv") for line in machine.asked)
 
 
-def test_a_missing_python_is_a_warning_since_uv_downloads_one(ask: Ask, clone: Clone) -> None:
+def test_a_missing_python_is_a_warning(ask: Ask, clone: Clone) -> None:
     clone.add_version("jax", "0.0.1", python="3.99")
     done = ask(Described(), "doctor", "jax-cpu")
     assert done.exit_code == 0
@@ -563,7 +563,7 @@ def test_one_named_target_that_cannot_run_is_exit_status_1(ask: Ask) -> None:
     assert "torch-1.12.0-gpu cannot run here" in done.stdout
 
 
-def test_without_a_target_it_tells_of_the_machine_and_of_every_target(ask: Ask) -> None:
+def test_without_a_target_it_reports_on_the_machine_and_every_target(ask: Ask) -> None:
     done = ask(Described(), "doctor")
     assert done.exit_code == 0
     found = lines(done)
@@ -583,9 +583,9 @@ def test_without_a_target_exit_status_1_means_that_none_can_run(ask: Ask, clone:
 def test_json_has_every_finding_with_its_remedy(ask: Ask) -> None:
     done = ask(Described(), "doctor", "torch-gpu", "--json")
     assert done.exit_code == 1
-    told = json.loads(done.stdout)
-    assert told["machine"] == []
-    (target,) = told["targets"]
+    document = json.loads(done.stdout)
+    assert document["machine"] == []
+    (target,) = document["targets"]
     assert (target["target"], target["can_run"], target["backend"]) == ("torch-1.12.0-gpu", False, "venv")
     assert target["findings"][0] == {
         "subject": "GPU",
@@ -595,7 +595,7 @@ def test_json_has_every_finding_with_its_remedy(ask: Ask) -> None:
     }
 
 
-def test_a_target_that_is_not_there_is_wrong_input(ask: Ask) -> None:
+def test_an_unknown_target_is_wrong_input(ask: Ask) -> None:
     done = ask(Described(), "doctor", "tocrh-cpu")
     assert isinstance(done.exception, PortbenchError)
     assert done.exception.exit_status == 2
@@ -609,7 +609,7 @@ def test_no_line_is_wider_than_the_terminal(ask: Ask) -> None:
         assert max(len(line) for line in done.stdout.splitlines()) <= 80
 
 
-def test_this_machine_says_that_it_has_no_accelerator(clone: Clone) -> None:
+def test_a_machine_without_an_accelerator_says_so(clone: Clone) -> None:
     if list(Path("/dev").glob("accel[0-9]*")) or list(Path("/dev").glob("nvidia[0-9]*")):
         pytest.skip("it has one")
     done = clone.portbench("doctor", "torch-gpu", "torch-tpu", "--backend", "venv")
@@ -624,7 +624,7 @@ def test_this_machine_says_that_it_has_no_accelerator(clone: Clone) -> None:
     assert "GB free in" in findings["results"]["message"]
 
 
-def test_the_real_machine_sees_who_has_a_file_open(tmp_path: Path) -> None:
+def test_the_machine_finds_the_process_that_has_a_file_open(tmp_path: Path) -> None:
     path = tmp_path / "device"
     path.touch()
     code = f"handle = open({str(path)!r}); print(flush=True); input()"

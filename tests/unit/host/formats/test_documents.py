@@ -1,4 +1,4 @@
-"""``portbench validate`` and the reading of documents: what tests/examples cannot show."""
+"""``portbench validate`` and the reading of documents, where tests/examples is not enough."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def test_valid_files_exit_with_status_0(write: Write, manifest: Document, portbe
     assert portbench("validate", write("manifest.json", manifest)).exit_code == 0
 
 
-def test_a_folder_stands_for_the_json_files_in_it_hidden_ones_left_out(
-    write: Write, manifest: Document, tmp_path: Path
-) -> None:
+def test_a_folder_means_its_json_files_without_hidden_ones(write: Write, manifest: Document, tmp_path: Path) -> None:
     expected = [write("f/a.json", manifest), write("f/sub/b.json", manifest)]
     write("f/.cache/c.json", "{")
     write("f/.d.json", "{")
@@ -75,13 +73,13 @@ def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
         read_document(tmp_path)
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b'{"schema": "\xff"}')
     with pytest.raises(BadInput, match="byte 12 is not UTF-8"):
         read_document(tmp_path / "x.json")
 
 
-def test_a_journal_is_named_as_such(write: Write) -> None:
+def test_a_journal_is_refused_as_a_journal(write: Write) -> None:
     with pytest.raises(BadInput, match="journal of an unfinished run") as caught:
         read_document(write("x.journal.jsonl", "{}"))
     assert "--resume" in caught.value.remedy
@@ -99,14 +97,14 @@ def test_endless_nesting_is_refused(write: Write, manifest: Document, depth: int
         read_document(write("deep.json", text))
 
 
-def test_other_mistakes_in_the_file_are_counted(write: Write, manifest: Document) -> None:
+def test_other_violations_in_the_file_are_counted(write: Write, manifest: Document) -> None:
     tests = manifest["functions"][0]["tests"]
     tests[0]["id"] = tests[1]["id"] = "not a label"
     with pytest.raises(BadInput, match=r"tests\[0\]\.id: .*; 1 more in this file"):
         read_document(write("m.json", manifest))
 
 
-def test_a_hostile_key_cannot_reach_the_terminal(write: Write, manifest: Document, portbench: Command) -> None:
+def test_a_hostile_key_cannot_control_the_terminal(write: Write, manifest: Document, portbench: Command) -> None:
     manifest["\x1b[2J\u202e\n[red]"] = 1
     result = portbench("validate", write("m.json", manifest))
     assert 'unknown key "\\u001b[2J\\u202e\\n[red]"' in result.stdout
@@ -114,9 +112,7 @@ def test_a_hostile_key_cannot_reach_the_terminal(write: Write, manifest: Documen
 
 
 @pytest.mark.parametrize("key", ["params", "args"])
-def test_what_is_nested_too_deeply_is_one_sentence(
-    write: Write, manifest: Document, portbench: Command, key: str
-) -> None:
+def test_too_deep_nesting_is_one_sentence(write: Write, manifest: Document, portbench: Command, key: str) -> None:
     case = {"case": "call", "expect": {"value": 1}} if key == "args" else {"case": "torch.sorting:stable_argsort"}
     manifest["functions"][0]["tests"] = [{"id": "deep", **case, key: "HERE"}]
     inner = "[" * 600 + "]" * 600

@@ -1,4 +1,4 @@
-"""Every file in tests/examples is a test. Drop one there, an invalid one with its message beside it."""
+"""Every file in tests/examples is a test. To add one, add a file; an invalid one has its message in a .expect file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_valid_example_is_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", examples("invalid"))
-def test_an_invalid_example_is_refused_with_the_message_beside_it(name: str) -> None:
+def test_an_invalid_example_is_refused_with_its_message(name: str) -> None:
     path = EXAMPLES / name
     with pytest.raises(BadInput) as caught:
         read_document(path)

@@ -1,4 +1,4 @@
-"""`portbench add-version` with a stand-in for uv: what is written, what is left out; nothing half is left behind."""
+"""`portbench add-version` with a stand-in for uv: what is written and skipped; no incomplete folder remains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from portbench.targets.version_files import dockerfile_for, requirements_for
 from portbench.util.repository import Checkout
 from tests.unit.host.clones import Clone, make_clone
 
-# Pins what the source pins, and fails like uv for the packages and versions that $ABSENT names; 2.8 is 2.8.0 to it.
+# Pins what the source pins, and fails like uv for the packages and versions in $ABSENT. It treats 2.8 as 2.8.0.
 UV = """#!{python} -IS
 import os, re, signal, sys
 words = sys.argv[1:]
@@ -88,7 +88,7 @@ def add(portbench: Portbench, clone: Clone) -> Callable[..., Result]:
 
 @pytest.fixture
 def failure(add: Any, clone: Clone) -> Callable[..., PortbenchError]:
-    """Runs the command, which must fail and leave images/ as it was."""
+    """Runs the command, which must fail and not change images/."""
 
     def run(*arguments: str) -> PortbenchError:
         before = contents(clone)
@@ -106,7 +106,7 @@ def contents(clone: Clone) -> dict[str, str]:
     return {str(path.relative_to(images)): path.read_text() if path.is_file() else "" for path in images.rglob("*")}
 
 
-def test_a_version_is_the_one_before_it_with_its_own_locks(add: Any, clone: Clone) -> None:
+def test_a_new_version_copies_the_previous_one_and_has_its_own_locks(add: Any, clone: Clone) -> None:
     before = contents(clone)
     done = add("torch", "2.1.0")
     assert done.exit_code == 0, done.output
@@ -126,7 +126,7 @@ def test_a_version_is_the_one_before_it_with_its_own_locks(add: Any, clone: Clon
     assert {name: text for name, text in contents(clone).items() if name in before} == before
 
 
-def test_it_is_a_target_and_the_commands_that_try_it_are_printed(add: Any, clone: Clone) -> None:
+def test_the_new_version_is_a_target_and_the_commands_that_try_it_are_printed(add: Any, clone: Clone) -> None:
     done = add("torch", "2.1.0")
     names = [target.name for target in all_targets(Checkout(clone.root)) if target.version == "2.1.0"]
     assert names == ["torch-2.1.0-cpu", "torch-2.1.0-tpu"]
@@ -142,13 +142,13 @@ def test_it_is_a_target_and_the_commands_that_try_it_are_printed(add: Any, clone
     ("version", "pattern"),
     [("1.9.0", "1.12.0"), ("1.13.0", "1.12.0"), ("2.10.0", "2.9.0"), ("2.9.0rc1", "1.12.0"), ("2.9.0.post1", "2.9.0")],
 )
-def test_the_pattern_is_the_newest_below_or_else_the_oldest(add: Any, version: str, pattern: str) -> None:
+def test_the_newest_older_version_or_else_the_oldest_is_copied(add: Any, version: str, pattern: str) -> None:
     done = add("torch", version)
     assert done.exit_code == 0, done.output
     assert f"images/torch/{version}, like {pattern}:" in done.output
 
 
-def test_pattern_and_python_can_be_chosen(add: Any, clone: Clone) -> None:
+def test_the_copied_version_and_the_python_can_be_chosen(add: Any, clone: Clone) -> None:
     done = add("torch", "2.10.0", "--from", "1.12.0", "--python", "3.11")
     assert done.exit_code == 0, done.output
     folder = clone.root / "images" / "torch" / "2.10.0"
@@ -174,7 +174,7 @@ def test_a_device_keeps_a_python_of_its_own(add: Any, clone: Clone) -> None:
     assert "FROM python:3.9-slim-bookworm" in (folder / "tpu.Dockerfile").read_text()
 
 
-def test_a_device_whose_lock_cannot_be_made_is_left_out_and_named(
+def test_a_device_whose_lock_cannot_be_created_is_skipped_and_named(
     add: Any, clone: Clone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ABSENT", "torch_xla[tpu]==2.1.0")
@@ -186,7 +186,7 @@ def test_a_device_whose_lock_cannot_be_made_is_left_out_and_named(
     assert made == {"cpu.in", "cpu.lock", "cpu.Dockerfile", "python-version"}
 
 
-def test_xla_comes_along_with_the_packages_of_cpu(add: Any, clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_xla_is_added_with_the_packages_of_cpu(add: Any, clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = clone.root / "images" / "torch" / "1.12.0"
     (folder / "xla.Dockerfile").write_text(DOCKERFILE.format(device="cpu"))
     done = add("torch", "2.1.0")
@@ -209,7 +209,7 @@ RUN python3.10 -m pip install 1.12.0
 """
 
 
-def test_what_compiles_for_tpus_stays_as_it_is(add: Any, clone: Clone) -> None:
+def test_the_compiler_for_tpus_is_not_changed(add: Any, clone: Clone) -> None:
     folder = clone.root / "images" / "torch" / "1.12.0"
     copied = "COPY --from=compiler /usr/local/lib/python3.10 /usr/local/lib/1.12.0\n"
     (folder / "tpu-aot.Dockerfile").write_text(COMPILER + DOCKERFILE.format(device="cpu") + copied)
@@ -228,7 +228,7 @@ def test_what_compiles_for_tpus_stays_as_it_is(add: Any, clone: Clone) -> None:
     assert len([target for target in all_targets(Checkout(clone.root)) if target.version == "2.1.0"]) == 9
 
 
-def test_a_list_of_kernels_that_the_new_version_lacks_is_named(add: Any, clone: Clone) -> None:
+def test_the_missing_list_of_kernels_is_named(add: Any, clone: Clone) -> None:
     folder = clone.root / "images" / "torch" / "1.12.0"
     (folder / "gpu-predicted.Dockerfile").write_text(DOCKERFILE.format(device="cpu"))
     assert "portbench kernels" not in add("torch", "2.1.0").output  # this adapter looks up none
@@ -257,7 +257,7 @@ def test_packages_that_do_not_fit_together_are_one_error_with_the_reason(
     assert "--from, one of: 2.9.0" in error.remedy
 
 
-def test_a_version_that_the_index_calls_otherwise_is_refused_with_the_name_that_it_has(failure: Any) -> None:
+def test_a_version_with_another_name_in_the_index_is_refused_with_that_name(failure: Any) -> None:
     error = failure("torch", "2.8")
     assert "calls this version 2.8.0" in str(error)
     assert error.remedy == "portbench add-version torch 2.8.0"
@@ -266,34 +266,32 @@ def test_a_version_that_the_index_calls_otherwise_is_refused_with_the_name_that_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["torhc", "2.1.0"], "no framework is called 'torhc'; did you mean torch?"),
-        (["../torch", "2.1.0"], "no framework is called '../torch'"),
-        (["torch", "2.9.0"], "images/torch/2.9.0 is there already"),
+        (["torhc", "2.1.0"], "there is no framework 'torhc'; did you mean torch?"),
+        (["../torch", "2.1.0"], "there is no framework '../torch'"),
+        (["torch", "2.9.0"], "images/torch/2.9.0 exists already"),
         (["torch", "v2.1"], "'v2.1' is not a version"),
         (["torch", "../2.1.0"], "'../2.1.0' is not a version"),
         (["torch", "2.1.0+cpu"], "'2.1.0+cpu' is not a version"),
         (["torch", "2.1.0\n"], "is not a version"),
-        (["torch", "2.1.0", "--from", "2.0.0"], "images/torch holds no version 2.0.0"),
+        (["torch", "2.1.0", "--from", "2.0.0"], "images/torch has no version 2.0.0"),
         (["torch", "2.1.0", "--python", "three"], "'three' is not a Python"),
         (["fake", "2.0.0"], "1.0.0's cpu.in pins no package of fake at 1.0.0"),
     ],
 )
-def test_what_cannot_be_meant_is_one_error_and_changes_nothing(
-    failure: Any, arguments: list[str], message: str
-) -> None:
+def test_wrong_input_is_one_error_and_changes_nothing(failure: Any, arguments: list[str], message: str) -> None:
     error = failure(*arguments)
     assert isinstance(error, BadInput)
     assert message in str(error)
     assert error.remedy
 
 
-def test_sigterm_while_a_lock_is_made_leaves_nothing(failure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sigterm_while_a_lock_is_created_leaves_nothing(failure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STOPPED", "yes")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert isinstance(failure("torch", "2.1.0"), Interrupted)
 
 
-def test_a_package_of_the_framework_with_a_version_of_its_own_is_left_to_the_frameworks_metadata(
+def test_a_package_of_the_framework_with_another_version_loses_its_pin(
     tmp_path: Path,
 ) -> None:
     source = tmp_path / "cpu.in"
@@ -306,13 +304,13 @@ def test_a_package_of_the_framework_with_a_version_of_its_own_is_left_to_the_fra
     assert wanted.packages == ("jax",)
 
 
-def test_an_address_follows_if_it_names_the_version_and_is_refused_if_not(tmp_path: Path) -> None:
+def test_an_address_is_updated_if_it_names_the_version_and_refused_if_not(tmp_path: Path) -> None:
     source = tmp_path / "tpu.in"
     source.write_text("tensorflow @ https://x.org/tf-2.11.0/tensorflow-2.11.0-cp38-cp38-linux_x86_64.whl\n")
     text = requirements_for(source, "tensorflow", "2.11.0", "2.12.1").text
     assert text == "tensorflow @ https://x.org/tf-2.12.1/tensorflow-2.12.1-cp38-cp38-linux_x86_64.whl\n"
     source.write_text("torch==1.12.0\ntorch_xla @ https://x.org/torch_xla-1.12-cp38-cp38-linux_x86_64.whl\n")
-    with pytest.raises(BadInput, match=r"tpu.in takes torch-xla from an address that does not name 1.12.0"):
+    with pytest.raises(BadInput, match=r"tpu.in takes torch-xla from an address without 1.12.0 in it"):
         requirements_for(source, "torch", "1.12.0", "1.13.0")
 
 

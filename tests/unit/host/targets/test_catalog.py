@@ -23,7 +23,7 @@ def named(clone: Clone, *names: str) -> list[str]:
     return [target.name for target in find_targets(names, Checkout(clone.root))]
 
 
-def test_a_new_version_is_a_new_folder_and_nothing_else(clone: Clone) -> None:
+def test_a_new_version_is_only_a_new_folder(clone: Clone) -> None:
     clone.add_version("torch", "1.12.0")
     clone.add_version("torch", "1.9.1", default=False)
     folder = clone.add_version("torch", "2.9.0", python="3.10", default=False)
@@ -70,7 +70,7 @@ def test_xla_has_the_packages_of_cpu_unless_it_has_its_own(clone: Clone) -> None
     assert named(clone, "jax-xla", "torch-xla") == ["jax-0.4.13-xla", "torch-2.9.0-xla"]
 
 
-def test_a_short_name_is_the_default_version_and_names_none(clone: Clone) -> None:
+def test_a_short_name_means_the_default_version(clone: Clone) -> None:
     clone.add_version("torch", "1.12.0")
     clone.add_version("torch", "2.9.0", default=False)
     checkout = Checkout(clone.root)
@@ -80,7 +80,7 @@ def test_a_short_name_is_the_default_version_and_names_none(clone: Clone) -> Non
     assert (short.version_named, full.version_named) == (False, True)
 
 
-def test_targets_keep_the_users_order_and_stand_once(clone: Clone) -> None:
+def test_targets_keep_the_users_order_without_duplicates(clone: Clone) -> None:
     clone.add_version("torch", "1.12.0")
     names = ("torch-cpu", "fake-cpu", "torch-cpu", "torch-1.12.0-cpu")
     chosen = find_targets(names, Checkout(clone.root))
@@ -102,7 +102,7 @@ def test_unknown_names_are_one_error_with_near_misses_and_the_known_ones(clone: 
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "told"),
+    ("file", "content", "expected"),
     [
         ("torch/default-version", None, "expected one of the versions 1.12.0, found nothing"),
         ("torch/default-version", "1.13.0\n", "expected one of the versions 1.12.0, found 1.13.0"),
@@ -112,7 +112,7 @@ def test_unknown_names_are_one_error_with_near_misses_and_the_known_ones(clone: 
         ("torch/new/python-version", "3.10\n", "'new' is not a version"),
     ],
 )
-def test_a_broken_folder_of_images_is_named(clone: Clone, file: str, content: str | None, told: str) -> None:
+def test_a_broken_folder_of_images_is_named(clone: Clone, file: str, content: str | None, expected: str) -> None:
     clone.add_version("torch", "1.12.0")
     path = clone.root / "images" / file
     if content is None:
@@ -123,28 +123,28 @@ def test_a_broken_folder_of_images_is_named(clone: Clone, file: str, content: st
         path.write_text(content)
     with pytest.raises(BadInput) as caught:
         all_targets(Checkout(clone.root))
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
     assert file.split("/")[1] in str(caught.value)
 
 
-def test_the_command_tells_how_each_would_run_here(clone: Clone) -> None:
+def test_the_command_shows_how_each_would_run_here(clone: Clone) -> None:
     folder = clone.add_version("torch", "1.12.0", python="3.10")
     (folder / "gpu.Dockerfile").touch()
-    # Without Docker on PATH there is but the venv backend.
+    # Without Docker on PATH there is only the venv backend.
     done = clone.portbench("targets", "--json", variables={"PATH": "/nowhere"})
     rows = {row["target"]: row for row in json.loads(done.stdout)["targets"]}
     cpu, gpu = rows["torch-1.12.0-cpu"], rows["torch-1.12.0-gpu"]
     assert (cpu["python"], cpu["default"], cpu["environment_made"], cpu["image_built"]) == ("3.10", True, False, None)
     assert (cpu["backend"], cpu["blocker"]) == ("venv", None)
     assert gpu["backend"] is None
-    assert "GPU" in gpu["blocker"] or "gpu.lock" in gpu["obstacle"]
+    assert "GPU" in gpu["blocker"] or "gpu.lock" in gpu["blocker"]
     table = clone.portbench("targets", variables={"PATH": "/nowhere"})
     assert table.returncode == 0
     assert "torch-1.12.0-cpu" in table.stdout
     assert "not created" in table.stdout
 
 
-def test_tpus_that_need_not_be_there_are_seven_targets_and_one_line(clone: Clone) -> None:
+def test_predicted_tpus_are_seven_targets_and_one_line(clone: Clone) -> None:
     folder = clone.add_version("jax", "0.10.2")
     (folder / "tpu-aot.Dockerfile").touch()
     (folder / "tpu.lock").write_text("libtpu==0.0.42.1\n")
@@ -162,20 +162,21 @@ def test_tpus_that_need_not_be_there_are_seven_targets_and_one_line(clone: Clone
     assert "with venv, predicted" in lines[0]
 
 
-def test_a_target_that_is_not_locked_says_so_and_how_to_mend_it(clone: Clone) -> None:
+def test_a_target_without_a_lock_names_the_command_that_creates_it(clone: Clone) -> None:
     folder = clone.add_version("torch", "1.12.0", python="3.10")
     (folder / "cpu.lock").unlink()
     (folder / "cpu.in").write_text("torch @ https://vendor.example/torch-1.12.whl\n")
     (folder / "cpu.Dockerfile").touch()
-    told = "not locked: 'portbench lock torch/1.12.0/cpu' where vendor.example is reached makes its cpu.lock"
+    command = "'portbench lock torch/1.12.0/cpu' on a machine that reaches vendor.example"
+    expected = f"not locked: {command} creates its cpu.lock"
     done = clone.portbench("targets", "--json")
     (row,) = [row for row in json.loads(done.stdout)["targets"] if row["target"] == "torch-1.12.0-cpu"]
     assert (row["backend"], row["environment_made"]) == (None, None)
-    assert told in row["blocker"]
+    assert expected in row["blocker"]
     for backend in ("auto", "docker", "venv"):
         run = clone.portbench("run", "torch-cpu", "--backend", backend)
         assert run.returncode == 3
-        assert told in " ".join(run.stderr.split())
+        assert expected in " ".join(run.stderr.split())
         assert "Traceback" not in run.stderr
     assert clone.portbench("run", "torch-cpu", "--backend", "current").returncode == 0
 
@@ -184,7 +185,7 @@ def test_a_clone_is_found_from_any_folder_inside(clone: Clone) -> None:
     assert find_checkout(clone.root / "manifests" / "study").root == clone.root
 
 
-def test_errors_carry_the_exit_status_that_their_class_says() -> None:
+def test_each_error_has_the_exit_status_of_its_class() -> None:
     statuses = {error.__name__: error.exit_status for error in PortbenchError.__subclasses__()}
     assert statuses["TargetUnavailable"] == 3
     assert statuses["Interrupted"] == 130

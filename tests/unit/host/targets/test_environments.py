@@ -1,4 +1,4 @@
-"""Environments made from locks, with a stand-in for uv that writes down how it was called."""
+"""Environments created from locks, with a stand-in for uv that records its calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from portbench.targets.catalog import Target, find_targets
 from portbench.util.repository import Checkout
 from tests.unit.host.clones import Clone, make_clone
 
-# uv venv makes the folder, uv pip sync does what the test says.
+# uv venv creates the folder, uv pip sync runs the test's commands.
 UV = """#!/bin/sh
 echo "$@" >> {calls}
 if [ "$1" = venv ]; then for last; do :; done; mkdir -p "$last/bin"; echo python > "$last/bin/python"; exit; fi
@@ -38,7 +38,7 @@ class Machine:
         self.install("exit 0")
 
     def install(self, script: str) -> None:
-        """What uv does to install."""
+        """Sets the commands of uv pip sync."""
         self.uv.write_text(UV.format(calls=self.calls, install=script))
         self.uv.chmod(0o755)
 
@@ -51,7 +51,7 @@ class Machine:
         return environments.create_environment(self.target, self.said.append)
 
     def called(self, word: str) -> int:
-        """How often uv was asked for that."""
+        """The number of calls of that command of uv."""
         return sum(line.startswith(word) for line in self.calls.read_text().splitlines()) if self.calls.exists() else 0
 
 
@@ -64,7 +64,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return made
 
 
-def test_it_is_made_once_from_the_lock_with_hashes_required(machine: Machine, tmp_path: Path) -> None:
+def test_it_is_created_once_from_the_lock_with_hashes_required(machine: Machine, tmp_path: Path) -> None:
     assert not environments.environment_exists(machine.target)
     python = machine.make()
     assert python.is_file()
@@ -100,7 +100,7 @@ def test_targets_with_the_same_lock_share_one(machine: Machine) -> None:
     assert not environments.environment_exists(xla)
 
 
-def test_an_unfinished_one_is_made_anew(machine: Machine) -> None:
+def test_an_incomplete_one_is_created_again(machine: Machine) -> None:
     machine.install("exit 1")
     with pytest.raises(EnvironmentFailed):
         machine.make()
@@ -113,7 +113,7 @@ def test_an_unfinished_one_is_made_anew(machine: Machine) -> None:
     assert environments.environment_exists(machine.target)
 
 
-def test_an_install_that_fails_is_told_with_the_end_of_what_uv_said(machine: Machine) -> None:
+def test_a_failed_install_is_reported_with_the_end_of_uvs_output(machine: Machine) -> None:
     machine.install("for i in $(seq 100); do echo line $i; done >&2; echo 'hash mismatch for attrs' >&2; exit 1")
     with pytest.raises(EnvironmentFailed) as caught:
         machine.make()
@@ -123,7 +123,7 @@ def test_an_install_that_fails_is_told_with_the_end_of_what_uv_said(machine: Mac
     assert caught.value.exit_status == 6
 
 
-def test_a_full_disk_is_told_as_such(machine: Machine) -> None:
+def test_a_full_disk_is_reported(machine: Machine) -> None:
     machine.install("echo 'error: failed to write: No space left on device (os error 28)' >&2; exit 2")
     with pytest.raises(StorageFailed) as caught:
         machine.make()
@@ -132,7 +132,7 @@ def test_a_full_disk_is_told_as_such(machine: Machine) -> None:
     assert caught.value.exit_status == 5
 
 
-def test_a_cache_that_cannot_be_written_is_told_as_such(machine: Machine, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_reported(machine: Machine, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where a folder should be")
     with pytest.raises(StorageFailed) as caught:
         machine.make()
@@ -148,7 +148,7 @@ def test_a_target_without_a_lock_has_no_environment(machine: Machine) -> None:
         machine.make()
 
 
-def test_two_at_once_make_it_once(machine: Machine, tmp_path: Path) -> None:
+def test_two_processes_create_it_once(machine: Machine, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     machine.install(f"cat {gate} > /dev/null")
@@ -168,12 +168,12 @@ def test_two_at_once_make_it_once(machine: Machine, tmp_path: Path) -> None:
     assert machine.called("venv") == 1
 
 
-def test_ctrl_c_meanwhile_leaves_no_process_and_says_how_to_go_on(
+def test_ctrl_c_meanwhile_leaves_no_process_and_shows_how_to_continue(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = tmp_path / "held"
     os.mkfifo(held)
-    # Holds the pipe open, with a child, for as long as either lives; interrupts the one who called.
+    # Keeps the pipe open while it or its child lives, and interrupts its caller.
     machine.install(f"exec 3> {held}; sleep 1000 & kill -INT $PPID; wait")
     monkeypatch.chdir(machine.clone.root)
     reader: list[str] = []

@@ -1,4 +1,4 @@
-"""`portbench kernels`, and the lists that it has made."""
+"""`portbench kernels`, and the lists in the repository."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LISTS = sorted((ROOT / "runners").glob("*/kernels/*.json"))
 
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
-def test_a_list_is_of_the_wheel_that_the_gpu_target_pins(path: Path) -> None:
+def test_a_list_of_kernels_is_of_the_wheel_in_the_gpu_targets_lock(path: Path) -> None:
     document = read_document(path, "kernels").data
     framework, version = document["framework"], document["version"]
     assert (framework, version) == (path.parts[-3], path.stem)
@@ -28,9 +28,9 @@ def test_a_list_is_of_the_wheel_that_the_gpu_target_pins(path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["tensorflow-2.11.0-cpu", "jax-0.10.2-gpu", "torch-2.9.0-tpu"])
-def test_only_a_locked_gpu_target_of_tensorflow_or_torch_has_such_a_wheel(target: str, tmp_path: Path) -> None:
+def test_only_a_locked_gpu_target_of_tensorflow_or_torch_has_a_wheel_for_cuda(target: str, tmp_path: Path) -> None:
     out = tmp_path / "kernels.json"
     done = CliRunner().invoke(cli, ["kernels", target, "-o", str(out)])
     assert done.exit_code
-    assert "expected a target gpu of tensorflow or torch that has a lock" in str(done.exception)
+    assert "expected a gpu target of tensorflow or torch with a lock" in str(done.exception)
     assert not out.exists()

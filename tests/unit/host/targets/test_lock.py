@@ -13,7 +13,7 @@ from portbench.targets import lock as locks
 from portbench.util.repository import Checkout
 from tests.unit.host.clones import Clone, make_clone
 
-# Writes its source and its arguments into the lock, behind what is there already.
+# Appends its source and its arguments to the lock.
 UV = """#!/bin/sh
 for last; do :; done
 for word; do case "$word" in *.in|*.toml) source="$word";; esac; done
@@ -50,7 +50,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["lock", *arguments])
 
 
-def test_every_lock_is_remade_and_the_changed_ones_are_named(clone: Clone, tmp_path: Path) -> None:
+def test_every_lock_is_regenerated_and_the_changed_ones_are_named(clone: Clone, tmp_path: Path) -> None:
     (clone.root / "images" / "torch" / "1.12.0" / "cpu.lock").write_text("torch==1.12.0\n")
     done = run()
     assert done.exit_code == 0, done.output
@@ -68,7 +68,7 @@ def test_every_lock_is_remade_and_the_changed_ones_are_named(clone: Clone, tmp_p
     assert run().output.endswith("0 of 5 changed\n")
 
 
-def test_what_a_lock_pins_is_kept_unless_an_upgrade_is_asked_for(clone: Clone) -> None:
+def test_the_pins_of_a_lock_are_kept_without_upgrade(clone: Clone) -> None:
     lock = clone.root / "images" / "torch" / "1.12.0" / "cpu.lock"
     lock.write_text("# pinned before\n")
     run("torch/1.12.0")
@@ -80,7 +80,7 @@ def test_what_a_lock_pins_is_kept_unless_an_upgrade_is_asked_for(clone: Clone) -
 @pytest.mark.parametrize(
     ("selection", "count"), [("torch", 2), ("torch/2.9.0", 1), ("torch/2.9.0/cpu", 1), ("fake", 1)]
 )
-def test_a_selection_remakes_only_its_own(clone: Clone, selection: str, count: int) -> None:
+def test_a_selection_regenerates_only_its_own_locks(clone: Clone, selection: str, count: int) -> None:
     done = run(selection)
     assert f"of {count} changed" in done.output
     assert done.output.count("images/") == count
@@ -91,11 +91,11 @@ def test_a_selection_of_nothing_is_an_error_that_names_the_known_ones(clone: Clo
     for selection in ("torhc", "torch/2.9", "torch/2.9.0/gpu"):
         with pytest.raises(BadInput) as caught:
             locks.all_locks(Checkout(clone.root), selection)
-        assert f"images/{selection} holds no .in file" in str(caught.value)
+        assert f"images/{selection} has no .in file" in str(caught.value)
         assert "torch/1.12.0/cpu, torch/2.9.0/cpu" in caught.value.remedy
 
 
-def test_a_lock_that_cannot_be_made_stays_as_it_was(clone: Clone) -> None:
+def test_a_lock_that_cannot_be_created_is_unchanged(clone: Clone) -> None:
     folder = clone.root / "images" / "torch" / "2.9.0"
     (folder / "cpu.lock").write_text("torch==2.8.0\n")
     (folder / "cpu.in").write_text("nonsense\n")
@@ -106,7 +106,7 @@ def test_a_lock_that_cannot_be_made_stays_as_it_was(clone: Clone) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["cpu.in", "cpu.lock", "python-version"]
 
 
-def test_a_vendors_page_out_of_reach_is_told_and_the_others_are_made(clone: Clone) -> None:
+def test_an_unreachable_vendors_page_is_reported_and_the_other_locks_are_created(clone: Clone) -> None:
     folder = clone.root / "images" / "torch" / "1.12.0"
     (folder / "tpu.in").write_text("--find-links https://vendor.example/wheels.html\nvendor==1\n")
     (folder / "gpu.in").write_text("torch @ https://vendor.example/torch.whl\n")
@@ -114,10 +114,10 @@ def test_a_vendors_page_out_of_reach_is_told_and_the_others_are_made(clone: Clon
     done = run()
     assert isinstance(done.exception, EnvironmentFailed)
     assert done.exception.exit_status == 6
-    unreached = "https://vendor.example/wheels.html was not reached: no such host"
+    unreached = "https://vendor.example/wheels.html cannot be reached: no such host"
     assert str(done.exception).splitlines() == [
-        f"images/torch/1.12.0/gpu.lock could not be made (the old one stays): {unreached}",
-        f"images/torch/1.12.0/tpu.lock could not be made (there is none yet): {unreached}",
+        f"images/torch/1.12.0/gpu.lock could not be created (the old lock stays): {unreached}",
+        f"images/torch/1.12.0/tpu.lock could not be created (there is no lock yet): {unreached}",
     ]
     assert "failed     images/torch/1.12.0/tpu.lock" in done.output
     assert "changed    images/torch/2.9.0/cpu.lock" in done.output
@@ -127,9 +127,7 @@ def test_a_vendors_page_out_of_reach_is_told_and_the_others_are_made(clone: Clon
     assert (folder / "gpu.lock").read_text() == "torch==1.12.0\n"
 
 
-def test_a_device_has_the_python_that_its_own_file_says_and_a_tpu_the_newer_c_library(
-    clone: Clone, tmp_path: Path
-) -> None:
+def test_a_device_has_the_python_of_its_own_file_and_a_tpu_the_newer_c_library(clone: Clone, tmp_path: Path) -> None:
     folder = clone.root / "images" / "torch" / "1.12.0"
     for device in ("gpu", "tpu"):
         (folder / f"{device}.in").write_text("torch\n")
@@ -140,5 +138,5 @@ def test_a_device_has_the_python_that_its_own_file_says_and_a_tpu_the_newer_c_li
     (tpu,) = [call for call in calls if "tpu.in" in call]
     assert "--python-version 3.10 --python-platform x86_64-manylinux_2_28" in gpu
     assert "--python-version 3.8 --python-platform x86_64-manylinux_2_31" in tpu
-    # A vendor's page stands in the lock too: who installs from it must find the wheel.
+    # A vendor's page is in the lock too, so that an installation from it finds the wheel.
     assert "--emit-find-links" in tpu

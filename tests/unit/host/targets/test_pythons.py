@@ -1,4 +1,4 @@
-"""Which Python an environment is made with: stand-ins for Pythons and for uv in an otherwise empty home."""
+"""The choice of Python for an environment, with stand-ins for Pythons and uv in an otherwise empty home."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from portbench.targets import pythons
 
 
 class Machine:
-    """A machine with the Pythons that a test puts on it; uv knows those in ``managed``."""
+    """A machine with the Pythons of a test; uv knows those in ``managed``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -24,14 +24,14 @@ class Machine:
         self.uv_does()
 
     def python(self, path: Path, answer: str = "3.9", status: int = 0, mode: int = 0o755) -> Path:
-        """A program that answers any question with ``answer``."""
+        """A program that always prints ``answer``."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"#!/bin/sh\necho '{answer}'\nexit {status}\n")
         path.chmod(mode)
         return path
 
     def uv_does(self, install: str = "echo 'error: network is unreachable' >&2; exit 2") -> None:
-        """uv lists ``managed`` (as it is when called); ``install`` is what it does to install a Python."""
+        """uv lists ``managed`` as it is when called; ``install`` has its commands to install a Python."""
         listed = self.folder / "managed.json"
         self.uv.write_text(f'#!/bin/sh\nif [ "$2" = list ]; then cat {listed}; else {install}; fi\n')
         self.uv.chmod(0o755)
@@ -56,7 +56,7 @@ def test_the_newest_of_pyenvs_versions_is_taken(machine: Machine) -> None:
     assert pythons.find_python("3.9") == versions / "3.9.18" / "bin" / "python"
 
 
-def test_pyenvs_folder_may_lie_elsewhere(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_pyenvs_folder_can_be_set(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "elsewhere"))
     python = machine.python(tmp_path / "elsewhere" / "versions" / "3.9.1" / "bin" / "python")
     assert pythons.find_python("3.9") == python
@@ -79,7 +79,7 @@ def test_uvs_own_python_comes_before_the_others(machine: Machine) -> None:
         ("3.9", 0, 0o644),  # cannot be started
     ],
 )
-def test_what_does_not_prove_to_be_the_version_is_passed_over(
+def test_a_python_that_reports_another_version_is_skipped(
     machine: Machine, answer: str, status: int, mode: int
 ) -> None:
     machine.python(machine.path[0] / "python3.9", answer, status, mode)
@@ -98,7 +98,7 @@ def test_uv_downloads_one_where_there_is_none(machine: Machine) -> None:
     assert pythons.obtain_python("3.9") == fetched
 
 
-def test_where_that_fails_one_error_says_what_to_install(machine: Machine) -> None:
+def test_a_failed_download_is_one_error_that_says_what_to_install(machine: Machine) -> None:
     with pytest.raises(TargetUnavailable) as caught:
         pythons.obtain_python("3.9")
     assert "Python 3.9 is not on this machine" in str(caught.value)
@@ -107,7 +107,7 @@ def test_where_that_fails_one_error_says_what_to_install(machine: Machine) -> No
         assert way in caught.value.remedy
 
 
-def test_the_python_that_runs_portbench_serves_too() -> None:
+def test_the_python_that_runs_portbench_is_a_candidate() -> None:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     found = pythons.find_python(version)
     assert found is not None

@@ -1,4 +1,4 @@
-"""A child never outlives the one who started it, however early the interrupt comes."""
+"""A child process never outlives its parent, however early an interrupt comes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_an_interrupt_while_the_child_starts_leaves_no_child(monkeypatch: pytest
         os.kill(started[0], 0)
 
 
-def test_the_handler_of_interrupts_is_as_it_was() -> None:
+def test_the_interrupt_handler_is_restored() -> None:
     earlier = signal.getsignal(signal.SIGINT)
     assert processes.run_captured(["true"]).returncode == 0
     assert signal.getsignal(signal.SIGINT) is earlier
