@@ -179,7 +179,7 @@ def test_annotations_decide_and_the_report_marks_them(
     text = (tmp_path / "report" / "report.md").read_text("utf-8")
     assert "## Categories overruled by annotations" in text
     assert (
-        "| `torch-1.12.0-cpu` | `torch.svd` | `half` | type by the rules, memory by hand | of the test | "
+        "| `torch-1.12.0-cpu` | `torch.svd` | `half` | type by the rules, memory by annotation | of the test | "
         "https\\://x.org/1 | 1 |" in text
     )
     assert "timeout (overruled)" in text

@@ -157,7 +157,7 @@ def test_failures_are_specific_to_the_device_or_not(reported: Reported, make_res
     (target,) = report.targets
     fails = {failure.function: failure.fails for failure in target.failures}
     assert fails["torch.dot"] == "on the CPU too"
-    assert fails["torch.cat"] == "on the CPU too 1, only on the device 1, not tried elsewhere 2"
+    assert fails["torch.cat"] == "on the CPU too 1, only on the device 1, not run elsewhere 2"
     assert target.blame.startswith("Of 5 failing tests 1 fail only on the device, 2 on the CPU of the same version too")
     assert target.blame in markdown(report)
 
@@ -245,7 +245,7 @@ def test_strict_placement_counts_tests_that_ran_elsewhere_as_failed(
     assert text.startswith("# Portability report, strict placement\n")
     assert f"### {MISPLACED} (counted as failed)" in text
     assert "| `torch.a` | all tests fail | placement | - | ran on the host: aten::sort |" in text
-    assert "| `torch.b` | partial | placement | - | ran partly on the host: aten::nonzero |" in text
+    assert "| `torch.b` | some fail | placement | - | ran partly on the host: aten::nonzero |" in text
     shown = portbench("report", tmp_path / "study", "--strict-placement").stdout
     assert "Strict placement: a test that passed, but not wholly on the device" in " ".join(shown.split())
     assert "Strict placement" not in portbench("report", tmp_path / "study").stdout
@@ -430,7 +430,7 @@ def test_merge_marks_targets_with_the_papers_synchronization(
     done = portbench("merge", tmp_path / "runs", "-o", tmp_path / "study").stdout.splitlines()
     assert done[1:] == [
         "  torch-2.9.0-cpu on box: 1 function",
-        "  torch-2.9.0-cpu on box, the study's synchronisation: 1 function",
+        "  torch-2.9.0-cpu on box, synchronization as published: 1 function",
     ]
 
 
