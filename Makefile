@@ -24,7 +24,7 @@ study: .venv/ready ## run the study's functions on this machine's CPU (TARGETS="
 	$(BIN)/portbench merge $(STUDY)/results -o $(STUDY)/study
 	$(BIN)/portbench report $(STUDY)/study -o $(STUDY)/report
 
-test: .venv/ready ## what a change must pass (10 min): unit tests, Python 3.8, the page, every adapter on every device
+test: .venv/ready ## what a change must pass, within 10 min: unit tests, Python 3.8, the page, every adapter on every device
 	$(BIN)/python $(PYTEST) -m "not slow" $(SUITES)
 	$(BIN)/python -m tests.python38 $(PYTEST) -m "not slow" --junit-xml build/reports/$@-python38.xml
 
@@ -33,18 +33,18 @@ test-rest: .venv/ready ## what `make test` leaves out: whole studies, all versio
 	$(BIN)/python -m tests.python38 $(PYTEST) -m slow --junit-xml build/reports/$@-python38.xml
 	$(MAKE) --no-print-directory test-ray
 
-test-all: ## all tests (35 min): test, then test-rest
+test-all: ## all tests, within 35 min: test, then test-rest
 	$(MAKE) --no-print-directory test
 	$(MAKE) --no-print-directory test-rest
 
-test-unit: .venv/ready ## only the tests that need no framework: three minutes
+test-unit: .venv/ready ## only the tests that need no framework
 	$(BIN)/python $(PYTEST) -m "not slow" tests/unit
 
 test-python38: .venv/ready ## the runner's unit tests under Python 3.8
 	$(BIN)/python -m tests.python38 $(PYTEST) -m "not slow"
 
 test-browser: .venv/ready ## the report's page in Chromium, where there is one; screenshots in build/screenshots
-	$(BIN)/python $(PYTEST) tests/browser
+	$(BIN)/python -m pytest --junit-xml build/reports/$@.xml tests/browser
 
 test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers: slow ones, too
 	$(BIN)/python $(PYTEST) tests/contract tests/containers

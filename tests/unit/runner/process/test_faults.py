@@ -264,20 +264,24 @@ def test_two_supervisors_with_one_output_folder(start, audit, tmp_path):
         audit("two supervisors, one folder", wanted_of(functions), document["results"])
 
 
-def test_two_supervisors_that_resume_the_same_run(start, audit, tmp_path):
-    functions = cases("passes", "hangs")
-    stopped = start(functions, "--runs", "1", "--timeout", "2")
+def test_two_supervisors_that_resume_the_same_run(start, audit, monkeypatch):
+    functions = cases("passes", "hangs_on_request")
+    monkeypatch.setenv("FAKE_HANGS", "1")
+    stopped = start(functions, "--runs", "1")
     for event in stopped:
         if event["event"] == "result":
             stopped.process.send_signal(signal.SIGINT)
     stopped.wait()
-    first = start(functions, "--runs", "1", "--timeout", "2", "--resume")
+    first = start(functions, "--runs", "1", "--resume")
     assert next(iter(first))["event"] == "start"
-    second = start(functions, "--runs", "1", "--timeout", "2", "--resume").wait()
+    second = start(functions, "--runs", "1", "--resume").wait()
     assert second.status == 2
     assert "another runner is writing" in second.error["message"]
+    first.process.send_signal(signal.SIGINT)
     first.wait()
-    audit("two supervisors resume one run", wanted_of(functions), first.document["results"])
+    monkeypatch.delenv("FAKE_HANGS")
+    finished = start(functions, "--runs", "1", "--resume").wait()
+    audit("two supervisors resume one run", wanted_of(functions), finished.document["results"])
 
 
 @pytest.mark.parametrize("year", ["1970", "2999"])
