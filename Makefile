@@ -6,8 +6,15 @@ FUZZ_MINUTES ?= 10
 SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
+WORKERS ?= auto
+PYTEST = -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --junit-xml build/reports/$@.xml
+RAY_TEST := tests/unit/host/corpus/test_count_on_ray.py
+SUITES := tests/containers tests/contract tests/browser tests/unit --ignore $(RAY_TEST)
+BENCHMARKS := harness startup clock merge
+
 .DEFAULT_GOAL := help
-.PHONY: help study test test-unit test-python38 test-browser test-frameworks test-ray fuzz bench lint lock vendor clean
+.PHONY: help study test test-rest test-all test-unit test-python38 test-browser test-frameworks test-ray environments \
+  fuzz bench bench-quick lint lock vendor clean
 
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
@@ -17,33 +24,48 @@ study: .venv/ready ## run the study's functions on this machine's CPU (TARGETS="
 	$(BIN)/portbench merge $(STUDY)/results -o $(STUDY)/study
 	$(BIN)/portbench report $(STUDY)/study -o $(STUDY)/report
 
-test: test-unit test-python38 test-browser test-frameworks ## all tests: unit, the runner under Python 3.8, the page, real frameworks
+test: .venv/ready ## what a change must pass (10 min): unit tests, Python 3.8, the page, every adapter on every device
+	$(BIN)/python $(PYTEST) -m "not slow" $(SUITES)
+	$(BIN)/python -m tests.python38 $(PYTEST) -m "not slow" --junit-xml build/reports/$@-python38.xml
 
-test-unit: .venv/ready ## only the tests that need no framework: under a minute or two
-	$(BIN)/python -m pytest tests/unit
+test-rest: .venv/ready ## what `make test` leaves out: whole studies, all versions, containers, long series, Ray
+	$(BIN)/python $(PYTEST) -m slow $(SUITES)
+	$(BIN)/python -m tests.python38 $(PYTEST) -m slow --junit-xml build/reports/$@-python38.xml
+	$(MAKE) --no-print-directory test-ray
+
+test-all: ## all tests (35 min): test, then test-rest
+	$(MAKE) --no-print-directory test
+	$(MAKE) --no-print-directory test-rest
+
+test-unit: .venv/ready ## only the tests that need no framework: three minutes
+	$(BIN)/python $(PYTEST) -m "not slow" tests/unit
 
 test-python38: .venv/ready ## the runner's unit tests under Python 3.8
-	$(BIN)/python -m tests.python38
+	$(BIN)/python -m tests.python38 $(PYTEST) -m "not slow"
 
 test-browser: .venv/ready ## the report's page in Chromium, where there is one; screenshots in build/screenshots
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python $(PYTEST) tests/browser
 
-test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers
-	$(BIN)/python -m pytest tests/contract tests/containers
+test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers: slow ones, too
+	$(BIN)/python $(PYTEST) tests/contract tests/containers
 
 test-ray: .venv/ready ## counting on a Ray cluster of two nodes, both of this machine: installs Ray (250 MB) in build/ray
 	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python build/ray
 	$(BIN)/uv pip install --quiet --python build/ray/bin/python --editable '.[ray]' pytest hypothesis pandas
-	build/ray/bin/python -m pytest tests/unit/host/test_count_on_ray.py
+	build/ray/bin/python -m pytest --junit-xml build/reports/$@.xml $(RAY_TEST)
+
+environments: .venv/ready ## the environments of all frameworks that the tests need (20 GB); the tests make what is missing, too
+	$(BIN)/python -m tests.environments
 
 fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files that find something stay in build/fuzz
 	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(SEED)
 
-bench: .venv/ready ## overhead of the harness, correctness of the clock, a large merge, counting of calls (CORPUS=folder): ratios of one run
-	$(BIN)/python -m tests.bench.harness
-	$(BIN)/python -m tests.bench.clock
-	$(BIN)/python -m tests.bench.merge
+bench: .venv/ready ## overhead of the harness, start-up, correctness of the clock, a large merge, counting of calls (CORPUS=folder): ratios of one run
+	set -e; for part in $(BENCHMARKS); do $(BIN)/python -m tests.bench.$$part; done
 	$(BIN)/python -m tests.bench.count $(CORPUS)
+
+bench-quick: .venv/ready ## each part of `make bench` for a few seconds: shows that it runs, its figures say nothing
+	set -e; for part in $(BENCHMARKS) count; do $(BIN)/python -m tests.bench.$$part --quick; done
 
 lint: .venv/ready ## ruff and mypy --strict
 	$(BIN)/ruff check .
@@ -53,7 +75,7 @@ lint: .venv/ready ## ruff and mypy --strict
 lock: .venv/ready ## remake every lock from its .in file
 	$(BIN)/portbench lock
 
-vendor: .venv/ready ## fetch the page's libraries anew, by exact version, and check their digests (npm)
+vendor: .venv/ready ## fetch the page's libraries again, by exact version, and check their digests (npm)
 	$(BIN)/python -m portbench.page.vendored --fetch
 
 clean: ## remove what was built here; the frameworks' environments stay in the cache

@@ -1,6 +1,8 @@
-"""Runs the runner's unit tests under Python 3.8, the oldest that a runner must work with: ``make test`` calls it.
+"""Runs the runner's unit tests under Python 3.8, the oldest that a runner must work with.
 
-The environment is that of the fake framework, which is pinned to Python 3.8 and holds pytest for this.
+    python -m tests.python38 -m pytest -m "not slow"
+
+The environment is that of the fake framework, which is pinned to Python 3.8 and holds pytest and pytest-xdist for this.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ def main() -> int:
     except PortbenchError as error:
         print(f"error: {error}\n{error.remedy}", file=sys.stderr)
         return error.exit_status
-    arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/unit/runner"]
-    return subprocess.run([str(python), *arguments], cwd=ROOT).returncode
+    arguments = sys.argv[1:] or ["-m", "pytest"]
+    return subprocess.run([str(python), *arguments, "-p", "no:cacheprovider", "tests/unit/runner"], cwd=ROOT).returncode
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Whether the clock is right: our steady median over that of PyTorch's own benchmark timer, in one run.
 
-Run by ``make bench``, which makes the environment of torch-cpu and starts this file again in it.
+Run by ``make bench``, which creates the environment of torch-cpu and starts this file again in it. ``--quick`` shows
+that it runs; its figures say nothing.
 """
 
 from __future__ import annotations
@@ -30,17 +31,20 @@ def main() -> None:
     from runners.core.testing import timing
     from runners.torch import adapter
 
+    rounds, budget_s = (1, 0.05) if "--quick" in sys.argv else (ROUNDS, BUDGET_S)
+    adapter.prepare("cpu")
     adapter.open_device("cpu")
+
     torch.set_num_threads(1)  # as the Timer does
     torch.manual_seed(0)
-    print(f"steady median over torch.utils.benchmark.Timer.blocked_autorange's, median of {ROUNDS} rounds")
+    print(f"steady median over torch.utils.benchmark.Timer.blocked_autorange's, median of {rounds} rounds")
     for name, function, args in operations(torch):
         statement = Timer("function(*args)", globals={"function": function, "args": args})
         ratios, ours = [], []
-        for _ in range(ROUNDS):
-            steady = timing.steady(time.perf_counter_ns, function, adapter.wait, args, {}, int(BUDGET_S * 1e9))
+        for _ in range(rounds):
+            steady = timing.steady(time.perf_counter_ns, function, adapter.wait, args, {}, int(budget_s * 1e9))
             ours.append(median(steady["block_ns"]) / steady["calls_per_block"] / 1e9)
-            ratios.append(ours[-1] / statement.blocked_autorange(min_run_time=BUDGET_S).median)
+            ratios.append(ours[-1] / statement.blocked_autorange(min_run_time=budget_s).median)
         ratio = median(ratios)
         verdict = "met" if LOWEST <= ratio <= HIGHEST else "MISSED"
         spread, wanted = f"({min(ratios):.3f} to {max(ratios):.3f})", f"wanted {LOWEST} to {HIGHEST}"
@@ -61,7 +65,7 @@ def restart_in_torch_environment() -> None:
 
     (target,) = find_targets(["torch-cpu"], find_checkout())
     python = create_environment(target, lambda line: print(line, file=sys.stderr))
-    subprocess.run([str(python), "-m", "tests.bench.clock"], check=True, cwd=ROOT)
+    subprocess.run([str(python), "-m", "tests.bench.clock", *sys.argv[1:]], check=True, cwd=ROOT)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,21 @@
 """How fast ``portbench count`` is, MB of source a second and core, beside what the study did.
 
-    python -m tests.bench.count [FOLDER]
+    python -m tests.bench.count [--quick] [FOLDER]
 
 FOLDER holds .py files and wheels, such as tests.bench.corpus makes; without one, the sources of this machine's Python
-stand in, each with an import in front. The study used code_tokenize: tree-sitter parses, a visitor goes through every
-node, each leaf becomes a token with its text, and Python looks at each token. That is written anew here, since
+stand in, each with an import in front. With --quick few of them, once: it shows that it runs, and its figures say
+nothing. The study used code_tokenize: tree-sitter parses, a visitor goes through every
+node, each leaf becomes a token with its text, and Python looks at each token. That is written again here, since
 code_tokenize downloads its grammar. All in one run and in turn, so that the ratios hold on a machine whose speed
 drifts.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import statistics
-import sys
 import sysconfig
 import tempfile
 import time
@@ -111,8 +112,12 @@ def as_study(source: bytes, words: frozenset[str]) -> Counter[str]:
 
 
 def main() -> None:
-    folder = sys.argv[1] if len(sys.argv) > 1 else sysconfig.get_path("stdlib")
-    sources = [b"import torch\n" + source for source in limited(folder)]
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.count")
+    parser.add_argument("folder", nargs="?", default=sysconfig.get_path("stdlib"))
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    repeats, most_bytes = (1, 100_000) if options.quick else (ROUNDS, MOST_BYTES)
+    sources = [b"import torch\n" + source for source in limited(options.folder, most_bytes)]
     functions = FunctionList("torch", None, tuple(Function(f"torch.{word}") for word in sorted(WORDS)))
     sources = [source for source in sources if counted(source, functions)]
     dropped = [source.replace(b"torch", b"numpy") for source in sources]
@@ -130,16 +135,14 @@ def main() -> None:
     }
     size = sum(map(len, sources))
     rounds: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(ROUNDS):
+    for _ in range(repeats):
         for name, work in contestants.items():
             begin = time.process_time()
             work()
             done = size * (5 if "filter" in name else 1)
             rounds[name].append(done / 1e6 / (time.process_time() - begin))
     packed_in.cleanup()
-    print(
-        f"{len(sources)} files, {size / 1e6:.1f} MB; MB/s of source and core: median (least to most) of {ROUNDS} rounds"
-    )
+    print(f"{len(sources)} files, {size / 1e6:.1f} MB; MB/s of source and core, median (least to most) of {repeats}")
     for name, values in rounds.items():
         print(f"  {name:24} {statistics.median(values):8.1f}  ({min(values):.1f} to {max(values):.1f})")
     report(rounds)
@@ -171,12 +174,12 @@ def verdict(reached: bool) -> str:
     return "reached" if reached else "not reached"
 
 
-def limited(folder: str) -> Iterator[bytes]:
+def limited(folder: str, most_bytes: int) -> Iterator[bytes]:
     size = 0
     for source in every(folder):
         yield source
         size += len(source)
-        if size > MOST_BYTES:
+        if size > most_bytes:
             return
 
 

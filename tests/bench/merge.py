@@ -1,6 +1,6 @@
 """How long a merge of 2,000 run files with 1,000,000 results takes, checks included, and another one of one more file.
 
-Run by ``make bench``. Beside it a plain loop over the same files: json, a list of results, a data frame, unchecked.
+Run by ``make bench``. For comparison, a plain loop over the same files: json, a list of results, a frame, unchecked.
 Each in a process of its own, one after the other, all in one run; memory is the most that a process and those that it
 started held together, looked at every twentieth of a second.
 """
@@ -47,12 +47,14 @@ print(len(passed.groupby(keys).agg({"passed": "mean", "cold_ns": "mean"})))
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.merge", description=__doc__)
     parser.add_argument("--files", type=int, default=FILES)
-    files = parser.parse_args().files
+    parser.add_argument("--quick", action="store_true", help="few files: shows that it runs, its figures say nothing")
+    options = parser.parse_args()
+    files, results = (20, 20) if options.quick else (options.files, RESULTS)
     with tempfile.TemporaryDirectory(prefix="portbench-bench-") as folder:
         work = Path(folder)
-        size = write_run_files(work / "runs", files, RESULTS)
+        size = write_run_files(work / "runs", files, results)
         one_more = work / "more.json"
-        one_more.write_text(run_file(("torch", "2.9.0", "gpu"), files, RESULTS, random.Random("one more")))
+        one_more.write_text(run_file(("torch", "2.9.0", "gpu"), files, results, random.Random("one more")))
         portbench = [sys.executable, "-m", "portbench", "merge"]
         study = ["-o", str(work / "study")]
         measured = {
@@ -62,7 +64,7 @@ def main() -> None:
         }
     plain_s = measured["json + pandas"][0]
     print(
-        f"{files:,} run files, {files * RESULTS:,} results, {size / 1e9:.2f} GB; {len(os.sched_getaffinity(0))} cores"
+        f"{files:,} run files, {files * results:,} results, {size / 1e9:.2f} GB; {len(os.sched_getaffinity(0))} cores"
     )
     for name, (seconds, peak) in measured.items():
         print(f"  {name:14} {seconds:7.1f} s  {peak / 1e9:5.2f} GB  {seconds / plain_s:5.2f} times json + pandas")
@@ -79,12 +81,12 @@ def measure(command: list[str]) -> tuple[float, int]:
     ended = threading.Event()
     peak = 0
 
-    def trace_ops() -> None:
+    def watch() -> None:
         nonlocal peak
         while not ended.wait(0.05):
             peak = max(peak, held_bytes(process.pid))
 
-    watcher = threading.Thread(target=trace_ops)
+    watcher = threading.Thread(target=watch)
     watcher.start()
     status = process.wait()
     seconds = time.perf_counter() - begin

@@ -22,10 +22,13 @@ SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test of this folder needs a browser."""
+    """Every test of this folder needs a browser. Those that look at the same page are in one group, so that one process
+    makes it."""
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker("browser")
+            for page in {"small", "nothing", "predicted", "hostile", "large"}.intersection(item.fixturenames):
+                item.add_marker(pytest.mark.xdist_group(f"page {page}"))
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="no Chromium here: apt-get install chromium"))
 

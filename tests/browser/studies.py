@@ -104,7 +104,7 @@ def every_outcome() -> list[Document]:
 
 
 def predicted() -> list[Document]:
-    """torch on a TPU v3, measured on one test and predicted on all; on another TPU predicted; jax beside it."""
+    """torch on a TPU v3, measured on one test and predicted on all; on another TPU predicted; and jax."""
     figures = {
         "compile_ns": 52_000_000,
         "flops": 4096.0,

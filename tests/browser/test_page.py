@@ -49,19 +49,19 @@ def test_each_status_and_mark_has_its_sign(small: Path, look: Look, screenshot: 
     page = look(small)
     screenshot(page, "matrix-light")
     said = {
-        "torch.fails.type": "complete, 0 of 1 test passed (type)",
-        "torch.fails.not_implemented": "complete, 0 of 1 test passed (not implemented)",
-        "torch.fails.memory": "complete, 0 of 1 test passed (memory)",
-        "torch.fails.precision": "complete, 0 of 1 test passed (precision)",
-        "torch.fails.other": "complete, 0 of 1 test passed (other)",
-        "torch.dies": "complete, 0 of 1 test passed (crash)",
-        "torch.hangs": "complete, 0 of 1 test passed (timeout)",
-        "torch.gone": "none (unavailable)",
-        "torch.flaky": "partial, 0 of 1 test passed (crash, flaky)",
-        "torch.partly": "partial, 1 of 2 tests passed (memory)",
-        "torch.mixed_up": "pass, 1 of 1 test passed (partly on the host)",
-        "torch.on_host": "pass, 1 of 1 test passed (on the host)",
-        "torch.again": "pass, 1 of 1 test passed (failed after others)",
+        "torch.fails.type": "all tests fail, 0 of 1 test passed (type)",
+        "torch.fails.not_implemented": "all tests fail, 0 of 1 test passed (not implemented)",
+        "torch.fails.memory": "all tests fail, 0 of 1 test passed (memory)",
+        "torch.fails.precision": "all tests fail, 0 of 1 test passed (precision)",
+        "torch.fails.other": "all tests fail, 0 of 1 test passed (other)",
+        "torch.dies": "all tests fail, 0 of 1 test passed (crash)",
+        "torch.hangs": "all tests fail, 0 of 1 test passed (timeout)",
+        "torch.gone": "not testable (unavailable)",
+        "torch.flaky": "some fail, 0 of 1 test passed (crash, flaky)",
+        "torch.partly": "some fail, 1 of 2 tests passed (memory)",
+        "torch.mixed_up": "all tests pass, 1 of 1 test passed (partly on the host)",
+        "torch.on_host": "all tests pass, 1 of 1 test passed (on the host)",
+        "torch.again": "all tests pass, 1 of 1 test passed (failed after others)",
         "torch.dot": "not run",
     }
     for function, words in said.items():
@@ -76,7 +76,7 @@ def test_predicted_targets_have_a_look_of_their_own(predicted: Path, look: Look,
     page = look(predicted, color_scheme=scheme)
     screenshot(page, f"predicted-{scheme}")
     on_v3 = cell(page, "torch.dot", "torch-2.9.0-tpu-v3 (predicted)")
-    assert on_v3.get_attribute("aria-label").endswith("(predicted): pass, 1 of 1 test accepted")
+    assert on_v3.get_attribute("aria-label").endswith("(predicted): all tests pass, 1 of 1 test accepted")
     pattern = "element => getComputedStyle(element).backgroundImage"
     assert "gradient" in on_v3.evaluate(pattern)
     assert cell(page, "torch.dot", "torch-2.9.0-tpu").evaluate(pattern) == "none"
@@ -86,7 +86,7 @@ def test_predicted_targets_have_a_look_of_their_own(predicted: Path, look: Look,
     expect(page.locator("#legend")).to_contain_text("predicted, nothing ran")
 
 
-def test_predicted_targets_can_be_filtered_and_are_told_in_full(predicted: Path, look: Look, tmp_path: Path) -> None:
+def test_predicted_targets_can_be_filtered_and_are_shown_in_full(predicted: Path, look: Look, tmp_path: Path) -> None:
     page = look(predicted)
     assert names(page) == ["torch.dot", "torch.sort", "torch.unique"]
     tick(page, "evidence", "measured")
@@ -99,7 +99,7 @@ def test_predicted_targets_can_be_filtered_and_are_told_in_full(predicted: Path,
         "Predicted: no such device was there, and nothing ran",
         "52.0 ms to compile on this host, 4,096 FLOPs, 32.0 KiB moved, 64.0 KiB of memory",
         "1.25 µs (roofline: a lower bound, not measured)",
-        "foretold: passed in run 1",
+        "predicted: passed in run 1",
     ):
         expect(detail).to_contain_text(text)
     cell(page, "torch.sort", "torch-2.9.0-tpu-v3 (predicted)").click()
@@ -114,7 +114,7 @@ def test_a_comparison_with_a_prediction_says_so(predicted: Path, look: Look) -> 
     )
 
 
-def test_a_study_without_predictions_says_nothing_of_them(small: Path, look: Look) -> None:
+def test_a_study_without_predictions_does_not_mention_them(small: Path, look: Look) -> None:
     page = look(small)
     assert page.locator('[data-kind="evidence"]').count() == 0
     assert "predicted" not in page.inner_text("#legend")
@@ -234,7 +234,7 @@ def test_the_detail_of_a_flaky_test_and_of_one_that_ran_again(small: Path, look:
 def test_samples_are_plotted(small: Path, look: Look, screenshot: Keep) -> None:
     page = look(small, f"#function=torch.works_3&target={TPU}@tpu-vm", color_scheme="dark")
     page.wait_for_selector(".samples canvas")
-    assert "3 cold samples, 36 steady" in page.inner_text("#detail")
+    assert "3 first calls, 36 steady-state samples" in page.inner_text("#detail")
     screenshot(page, "samples-dark")
     # Something is drawn in the colours of both kinds.
     drawn = page.evaluate(
@@ -285,7 +285,7 @@ def test_comparison_of_two_targets(small: Path, look: Look, screenshot: Keep, tm
     assert float(robust["ratio"]) == pytest.approx(0.5 * 1.4**23 / (1 + 23 / 4), rel=1e-4)
 
 
-def test_a_point_of_the_scatter_tells_its_function(small: Path, look: Look) -> None:
+def test_a_point_of_the_scatter_shows_its_function(small: Path, look: Look) -> None:
     page = look(small, f"#view=compare&first=torch-2.9.0-gpu@gpu-box&second={TPU}@tpu-vm&text=works_23")
     over = page.locator("#scatter .u-over").bounding_box()
     # One point alone, somewhere: walk over the plot until it is met.
@@ -297,7 +297,7 @@ def test_a_point_of_the_scatter_tells_its_function(small: Path, look: Look) -> N
                 page.wait_for_selector(".evidence")
                 assert "torch.works_23" in page.inner_text("#detail-title")
                 return
-    raise AssertionError("no place of the plot tells of the function")
+    raise AssertionError("no place of the plot shows the function")
 
 
 def test_targets_of_two_frameworks_have_nothing_in_common(small: Path, look: Look) -> None:
@@ -436,16 +436,16 @@ def test_the_policy_forbids_every_connection_and_foreign_script(small: Path, loo
     page = look(small, is_attacked=True)
     refused = page.evaluate(
         """async () => {
-          const told = [];
-          addEventListener("securitypolicyviolation", (event) => told.push(event.effectiveDirective));
+          const refused = [];
+          addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
           const image = new Image();
           image.src = "https://example.invalid/x.png";
           const script = document.createElement("script");
           script.textContent = "window.ran = true";
           document.body.append(image, script);
           await fetch("https://example.invalid/").catch(() => {});
-          while (told.length < 3) await new Promise((done) => requestAnimationFrame(done));
-          return told.sort();
+          while (refused.length < 3) await new Promise((done) => requestAnimationFrame(done));
+          return refused.sort();
         }"""
     )
     assert refused == ["connect-src", "img-src", "script-src-elem"]
@@ -506,15 +506,15 @@ def test_six_thousand_functions_on_twenty_targets(
     page.locator("#matrix .tabulator-row .cell").nth(1).click()
     page.wait_for_selector(".evidence")
     size = large.stat().st_size / 1e6
-    told = ", ".join(f"{name} {ms:.0f} ms" for name, ms in figures.items())
+    said = ", ".join(f"{name} {ms:.0f} ms" for name, ms in figures.items())
     own = ", ".join(f"{name} {ms:.0f} ms" for name, ms in work.items())
     with capfd.disabled():
-        print(f"\n6,000 functions x 20 targets, {size:.1f} MB: {told}; work of the main thread for a filter: {own}")
+        print(f"\n6,000 functions x 20 targets, {size:.1f} MB: {said}; work of the main thread for a filter: {own}")
     # Wanted are 2 s and 100 ms. What other processes take away does not count; a slow machine has five times as long.
     assert figures["first paint"] < 5 * 2000
     assert max(work.values()) < 5 * 100
 
 
 def test_hostile_text_is_in_the_study(hostile: Path) -> None:
-    """What the other tests look for stands in no readable form in the file."""
+    """The file does not have the hostile text in readable form: the other tests look for it in the data."""
     assert HOSTILE not in hostile.read_text("utf-8")

@@ -13,15 +13,26 @@ from pathlib import Path
 
 import pytest
 
+from portbench.targets.catalog import Target
 from tests.paths import ROOT
 
 Compose = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test of this folder needs an engine, and is slow. Those that use the image of fake-cpu are in one group,
+    so that pytest-xdist runs them one after the other: some count its containers, and one takes its name away."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.docker)
+            item.add_marker(pytest.mark.slow)
+            if "image" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group(group_of("fake-1.0.0-cpu")))
+
+
+def group_of(target: str) -> str:
+    """The group of the tests that use the image of a target, so that no two processes build it at once."""
+    return f"image of {target}"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -71,6 +82,19 @@ def room(engine: None) -> Callable[[str], None]:
             pytest.skip(f"the image of {target} may need {needed_gb} GB, and {free_gb:.0f} are free")
 
     return check
+
+
+@pytest.fixture
+def build_image(compose: Compose, room: Callable[[str], None]) -> Callable[[Target], str]:
+    """Brings the image of a target up to date, and returns its name."""
+
+    def build(target: Target) -> str:
+        room(target.name)
+        done = compose("build", "--quiet", target.service, env={f"{target.framework.upper()}_VERSION": target.version})
+        assert done.returncode == 0, done.stderr[-3000:]
+        return f"portbench/{target.framework}:{target.version}-{target.device}"
+
+    return build
 
 
 @pytest.fixture

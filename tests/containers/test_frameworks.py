@@ -9,12 +9,13 @@ import pytest
 
 from portbench.targets.catalog import Target, all_targets
 from portbench.util.repository import Checkout
+from tests.containers.conftest import group_of
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.frameworks
 
 TARGETS = [
-    target
+    pytest.param(target, id=target.name, marks=pytest.mark.xdist_group(group_of(target.name)))
     for target in all_targets(Checkout(ROOT))
     if target.device == "cpu" and target.lock and target.framework != "fake"
 ]
@@ -31,13 +32,9 @@ print(json.dumps({"file": framework.__file__, "version": framework.__version__, 
 """
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_an_image_imports_the_framework_of_its_lock_and_carries_nothing_idle(compose, room, target: Target) -> None:
-    room(target.name)
-    variables = {f"{target.framework.upper()}_VERSION": target.version}
-    built = compose("build", "--quiet", target.service, env=variables)
-    assert built.returncode == 0, built.stderr[-3000:]
-    image = f"portbench/{target.framework}:{target.version}-cpu"
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_image_imports_the_framework_of_its_lock_and_carries_nothing_idle(build_image, target: Target) -> None:
+    image = build_image(target)
     command = ["docker", "run", "--rm", "--network", "none", "--entrypoint", "python", image, "-c", WHAT_IS_IMPORTED]
     done = subprocess.run([*command, target.framework], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]

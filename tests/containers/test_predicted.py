@@ -1,4 +1,4 @@
-"""A TPU that need not be there, foretold in a container as confined as any: one image, for all have the same parts."""
+"""A TPU predicted in a container as confined as any: one image, since the images of all TPUs have the same parts."""
 
 from __future__ import annotations
 

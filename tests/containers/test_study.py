@@ -11,31 +11,17 @@ from pathlib import Path
 import pytest
 
 from portbench.formats.documents import validate
+from portbench.targets.catalog import find_targets
+from portbench.util.repository import find_checkout
+from tests.containers.conftest import group_of
+from tests.contract.contracts import CPU_TARGETS, FEW
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.frameworks
 
 TARGETS = [
-    ("torch", "1.12.0"),
-    ("torch", "2.9.0"),
-    ("tensorflow", "2.11.0"),
-    ("tensorflow", "2.21.0"),
-    ("jax", "0.4.13"),
-    ("jax", "0.10.2"),
+    pytest.param(*target.split("-")[:2], marks=pytest.mark.xdist_group(group_of(target))) for target in CPU_TARGETS
 ]
-
-AWKWARD = {
-    "torch": (
-        "torch.argsort",
-        "torch.nn.Conv2d",
-        "torch.optim.Adamax",
-        "torch.utils.data.Dataset",
-        "torch.multinomial",
-    ),
-    "tensorflow": ("tf.linalg.svd", "tf.lookup.*", "tf.numpy_function", "tf.data.Dataset.shard", "tf.*.Session.run"),
-    "jax": ("jax.make_jaxpr", "jax.lax.pmax", "jax.numpy.linalg.svd", "jax.scipy.linalg.lu", "jax.random.PRNGKey"),
-}
-"""What depends most on where it runs: files, threads, worker processes, libraries for linear algebra."""
 
 
 def portbench(*arguments: str) -> str:
@@ -60,13 +46,11 @@ def ends(run_file: Path) -> dict[tuple[str, str], tuple[str, str | None, str]]:
 
 @pytest.mark.parametrize(("framework", "version"), TARGETS)
 def test_a_container_gives_the_results_of_the_environment(
-    compose, room, framework: str, version: str, results: Path, tmp_path: Path
+    compose, build_image, framework: str, version: str, results: Path, tmp_path: Path
 ) -> None:
     target, service = f"{framework}-{version}-cpu", f"{framework}-cpu"
-    room(target)
+    build_image(*find_targets([target], find_checkout()))
     variables = {f"{framework.upper()}_VERSION": version, "PORTBENCH_RESULTS": str(results)}
-    built = compose("build", "--quiet", service, env=variables)
-    assert built.returncode == 0, built.stderr[-3000:]
     quick = (
         "--manifest",
         f"manifests/study/{framework}.json",
@@ -76,7 +60,7 @@ def test_a_container_gives_the_results_of_the_environment(
         "1",
         "--protocol",
         "cold",
-        *(word for glob in AWKWARD[framework] for word in ("--function", glob)),
+        *(word for glob in FEW[framework] for word in ("--function", glob)),
     )
     done = compose("run", "--rm", "--no-TTY", service, *quick, env=variables)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -99,10 +83,12 @@ def test_a_container_gives_the_results_of_the_environment(
     assert flaky == []
 
 
-def test_portbench_records_the_image(tmp_path: Path) -> None:
+@pytest.mark.xdist_group(group_of("jax-0.4.13-cpu"))
+def test_portbench_records_the_image(build_image, tmp_path: Path) -> None:
+    image = build_image(*find_targets(["jax-0.4.13-cpu"], find_checkout()))
     out = tmp_path / "results"
     options = ("--out", str(out), "--function", "jax.numpy.cos", "--runs", "1")
     portbench("run", "jax-0.4.13-cpu", "--backend", "docker", *options)
-    inspect = ["docker", "image", "inspect", "--format", "{{.Id}}", "portbench/jax:0.4.13-cpu"]
+    inspect = ["docker", "image", "inspect", "--format", "{{.Id}}", image]
     digest = subprocess.run(inspect, capture_output=True, text=True, check=True).stdout.strip()
     assert json.loads(the_run_file(out).read_text())["environment"]["image_digest"] == digest

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from portbench.run.known_failures import check_run, find_known_failures
 from portbench.util.repository import Checkout
 from tests.paths import ROOT
@@ -18,12 +20,32 @@ XLA_TARGETS = [target.replace("-cpu", "-xla") for target in CPU_TARGETS if targe
 TARGETS = [*CPU_TARGETS, *XLA_TARGETS]
 """torch_xla of PyTorch 1.12 is not in the package index."""
 
+FEW = {
+    "torch": (
+        "torch.argsort",
+        "torch.nn.Conv2d",
+        "torch.optim.Adamax",
+        "torch.utils.data.Dataset",
+        "torch.multinomial",
+    ),
+    "tensorflow": ("tf.linalg.svd", "tf.lookup.*", "tf.numpy_function", "tf.data.Dataset.shard", "tf.*.Session.run"),
+    "jax": ("jax.make_jaxpr", "jax.lax.pmax", "jax.numpy.linalg.svd", "jax.scipy.linalg.lu", "jax.random.PRNGKey"),
+}
+"""Functions of the study that depend most on where they run: files, threads, worker processes, linear algebra."""
 
-def study_of(run_manifest: Any, framework: str) -> dict[str, Any]:
-    """The study in its own version: two runs, each in an order of its own."""
-    document: dict[str, Any] = run_manifest(
-        framework, VERSIONS[framework][0], "study", runs=2, protocol="both", shuffle=7
-    )
+
+def versions(framework: str) -> list[Any]:
+    """The versions of a framework as parameters of a test; what is tried in the study's version is slow."""
+    study, current = VERSIONS[framework]
+    return [pytest.param(study, marks=pytest.mark.slow), pytest.param(current)]
+
+
+def study_of(run_manifest: Any, framework: str, few: bool = False) -> dict[str, Any]:
+    """The study in its own version: two runs, each in an order of its own; few of its functions, or all."""
+    selected = {"function": list(FEW[framework])} if few else {}
+    # What is tested is that there are steady times, not how exact they are.
+    options = {"runs": 2, "protocol": "both", "shuffle": 7, "steady_budget": 0.02, **selected}
+    document: dict[str, Any] = run_manifest(framework, VERSIONS[framework][0], "study", **options)
     return document
 
 

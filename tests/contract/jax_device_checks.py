@@ -1,8 +1,9 @@
 """What JAX's adapter promises of its devices beyond what every adapter must do: run inside an environment as
-``python -m tests.contract.jax_device_checks CHECK``; a broken promise is an AssertionError that names it."""
+``python -m tests.contract.jax_device_checks CHECK...``; a broken promise is an AssertionError that names it."""
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import time
@@ -15,6 +16,7 @@ from runners.core import devices
 from runners.core.adapter import HOST
 from runners.core.errors import DeviceUnavailable
 from runners.core.triage import sync_check
+from tests.contract.forked_checks import run_each
 
 
 def wait_waits(adapter, device):
@@ -129,10 +131,16 @@ def errors_for_held_devices_name_the_holders(adapter, device):
             assert holder in message if holders else said.split(". ")[0] in message, message
 
 
+def on_opened_device(check):
+    adapter = runners.jax.adapter
+    device = adapter.open_device("xla")
+    with adapter.scope(device):
+        check(adapter, device)
+
+
 if __name__ == "__main__":
     os.environ.update(runners.jax.variables("xla"))
     import runners.jax.adapter
 
-    opened = runners.jax.adapter.open_device("xla")
-    with runners.jax.adapter.scope(opened):
-        globals()[sys.argv[1]](runners.jax.adapter, opened)
+    runners.jax.adapter.prepare("xla")
+    run_each({name: functools.partial(on_opened_device, globals()[name]) for name in sys.argv[1:]})

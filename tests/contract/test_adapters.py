@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.contracts import CPU_TARGETS, ROOT, TARGETS, VERSIONS, outcomes, study_of
+from tests.contract.contracts import ROOT, TARGETS, VERSIONS, outcomes, study_of, versions
 
 pytestmark = pytest.mark.frameworks
 
@@ -37,23 +37,37 @@ def test_an_adapter_keeps_its_promises(environment_python, target):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+WHOLE_STUDIES = [
+    pytest.param(framework, marks=[pytest.mark.slow, pytest.mark.xdist_group(f"study of {framework}")])
+    for framework in VERSIONS
+]
+
+
 @pytest.mark.parametrize("device", ["gpu", "tpu"])
-@pytest.mark.parametrize("target", CPU_TARGETS)
-def test_a_device_that_is_not_there_is_one_sentence_and_leaves_no_file(environment_python, target, device, tmp_path):
+@pytest.mark.parametrize(
+    ("framework", "version"),
+    [
+        pytest.param(framework, *version.values, marks=version.marks)
+        for framework in VERSIONS
+        for version in versions(framework)
+    ],
+)
+def test_a_device_that_is_not_there_is_one_sentence_and_leaves_no_file(
+    environment_python, framework, version, device, tmp_path
+):
     if any(path for pattern in NODES[device] for path in Path("/dev").glob(pattern)):
         pytest.skip("this machine has one")
-    framework = target.split("-")[0]
     manifest = ROOT / "manifests" / "study" / f"{framework}.json"
     arguments = ["--framework", framework, "--device", device, "--manifest", str(manifest), "--out", str(tmp_path)]
-    command = [str(environment_python(target)), "-m", "runners", *arguments]
+    command = [str(environment_python(f"{framework}-{version}-cpu")), "-m", "runners", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 3, done.stderr[-3000:]
     message, remedy = done.stderr.strip().splitlines()
-    assert message.startswith("error: ") and remedy
+    assert message.startswith(f"error: TensorFlow {version} " if framework == "tensorflow" else "error: ") and remedy
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("framework", VERSIONS)
+@pytest.mark.parametrize("framework", WHOLE_STUDIES)
 def test_every_function_of_the_study_passes_on_the_cpu_twice_and_in_any_order(run_manifest, framework):
     document = study_of(run_manifest, framework)
     found = outcomes(document)
@@ -71,6 +85,7 @@ def test_every_function_of_the_study_passes_on_the_cpu_twice_and_in_any_order(ru
     assert first != second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("framework", "function"), AUDITED)
 def test_the_tests_notice_a_broken_function(framework, function):
     command = [sys.executable, "-m", "portbench", "mutation-test", "study", "--target", f"{framework}-cpu"]
@@ -81,9 +96,19 @@ def test_the_tests_notice_a_broken_function(framework, function):
     assert told["percent_noticed"] >= 98
 
 
-@pytest.mark.parametrize("framework", VERSIONS)
-def test_both_protocols_leave_their_samples(run_manifest, framework):
-    document = study_of(run_manifest, framework)
+@pytest.mark.parametrize(
+    ("framework", "few"),
+    [
+        *(
+            pytest.param(framework, True, marks=pytest.mark.xdist_group(f"few of {framework}"))
+            for framework in VERSIONS
+        ),
+        *(pytest.param(*param.values, False, marks=param.marks) for param in WHOLE_STUDIES),
+    ],
+)
+def test_both_protocols_leave_their_samples(run_manifest, framework, few):
+    document = study_of(run_manifest, framework, few)
+    assert {result["outcome"] for result in document["results"]} <= {"passed", "skipped"}
     for result in document["results"]:
         assert result["calls"] or result["outcome"] == "skipped", result["test"]
         assert all(call["cold"]["call_ns"] > 0 for call in result["calls"])
@@ -93,9 +118,12 @@ def test_both_protocols_leave_their_samples(run_manifest, framework):
     assert {result["placement"]["verdict"] for result in document["results"]} <= {"device", "unknown"}
 
 
-@pytest.mark.parametrize("framework", VERSIONS)
+@pytest.mark.parametrize(
+    "framework",
+    [pytest.param(framework, marks=pytest.mark.xdist_group(f"few of {framework}")) for framework in VERSIONS],
+)
 def test_the_environment_is_recorded(run_manifest, framework):
-    document = study_of(run_manifest, framework)
+    document = study_of(run_manifest, framework, few=True)
     environment = document["environment"]
     package = {"torch": "torch", "tensorflow": "tensorflow-cpu", "jax": "jax"}[framework]
     assert environment["packages"][package].split("+")[0] == VERSIONS[framework][0]

@@ -68,6 +68,7 @@ def test_a_program_is_compiled_and_its_figures_told(compiler: Callable[[str], Co
     assert made.compile(doubled(1 << 20), "stablehlo").compile_ns == {program: compile_ns}
 
 
+@pytest.mark.slow
 def test_seventeen_gigabytes_fit_into_a_v5p_and_not_into_a_v3(compiler: Callable[[str], Compiler]) -> None:
     program = doubled(17 * GIB // 8)
     with pytest.raises(Refused, match=r"RESOURCE_EXHAUSTED: Ran out of memory .*17\.00G.* exceeds available HBM"):
@@ -96,6 +97,7 @@ def test_its_death_is_told_and_the_next_program_is_compiled(compiler: Callable[[
     assert made.compile(magnitude("f32"), "stablehlo").memory_bytes
 
 
+@pytest.mark.slow
 def test_a_killed_compiler_is_told(compiler: Callable[[str], Compiler]) -> None:
     made = compiler("tpu-v3")
     assert made.name

@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.contracts import ROOT, VERSIONS
 
-pytestmark = pytest.mark.frameworks
+pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
 
 NOT_PUBLIC = {
     "torch": {"torch.cuda"},

@@ -15,7 +15,7 @@ import pytest
 
 from tests.contract.contracts import ROOT, VERSIONS
 
-pytestmark = pytest.mark.frameworks
+pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
 
 Run = Callable[..., dict[str, Any]]
 ONES = {"torch": "torch.ones", "tensorflow": "tf.ones", "jax": "jax.numpy.ones"}

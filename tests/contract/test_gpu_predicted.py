@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.contracts import VERSIONS
+from tests.contract.contracts import versions
 
 pytestmark = pytest.mark.frameworks
 
@@ -40,7 +40,7 @@ def predict(run_manifest: Run, tmp_path: Path) -> Callable[..., Results]:
     return of
 
 
-@pytest.mark.parametrize("version", VERSIONS["torch"])
+@pytest.mark.parametrize("version", versions("torch"))
 def test_pytorch_fails_without_a_kernel_for_the_dtypes(predict: Callable[..., Results], version: str) -> None:
     found = predict(
         "torch",
@@ -64,7 +64,12 @@ def test_pytorch_fails_without_a_kernel_for_the_dtypes(predict: Callable[..., Re
 
 
 @pytest.mark.parametrize(
-    ("version", "device"), [("0.4.13", "gpu-predicted"), ("0.10.2", "gpu-predicted"), ("0.10.2", "rocm-predicted")]
+    ("version", "device"),
+    [
+        pytest.param("0.4.13", "gpu-predicted", marks=pytest.mark.slow),
+        ("0.10.2", "gpu-predicted"),
+        ("0.10.2", "rocm-predicted"),
+    ],
 )
 def test_jax_fails_if_it_cannot_lower(predict: Callable[..., Results], version: str, device: str) -> None:
     found = predict(

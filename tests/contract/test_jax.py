@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.contract.contracts import VERSIONS, current_of, findings, is_as_known, study_of, unavailable
+from tests.contract.contracts import (
+    VERSIONS,
+    current_of,
+    findings,
+    is_as_known,
+    study_of,
+    unavailable,
+    versions,
+)
 
 pytestmark = pytest.mark.frameworks
 
@@ -29,6 +37,7 @@ def study(run_manifest: Run) -> dict[str, Any]:
     return study_of(run_manifest, "jax")
 
 
+@pytest.mark.slow
 def test_the_current_version_lacks_two_functions_and_changed_one(run_manifest: Run) -> None:
     current = current_of(run_manifest, "jax")
     assert is_as_known(current)
@@ -38,12 +47,16 @@ def test_the_current_version_lacks_two_functions_and_changed_one(run_manifest: R
     assert findings(current) == CHANGED
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of jax")
 def test_all_arrays_are_on_the_device(study: dict[str, Any]) -> None:
     assert {result["placement"]["verdict"] for result in study["results"]} == {"device", "unknown"}
     cos = [result for result in study["results"] if result["function"] == "jax.numpy.cos"]
     assert {result["placement"]["verdict"] for result in cos} == {"device"}
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of jax")
 def test_a_cold_call_compiles_and_says_so(study: dict[str, Any]) -> None:
     compiled = {
         result["test"]: [call["cold"]["counters"].get("compilations", 0) for call in result["calls"]]
@@ -56,6 +69,8 @@ def test_a_cold_call_compiles_and_says_so(study: dict[str, Any]) -> None:
             assert all("compilations" not in call["cold"]["counters"] for call in result["calls"]), result["test"]
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of jax")
 def test_steady_calls_of_collectives_do_not_compile(study: dict[str, Any]) -> None:
     for result in study["results"]:
         if result["test"] == "devices":
@@ -64,12 +79,12 @@ def test_steady_calls_of_collectives_do_not_compile(study: dict[str, Any]) -> No
             assert steady < call["cold"]["counters"]["compile_ns"], result["function"]
 
 
-def test_collectives_span_the_devices(run_manifest: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
-    for version in (STUDY, CURRENT):
-        document = run_manifest("jax", version, "study", function="jax.lax.[ap]*", runs=1, protocol="cold")
-        assert document["environment"]["device"]["devices"] == 2
-        assert {result["outcome"] for result in document["results"]} == {"passed"}
-        spanning = [result["placement"] for result in document["results"] if result["test"] == "devices"]
-        assert [placement["verdict"] for placement in spanning] == ["device"] * 2
-        assert [placement["evidence"] for placement in spanning] == [["output on cpu:0,cpu:1"]] * 2
+@pytest.mark.parametrize("version", versions("jax"))
+def test_collectives_span_the_devices(run_manifest: Run, version: str) -> None:
+    options = {"env": {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}, "runs": 1, "protocol": "cold"}
+    document = run_manifest("jax", version, "study", function="jax.lax.[ap]*", **options)
+    assert document["environment"]["device"]["devices"] == 2
+    assert {result["outcome"] for result in document["results"]} == {"passed"}
+    spanning = [result["placement"] for result in document["results"] if result["test"] == "devices"]
+    assert [placement["verdict"] for placement in spanning] == ["device"] * 2
+    assert [placement["evidence"] for placement in spanning] == [["output on cpu:0,cpu:1"]] * 2

@@ -20,6 +20,8 @@ VERSIONS = [
     target.version for target in all_targets(find_checkout()) if (target.framework, target.device) == ("jax", "tpu-v3")
 ]
 
+CURRENT, SLOW = VERSIONS[-1], pytest.mark.slow
+
 SEVENTEEN_GIGABYTES = [65536, 65536]
 
 
@@ -51,7 +53,7 @@ def predict(run_manifest: Callable[..., dict[str, Any]], tmp_path: Path) -> Call
     return of
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [pytest.param(each, marks=[] if each == CURRENT else SLOW) for each in VERSIONS])
 def test_a_tpu_v3_accepts_and_refuses_what_a_real_one_does(predict: Callable[..., Results], version: str) -> None:
     found = predict(
         version,
@@ -84,12 +86,14 @@ def test_a_tpu_v3_accepts_and_refuses_what_a_real_one_does(predict: Callable[...
     assert (found["unique"]["outcome"], found["unique"]["prediction"]["verdict"]) == ("passed", "accepted")
 
 
+@SLOW
 def test_an_array_too_large_for_one_tpu_fits_on_another(predict: Callable[..., Results]) -> None:
     found = predict("0.10.2", "tpu-v5p", entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}))
     assert found["ones"]["outcome"] == "passed"
     assert found["ones"]["prediction"]["memory_bytes"] >= 4 * 65536**2
 
 
+@SLOW
 def test_a_compilation_beyond_the_limit_times_out(predict: Callable[..., Results]) -> None:
     found = predict(
         "0.10.2",

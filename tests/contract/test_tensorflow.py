@@ -20,6 +20,8 @@ GONE = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("current study of tensorflow")
 def test_the_current_version_lacks_three_functions_and_passes_the_rest(run_manifest: RunManifest) -> None:
     current = current_of(run_manifest, "tensorflow")
     assert is_as_known(current)
@@ -27,6 +29,8 @@ def test_the_current_version_lacks_three_functions_and_passes_the_rest(run_manif
     assert findings(current) == {}
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("current study of tensorflow")
 def test_successors_run_and_are_recorded_under_their_own_names(run_manifest: RunManifest) -> None:
     tried = [result for result in current_of(run_manifest, "tensorflow")["results"] if result["successor_of"]]
     assert {result["successor_of"] for result in tried} == GONE
@@ -36,6 +40,8 @@ def test_successors_run_and_are_recorded_under_their_own_names(run_manifest: Run
     assert failed == {(adadelta, "sparse"), (adadelta, "loss-falls")}
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of tensorflow")
 def test_all_outputs_are_on_the_device(run_manifest: RunManifest) -> None:
     results = study_of(run_manifest, "tensorflow")["results"]
     assert {result["placement"]["verdict"] for result in results} == {"device", "unknown"}

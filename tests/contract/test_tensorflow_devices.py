@@ -52,6 +52,8 @@ def run_on_xla(run_manifest: Callable[..., dict[str, Any]]) -> Run:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of tensorflow on xla")
 @pytest.mark.parametrize("version", [STUDY])
 def test_the_whole_manifest_runs_on_xla(run_on_xla: Run, version: str) -> None:
     results = run_on_xla(version, "study")["results"]
@@ -62,6 +64,8 @@ def test_the_whole_manifest_runs_on_xla(run_on_xla: Run, version: str) -> None:
     assert all(result["proof"]["passed"] for result in tried)
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of tensorflow on xla")
 @pytest.mark.parametrize("version", [STUDY])
 def test_failures_are_those_of_the_device_with_their_categories(run_on_xla: Run, version: str) -> None:
     document = run_on_xla(version, "study")
@@ -76,6 +80,8 @@ def test_failures_are_those_of_the_device_with_their_categories(run_on_xla: Run,
     assert WRONG <= others <= WRONG | {"tf.linalg.svd"}
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of tensorflow on xla")
 @pytest.mark.parametrize("version", [STUDY])
 def test_tests_that_pass_without_the_device_are_recorded(run_on_xla: Run, version: str) -> None:
     results = run_on_xla(version, "study")["results"]
@@ -108,17 +114,3 @@ def test_the_adapter_passes_its_checks_on_xla(environment_python: Callable[[str]
     command = [str(python), "-m", "tests.contract.tensorflow_device_checks", version]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-
-
-@pytest.mark.parametrize("device", ["gpu", "tpu"])
-@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
-def test_a_missing_device_is_an_error_and_writes_no_run_file(
-    environment_python: Callable[[str], Path], tmp_path: Path, version: str, device: str
-) -> None:
-    command = [str(environment_python(f"tensorflow-{version}-cpu")), "-m", "runners", "--framework", "tensorflow"]
-    options = ["--device", device, "--manifest", "manifests/placement/tensorflow.json", "--out", str(tmp_path / "out")]
-    done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 3
-    message, remedy = done.stderr.strip().split("\n")
-    assert message.startswith(f"error: TensorFlow {version} ") and remedy
-    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())

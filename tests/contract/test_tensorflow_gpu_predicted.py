@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.contracts import VERSIONS
+from tests.contract.contracts import VERSIONS, versions
 
 pytestmark = pytest.mark.frameworks
 
@@ -24,7 +24,7 @@ def results(run_manifest: Run, version: str, function: str) -> list[dict[str, An
     return found
 
 
-@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+@pytest.mark.parametrize("version", versions("tensorflow"))
 def test_a_dtype_without_a_kernel_fails_and_the_message_lists_the_kernels_dtypes(
     run_manifest: Run, version: str
 ) -> None:
@@ -39,6 +39,7 @@ def test_a_dtype_without_a_kernel_fails_and_the_message_lists_the_kernels_dtypes
     assert {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"} == {"device"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS["tensorflow"])
 def test_an_operation_without_any_kernel_is_not_implemented(run_manifest: Run, version: str) -> None:
     found = results(run_manifest, version, "tf.random.gamma")
@@ -48,6 +49,7 @@ def test_an_operation_without_any_kernel_is_not_implemented(run_manifest: Run, v
     assert all("the operation RandomGamma " in result["error"]["message"] for result in refused)
 
 
+@pytest.mark.slow
 def test_a_session_is_placed_as_a_whole(run_manifest: Run) -> None:
     found = results(run_manifest, VERSIONS["tensorflow"][0], "tf.compat.v1.Session.run")
     outcomes = {result["test"]: result["outcome"] for result in found}
@@ -55,6 +57,7 @@ def test_a_session_is_placed_as_a_whole(run_manifest: Run) -> None:
     assert set(outcomes.values()) == {"passed", "failed"}
 
 
+@pytest.mark.slow
 def test_an_operation_on_a_variable_runs_where_the_variable_is(run_manifest: Run) -> None:
     found = results(run_manifest, VERSIONS["tensorflow"][0], "tf.train.ExponentialMovingAverage")
     seen = {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"}

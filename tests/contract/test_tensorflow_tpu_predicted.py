@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.contracts import VERSIONS
+from tests.contract.contracts import VERSIONS, versions
 
 pytestmark = pytest.mark.frameworks
 
@@ -44,7 +44,7 @@ def predict(run_manifest: Run, tmp_path: Path) -> Callable[..., dict[str, dict[s
     return of
 
 
-@pytest.mark.parametrize("version", VERSIONS["tensorflow"])
+@pytest.mark.parametrize("version", versions("tensorflow"))
 def test_what_a_tpu_does_not_support_fails(predict: Callable[..., dict[str, dict[str, Any]]], version: str) -> None:
     found = predict(
         version,
@@ -70,6 +70,7 @@ def test_what_a_tpu_does_not_support_fails(predict: Callable[..., dict[str, dict
     assert cos["prediction"]["roofline_ns"] > 0
 
 
+@pytest.mark.slow
 def test_an_array_too_large_for_one_tpu_fits_on_another(
     predict: Callable[..., dict[str, dict[str, Any]]],
 ) -> None:
@@ -78,6 +79,7 @@ def test_an_array_too_large_for_one_tpu_fits_on_another(
     assert found["prediction"]["memory_bytes"] >= 4 * 65536**2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "test", "category", "message"),
     [

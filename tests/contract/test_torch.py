@@ -9,7 +9,7 @@ import pytest
 
 from tests.contract.contracts import current_of, findings, is_as_known, study_of, unavailable
 
-pytestmark = pytest.mark.frameworks
+pytestmark = [pytest.mark.frameworks, pytest.mark.slow, pytest.mark.xdist_group("study of torch")]
 
 Run = Callable[..., dict[str, Any]]
 

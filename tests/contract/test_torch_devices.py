@@ -67,6 +67,8 @@ def study(run_manifest: Run) -> dict[str, Any]:
     return run_manifest("torch", CURRENT, "study", device="xla", runs=1, protocol="cold", timeout=20)
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of torch on xla")
 def test_the_whole_manifest_runs_on_xla_with_the_known_failures(study: dict[str, Any]) -> None:
     found = findings(study)
     assert unavailable(study) == set()
@@ -78,6 +80,8 @@ def test_the_whole_manifest_runs_on_xla_with_the_known_failures(study: dict[str,
     assert study["environment"]["device"]["kind"] == "xla"
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of torch on xla")
 def test_wrong_values_and_missing_kernels_have_different_categories(study: dict[str, Any]) -> None:
     numbers = {(r["function"], r["test"]): r["numbers"] for r in study["results"]}
     assert {test: numbers[test] for test in WRONG} == dict.fromkeys(WRONG, "wrong")
@@ -85,6 +89,8 @@ def test_wrong_values_and_missing_kernels_have_different_categories(study: dict[
     assert not passed & {"wrong", "imprecise"}
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of torch on xla")
 def test_the_cpu_of_the_same_version_is_the_control(study: dict[str, Any]) -> None:
     controls = {
         r["control"]["outcome"]
@@ -94,6 +100,8 @@ def test_the_cpu_of_the_same_version_is_the_control(study: dict[str, Any]) -> No
     assert controls == {"passed"}
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("study of torch on xla")
 def test_functions_that_fall_back_to_the_host_are_recorded(study: dict[str, Any]) -> None:
     operations: dict[str, set[str]] = {}
     for result in study["results"]:
@@ -120,11 +128,12 @@ def test_on_the_cpu_everything_is_on_the_device(run_manifest: Run, version: str)
 
 
 def test_the_papers_synchronization_does_not_wait(run_manifest: Run) -> None:
-    document = run_manifest("torch", CURRENT, "placement", device="xla", runs=1, protocol="cold", sync="study")
+    document = run_manifest("torch", CURRENT, "placement", device="xla", runs=1, protocol="cold", sync="as-published")
     proofs = [result["proof"] for result in document["results"] if result["proof"]]
     assert proofs and not any(proof["passed"] for proof in proofs)
 
 
+@pytest.mark.slow
 def test_known_wrong_functions_are_found_wrong(run_manifest: Run) -> None:
     host = run_manifest("torch", CURRENT, "known_wrong", runs=1, protocol="cold")
     assert findings(host) == {}
@@ -137,40 +146,40 @@ def test_known_wrong_functions_are_found_wrong(run_manifest: Run) -> None:
     assert len(numbers) >= 10 and set(numbers.values()) == {"wrong"}
 
 
+ON_CUDA = [
+    "trace_sees_where_operations_run",
+    "only_kernels_have_kernel_time",
+    "a_profile_and_a_trace_work_together",
+    "precision_switches_are_restored",
+    "a_cuda_device_that_cannot_be_used_has_a_reason",
+]
+
+CHECKS = {
+    f"torch-{CURRENT}-xla": [
+        "only_both_steps_wait",
+        "trace_sees_what_falls_back",
+        "counters_tell_what_a_call_cost",
+        "complex_numbers_come_back_whole",
+        "a_seed_fixes_what_is_drawn",
+        "strict_multiplies_in_full_precision",
+        "the_error_for_a_held_tpu_names_the_holder",
+        "another_device_is_no_tpu",
+    ],
+    f"torch-{STUDY}-cpu": ["the_xla_of_the_paper_is_used_in_its_own_way", *ON_CUDA],
+    f"torch-{CURRENT}-cpu": ON_CUDA,
+}
+
+
 @pytest.mark.parametrize(
     ("target", "check"),
     [
-        *(
-            (f"torch-{CURRENT}-xla", check)
-            for check in (
-                "only_both_steps_wait",
-                "trace_sees_what_falls_back",
-                "counters_tell_what_a_call_cost",
-                "complex_numbers_come_back_whole",
-                "a_seed_fixes_what_is_drawn",
-                "strict_multiplies_in_full_precision",
-                "the_error_for_a_held_tpu_names_the_holder",
-                "another_device_is_no_tpu",
-            )
-        ),
-        (f"torch-{STUDY}-cpu", "the_xla_of_the_paper_is_used_in_its_own_way"),
-        *(
-            (f"torch-{version}-cpu", check)
-            for version in VERSIONS["torch"]
-            for check in (
-                "trace_sees_where_operations_run",
-                "only_kernels_have_kernel_time",
-                "a_profile_and_a_trace_work_together",
-                "precision_switches_are_restored",
-                "a_cuda_device_that_cannot_be_used_has_a_reason",
-            )
-        ),
+        pytest.param(target, check, marks=pytest.mark.xdist_group(f"checks of {target}"))
+        for target, checks in CHECKS.items()
+        for check in checks
     ],
 )
-def test_device_check(environment_python: Callable[[str], Path], target: str, check: str) -> None:
-    command = [str(environment_python(target)), "-m", "tests.contract.torch_device_checks", check]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+def test_device_check(check_device: Callable[..., None], target: str, check: str) -> None:
+    check_device("torch_device_checks", target, [target.rpartition("-")[2], *CHECKS[target]], check)
 
 
 def test_xla_without_torch_xla_fails_with_one_sentence(

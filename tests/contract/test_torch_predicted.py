@@ -16,6 +16,8 @@ from runners.core.prediction.compiling import PYTHON
 from tests.contract.contracts import ROOT
 
 pytestmark = pytest.mark.frameworks
+on_one_v3 = pytest.mark.xdist_group("torch for tpu-v3")
+on_one_v5e = pytest.mark.xdist_group("torch for tpu-v5e")
 
 Results = dict[str, dict[str, Any]]
 
@@ -84,6 +86,7 @@ def on_v3(predict: Callable[..., Results]) -> Results:
     )
 
 
+@on_one_v3
 def test_an_error_of_the_compiler_is_recorded_with_its_message(on_v3: Results) -> None:
     refused = on_v3["torch.matmul"]
     assert (refused["outcome"], refused["category"], refused["phase"]) == ("failed", "type", "call")
@@ -91,6 +94,7 @@ def test_an_error_of_the_compiler_is_recorded_with_its_message(on_v3: Results) -
     assert refused["control"]["outcome"] == "passed"
 
 
+@on_one_v3
 def test_a_crash_of_the_compiler_is_recorded_and_later_tests_run(on_v3: Results) -> None:
     assert on_v3["torch.abs"]["category"] == "crash"
     assert "the compiler was ended by SIGABRT" in on_v3["torch.abs"]["error"]["message"]
@@ -100,6 +104,7 @@ def test_a_crash_of_the_compiler_is_recorded_and_later_tests_run(on_v3: Results)
     assert passed["prediction"]["roofline_ns"] > 0
 
 
+@on_one_v3
 @pytest.mark.parametrize(
     ("function", "operation"),
     [
@@ -116,6 +121,7 @@ def test_operations_that_fall_back_to_the_host_are_listed(on_v3: Results, functi
     assert on_v3[function]["placement"]["host_operations"] == [operation]
 
 
+@on_one_v3
 def test_an_operation_without_lowering_fails_and_the_next_test_passes(on_v3: Results) -> None:
     refused, following = on_v3["torch.linalg.matrix_rank"], on_v3["torch.argwhere"]
     assert (refused["category"], refused["control"]["outcome"]) == ("type", "passed")
@@ -123,12 +129,15 @@ def test_an_operation_without_lowering_fails_and_the_next_test_passes(on_v3: Res
     assert (following["worker"], following["outcome"]) == (refused["worker"], "passed")
 
 
+@on_one_v3
 def test_a_lowering_for_tpus_only_is_compiled(on_v3: Results) -> None:
     found = on_v3["torch.nn.functional.interpolate"]
     assert (found["outcome"], found["placement"]["verdict"]) == ("passed", "device")
     assert found["prediction"]["bytes"] > 0
 
 
+@pytest.mark.slow
+@on_one_v3
 def test_seventeen_gigabytes_do_not_fit_into_a_v3_but_into_a_v5p(
     on_v3: Results, predict: Callable[..., Results]
 ) -> None:
@@ -154,6 +163,8 @@ def on_v5e(predict: Callable[..., Results]) -> Results:
     )
 
 
+@pytest.mark.slow
+@on_one_v5e
 def test_reading_a_value_ends_a_program_and_later_programs_do_not_repeat_it(on_v5e: Results) -> None:
     one, four = on_v5e["steps-1"], on_v5e["steps-4"]
     assert one["outcome"] == four["outcome"] == "passed"
@@ -163,12 +174,16 @@ def test_reading_a_value_ends_a_program_and_later_programs_do_not_repeat_it(on_v
     assert four["prediction"]["flops"] < 8 * one["prediction"]["flops"]
 
 
+@pytest.mark.slow
+@on_one_v5e
 def test_inputs_that_torch_xla_cannot_create_fail(on_v5e: Results) -> None:
     found = on_v5e["sparse"]
     assert (found["outcome"], found["category"]) == ("failed", "not_implemented")
     assert "'SparseXLA' backend" in found["error"]["message"]
 
 
+@pytest.mark.slow
+@on_one_v5e
 @pytest.mark.parametrize("test", ["shuffle", "long"])
 def test_a_slice_with_an_array_as_start_reaches_the_compiler(on_v5e: Results, test: str) -> None:
     message = on_v5e[test]["error"]["message"]

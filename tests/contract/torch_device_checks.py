@@ -1,5 +1,8 @@
-"""What PyTorch's adapter promises of its devices beyond what every adapter must do: run inside an environment as
-``python -m tests.contract.torch_device_checks CHECK``; a broken promise is an AssertionError that names it."""
+"""What PyTorch's adapter promises of its devices beyond what every adapter must do.
+
+Run inside an environment as ``python -m tests.contract.torch_device_checks DEVICE CHECK...``; a broken promise is an
+AssertionError that names it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from runners.core import devices
 from runners.core.adapter import HOST
 from runners.core.errors import DeviceUnavailable
 from runners.core.triage import sync_check
+from tests.contract.forked_checks import run_each
 
 # Through torch_xla
 
@@ -303,4 +307,5 @@ def refused(adapter, device_name):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    prepared(sys.argv[1])
+    run_each({name: globals()[name] for name in sys.argv[2:]})

@@ -1,4 +1,4 @@
-"""Inputs that nobody would write: documents made from the schemas, and valid files that were spoilt.
+"""Inputs that nobody would write: documents made from the schemas, and valid files that were mutated.
 
 Hypothesis draws them, so that a seed names them all. What is made from a schema mostly fits it, but not always: where
 conditions and alternatives meet, keys are left to chance.
@@ -74,7 +74,7 @@ _BYTES = (
     b"//",
 )
 _DEEP = 20_000
-_TOLD = (
+_TEXTS = (
     "function",
     "test",
     "message",
@@ -92,12 +92,12 @@ _CHANGES = ("remove", "replace", "replace", "double", "rename", "nest")
 
 @st.composite
 def documents(draw: Draw, kind: str) -> bytes:
-    """A file of a format, valid or not, as bytes: one in four damaged, most spoilt before."""
+    """A file of a format, valid or not, as bytes: one in four damaged, most mutated before."""
     schema, written = _known(kind)
     made = draw(st.integers(0, 2)) == 0
     document = _for_fake(_value(draw, schema, schema, 0), kind) if made else draw(st.sampled_from(written))
     if not made or draw(st.booleans()):
-        document = _spoilt(draw, document)
+        document = _mutated(draw, document)
     whole = json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass")
     return whole if draw(st.integers(0, 3)) else _damaged(draw, whole)
 
@@ -228,14 +228,14 @@ def _object(draw: Draw, schema: Schema, root: Schema, depth: int) -> dict[str, A
     return made
 
 
-def _spoilt(draw: Draw, document: Any) -> Any:
+def _mutated(draw: Draw, document: Any) -> Any:
     """A copy with some values taken out, replaced, doubled, or put under another key; or only with other names and
     messages in it, which mostly is accepted and shown."""
     copy = json.loads(json.dumps(document))
     if draw(st.booleans()):
-        told = [(holder, key) for holder, key in _places(copy) if key in _TOLD and isinstance(holder[key], str)]
-        for _ in range(draw(st.integers(1, 4)) if told else 0):
-            holder, key = draw(st.sampled_from(told))
+        texts = [(holder, key) for holder, key in _places(copy) if key in _TEXTS and isinstance(holder[key], str)]
+        for _ in range(draw(st.integers(1, 4)) if texts else 0):
+            holder, key = draw(st.sampled_from(texts))
             holder[key] = draw(TEXT)
         return copy
     for _ in range(draw(st.integers(0, 3))):

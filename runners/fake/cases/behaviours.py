@@ -46,6 +46,13 @@ def hangs(trial: Trial) -> None:
         signal.pause()
 
 
+def hangs_on_request(trial: Trial) -> None:
+    """Hangs where the environment variable FAKE_HANGS is set."""
+    if os.environ.get("FAKE_HANGS"):
+        hangs(trial)
+    passes(trial)
+
+
 def hangs_in_call(trial: Trial) -> None:
     trial.call_inside(lambda function: (function(1), signal.pause()))
 

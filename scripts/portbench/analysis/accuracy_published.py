@@ -1,48 +1,46 @@
-"""What was foretold of a device held against what the study of 2023 published of it: rates, statuses of functions, and
+"""Compares what was predicted for a device with what the paper published of it: rates, statuses of functions, and
 what explains the difference.
 
-The study had other tests, and most often other versions: functions are compared, not tests, and only those of its
-sample. Needs the views of ``portbench.analysis.analyse``. Text out of run files is in it: printers escape it.
+The paper had other tests, and most often other versions: functions are compared, not tests, and only those of its
+sample. Needs the views of ``portbench.study.summary.analyse``. Its text comes out of run files: printers escape it.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from typing import Any
 
 import duckdb
 
+from portbench.analysis.accuracy import AGREEMENT, BOTH_PASS, FALSE_ALARM, MISSED
 from portbench.analysis.configurations import Configuration
-from portbench.analysis.foretold import Foretold
+from portbench.analysis.predictions import PredictedTarget
 from portbench.analysis.rates import FunctionRates
 from portbench.analysis.strata import strata
-from portbench.published import paper as published
+from portbench.published import paper
+from portbench.study.model import STATUS_TEXTS
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.text import pluralize, shortened
 
-OUTCOMES = ("hit", "miss", "false alarm", "both pass", "undecided", "not foretold")
+UNDECIDED, NOT_PREDICTED = "undecided", "not predicted"
 
-HOW_BESIDE = (
-    "Of the functions of the study's sample alone. The study prints no status of a function: one with a latency in its "
-    "Tables 5-7 passed some test on both devices; one without failed completely on either, or had nothing timed. "
-    "undecided: that does not tell."
+HOW_COMPARED = (
+    "Of the functions of the paper's sample alone. The paper prints no status of a function: one with a latency in its "
+    "Tables 5-7 passed some test on both devices; one without failed completely on at least one, or had nothing timed. "
+    "undecided: the paper does not say enough."
 )
 
 _COLUMNS = {"tpu-v3": ("tpu", "v3-8"), "gpu-predicted": ("gpu", "T4")}
-"""The study's column of a predicted device: its Tables 1 and 8 are of these two models."""
-_KEY = ("framework", "version", "device", "machine", "sync")
+"""The paper's column of a predicted device: its Tables 1 and 8 are of these two models."""
 _LONGEST_REASON = 200
 
 
 @dataclass(frozen=True)
-class FunctionBeside:
-    """A function of the sample. ``possible``: the statuses that it may have had in the study; ``outcome`` is one of
-    OUTCOMES, undecided where the study does not tell enough. ``categories``: why tests are foretold to fail."""
+class PublishedFunction:
+    """A function of the sample. ``possible``: the statuses that it may have had in the paper; ``outcome`` is AGREEMENT
+    to BOTH_PASS, UNDECIDED where the paper does not say enough, or NOT_PREDICTED. ``categories``: why tests are
+    predicted to fail."""
 
     function: str
     listed_as: str
@@ -56,32 +54,32 @@ class FunctionBeside:
 
 @dataclass(frozen=True)
 class PublishedComparison:
-    """A predicted side and the study's column of its framework on ``device`` ("gpu", "tpu"), a ``model``.
+    """A predicted target and the paper's column of its framework on ``device`` ("gpu", "tpu"), a ``model``.
 
-    ``rates`` are of the functions of the study's sample; ``because``: sentences on what explains the difference."""
+    ``rates`` are of the functions of the paper's sample; ``because``: sentences on what explains the difference."""
 
-    foretold: Foretold
+    predicted: PredictedTarget
     device: str
     model: str
     rates: FunctionRates
-    functions: tuple[FunctionBeside, ...]
+    functions: tuple[PublishedFunction, ...]
     because: tuple[str, ...]
 
     @property
     def column(self) -> str:
-        """The study's column in words."""
-        framework = self.foretold.side.framework
-        return f"{framework} {published.versions()[framework]} on {self.model}"
+        """The paper's column in words."""
+        framework = self.predicted.side.framework
+        return f"{framework} {paper.versions()[framework]} on {self.model}"
 
     @property
     def percent(self) -> Mapping[str, int]:
-        """The study's Table 1: percent of functions by status."""
-        return published.table1(self.foretold.side.framework, self.device) or {}
+        """The paper's Table 1: percent of functions by status."""
+        return paper.table1(self.predicted.side.framework, self.device) or {}
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """The study's Table 8: functions by status, and their total."""
-        return published.table8(self.foretold.side.framework, self.device) or {}
+        """The paper's Table 8: functions by status, and their total."""
+        return paper.table8(self.predicted.side.framework, self.device) or {}
 
     @property
     def outcomes(self) -> Mapping[str, int]:
@@ -89,42 +87,44 @@ class PublishedComparison:
         return Counter(function.outcome for function in self.functions)
 
 
-def beside_published(
-    connection: duckdb.DuckDBPyConnection, found: Iterable[Foretold]
+def compare_published(
+    connection: duckdb.DuckDBPyConnection, targets: Iterable[PredictedTarget]
 ) -> tuple[PublishedComparison, ...]:
-    """Those predicted sides of which the study has a column, if a function of its sample has a result on them."""
+    """The predicted targets that the paper has a column of, if a function of its sample has a result on them."""
     listed = {key: stratum.listed_as for key, stratum in strata(connection).items()}
-    told = []
-    for one in found:
-        device, model = _COLUMNS.get(one.side.device, ("", ""))
-        possible = published.possible_statuses(one.side.framework, device)
-        if possible is None:
-            continue
-        categories = _of_side(connection, "categories", one.side)
-        functions = tuple(_functions(_of_side(connection, "functions", one.side), categories, possible, listed))
-        if functions:
-            off_device = {
-                row["function"]
-                for row in _of_side(connection, "placements", one.side)
-                if row["seen"] in ("host", "mixed")
-            }
-            counts = Counter(function.status for function in functions)
-            rates = FunctionRates({status: counts[status] for status in STATUSES})
-            because = tuple(_because(one, device, model, functions, categories, len(off_device)))
-            told.append(PublishedComparison(one, device, model, rates, functions, because))
-    return tuple(told)
+    found = (_compared(connection, one, listed) for one in targets)
+    return tuple(one for one in found if one)
+
+
+def _compared(
+    connection: duckdb.DuckDBPyConnection, one: PredictedTarget, listed: Mapping[tuple[str, str], str]
+) -> PublishedComparison | None:
+    device, model = _COLUMNS.get(one.side.device, ("", ""))
+    possible = paper.possible_statuses(one.side.framework, device)
+    if possible is None:
+        return None
+    categories = _rows_of(connection, "categories", one.side)
+    functions = tuple(_functions(_rows_of(connection, "functions", one.side), categories, possible, listed))
+    if not functions:
+        return None
+    placements = _rows_of(connection, "placements", one.side)
+    off_device = {row["function"] for row in placements if row["seen"] in ("host", "mixed")}
+    counts = Counter(function.status for function in functions)
+    rates = FunctionRates({status: counts[status] for status in STATUSES})
+    because = tuple(_because(one, device, model, functions, categories, len(off_device)))
+    return PublishedComparison(one, device, model, rates, functions, because)
 
 
 def outcome(status: str, possible: frozenset[str]) -> str:
-    """What a predicted status is beside those that the study allows for."""
+    """Compares a predicted status with those that the paper allows for."""
     if status == "none":
-        return "not foretold"
+        return NOT_PREDICTED
     if status == "pass":
-        return "both pass" if possible == {"pass"} else "miss" if "pass" not in possible else "undecided"
+        return BOTH_PASS if possible == {"pass"} else MISSED if "pass" not in possible else UNDECIDED
     if "pass" not in possible:
-        return "hit"
-    # Partial failure and success differ by the tests, unless the study says that nothing failed.
-    return "false alarm" if status not in possible else "undecided"
+        return AGREEMENT
+    # Partial failure and success differ by the tests, unless the paper says that nothing failed.
+    return FALSE_ALARM if status not in possible else UNDECIDED
 
 
 def _functions(
@@ -132,14 +132,14 @@ def _functions(
     categories: Iterable[Row],
     possible: Mapping[str, frozenset[str]],
     listed: Mapping[tuple[str, str], str],
-) -> Iterator[FunctionBeside]:
+) -> Iterator[PublishedFunction]:
     seen: dict[str, list[str]] = {}
     for row in categories:
         seen.setdefault(row["function"], []).append(row["seen"])
     for row in rows:
         name = listed.get((row["framework"], row["function"]), row["function"])
         if name in possible:
-            yield FunctionBeside(
+            yield PublishedFunction(
                 function=row["function"],
                 listed_as=name,
                 status=row["status"],
@@ -152,64 +152,57 @@ def _functions(
 
 
 def _because(
-    one: Foretold,
+    one: PredictedTarget,
     device: str,
     model: str,
-    functions: Sequence[FunctionBeside],
+    functions: Sequence[PublishedFunction],
     categories: Iterable[Row],
     off_device: int,
 ) -> Iterator[str]:
-    """First what follows from the run files, then what is known of the study. ``off_device`` counts functions."""
+    """First what follows from the run files, then what is known of the paper. ``off_device`` counts functions."""
     framework, version = one.side.framework, one.side.version
-    theirs = published.versions()[framework]
-    versions = f"{framework} {version}" + ("" if version == theirs else f" here, {theirs} in the study")
-    yield f"Versions: {versions}. Foretold: {'; '.join(one.by)}; published: measured on a {model}."
+    theirs = paper.versions()[framework]
+    versions = f"{framework} {version}" + ("" if version == theirs else f" here, {theirs} in the paper")
+    yield f"Versions: {versions}. Predicted: {'; '.join(one.sources)}; published: measured on a {model}."
     refused: Counter[str] = Counter()
     for row in categories:
         refused[row["seen"]] += row["tests"]
     del refused["unavailable"]
     if refused:
         counts = ", ".join(f"{name.replace('_', ' ')} {tests:,}" for name, tests in refused.most_common())
-        yield f"Tests that are foretold to fail, by category: {counts}."
+        yield f"Tests that are predicted to fail, by category: {counts}."
     if one.tests["unknown"]:
         most, tests = next(iter(one.reasons.items()))
         yield (
-            f"{one.tests['unknown']:,} of {pluralize(sum(one.tests.values()), 'test')} cannot be foretold, most often "
+            f"{one.tests['unknown']:,} of {pluralize(sum(one.tests.values()), 'test')} cannot be predicted, most often "
             f"({tests:,}) since {shortened(most, _LONGEST_REASON)}."
         )
     yield _by_latency(functions)
     if nothing := sum(function.status == "none" for function in functions):
-        yield f"Functions of which nothing could be run or foretold: {nothing}."
+        yield f"Functions of which no test could be run or predicted: {nothing}."
     if off_device:
         yield f"Functions of which tests pass on the host, at least partly, and count as passing: {off_device}."
-    for sentence in _sentences():
+    for sentence in paper.explanations():
         if sentence["framework"] in (None, framework) and sentence["device"] in (None, device):
             yield sentence["says"]
 
 
-def _by_latency(functions: Sequence[FunctionBeside]) -> str:
-    """How functions are foretold to end that the study timed on both devices, and those that it did not."""
+def _by_latency(functions: Sequence[PublishedFunction]) -> str:
+    """The predicted statuses of the functions that the paper timed on both devices, and of those that it did not."""
 
-    def counts(found: Sequence[FunctionBeside]) -> str:
+    def counts(found: Sequence[PublishedFunction]) -> str:
         statuses = Counter(function.status for function in found)
-        return f"{statuses['complete']} fail completely, {statuses['partial']} partially, {statuses['pass']} pass"
+        return ", ".join(f"{statuses[status]} {STATUS_TEXTS[status]}" for status in ("complete", "partial", "pass"))
 
     untimed = [function for function in functions if "complete" in function.possible]
     timed = [function for function in functions if "complete" not in function.possible]
     return (
-        f"Foretold of the {len(untimed)} functions without a published latency, which failed completely on the T4 or "
-        f"the v3-8 or timed nothing: {counts(untimed)}; of the {len(timed)} others: {counts(timed)}."
+        f"Predicted for the {len(untimed)} functions without a published latency, which failed completely on the T4 or "
+        f"the v3-8 or had nothing timed: {counts(untimed)}; for the {len(timed)} others: {counts(timed)}."
     )
 
 
-def _of_side(connection: duckdb.DuckDBPyConnection, view: str, side: Configuration) -> list[Row]:
-    """The rows of a view of the analysis that are of a side, without those of successors."""
+def _rows_of(connection: duckdb.DuckDBPyConnection, view: str, side: Configuration) -> list[Row]:
+    """The rows of a view of the analysis that are of a configuration, without those of successors."""
     rows = fetch_dicts(connection, f"FROM {view} WHERE successor_of = '' ORDER BY ALL")
-    return [row for row in rows if tuple(row[name] for name in _KEY) == side.key]
-
-
-@cache
-def _sentences() -> list[dict[str, Any]]:
-    text = (resources.files("portbench.published") / "predicted_against_published.json").read_text("utf-8")
-    found: list[dict[str, Any]] = json.loads(text)["sentences"]
-    return found
+    return [row for row in rows if Configuration.of(row) == side]

@@ -1,14 +1,15 @@
-"""The sides of a study: each target on each machine, by each clock, and which two of them are compared.
+"""The configurations of a study: each target on each machine with each synchronization, and which two are compared.
 
-Results of two sides are never pooled. Needs the views of ``portbench.analysis.analyse``.
+A configuration is called a side where it is compared. Results of two are never pooled. Needs the views of
+``portbench.study.summary.analyse``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from functools import total_ordering
 from itertools import permutations
 from typing import Any
@@ -18,14 +19,17 @@ import duckdb
 from portbench.devices import BASELINE_ORDER, PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.study.model import Target
 
+SYNCHRONIZATION = {"complete": "complete", "study": "as published"}
+"""How the values of ``sync`` are shown to people."""
+
 
 @total_ordering
 @dataclass(frozen=True)
 class Configuration:
-    """A target on one machine, by one clock. ``sync`` is "complete", or "study": timed regions ended where the study's
-    did. Sides sort by clock ("complete" first), framework, version (oldest first), device and machine.
+    """A target on one machine with one synchronization. ``sync`` is "complete", or "study": timed regions end where
+    the paper's do. Sorts by synchronization ("complete" first), framework, version (oldest first), device and machine.
 
-    All of it comes out of run files: escape ``str(side)`` before it is shown.
+    All of it comes out of run files: escape ``str(configuration)`` before it is shown.
     """
 
     framework: str
@@ -35,12 +39,16 @@ class Configuration:
     sync: str = "complete"
 
     def __str__(self) -> str:
-        clock = "" if self.sync == "complete" else f" ({self.sync} synchronisation)"
         mark = PREDICTED_MARK if self.is_predicted else ""
-        return f"{self.target}{mark} on {self.machine}{clock}"
+        return f"{self.target}{mark} on {self.machine}" + (f" ({self.synchronization})" if self.synchronization else "")
 
     def __lt__(self, other: Configuration) -> bool:
         return self._order < other._order
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Configuration:
+        """The configuration of a row that has its key as columns."""
+        return cls(*(row[field.name] for field in fields(cls)))
 
     @property
     def target(self) -> Target:
@@ -49,7 +57,7 @@ class Configuration:
 
     @property
     def is_predicted(self) -> bool:
-        """Whether its device was not there, and all of its results are foretold."""
+        """Whether its device was not there, and all of its results are predicted."""
         return self.device in PREDICTED_DEVICES
 
     @property
@@ -58,30 +66,39 @@ class Configuration:
         return self.framework, self.version, self.device, self.machine, self.sync
 
     @property
+    def synchronization(self) -> str:
+        """How timed regions end, for people; empty for the complete wait."""
+        return "" if self.sync == "complete" else f"synchronization {SYNCHRONIZATION.get(self.sync, self.sync)}"
+
+    def as_dict(self) -> dict[str, str]:
+        """The key by the names of its columns, as variables of SQL take it."""
+        return asdict(self)
+
+    @property
     def _order(self) -> tuple[Any, ...]:
         return self.sync != "complete", self.target.order, self.machine, self.sync
 
 
 def sides(connection: duckdb.DuckDBPyConnection) -> list[Configuration]:
-    """The sides of a study that have a result, sorted: those with the complete wait first."""
+    """The configurations of a study that have a result, sorted: those with the complete wait first."""
     rows = connection.sql("SELECT DISTINCT framework, version, device, machine, sync FROM verdicts").fetchall()
     return sorted(Configuration(*row) for row in rows)
 
 
 def measured_sides(connection: duckdb.DuckDBPyConnection) -> list[Configuration]:
-    """The same without those whose device was not there: what is foretold stands in no rate beside what was seen."""
+    """The configurations that were measured, sorted: predicted ones are never counted together with them."""
     return [side for side in sides(connection) if not side.is_predicted]
 
 
 def predicted_sides(connection: duckdb.DuckDBPyConnection) -> list[Configuration]:
-    """The sides of which everything is foretold, sorted."""
+    """The configurations that were predicted, sorted."""
     return [side for side in sides(connection) if side.is_predicted]
 
 
 def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Configuration, str | None]:
-    """What each side's device is, as its environment tells: "Tesla T4", "TPU v3-8", for cpu and xla the processor.
+    """What each configuration's device is, from its environment: "Tesla T4", "TPU v3-8", for cpu and xla the processor.
 
-    None where it is not told, or where the run files of a side differ in it.
+    None where it is unknown, or where the run files of a configuration differ in it.
     """
     found: dict[Configuration, set[str | None]] = {}
     for side, environment in _environments(connection):
@@ -90,10 +107,10 @@ def device_model(connection: duckdb.DuckDBPyConnection) -> dict[Configuration, s
 
 
 def pairs_of_devices(sides: Iterable[Configuration]) -> list[tuple[Configuration, Configuration]]:
-    """Two devices of the same framework, version and clock; the baseline is the first: gpu before tpu, xla and cpu.
+    """Two devices of the same framework, version and synchronization, the baseline first: gpu before tpu, xla and cpu.
 
-    None of a device that is only predicted.
-    Across machines only where one of the two has no partner of the other's device on its own machine.
+    Predicted devices are in no pair. Pairs cross machines only where one of the two has no partner of the other's
+    device on its own machine.
     """
     every = sorted(side for side in sides if not side.is_predicted)
     known = set(every)
@@ -114,21 +131,21 @@ def pairs_of_devices(sides: Iterable[Configuration]) -> list[tuple[Configuration
 
 
 def pairs_of_models(connection: duckdb.DuckDBPyConnection) -> list[tuple[Configuration, Configuration]]:
-    """Two models of one device, of the same framework, version and clock: the older one first, the newer second.
+    """Two models of one device, of the same framework, version and synchronization: the older first, the newer second.
 
-    Only where the environments tell which is newer: GPUs by CUDA's compute capability, TPUs by their generation.
+    Only where the environments say which is newer: GPUs by CUDA's compute capability, TPUs by their generation.
     """
     generations: dict[Configuration, set[tuple[int, ...] | None]] = {}
     for side, environment in _environments(connection):
         generations.setdefault(side, set()).add(_generation(side.device, environment))
-    told = {side: found.pop() for side, found in generations.items() if len(found) == 1}
+    known = {side: found.pop() for side, found in generations.items() if len(found) == 1}
     return [
         (first, second)
-        for first, second in permutations(sorted(told), 2)
+        for first, second in permutations(sorted(known), 2)
         if (first.framework, first.version, first.device, first.sync)
         == (second.framework, second.version, second.device, second.sync)
-        and (older := told[first])
-        and (newer := told[second])
+        and (older := known[first])
+        and (newer := known[second])
         and older < newer
     ]
 
@@ -147,7 +164,7 @@ def _model(device: str, environment: dict[str, Any]) -> str | None:
         return str(environment["cpu_model"]) or None
     facts = environment["device"]
     if device == "tpu":
-        # The accelerator's type also tells how many cores there were; a model is "TPU v3" for all of them.
+        # The accelerator's type also says how many cores there are; a model is "TPU v3" for all of them.
         named = (facts.get("accelerator_type"), facts.get("model"), facts.get("generation"))
         name = next((str(name) for name in named if name), None)
         return name and (name if name.startswith("TPU") else f"TPU {name}")

@@ -1,4 +1,4 @@
-"""What an analysis left out: nothing is dropped without a name and a reason."""
+"""Tests that an analysis excludes: each with a name and a reason."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Excluded:
-    """Tests of a function that do not count, and why. ``reason`` is a sentence's end ("not timed on jax-0.4.8-tpu on
-    box"): it may hold text out of run files, which printers escape."""
+    """Tests of a function that do not count, and why. ``reason`` is the end of a sentence ("not timed on jax-0.4.8-tpu
+    on box") and may hold text out of run files, which printers escape."""
 
     function: str
     reason: str
     tests: int
 
 
-def by_reason(left_out: Iterable[Excluded]) -> dict[str, tuple[Excluded, ...]]:
-    """What was left out for each reason, the reason with the most functions first."""
+def by_reason(exclusions: Iterable[Excluded]) -> dict[str, tuple[Excluded, ...]]:
+    """The exclusions by reason, the reason with the most functions first."""
     found: dict[str, list[Excluded]] = {}
-    for entry in sorted(left_out):
+    for entry in sorted(exclusions):
         found.setdefault(entry.reason, []).append(entry)
     return {
         reason: tuple(entries) for reason, entries in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))

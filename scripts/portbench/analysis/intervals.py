@@ -1,4 +1,4 @@
-"""Intervals of confidence, 95 % where nothing else is said."""
+"""Confidence intervals, 95 % by default."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Interval:
 
 
 def wilson(successes: int, total: int, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of a rate, as fractions (Wilson 1927; scipy.stats.binomtest). From 0 to 1 where nothing
-    was tried."""
+    """Wilson's score interval of a rate, as fractions (Wilson 1927; scipy.stats.binomtest). From 0 to 1 where ``total``
+    is 0."""
     if not total:
         return Interval(0.0, 1.0)
     from scipy import stats  # takes seconds to import, and not every command needs an interval
@@ -36,9 +36,9 @@ def wilson(successes: int, total: int, confidence: float = 0.95) -> Interval:
 def bootstrap_ratio(ratios: Sequence[float], confidence: float = 0.95) -> Interval | None:
     """Percentile bootstrap interval of the geometric mean of positive ratios, one for each test (Efron 1979).
 
-    Whole tests are resampled, so that what differs between tests, and each one's own noise, both widen it. The seed is
-    fixed and the order of ``ratios`` does not matter. None for fewer than two tests: one says nothing of others. With a
-    handful of tests it is rather too narrow.
+    Whole tests are resampled: both differences between tests and the noise of each widen the interval. The seed is
+    fixed and the order of ``ratios`` does not matter. None for fewer than two tests. With a handful of tests the
+    interval is too narrow.
     """
     if len(ratios) < 2:
         return None
@@ -61,8 +61,8 @@ def bootstrap_weighted_rate(
 
 
 def _resampled_sums(values: Any) -> Any:
-    """Column sums of each resample of the rows of ``values``: what scipy.stats.bootstrap does, without its fixed cost,
-    which thousands of functions would add up."""
+    """Column sums of each resample of the rows of ``values``, as scipy.stats.bootstrap computes them, without its fixed
+    cost for each of thousands of functions."""
     rng = np.random.default_rng(_SEED)
     rows = len(values)
     at_once = max(1, _DRAWN // rows)

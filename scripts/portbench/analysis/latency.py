@@ -1,8 +1,8 @@
-"""How long functions take on two sides, and the ratio between them, in two ways that are always labelled.
+"""How long functions take on two configurations, and the ratio, by two methods that are always labelled.
 
 *As published*: the mean of all timed first calls. *Robust*: medians after the warm-up, a geometric mean, an interval.
-Both only over tests that passed in every run and were timed on both sides; the rest is named in ``left_out``. Needs the
-views of ``portbench.analysis.analyse``.
+Both are over the tests that passed in every run and were timed on both; ``exclusions`` names the others. Needs the
+views of ``portbench.study.summary.analyse``.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ import duckdb
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import bootstrap_ratio
-from portbench.analysis.pairing import left_out_of_pair, pair
+from portbench.analysis.pairing import pair, pair_exclusions
 from portbench.analysis.strata import Stratum, strata
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
 from portbench.study.summary import fetch_dicts
 
-AS_PUBLISHED, ROBUST = "as published", "robust"
 _NO_TIME = "took no time by the clock"
 
 
 @dataclass(frozen=True)
 class FunctionLatency:
-    """A function's latency on two sides, in nanoseconds. ``ratio`` is second over first: above 1 the second is slower.
+    """A function's latency on two configurations, in nanoseconds. ``ratio`` is second over first: above 1 the second is
+    slower.
 
-    ``low`` and ``high`` are the ratio's 95 % interval: null as published, and where one test alone was timed.
-    ``tests`` were timed on both sides. ``listed_as`` is the name that published figures go by. As published there are
-    also the means in which each test counts alike, however many calls it times: null in the robust analysis.
+    ``low`` and ``high`` are the ratio's 95 % interval: null as published, and where only one test was timed.
+    ``tests`` counts the tests that were timed on both. ``listed_as`` is the paper's name of the function. As published
+    there are also the means in which each test counts alike, however many calls it times: null in the robust analysis.
     """
 
     function: str
@@ -47,18 +48,18 @@ class FunctionLatency:
 
 @dataclass(frozen=True)
 class Latencies:
-    """All functions that were timed on both sides, by name. ``method`` is the label: "as published" or "robust"."""
+    """All functions that were timed on two configurations, by name. ``method`` is AS_PUBLISHED or ROBUST."""
 
     first: Configuration
     second: Configuration
     method: str
     functions: tuple[FunctionLatency, ...]
-    left_out: tuple[Excluded, ...]
+    exclusions: tuple[Excluded, ...]
 
 
 def as_published(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Latencies:
-    """The study's latencies: of a function the mean of all timed first calls (call and wait) of all runs, over the
-    tests that were timed on both sides; the ratio is that of the means."""
+    """The paper's latencies: a function's mean of all timed first calls (call and wait) of all runs, over the tests
+    that were timed on both; the ratio is that of the means."""
     pair(connection, first, second, "cold")
     names = strata(connection)
     functions = []
@@ -74,9 +75,9 @@ def as_published(connection: duckdb.DuckDBPyConnection, first: Configuration, se
 
 
 def robust(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Latencies:
-    """Of each test the median time of a call after the warm-up, over all blocks and runs. A function's latency is the
-    geometric mean over its tests, its ratio the geometric mean of the tests' ratios, with a bootstrap interval (see
-    ``portbench.intervals.bootstrap_ratio``)."""
+    """A test's latency is the median time of a call after the warm-up, over all blocks and runs. A function's latency
+    is the geometric mean over its tests, its ratio the geometric mean of the tests' ratios, with a bootstrap interval
+    (see ``portbench.analysis.intervals.bootstrap_ratio``)."""
     pair(connection, first, second, "steady")
     names = strata(connection)
     times: dict[str, list[tuple[float, float]]] = {}
@@ -118,7 +119,7 @@ def _latencies(
     functions: Sequence[FunctionLatency],
     instant: Sequence[Excluded],
 ) -> Latencies:
-    others = left_out_of_pair(connection, "not_timed", first, second)
+    others = pair_exclusions(connection, "not_timed", first, second)
     return Latencies(first, second, method, tuple(functions), tuple(sorted((*instant, *others))))
 
 

@@ -1,4 +1,4 @@
-"""Puts two sides of a study beside each other, test by test; the rules stand in sql/pairs.sql."""
+"""Pairs the tests of two configurations of a study; sql/pairs.sql has the rules."""
 
 from __future__ import annotations
 
@@ -17,26 +17,25 @@ _STATES = {
     "failed": "failed",
     "flaky": "failed in some runs",
     "not timed": "not timed",
-    "unproven": "not timed, since waiting was not proven,",
+    "unproven": "not timed, since the synchronization check failed,",
 }
 
 
 def pair(
     connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration, protocol: str = "cold"
 ) -> None:
-    """Makes the views of sql/pairs.sql those of these two sides; ``protocol`` is cold or steady."""
-    names = ("framework", "version", "device", "machine", "sync")
+    """Creates the views of sql/pairs.sql for two configurations; ``protocol`` is "cold" or "steady"."""
     for name, side in (("first", first), ("second", second)):
-        connection.execute(f"SET VARIABLE {name} = ?", [dict(zip(names, side.key, strict=True))])
+        connection.execute(f"SET VARIABLE {name} = ?", [side.as_dict()])
     connection.execute("SET VARIABLE protocol = ?", [protocol])
     connection.execute(load_sql("analysis", "test_facts"))
     connection.execute(load_sql("analysis", "pairs"))
 
 
-def left_out_of_pair(
+def pair_exclusions(
     connection: duckdb.DuckDBPyConnection, view: str, first: Configuration, second: Configuration
 ) -> tuple[Excluded, ...]:
-    """The rows of a view of what two sides do not share, the reasons as sentences; sorted."""
+    """The rows of view "not_shared" or "not_timed" of sql/pairs.sql, with the reasons as sentences; sorted."""
     found: dict[tuple[str, str], int] = {}
     for row in fetch_dicts(connection, f"FROM {view}"):
         key = row["function"], _reason(row, first, second)
@@ -45,14 +44,14 @@ def left_out_of_pair(
 
 
 def _reason(row: Row, first: Configuration, second: Configuration) -> str:
-    told = [
+    states = [
         (_STATES[row[f"{place}_state"]], row[f"{place}_reason"], side)
         for place, side in (("first", first), ("second", second))
         if row[f"{place}_state"]
     ]
-    if len(told) == 2 and told[0][:2] == told[1][:2]:
-        return _sentence(*told[0][:2], f"{first} and on {second}")
-    return "; ".join(_sentence(state, reason, str(side)) for state, reason, side in told)
+    if len(states) == 2 and states[0][:2] == states[1][:2]:
+        return _sentence(*states[0][:2], f"{first} and on {second}")
+    return "; ".join(_sentence(state, reason, str(side)) for state, reason, side in states)
 
 
 def _sentence(state: str, reason: str | None, where: str) -> str:

@@ -1,9 +1,9 @@
-"""How many functions and tests fail on a side, and on two sides over the tests that both could have run.
+"""How many functions and tests fail on a configuration, and on two over the tests that both could have run.
 
 *As published*: functions by status, in percent of those that have one, over all, the top 20 and each decile of use.
 *Robust*: tests that fail, with Wilson's interval, and the same weighted by how often functions are used in the corpus.
-A test fails where it did not pass in every run in which it ran. Successors do not count. Needs the views of
-``portbench.analysis.analyse``; strata come from the view listed_functions, and are not known where it has no row.
+A test fails if it did not pass in every run in which it ran. Successors do not count. Needs the views of
+``portbench.study.summary.analyse``; strata come from the view listed_functions, and are unknown where it has no row.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ import numpy as np
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval, bootstrap_weighted_rate, wilson
-from portbench.analysis.pairing import left_out_of_pair, pair
+from portbench.analysis.pairing import pair, pair_exclusions
 from portbench.analysis.strata import Stratum, strata
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.published.paper import OTHERS, TOP20
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.sql import load_sql
 from portbench.util.text import shortened
 
-ALL, TOP20, OTHERS = "all", "top20", "others"
+ALL = "all"
 DECILES = tuple(f"decile {number}" for number in range(1, 11))
-"""Strata: all functions; the 20 of greatest use of a framework; all that are known not to be of these, which the study
-drew by decile (its Table 4 calls them "all functions"); each decile of use, 1 to 10, of both."""
+"""Strata besides the paper's TOP20 and OTHERS: all functions; each decile of use, 1 to 10."""
 
 _LONGEST_REASON = 200
 
@@ -36,7 +37,7 @@ class FunctionRates:
     """As published: how many functions have which status (pass, partial, complete; none: nothing ran)."""
 
     counts: Mapping[str, int]
-    method: str = field(default="as published", init=False)
+    method: str = field(default=AS_PUBLISHED, init=False)
 
     @property
     def rated(self) -> int:
@@ -52,17 +53,17 @@ class FunctionRates:
 
     @property
     def failing(self) -> int:
-        """Functions that fail partially or completely."""
+        """Functions of which some or all tests fail."""
         return self.counts["partial"] + self.counts["complete"]
 
     @property
     def failing_percent(self) -> float | None:
-        """The same in percent of the rated functions; null where there is no rated function."""
+        """Failing functions in percent of the rated functions; null where there is no rated function."""
         return 100 * self.failing / self.rated if self.rated else None
 
     @property
     def failing_interval(self) -> Interval:
-        """Wilson's interval of failing over rated, as fractions."""
+        """Wilson's interval of failing over rated functions, as fractions."""
         return wilson(self.failing, self.rated)
 
 
@@ -70,8 +71,8 @@ class FunctionRates:
 class WeightedRate:
     """The mean over functions of the share of their tests that fail, weighted by each function's uses in the corpus.
 
-    ``rate`` and ``interval`` (null for fewer than two functions) are fractions; ``functions`` counts those that ran and
-    whose uses are known and not 0, ``uses`` adds them up.
+    ``rate`` and ``interval`` (null for fewer than two functions) are fractions. ``functions`` counts the functions that
+    ran and have known uses above 0; ``uses`` is the sum of their uses.
     """
 
     rate: float
@@ -82,12 +83,12 @@ class WeightedRate:
 
 @dataclass(frozen=True)
 class TestRates:
-    """Robust: tests that fail, of those that ran. ``weighted`` is null without known uses."""
+    """Robust: tests that fail, of those that ran. ``weighted`` is null where no uses are known."""
 
     failed: int
     tests: int
     weighted: WeightedRate | None
-    method: str = field(default="robust", init=False)
+    method: str = field(default=ROBUST, init=False)
 
     @property
     def rate(self) -> float | None:
@@ -102,15 +103,15 @@ class TestRates:
 
 @dataclass(frozen=True)
 class Rates:
-    """The rates of one side. ``by_stratum`` has ALL, TOP20, OTHERS and DECILES as keys, ALL always, others where there
-    is such a function; ``strata_known`` counts the functions of which the study knows whether they are of the top 20.
-    ``left_out``: tests that did not run."""
+    """The rates of one configuration. Keys of ``by_stratum`` are ALL, always, and those of TOP20, OTHERS and DECILES
+    that have a function; ``strata_known`` counts the functions of which it is known whether they are of the top 20.
+    ``exclusions``: tests that did not run."""
 
     side: Configuration
     by_stratum: Mapping[str, FunctionRates]
     robust: TestRates
     strata_known: int
-    left_out: tuple[Excluded, ...]
+    exclusions: tuple[Excluded, ...]
 
     @property
     def as_published(self) -> FunctionRates:
@@ -120,31 +121,31 @@ class Rates:
 
 @dataclass(frozen=True)
 class PairRates:
-    """Both sides' rates over the tests that both could have run; the rest is in ``left_out``."""
+    """The rates of two configurations over the tests that both could have run; ``exclusions``: all other tests."""
 
     first: Rates
     second: Rates
-    left_out: tuple[Excluded, ...]
+    exclusions: tuple[Excluded, ...]
 
 
 def rates(connection: duckdb.DuckDBPyConnection) -> dict[Configuration, Rates]:
-    """The rates of every side over all of its tests, the sides sorted."""
+    """The rates of every configuration over all of its tests, sorted."""
     known = strata(connection)
     connection.execute(load_sql("analysis", "test_facts"))
     functions: dict[Configuration, list[Row]] = {}
     for row in fetch_dicts(connection, load_sql("analysis", "rates")):
-        functions.setdefault(_side(row), []).append(row)
+        functions.setdefault(Configuration.of(row), []).append(row)
     skipped: dict[Configuration, list[Excluded]] = {}
     for row in fetch_dicts(connection, load_sql("analysis", "skipped_tests")):
         reason = f"skipped ({shortened(row['reason'], _LONGEST_REASON)})" if row["reason"] else "skipped"
-        skipped.setdefault(_side(row), []).append(Excluded(row["function"], reason, row["tests"]))
+        skipped.setdefault(Configuration.of(row), []).append(Excluded(row["function"], reason, row["tests"]))
     return {side: _rates(side, functions[side], known, skipped.get(side, ())) for side in sorted(functions)}
 
 
 def pair_rates(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> PairRates:
-    """The rates of two sides over the tests that both could have run: that ran on both, passed or not.
+    """The rates of two configurations over the tests that both could have run: that ran on both, passed or not.
 
-    Left out, with the reason: tests that one side does not have, skipped, or whose function its version lacks.
+    Excluded, with the reason: tests that one of them does not have, skipped, or whose function its version lacks.
     """
     known = strata(connection)
     pair(connection, first, second)
@@ -153,15 +154,11 @@ def pair_rates(connection: duckdb.DuckDBPyConnection, first: Configuration, seco
         _rates(side, [row for row in shared if row["place"] == place], known, ())
         for place, side in ((1, first), (2, second))
     )
-    return PairRates(of_first, of_second, left_out_of_pair(connection, "not_shared", first, second))
-
-
-def _side(row: Row) -> Configuration:
-    return Configuration(row["framework"], row["version"], row["device"], row["machine"], row["sync"])
+    return PairRates(of_first, of_second, pair_exclusions(connection, "not_shared", first, second))
 
 
 def _rates(
-    side: Configuration, rows: Sequence[Row], known: Mapping[tuple[str, str], Stratum], left_out: Iterable[Excluded]
+    side: Configuration, rows: Sequence[Row], known: Mapping[tuple[str, str], Stratum], exclusions: Iterable[Excluded]
 ) -> Rates:
     placed = [(row, known.get((side.framework, row["function"]))) for row in rows]
     groups: dict[str, list[Row]] = {ALL: list(rows)}
@@ -178,7 +175,7 @@ def _rates(
             weighted=_weighted(placed),
         ),
         strata_known=sum(stratum is not None and stratum.top20 is not None for _, stratum in placed),
-        left_out=tuple(left_out),
+        exclusions=tuple(exclusions),
     )
 
 

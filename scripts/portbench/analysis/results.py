@@ -1,4 +1,5 @@
-"""What a study's tables and headlines tell, computed once: rates of each side, rates and latencies of each pair."""
+"""What a study found, computed once for tables, figures, headlines and report: rates of each configuration, rates and
+latencies of each pair, and predictions."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from dataclasses import dataclass, field
 import duckdb
 
 from portbench.analysis import latency
+from portbench.analysis.accuracy import PredictionMatch, match_predictions
+from portbench.analysis.accuracy_published import PublishedComparison, compare_published
 from portbench.analysis.configurations import (
     Configuration,
     device_model,
@@ -17,14 +20,26 @@ from portbench.analysis.configurations import (
 )
 from portbench.analysis.intervals import Interval
 from portbench.analysis.latency import Latencies
-from portbench.analysis.predictions import Predictions, predictions_of
+from portbench.analysis.predictions import PredictedTarget, read_predictions
+from portbench.analysis.published import published_column
 from portbench.analysis.rates import PairRates, Rates, WeightedRate, pair_rates, rates
-from portbench.published.paper import PublishedSide, published_side
+from portbench.published.paper import PublishedColumn
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """All that a study predicts: the ``targets``, their ``matches`` with measured configurations, and
+    ``comparisons`` with columns of the paper."""
+
+    targets: tuple[PredictedTarget, ...] = ()
+    matches: tuple[PredictionMatch, ...] = ()
+    comparisons: tuple[PublishedComparison, ...] = ()
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two sides beside each other: ``rates`` over the tests that ran on both, ``latencies`` as published and robust."""
+    """Two configurations that are compared: ``rates`` over the tests that ran on both, ``latencies`` as published and
+    robust."""
 
     first: Configuration
     second: Configuration
@@ -34,9 +49,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Results:
-    """Of what was measured. ``by_device``: two devices of a framework and version, the baseline first; ``by_model``:
-    two models of a device, the older one first. ``models`` names each side's device. ``rates`` are of predicted sides
-    too, of which ``predictions`` says the rest: they are in nothing else."""
+    """What was measured, and ``predictions`` apart from it.
+
+    ``sides`` are the measured configurations, sorted; ``models`` names each one's device. ``by_device``: two devices of
+    a framework and version, the baseline first; ``by_model``: two models of a device, the older one first. ``rates``
+    are of predicted configurations too."""
 
     sides: tuple[Configuration, ...]
     models: Mapping[Configuration, str | None]
@@ -45,18 +62,18 @@ class Results:
     by_model: tuple[Pair, ...]
     predictions: Predictions = field(default_factory=Predictions)
 
-    def published(self, side: Configuration) -> PublishedSide | None:
-        """The column of the published study that a side repeats."""
-        return published_side(side, self.models.get(side))
+    def published(self, side: Configuration) -> PublishedColumn | None:
+        """The column of the paper that a configuration repeats."""
+        return published_column(side, self.models.get(side))
 
-    def primary(self, side: Configuration) -> PublishedSide | None:
-        """The same where that column is of the devices that all of the study's tables but the third are of."""
+    def primary(self, side: Configuration) -> PublishedColumn | None:
+        """The same where that column is of the devices of all of the paper's tables but the third."""
         published = self.published(side)
         return published if published and published.is_primary else None
 
 
-def answers_of(connection: duckdb.DuckDBPyConnection) -> Results:
-    """What the study says that ``connection`` shows; ``portbench.analysis.analyse`` must have been called on it."""
+def compute_results(connection: duckdb.DuckDBPyConnection) -> Results:
+    """The results of the study that ``connection`` shows; ``portbench.study.summary.analyse`` was called on it."""
     found = tuple(measured_sides(connection))
     return Results(
         sides=found,
@@ -64,13 +81,21 @@ def answers_of(connection: duckdb.DuckDBPyConnection) -> Results:
         rates=rates(connection),
         by_device=tuple(_pair(connection, *pair) for pair in pairs_of_devices(found)),
         by_model=tuple(_pair(connection, *pair) for pair in pairs_of_models(connection)),
-        predictions=predictions_of(connection),
+        predictions=compute_predictions(connection),
     )
 
 
-def spread_of(weighted: WeightedRate) -> Interval | None:
-    """The interval of a weighted rate; None where it is a point: a bootstrap of shares that are all alike, as where
-    nothing fails, says nothing."""
+def compute_predictions(connection: duckdb.DuckDBPyConnection) -> Predictions:
+    """The predictions of the study that ``connection`` shows; ``portbench.study.summary.analyse`` was called on it."""
+    targets = read_predictions(connection)
+    if not targets:
+        return Predictions()
+    return Predictions(targets, match_predictions(connection), compare_published(connection, targets))
+
+
+def weighted_interval(weighted: WeightedRate) -> Interval | None:
+    """The interval of a weighted rate; None where it is a point: a bootstrap of equal shares, as where nothing fails,
+    says nothing."""
     interval = weighted.interval
     return interval if interval and interval.low < interval.high else None
 

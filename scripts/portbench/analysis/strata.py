@@ -1,4 +1,4 @@
-"""Where a function stands in the sample that its manifest was drawn from."""
+"""The stratum of a function in the sample that its manifest was drawn from."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench.analysis.results import answers_of
+from portbench.analysis.results import compute_results
+from portbench.analysis.terms import INTOLERABLE
 from portbench.cli import cli
 from portbench.errors import NothingRan
-from portbench.report.headlines import of_answers
-from portbench.report.model import report_of
+from portbench.report.build import build_report
+from portbench.report.headlines import build_headlines
 from portbench.report.terminal import print_report
 from portbench.study.open import analysed, study_of
-from portbench.tables.write import INTOLERABLE
 from portbench.util.strict_json import shown
 from portbench.util.text import pluralize
 
@@ -71,13 +71,13 @@ def command(
         raise click.BadParameter(f"{intolerable} is not a number.", param_hint="--intolerable")
     written = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study:
-        answers = answers_of(shown_study.connection)
-        report = report_of(shown_study, tuple(of_answers(answers, intolerable)), answers.predictions)
+        results = compute_results(shown_study.connection)
+        report = build_report(shown_study, tuple(build_headlines(results, intolerable)), results.predictions)
         if out:
             # Imported here: Matplotlib takes a second to load.
             from portbench.report import write as report_files
 
-            written = report_files.write(shown_study, report, answers, out, intolerable)
+            written = report_files.write_report(shown_study, report, results, out, intolerable)
     if as_json:
         click.echo(json.dumps(report.summary, indent=1))
     else:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from portbench.compare.facts import SideFacts
+from portbench.compare.facts import RunRow, SideFacts
 
 KINDS = ("machine", "device", "clocks", "system", "package", "image", "variable", "runner", "manifest", "protocol")
 """The kinds of drift; those that matter most for a comparison come first."""
 
+_Protocol = Literal["protocol", "timeout_s", "steady_budget_s", "shuffle", "memory_bytes", "sync"]
 _SYSTEM = ("cpu_model", "cpu_cores", "memory_bytes", "kernel", "os", "container", "python")
-_PROTOCOL = ("protocol", "timeout_s", "steady_budget_s", "shuffle", "memory_bytes", "sync")
+_PROTOCOL: tuple[_Protocol, ...] = ("protocol", "timeout_s", "steady_budget_s", "shuffle", "memory_bytes", "sync")
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def _facts(facts: SideFacts) -> Mapping[tuple[str, str], list[Any]]:
     return found
 
 
-def _of_run(run: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+def _of_run(run: RunRow) -> Iterator[tuple[str, str, Any]]:
     environment = run["environment"]
     yield "machine", "machine", environment["machine"]
     yield from (("device", name, value) for name, value in environment["device"].items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 import duckdb
 
@@ -47,11 +47,28 @@ class TestFacts:
     skip_reason: str
     is_unavailable: bool
     evidence: str
-    is_unproven: bool
+    has_failed_sync_check: bool
     samples: Mapping[str, Samples]
 
     # Keeps pytest from collecting this class.
     __test__ = False
+
+
+class RunRow(TypedDict):
+    """A run file: the columns of the table runs that a comparison reads. ``environment`` is that of the document."""
+
+    framework: str
+    manifest: str
+    manifest_sha256: str
+    selection: list[str] | None
+    runs: int
+    protocol: str
+    timeout_s: float
+    steady_budget_s: float
+    shuffle: int | None
+    memory_bytes: int | None
+    sync: str
+    environment: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -63,7 +80,7 @@ class SideFacts:
 
     side: Configuration
     tests: Mapping[Key, TestFacts]
-    run_files: tuple[Row, ...]
+    run_files: tuple[RunRow, ...]
     with_other_sync: frozenset[Key]
 
     @property
@@ -89,7 +106,7 @@ def read_side(connection: duckdb.DuckDBPyConnection, side: Configuration) -> Sid
             skip_reason=row["skip_reason"] or "",
             is_unavailable=row["is_unavailable"],
             evidence=_first_line(row["evidence"] or ""),
-            is_unproven=row["is_unproven"],
+            has_failed_sync_check=row["has_failed_sync_check"],
             samples=samples.get(key, {}),
         )
         for row in fetch_dicts(connection, load_sql("compare", "tests"))
@@ -107,7 +124,7 @@ def _samples(connection: duckdb.DuckDBPyConnection) -> Mapping[Key, Mapping[str,
     return found
 
 
-def _run_files(connection: duckdb.DuckDBPyConnection, side: Configuration) -> list[Row]:
+def _run_files(connection: duckdb.DuckDBPyConnection, side: Configuration) -> list[RunRow]:
     query = (
         "SELECT * REPLACE (coalesce(sync, 'complete') AS sync) FROM runs"
         " WHERE (framework, version, device, machine, coalesce(sync, 'complete')) = (?, ?, ?, ?, ?)"
@@ -115,8 +132,8 @@ def _run_files(connection: duckdb.DuckDBPyConnection, side: Configuration) -> li
     )
     relation = connection.execute(query, side.key)
     names = [column[0] for column in relation.description]
-    rows: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
-    return [row | {"environment": json.loads(row["environment"])} for row in rows]
+    rows: list[Row] = [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+    return [cast("RunRow", row | {"environment": json.loads(row["environment"])}) for row in rows]
 
 
 def _with_other_sync(connection: duckdb.DuckDBPyConnection, side: Configuration) -> frozenset[Key]:

@@ -129,7 +129,7 @@ def _not_comparable(key: Key, first: SideFacts, second: SideFacts, protocol: str
 
 
 def _not_timed(name: str, test: TestFacts, protocol: str) -> str:
-    if test.is_unproven:
+    if test.has_failed_sync_check:
         return f"the synchronization check failed on {name}"
     others = " and ".join(sorted(test.samples))
     return f"other protocol: {others}, not {protocol} on {name}" if others else f"not timed on {name}"

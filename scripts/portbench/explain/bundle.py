@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from portbench.analysis.foretold import by
+from portbench.analysis.predictions import prediction_source
 from portbench.devices import PREDICTED_MARK
 from portbench.errors import BadInput, StorageFailed
 from portbench.explain.reproducer import Reproducer
@@ -133,7 +133,7 @@ def _report(repro: Reproducer, manifest: Data, command: str) -> Iterator[str]:
     yield f"# {_plain(f'{entry.function} on {device}: {shortened(message[0], 100)}')}"
     yield ""
     if prediction:
-        yield _plain(f"No such device was available: this was {by(prediction)}.")
+        yield _plain(f"No such device was available: this was {prediction_source(prediction)}.")
         yield ""
     runs = len(repro.test.results)
     failed = sum(result["outcome"] not in ("passed", "skipped") for result in repro.test.results)

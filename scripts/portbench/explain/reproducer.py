@@ -82,7 +82,9 @@ def reproducer(
     notes = [note] if note else []
     if found is None:
         called = f"{run['manifest']} (SHA-256 {run['manifest_sha256'][:12]}…)"
-        notes.insert(0, f"MANIFEST stands for {called}, which is not in manifests/: give it with --manifest.")
+        notes.insert(
+            0, f"MANIFEST is the placeholder for {called}, which is not in manifests/: give it with --manifest."
+        )
     elif sha256 != run["manifest_sha256"]:
         notes.insert(0, f"{shown(found)} has changed since this run: the test may be another one.")
     return Reproducer(evidence, test, found, backend, tuple(notes))

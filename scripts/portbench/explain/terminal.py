@@ -68,7 +68,7 @@ def _tests(tests: Sequence[TestEvidence]) -> Table:
     table.add_column("test", overflow="fold")
     for name in ("runs", "category", "ran on"):
         table.add_column(name)
-    for name in ("cold ms", "steady µs", "samples"):
+    for name in ("first call ms", "steady state µs", "samples"):
         table.add_column(name, justify="right", no_wrap=True)
     for test in tests:
         times = test.times or {}

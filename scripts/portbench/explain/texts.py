@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from portbench.analysis.foretold import by
+from portbench.analysis.predictions import prediction_source
 from portbench.explain.evidence import TargetEvidence
 from portbench.study.summary import Row
 from portbench.util.format import in_us, significant
@@ -59,7 +59,7 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
 def environment(entry: TargetEvidence) -> Iterator[tuple[str, str]]:
     """Where the runs were made: pairs of a label and a text, which has every value that differs between runs."""
     runs = [(run, run["environment"]) for run in entry.runs.values()]
-    yield "predicted", _each(by(run["prediction"]) for run, _ in runs if run["prediction"])
+    yield "predicted", _each(prediction_source(run["prediction"]) for run, _ in runs if run["prediction"])
     yield "machine", _each(f"{env['cpu_model']}, {env['cpu_cores']} cores, {env['os']}" for _, env in runs)
     yield "device", _each(", ".join(f"{key} {value}" for key, value in env["device"].items()) for _, env in runs)
     yield "software", _each(", ".join(_software(entry.target.framework, env)) for _, env in runs)

@@ -1,4 +1,4 @@
-"""Where things stand in all figures: rows and panels in a paper's columns, axes, bars and legends.
+"""The layout of all figures: rows and panels in a paper's columns, axes, bars and legends.
 
 Figures are made with Matplotlib's objects, never with pyplot, and laid out in inches by hand: the same data give the
 same bytes.
@@ -26,10 +26,10 @@ COLUMN = 3.5
 COLUMNS = 7.16
 
 MOST_ROWS = 30
-"""How many rows a figure has at most; what is beyond goes into the next."""
+"""How many rows a figure has at most; more rows go into the next figure."""
 MOST_PANELS = 12
 MOST_SHAPES = 1000
-"""How many shapes of a kind an SVG holds one by one; more are a picture in it."""
+"""How many shapes of a kind an SVG holds; more are rasterized."""
 
 _MARGIN = 0.12
 _LINE = 0.14  # a line of text, in inches
@@ -38,18 +38,18 @@ _ROW = 0.34
 
 @dataclass(frozen=True)
 class Legend:
-    """What stands below everything else: labelled handles, so many side by side."""
+    """The legend below everything else: labelled handles, ``across`` of them in a row."""
 
     handles: Sequence[Artist]
     across: int
 
     @property
     def height(self) -> float:
-        """The room that it needs, in inches."""
+        """Its height in inches."""
         return 0.08 + _LINE * -(-len(self.handles) // self.across)
 
     def put(self, figure: Figure) -> None:
-        """Puts it at the foot of a figure."""
+        """Puts it at the bottom of a figure."""
         figure.legend(
             handles=list(self.handles),
             loc="lower center",
@@ -67,7 +67,7 @@ def rows(
 ) -> tuple[Figure, Axes]:
     """A figure as wide as a column with a row for each label and note, the first on top, at y = 0, 1, 2...
 
-    A label stands above what is drawn of its row, which may take y - 0.1 to y + 0.42, and its note to the right of it.
+    A label is above its row's drawing, which may take y - 0.1 to y + 0.42, and its note is to the right.
     ``axis`` is the label of the x axis.
     """
     lines = _wrapped(title, COLUMN)
@@ -101,7 +101,7 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """A figure with a square panel for each label: one column wide for one panel, else up to three side by side.
 
-    ``own_legend_lines`` is the room below each panel for a legend of its own.
+    ``own_legend_lines``: how many lines of room each panel has below for a legend of its own.
     """
     across = min(3, len(labels))
     down = -(-len(labels) // across)
@@ -129,7 +129,7 @@ def panels(
 
 
 def own_legend(axes: Axes) -> None:
-    """A legend below the one panel, in the room that ``panels`` left for it."""
+    """A legend below one panel, in the room that ``panels`` left for it."""
     below = axes.transAxes + ScaledTranslation(0, -0.38, axes.figure.dpi_scale_trans)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below, handletextpad=0.3, borderaxespad=0)
 
@@ -167,8 +167,8 @@ def percent_axis(axes: Axes, which: str = "x") -> None:
 def stacked(
     axes: Axes, row: int, amounts: Mapping[str, float], colours: Mapping[str, str], hatches: Mapping[str, str]
 ) -> None:
-    """A bar of a row: the shares of those amounts that have a colour, in the colours' order; each with its percentage
-    where there is room."""
+    """A stacked bar in a row: the shares of the amounts that have a colour, in the order of the colours, each with its
+    percentage where there is room."""
     whole = sum(amounts.get(name, 0) for name in colours)
     left = 0.0
     for name, colour in colours.items():
@@ -190,12 +190,12 @@ def _decade(exponent: int) -> str:
 
 
 def _box(colour: str) -> dict[str, Any]:
-    """The ground of a text that stands on lines or hatches."""
+    """The background of a text on lines or hatches."""
     return {"boxstyle": "square,pad=0.12", "facecolor": colour, "edgecolor": "none"}
 
 
 def _wrapped(title: str, width: float) -> list[str]:
-    # What stands in brackets stays on one line.
+    # Text in brackets stays on one line.
     bound = re.sub(r"\(.*?\)", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), style.plain(title))
     return textwrap.wrap(bound, int(width * 15.5))
 

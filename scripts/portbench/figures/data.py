@@ -1,59 +1,142 @@
-"""What figures show, out of a study: the latencies, rates and failures of its sides and pairs, with their names."""
+"""What figures show of a study: rates, failures, latencies and pairs, with short names for the configurations.
+
+Rates and latencies come from ``Results``; only the times of single tests and functions are read from the study.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
-from portbench.analysis.configurations import (
-    Configuration,
-    device_model,
-    measured_sides,
-    pairs_of_devices,
-    pairs_of_models,
-)
-from portbench.analysis.latency import Latencies, as_published, robust
-from portbench.analysis.rates import DECILES, TOP20, FunctionRates, rates
-from portbench.figures.failures import MOST_IN_PANEL, PLACEMENT, Panel, Rated
-from portbench.figures.labels import labels, places, release
-from portbench.figures.ratios import Pair
-from portbench.figures.times import Latency, Spread
-from portbench.published import paper as published
+from portbench.analysis import results as analysis
+from portbench.analysis.configurations import SYNCHRONIZATION, Configuration
+from portbench.analysis.latency import FunctionLatency, Latencies
+from portbench.analysis.rates import DECILES, FunctionRates
+from portbench.analysis.results import Results
+from portbench.published import paper
+from portbench.published.paper import TOP20
 from portbench.util.sql import load_sql
+from portbench.util.text import shortened
+
+PLACEMENT = "placement"
+"""The category of a test that passed, but not wholly on the device, where that counts as failed."""
+
+MOST_IN_PANEL = 4
+"""How many configurations share a panel."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """The sides of a study in order, and what they are called in figures: alone (``labels``) and beside their
-    framework and version (``places``)."""
+    """The measured configurations of a study and their names in figures: ``labels`` are whole names, ``places`` only
+    the device, next to the framework and version."""
 
     sides: Sequence[Configuration]
-    models: Mapping[Configuration, str | None]
     labels: Mapping[Configuration, str]
     places: Mapping[Configuration, str]
 
 
-def names_of(connection: duckdb.DuckDBPyConnection) -> Names:
-    """The sides of a study with their names."""
-    every, models = measured_sides(connection), device_model(connection)
-    return Names(every, models, labels(every, models), places(every, models))
+@dataclass(frozen=True)
+class Rated:
+    """The functions' rates of one configuration by stratum (see ``portbench.analysis.rates``), and the paper's figures
+    in percent: by status, and failing by stratum; None where the paper has none."""
+
+    label: str
+    device: str
+    by_stratum: Mapping[str, FunctionRates]
+    published_status: Mapping[str, float] | None = None
+    published_failing: Mapping[str, float] | None = None
 
 
-def device_pairs(connection: duckdb.DuckDBPyConnection, names: Names) -> dict[str, list[Pair]]:
-    """The pairs of devices of which functions were timed on both, by method."""
-    return _pairs(connection, names, pairs_of_devices(names.sides))
+@dataclass(frozen=True)
+class Panel:
+    """Configurations of one framework and version; their labels do not repeat these."""
+
+    label: str
+    sides: Sequence[Rated]
 
 
-def model_pairs(connection: duckdb.DuckDBPyConnection, names: Names) -> dict[str, list[Pair]]:
-    """The pairs of an older and a newer model of one device of which functions were timed on both, by method."""
-    return _pairs(connection, names, pairs_of_models(connection))
+@dataclass(frozen=True)
+class Pair:
+    """The latencies of two configurations, and their names in figures: ``shared`` is what both have in common (``jax
+    0.4.8``), ``first`` and ``second`` the rest. ``latencies`` has at least one function."""
+
+    latencies: Latencies
+    shared: str
+    first: str
+    second: str
+
+    @property
+    def functions(self) -> Sequence[FunctionLatency]:
+        """The functions that were timed on both."""
+        return self.latencies.functions
+
+    @property
+    def label(self) -> str:
+        """Which configuration is compared with which."""
+        return f"{self.shared}: {self.second} against {self.first}"
+
+    @property
+    def count(self) -> str:
+        """The number of functions."""
+        return f"n = {len(self.functions)}"
+
+
+@dataclass(frozen=True)
+class Latency:
+    """The latencies of a configuration's functions in nanoseconds, as published; at least one function."""
+
+    label: str
+    device: str
+    functions_ns: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The spread of the times of ``tests`` tests in nanoseconds: least, 5 %, quartiles and median, 95 %, greatest."""
+
+    tests: int
+    quantiles_ns: tuple[float, float, float, float, float, float, float]
+
+
+def names_of(results: Results) -> Names:
+    """The names of the configurations: ``tpu (TPU v3-8)`` as a place, ``jax 0.4.8 tpu (TPU v3-8)`` as a label.
+
+    The machine follows where another configuration of the same framework and version would have the same name.
+    """
+    short = {side: _place(side, results.models.get(side)) for side in results.sides}
+    same = Counter((release(side), place) for side, place in short.items())
+    places = {
+        side: place if same[release(side), place] == 1 else f"{place} on {shortened(side.machine, 40)}"
+        for side, place in short.items()
+    }
+    labels = {
+        side: f"{side.framework} {side.version} {place}{_synchronization(side)}" for side, place in places.items()
+    }
+    return Names(results.sides, labels, places)
+
+
+def release(side: Configuration) -> str:
+    """Framework and version, and the synchronization where it is not the complete wait: ``jax 0.4.8``."""
+    return f"{side.framework} {side.version}{_synchronization(side)}"
+
+
+def timed_pairs(pairs: Iterable[analysis.Pair], names: Names) -> dict[str, list[Pair]]:
+    """The pairs of which functions were timed on both, by method."""
+    found: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        for latencies in pair.latencies:
+            if latencies.functions:
+                named = Pair(latencies, release(pair.first), names.places[pair.first], names.places[pair.second])
+                found.setdefault(latencies.method, []).append(named)
+    return found
 
 
 def function_latencies(connection: duckdb.DuckDBPyConnection, names: Names) -> list[Latency]:
-    """The latency of every function as published, of each side that has one."""
+    """The latency of every function as published, of each configuration that has one."""
     query = (
         "SELECT framework, version, device, machine, sync, list(cold_mean_ns::DOUBLE ORDER BY function) FROM functions "
         "WHERE cold_mean_ns > 0 AND successor_of = '' GROUP BY ALL"
@@ -63,7 +146,7 @@ def function_latencies(connection: duckdb.DuckDBPyConnection, names: Names) -> l
 
 
 def spreads(connection: duckdb.DuckDBPyConnection, names: Names) -> list[tuple[str, dict[str, Spread]]]:
-    """The spread of the tests' times by protocol, of each side that has times, with its label."""
+    """The spread of the tests' times by protocol, of each configuration that has times, with its label."""
     found: dict[Configuration, dict[str, Spread]] = {}
     connection.execute(load_sql("analysis", "test_facts"))
     rows = connection.sql(load_sql("figures", "figure_times")).fetchall()
@@ -72,18 +155,16 @@ def spreads(connection: duckdb.DuckDBPyConnection, names: Names) -> list[tuple[s
     return [(names.labels[side], found[side]) for side in names.sides if side in found]
 
 
-def rated_sides(connection: duckdb.DuckDBPyConnection, names: Names) -> dict[Configuration, Rated]:
-    """The rates of each side of which some function has a status, beside the study's."""
-    found = rates(connection)
+def rated_sides(results: Results, names: Names) -> dict[Configuration, Rated]:
+    """The rates of each configuration of which some function has a status, with the paper's."""
+    rates = results.rates
     return {
-        side: _rated(side, found[side].by_stratum, names)
-        for side in names.sides
-        if side in found and found[side].as_published.rated
+        side: _rated(results, side, names) for side in results.sides if side in rates and rates[side].as_published.rated
     }
 
 
 def decile_panels(sides: Mapping[Configuration, Rated], names: Names) -> list[Panel]:
-    """The sides of which deciles are known, those of one framework and version together."""
+    """The configurations of which deciles are known, those of one framework and version together."""
     groups: dict[str, list[Rated]] = {}
     for side, rated in sides.items():
         if any(rated.by_stratum[decile].rated for decile in DECILES if decile in rated.by_stratum):
@@ -97,12 +178,12 @@ def decile_panels(sides: Mapping[Configuration, Rated], names: Names) -> list[Pa
 
 
 def with_top20(sides: Iterable[Rated]) -> list[Rated]:
-    """The sides of which a function is known to be one of the 20 of greatest use, and has a status."""
+    """The configurations with a status of some function that is known to be one of the 20 of greatest use."""
     return [rated for rated in sides if TOP20 in rated.by_stratum and rated.by_stratum[TOP20].rated]
 
 
 def failures(summary: Mapping[str, Any], names: Names) -> list[tuple[str, dict[str, int]]]:
-    """How many tests fail by each category, of each side on which some do, with its label."""
+    """How many tests fail by each category, of each configuration on which some do, with its label."""
     found = {
         Configuration(**entry["target"], machine=entry["machine"], sync=entry["sync"]): _failing_tests(entry, summary)
         for entry in summary["targets"]
@@ -110,37 +191,31 @@ def failures(summary: Mapping[str, Any], names: Names) -> list[tuple[str, dict[s
     return [(names.labels[side], found[side]) for side in names.sides if found.get(side)]
 
 
-def _pairs(
-    connection: duckdb.DuckDBPyConnection, names: Names, pairs: Sequence[tuple[Configuration, Configuration]]
-) -> dict[str, list[Pair]]:
-    methods: tuple[Callable[[duckdb.DuckDBPyConnection, Configuration, Configuration], Latencies], ...] = (
-        as_published,
-        robust,
-    )
-    found: dict[str, list[Pair]] = {}
-    for measure in methods:
-        for first, second in pairs:
-            latencies = measure(connection, first, second)
-            if latencies.functions:
-                pair = Pair(latencies, release(first), names.places[first], names.places[second])
-                found.setdefault(latencies.method, []).append(pair)
-    return found
+def _synchronization(side: Configuration) -> str:
+    return f", sync {SYNCHRONIZATION.get(side.sync, side.sync)}" if side.synchronization else ""
 
 
-def _rated(side: Configuration, by_stratum: Mapping[str, FunctionRates], names: Names) -> Rated:
-    column = published.published_side(side, names.models.get(side))
+def _place(side: Configuration, model: str | None) -> str:
+    # The model of a processor says nothing here.
+    if not model or side.device not in ("gpu", "tpu"):
+        return side.device
+    return f"{side.device} ({shortened(model.removeprefix('NVIDIA '), 24)})"
+
+
+def _rated(results: Results, side: Configuration, names: Names) -> Rated:
+    by_stratum, column = results.rates[side].by_stratum, results.published(side)
     if column is None:
         return Rated(names.labels[side], side.device, by_stratum)
-    status = published.table3(side.framework, column.model)
+    status = paper.table3(side.framework, column.model)
     failing = None
     if column.is_primary:
-        status = published.table1(side.framework, column.device)
-        failing = published.table4(side.framework, column.device)
+        status = paper.table1(side.framework, column.device)
+        failing = paper.table4(side.framework, column.device)
     return Rated(names.labels[side], side.device, by_stratum, status, failing)
 
 
 def _failing_tests(entry: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, int]:
-    """By category, over the functions of a target's entry; that a name is not there is no failure."""
+    """By category, over the functions of a target's entry; a name that does not exist is no failure."""
     counts: dict[str, int] = {}
     for function in entry["functions"]:
         if function["successor_of"] is not None:

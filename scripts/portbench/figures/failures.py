@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.artist import Artist
@@ -11,18 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from portbench.analysis.rates import ALL, DECILES, OTHERS, TOP20, FunctionRates
+from portbench.analysis.rates import ALL, DECILES, FunctionRates
 from portbench.figures import canvas, style
+from portbench.figures.data import MOST_IN_PANEL, PLACEMENT, Panel, Rated
 from portbench.figures.style import Drawing
+from portbench.published.paper import OTHERS, TOP20
 from portbench.study.categories import CATEGORIES
+from portbench.study.model import STATUS_TEXTS
 from portbench.util.format import percent
 from portbench.util.text import pluralize
 
-PLACEMENT = "placement"
-"""The category of a test that passed, but not wholly on the device, where that counts as failed."""
-
 _STATUS = {"pass": style.BLUE, "partial": style.ORANGE, "complete": style.VERMILLION}
-_WORDS = {"pass": "success", "partial": "partial failure", "complete": "complete failure"}
 _STATUS_HATCHES = {"partial": "////", "complete": "xxxx"}
 
 _CATEGORY = dict(
@@ -51,39 +49,23 @@ _HOLLOW: dict[str, Any] = {
     "markeredgewidth": 0.8,
 }
 _DODGE = 0.19
-MOST_IN_PANEL = 4
-"""How many sides share a panel."""
-
-
-@dataclass(frozen=True)
-class Rated:
-    """The functions' rates of one side by stratum (see ``portbench.rates``) and what the study printed of it, in
-    percent: by status, and failing by stratum; None where it is no side of the study."""
-
-    label: str
-    device: str
-    by_stratum: Mapping[str, FunctionRates]
-    published_status: Mapping[str, float] | None = None
-    published_failing: Mapping[str, float] | None = None
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Sides of one framework and version; their labels are without these."""
-
-    label: str
-    sides: Sequence[Rated]
 
 
 def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
-    """Functions by status on each side, over all functions."""
+    """Functions by status on each target, over all functions."""
     title = "Functions by status on each target (as published)"
     handles: list[Artist] = [
-        Patch(facecolor=colour, edgecolor="white", linewidth=0, hatch=_STATUS_HATCHES.get(status), label=_WORDS[status])
+        Patch(
+            facecolor=colour,
+            edgecolor="white",
+            linewidth=0,
+            hatch=_STATUS_HATCHES.get(status),
+            label=STATUS_TEXTS[status],
+        )
         for status, colour in _STATUS.items()
     ]
     if any(side.published_status for side in sides):
-        handles.append(Line2D([], [], color=style.BLACK, linewidth=1.2, label="the study's figures"))
+        handles.append(Line2D([], [], color=style.BLACK, linewidth=1.2, label="the paper's figures"))
     named = [(side.label, f"n = {side.by_stratum[ALL].rated}") for side in sides]
     figure, axes = canvas.rows(title, named, "functions (%)", canvas.Legend(handles, 2))
     canvas.percent_axis(axes)
@@ -94,12 +76,11 @@ def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
             marks = axes.vlines(ends, row - 0.11, row + 0.41, color=style.BLACK, linewidth=1.2, zorder=4)
             marks.set_gid(f"published-{row}")
     caption = (
-        "As published: a function succeeds if every test that ran passed in every run, fails completely if none did, "
-        "and else partially; percent of the functions of which some test ran."
+        "As published: percent of the functions of which some test ran, by how many of their tests passed in every run."
     )
     if any(side.published_status for side in sides):
-        caption += " Black lines: where success, and success with partial failure, end in the study's table."
-    return Drawing(name, title, caption, [f"{side.label}: {_told(side.by_stratum[ALL])}." for side in sides], figure)
+        caption += " Black lines: where the first and the second status end in the paper's table."
+    return Drawing(name, title, caption, [f"{side.label}: {_shares(side.by_stratum[ALL])}." for side in sides], figure)
 
 
 def deciles(name: str, panels: Sequence[Panel]) -> Drawing:
@@ -130,7 +111,7 @@ def top20(name: str, sides: Sequence[Rated]) -> Drawing:
     ]
     if any(side.published_failing for side in sides):
         handles += [
-            Line2D([], [], marker=marker, linestyle="", label=f"the study's {label.partition(' (')[0]}", **_HOLLOW)
+            Line2D([], [], marker=marker, linestyle="", label=f"the paper's {label.partition(' (')[0]}", **_HOLLOW)
             for marker, _, label in _STRATA.values()
         ]
     named = [(side.label, f"n = {', '.join(str(_rated(side, stratum)) for stratum in _STRATA)}") for side in sides]
@@ -147,18 +128,18 @@ def top20(name: str, sides: Sequence[Rated]) -> Drawing:
     caption = (
         "Percent of the functions with a status that fail partially or completely (as published), with 95 % Wilson "
         "intervals: of the 20 functions of each framework that are used most, and of those drawn by decile of use, "
-        "which the study calls all. n: functions of the former, of the latter."
+        "which the paper calls all. n: functions of the former, of the latter."
     )
     details = [f"{side.label}: {', '.join(_failing(side, stratum) for stratum in _STRATA)}." for side in sides]
     return Drawing(name, title, caption, details, figure)
 
 
 def categories(name: str, sides: Sequence[tuple[str, Mapping[str, int]]]) -> Drawing:
-    """Failing tests by category: a row for each side's label, with how many tests fail by each category."""
+    """Failing tests by category: a row for each label, with how many tests fail by each category."""
     title = "Why tests fail on each target: failures by category"
     seen = [category for category in _CATEGORY if any(counts.get(category) for _, counts in sides)]
     handles = [
-        Patch(facecolor=_CATEGORY[c], edgecolor="white", linewidth=0, hatch=_CATEGORY_HATCHES[c], label=_spoken(c))
+        Patch(facecolor=_CATEGORY[c], edgecolor="white", linewidth=0, hatch=_CATEGORY_HATCHES[c], label=_spaced(c))
         for c in seen
     ]
     named = [(label, f"n = {sum(counts.values())}") for label, counts in sides]
@@ -168,7 +149,7 @@ def categories(name: str, sides: Sequence[tuple[str, Mapping[str, int]]]) -> Dra
         canvas.stacked(axes, row, counts, _CATEGORY, _CATEGORY_HATCHES)
     caption = "Tests that did not pass, by why; one that failed in two ways in two runs counts for both."
     details = [
-        f"{label}: " + ", ".join(f"{_spoken(c)} {counts[c]}" for c in _CATEGORY if counts.get(c)) + "."
+        f"{label}: " + ", ".join(f"{_spaced(c)} {counts[c]}" for c in _CATEGORY if counts.get(c)) + "."
         for label, counts in sides
     ]
     return Drawing(name, title, caption, details, figure)
@@ -221,15 +202,15 @@ def _failing(side: Rated, stratum: str) -> str:
     return f"{_STRATA[stratum][2]} {percent(failing, rated)} % ({failing} of {rated})"
 
 
-def _spoken(category: str) -> str:
+def _spaced(category: str) -> str:
     return category.replace("_", " ")
 
 
-def _told(rates: FunctionRates) -> str:
+def _shares(rates: FunctionRates) -> str:
     counts = rates.counts
     shares = ", ".join(
-        f"{_WORDS[status]} {percent(counts[status], rates.rated)} % ({counts[status]} of {rates.rated})"
+        f"{STATUS_TEXTS[status]} {percent(counts[status], rates.rated)} % ({counts[status]} of {rates.rated})"
         for status in _STATUS
     )
     none = counts.get("none", 0)
-    return shares + (f"; nothing ran of {none}" if none else "")
+    return shares + (f"; {STATUS_TEXTS['none']} {none}" if none else "")

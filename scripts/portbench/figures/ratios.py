@@ -1,9 +1,8 @@
-"""Figures of pairs of sides: latencies against each other, who is faster, and how the ratios are distributed."""
+"""Figures of pairs of configurations: latencies against each other, which is faster, and how ratios are distributed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,8 +10,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from portbench.analysis.exclusions import by_reason
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.analysis.latency import FunctionLatency
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
 from portbench.figures import canvas, style
+from portbench.figures.data import Pair
 from portbench.figures.style import Drawing
 from portbench.util.format import percent, significant
 from portbench.util.text import pluralize
@@ -32,38 +33,13 @@ _MARKERS = {MUCH_FASTER: "v", FASTER: "v", UNCLEAR: "o", SLOWER: "o", MUCH_SLOWE
 _HOW = {
     AS_PUBLISHED: "As published: latency is the mean of all first calls, over all runs, of the tests timed on both.",
     ROBUST: "Robust: latency is that of calls after the warm-up (medians of the tests timed on both, and their "
-    "geometric mean); no clear difference where the 95 % interval of the ratio holds 1 (one test alone has none).",
+    "geometric mean); no clear difference where the 95 % interval of the ratio holds 1 (a single test has none).",
 }
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The latencies of two sides, and their names in figures: ``shared`` is what is the same in both (``jax 0.4.8``),
-    ``first`` and ``second`` what is not. ``latencies`` has at least one function."""
-
-    latencies: Latencies
-    shared: str
-    first: str
-    second: str
-
-    @property
-    def functions(self) -> Sequence[FunctionLatency]:
-        """Those with a ratio."""
-        return self.latencies.functions
-
-    @property
-    def label(self) -> str:
-        """Which side is compared with which."""
-        return f"{self.shared}: {self.second} against {self.first}"
-
-    @property
-    def count(self) -> str:
-        """Over how many functions."""
-        return f"n = {len(self.functions)}"
-
-
 def speed(function: FunctionLatency, threshold: float) -> str:
-    """How the second side does against the first; MUCH_FASTER and MUCH_SLOWER are by more than ``threshold`` times.
+    """The class of the second configuration against the first; MUCH_FASTER and MUCH_SLOWER are by more than
+    ``threshold`` times.
 
     UNCLEAR is a ratio of exactly one, or one whose interval holds one.
     """
@@ -76,7 +52,7 @@ def speed(function: FunctionLatency, threshold: float) -> str:
 
 
 def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
-    """Latency on one side against that on the other: a panel for each pair, a point for each function."""
+    """Latency on one device against that on the other: a panel for each pair, a point for each function."""
     method = pairs[0].latencies.method
     title = f"Latency of each function, one device against another ({method})"
     words = _words(threshold)
@@ -94,7 +70,7 @@ def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     caption = (
         f"Each point is a function; above the diagonal it is slower on the device of the vertical axis. {_HOW[method]}"
     )
-    details = [f"{pair.label}: {pluralize(len(pair.functions), 'function')}.{_left_out(pair)}" for pair in pairs]
+    details = [f"{pair.label}: {pluralize(len(pair.functions), 'function')}.{_exclusions(pair)}" for pair in pairs]
     return Drawing(name, title, caption, details, figure)
 
 
@@ -115,7 +91,7 @@ def shares(name: str, pairs: Sequence[Pair], title: str, threshold: float) -> Dr
     for row, pair in enumerate(pairs):
         canvas.stacked(axes, row, _counts(pair, threshold), _COLOURS, _HATCHES)
     caption = f"How the first-named of each pair does against the second-named. {_HOW[method]}"
-    details = [f"{pair.label}: {_told(_counts(pair, threshold), words)}.{_left_out(pair)}" for pair in pairs]
+    details = [f"{pair.label}: {_class_shares(_counts(pair, threshold), words)}.{_exclusions(pair)}" for pair in pairs]
     return Drawing(name, title, caption, details, figure)
 
 
@@ -187,7 +163,7 @@ def _counts(pair: Pair, threshold: float) -> dict[str, int]:
 
 
 def _seen(pairs: Sequence[Pair], threshold: float) -> list[str]:
-    """The classes that a legend must name."""
+    """The classes of the legend."""
     found = {speed(function, threshold) for pair in pairs for function in pair.functions}
     return [cls for cls in _COLOURS if cls in found]
 
@@ -202,20 +178,20 @@ def _words(threshold: float) -> dict[str, str]:
     }
 
 
-def _told(counts: dict[str, int], words: dict[str, str]) -> str:
+def _class_shares(counts: dict[str, int], words: dict[str, str]) -> str:
     whole = sum(counts.values())
     return ", ".join(
         f"{words[cls]} {percent(found, whole)} % ({found} of {whole})" for cls, found in counts.items() if found
     )
 
 
-def _left_out(pair: Pair) -> str:
-    reasons = by_reason(pair.latencies.left_out)
-    told = "; ".join(
-        f"{pluralize(sum(one.tests for one in left_out), 'test')} of {pluralize(len(left_out), 'function')}: {reason}"
-        for reason, left_out in reasons.items()
+def _exclusions(pair: Pair) -> str:
+    reasons = by_reason(pair.latencies.exclusions)
+    texts = "; ".join(
+        f"{pluralize(sum(one.tests for one in excluded), 'test')} of {pluralize(len(excluded), 'function')}: {reason}"
+        for reason, excluded in reasons.items()
     )
-    return f" Left out: {told}." if told else ""
+    return f" Left out: {texts}." if texts else ""
 
 
 def _threshold_line(threshold: float) -> Line2D:

@@ -1,7 +1,7 @@
-"""How all figures look: colours that everybody can tell apart, a paper's fonts, the same files for the same data.
+"""The style of all figures: colours that everybody can tell apart, a paper's fonts, the same bytes for the same data.
 
-Text comes out of run files and is not trusted: none is read as mathematics, and what the font cannot show is written as
-an escape.
+Text comes out of run files and is not trusted: none is read as mathematics, and characters that the font lacks are
+written as escapes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PALE = "#E5E5E5"
 
 OF_DEVICE = {"gpu": BLUE, "tpu": VERMILLION, "xla": PURPLE, "cpu": GREY}
 
-SMALL = 6.5  # of the smaller texts, in points
+SMALL = 6.5  # points, for smaller texts
 
 _FONT = "DejaVu Sans"
 
@@ -60,8 +60,8 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure; ``name`` is that of its files, the rest of what is told beside it is plain text: ``details`` has a
-    sentence for each row or panel."""
+    """A figure; ``name`` is that of its files. Title, caption and ``details``, a sentence for each row or panel, are
+    plain text."""
 
     name: str
     title: str
@@ -84,7 +84,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class NotDrawn:
-    """A figure for which there are no data, and why."""
+    """A figure for which the study has no data, and why."""
 
     name: str
     reason: str
@@ -92,7 +92,7 @@ class NotDrawn:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Within it figures are drawn and saved alike, whatever the user's own Matplotlib is set to."""
+    """Sets Matplotlib up for drawing and saving, independent of the user's own settings, and restores these."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
@@ -100,7 +100,7 @@ def style() -> Iterator[None]:
 
 
 def plain(text: str) -> str:
-    """Text on one line, with what the font cannot show written as an escape."""
+    """Text on one line, with characters that the font lacks written as escapes."""
     font = _font()
     return "".join(
         character if font.get_char_index(ord(character)) else f"\\u{ord(character):04x}"
@@ -109,7 +109,7 @@ def plain(text: str) -> str:
 
 
 def fitted(text: str, inches: float, points: float = SMALL) -> str:
-    """``plain``, cut with an ellipsis where it is wider than ``inches`` at a size of ``points``."""
+    """``plain`` text, cut with an ellipsis where it is wider than ``inches`` at a size of ``points``."""
     shown = plain(text)
     limit = len(shown)
     while limit > 1 and width(shown, points) > inches:
@@ -119,7 +119,7 @@ def fitted(text: str, inches: float, points: float = SMALL) -> str:
 
 
 def width(text: str, points: float) -> float:
-    """How wide a text is at a size of ``points``, in inches."""
+    """The width of a text at a size of ``points``, in inches."""
     font = _font()
     font.set_size(points, 720)  # tenfold, as small glyphs are rounded to whole dots
     font.set_text(text)

@@ -1,10 +1,9 @@
-"""Figures of the times on each side: densities of the functions' latencies, and the spread of the tests' times."""
+"""Figures of times on each target: densities of the functions' latencies, and the spread of the tests' times."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -14,6 +13,7 @@ from matplotlib.patches import Patch
 from scipy.stats import gaussian_kde
 
 from portbench.figures import canvas, style
+from portbench.figures.data import Latency, Spread
 from portbench.figures.style import Drawing
 from portbench.util.format import in_ms
 from portbench.util.text import pluralize
@@ -22,27 +22,11 @@ COLD, STEADY = "cold", "steady"
 
 _COLOURS = {COLD: style.SKY, STEADY: style.ORANGE}
 _PLACES = {COLD: 0.05, STEADY: 0.27}
-
-
-@dataclass(frozen=True)
-class Latency:
-    """What the functions of a side take, in nanoseconds, as published; at least one function."""
-
-    label: str
-    device: str
-    functions_ns: Sequence[float]
-
-
-@dataclass(frozen=True)
-class Spread:
-    """How the times of ``tests`` tests are spread, in nanoseconds: least, 5 %, quartiles and median, 95 %, greatest."""
-
-    tests: int
-    quantiles_ns: tuple[float, float, float, float, float, float, float]
+_WORDS = {COLD: "first call", STEADY: "steady state"}
 
 
 def densities(name: str, sides: Sequence[Latency]) -> Drawing:
-    """The density of the functions over the logarithm of their latency, a row for each side; a tick is a function."""
+    """The density of the functions over the logarithm of their latency, a row for each target; a tick is a function."""
     title = "Densities of the functions' latencies on each target (as published)"
     devices = [device for device in style.OF_DEVICE if any(side.device == device for side in sides)]
     handles: list[Artist] = [Patch(color=style.OF_DEVICE[device], alpha=0.5, label=device) for device in devices]
@@ -80,10 +64,10 @@ def densities(name: str, sides: Sequence[Latency]) -> Drawing:
 
 
 def distributions(name: str, sides: Sequence[tuple[str, Mapping[str, Spread]]]) -> Drawing:
-    """Times of tests, first calls (COLD) beside calls after the warm-up (STEADY): a row for each side's label."""
-    title = "Times of tests on each target: first calls (as published) and steady calls (robust)"
+    """Times of tests, first calls (COLD) and calls after the warm-up (STEADY): a row for each label."""
+    title = "Times of tests on each target: first calls (as published) and steady state (robust)"
     shown = [kind for kind in _COLOURS if any(kind in spreads for _, spreads in sides)]
-    handles = [Patch(facecolor=_COLOURS[k], edgecolor=style.BLACK, linewidth=0.5, label=k) for k in shown]
+    handles = [Patch(facecolor=_COLOURS[k], edgecolor=style.BLACK, linewidth=0.5, label=_WORDS[k]) for k in shown]
     named = [(label, _tests(spreads)) for label, spreads in sides]
     figure, axes = canvas.rows(title, named, "time of a call (ms)", canvas.Legend(handles, len(handles)))
     ends = [spread.quantiles_ns[end] / 1e6 for _, spreads in sides for spread in spreads.values() for end in (0, -1)]
@@ -93,10 +77,10 @@ def distributions(name: str, sides: Sequence[tuple[str, Mapping[str, Spread]]]) 
             _box(axes, row + _PLACES[kind], spread, _COLOURS[kind], f"box-{row}-{kind}")
     caption = (
         "Boxes: median and quartiles over the tests that passed; whiskers: 5th and 95th percentile; dots: least and "
-        "greatest. Cold: mean of a test's first calls, over all runs (as published); steady: median of its calls after "
-        "the warm-up (robust). n: tests timed cold and steady, where these differ."
+        "greatest. First call: mean of a test's first calls, over all runs (as published); steady state: median of its "
+        "calls after the warm-up (robust). n: tests with a first call, and with a steady state where these differ."
     )
-    details = [f"{label}: {', '.join(map(_told, spreads, spreads.values()))}." for label, spreads in sides]
+    details = [f"{label}: {', '.join(map(_median, spreads, spreads.values()))}." for label, spreads in sides]
     return Drawing(name, title, caption, details, figure)
 
 
@@ -111,8 +95,8 @@ def _density(logarithms: np.ndarray, grid: np.ndarray) -> np.ndarray | None:
     return np.asarray(gaussian_kde(logarithms)(grid))
 
 
-def _told(kind: str, spread: Spread) -> str:
-    return f"{kind} median {in_ms(spread.quantiles_ns[3])} ms over {pluralize(spread.tests, 'test')}"
+def _median(kind: str, spread: Spread) -> str:
+    return f"{_WORDS[kind]} median {in_ms(spread.quantiles_ns[3])} ms over {pluralize(spread.tests, 'test')}"
 
 
 def _box(axes: Axes, place: float, spread: Spread, colour: str, gid: str) -> None:

@@ -1,6 +1,6 @@
-"""The study's figures, for whatever targets a study holds: each as SVG and as PNG, with its caption in README.md.
+"""Draws the figures of a study: each as SVG and as PNG, with its caption in README.md.
 
-A figure of which the study holds no data is not drawn; README.md names it with the reason.
+A figure that the study has no data for is not drawn; README.md names it with the reason.
 """
 
 from __future__ import annotations
@@ -13,21 +13,16 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST
+from portbench.analysis.results import Results
+from portbench.analysis.terms import AS_PUBLISHED, INTOLERABLE, NEWER, ROBUST
 from portbench.errors import StorageFailed
-from portbench.figures import data
-from portbench.figures import failures as of_failures
-from portbench.figures import ratios as of_speed
-from portbench.figures import times as of_times
+from portbench.figures import data, failures, ratios, times
 from portbench.figures.canvas import MOST_PANELS, MOST_ROWS
-from portbench.figures.ratios import Pair
+from portbench.figures.data import Pair
 from portbench.figures.style import Drawing, NotDrawn, style
 from portbench.util.files import write_bytes, write_text
 from portbench.util.markdown import plain
 from portbench.util.strict_json import shown
-
-NEWER = 1.5
-"""How many times faster a function must be for the study to speak of it, where models of one device are compared."""
 
 CAPTIONS = "README.md"
 
@@ -53,18 +48,23 @@ _ONE_MODEL = "no function was timed on two models of one device of which it is k
 
 
 def write(
-    connection: duckdb.DuckDBPyConnection, study_summary: Mapping[str, Any], folder: Path, intolerable: float = 10.0
+    connection: duckdb.DuckDBPyConnection,
+    study_summary: Mapping[str, Any],
+    results: Results,
+    folder: Path,
+    intolerable: float = INTOLERABLE,
 ) -> list[Path]:
     """Draws every figure of a study into ``folder`` and returns the files that it wrote.
 
-    ``connection`` shows the tables of the study and their analysis (see ``portbench.analysis.analyse``), whose summary
-    is ``study_summary``. More than ``intolerable`` times slower, above 1, is a class of its own. The same study gives
-    the same bytes. Figures of an earlier study that this one has no data for are removed. Raises StorageFailed.
+    ``connection`` shows the tables of the study and their analysis (see ``portbench.study.summary.analyse``), whose
+    summary is ``study_summary`` and whose ``results`` are computed. A function that takes more than ``intolerable``
+    times as long, above 1, is in a class of its own. The same study gives the same bytes. Figures of an earlier study
+    that this one has no data for are removed. Raises StorageFailed.
     """
     written, text = [], ["# Figures", ""]
     missing = []
     with style():
-        for made in _every(connection, study_summary, intolerable):
+        for made in _every(connection, study_summary, results, intolerable):
             if isinstance(made, NotDrawn):
                 missing.append(made)
                 continue
@@ -86,41 +86,38 @@ def write(
 
 
 def _every(
-    connection: duckdb.DuckDBPyConnection, summary: Mapping[str, Any], intolerable: float
+    connection: duckdb.DuckDBPyConnection, summary: Mapping[str, Any], results: Results, intolerable: float
 ) -> Iterator[Drawing | NotDrawn]:
-    names = data.names_of(connection)
-    yield from _failures(connection, summary, names)
+    names = data.names_of(results)
+    yield from _failures(summary, results, names)
     yield from _times(connection, names)
-    of_devices = data.device_pairs(connection, names)
-    of_models = data.model_pairs(connection, names)
+    of_devices = data.timed_pairs(results.by_device, names)
+    of_models = data.timed_pairs(results.by_model, names)
     for method in (AS_PUBLISHED, ROBUST):
-        yield from _speed(method, of_devices.get(method, []), of_models.get(method, []), intolerable)
+        yield from _ratios(method, of_devices.get(method, []), of_models.get(method, []), intolerable)
 
 
-def _failures(
-    connection: duckdb.DuckDBPyConnection, summary: Mapping[str, Any], names: data.Names
-) -> Iterator[Drawing | NotDrawn]:
-    rated = data.rated_sides(connection, names)
-    yield from _drawn(STATUSES, list(rated.values()), MOST_ROWS, of_failures.statuses, "nothing ran on any target")
+def _failures(summary: Mapping[str, Any], results: Results, names: data.Names) -> Iterator[Drawing | NotDrawn]:
+    rated = data.rated_sides(results, names)
+    yield from _drawn(STATUSES, list(rated.values()), MOST_ROWS, failures.statuses, "nothing ran on any target")
     strata = "no function that ran is known to be {}"
     yield from _drawn(
-        DECILES, data.decile_panels(rated, names), MOST_PANELS, of_failures.deciles, strata.format("of a decile of use")
+        DECILES, data.decile_panels(rated, names), MOST_PANELS, failures.deciles, strata.format("of a decile of use")
     )
     yield from _drawn(
-        TOP20, data.with_top20(rated.values()), MOST_ROWS, of_failures.top20, strata.format("one of the 20 used most")
+        TOP20, data.with_top20(rated.values()), MOST_ROWS, failures.top20, strata.format("one of the 20 used most")
     )
-    failures = data.failures(summary, names)
-    yield from _drawn(CATEGORIES, failures, MOST_ROWS, of_failures.categories, "no test failed")
+    yield from _drawn(CATEGORIES, data.failures(summary, names), MOST_ROWS, failures.categories, "no test failed")
 
 
 def _times(connection: duckdb.DuckDBPyConnection, names: data.Names) -> Iterator[Drawing | NotDrawn]:
     latencies = data.function_latencies(connection, names)
-    yield from _drawn(DENSITIES, latencies, MOST_ROWS, of_times.densities, "no first call of a passing test was timed")
+    yield from _drawn(DENSITIES, latencies, MOST_ROWS, times.densities, "no first call of a passing test was timed")
     spreads = data.spreads(connection, names)
-    yield from _drawn(TIMES, spreads, MOST_ROWS, of_times.distributions, "no passing test was timed")
+    yield from _drawn(TIMES, spreads, MOST_ROWS, times.distributions, "no passing test was timed")
 
 
-def _speed(
+def _ratios(
     method: str, of_devices: Sequence[Pair], of_models: Sequence[Pair], intolerable: float
 ) -> Iterator[Drawing | NotDrawn]:
     def devices(name: str, most: int, draw: Callable[[str, Sequence[Pair]], Drawing]) -> list[Drawing] | list[NotDrawn]:
@@ -129,11 +126,11 @@ def _speed(
     def named(name: str) -> str:
         return f"{name}-{method.replace(' ', '-')}"
 
-    yield from devices(SCATTER, MOST_PANELS, partial(of_speed.scatter, threshold=intolerable))
+    yield from devices(SCATTER, MOST_PANELS, partial(ratios.scatter, threshold=intolerable))
     title = "Functions that are faster or slower on one device than on another"
-    yield from devices(SHARES, MOST_ROWS, partial(of_speed.shares, title=title, threshold=intolerable))
-    yield from devices(RATIOS, MOST_ROWS, partial(of_speed.ratios, threshold=intolerable))
-    newer = partial(of_speed.shares, title="Functions that are faster or slower on newer hardware", threshold=NEWER)
+    yield from devices(SHARES, MOST_ROWS, partial(ratios.shares, title=title, threshold=intolerable))
+    yield from devices(RATIOS, MOST_ROWS, partial(ratios.ratios, threshold=intolerable))
+    newer = partial(ratios.shares, title="Functions that are faster or slower on newer hardware", threshold=NEWER)
     yield from _drawn(named(NEWER_HARDWARE), of_models, MOST_ROWS, newer, _ONE_MODEL.format(method))
 
 

@@ -1,7 +1,7 @@
 """The libraries that the page carries: fetched by exact version with npm, checked, and kept in page/vendor/.
 
     python -m portbench.page.vendored            # is each file what vendored.json says?
-    python -m portbench.page.vendored --fetch    # fetches the packages anew, checks their integrity, writes the files
+    python -m portbench.page.vendored --fetch    # fetches the packages again, checks their integrity, writes the files
 
 ``page/vendor/vendored.json`` lists packages (name, version, licence, integrity of the archive) and their files (path in
 the archive, name here, SHA-256). To take another version: change its version there, remove ``integrity`` and the
@@ -43,7 +43,7 @@ def check(folder: Path = FOLDER) -> None:
                 raise BadInput(
                     f"{file['name']} of {package['name']} {package['version']}: sha256 {file['sha256']} is expected, "
                     f"found: {found}",
-                    "Fetch it anew: python -m portbench.page.vendored --fetch",
+                    "Fetch it again: python -m portbench.page.vendored --fetch",
                 )
 
 

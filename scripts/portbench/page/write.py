@@ -1,8 +1,8 @@
-"""The page to explore a study: ``index.html``, one file that works from disk and asks no network for anything.
+"""Writes the page to explore a study: ``index.html``, one file that works from disk and needs no network.
 
-Its parts lie in page/: a template, style sheets and scripts, and the libraries for grid and plots in page/vendor/. A
-Content-Security-Policy allows those scripts and styles by their digests, and nothing else: no connection, and no script
-that came with the data.
+Its template, style sheet and scripts are in assets/, the libraries for grid and plots in vendor/. A
+Content-Security-Policy allows only these scripts and styles, by their digests: no connection, and no script in the
+data.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import duckdb
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from portbench.analysis.terms import INTOLERABLE
 from portbench.page import vendored
 from portbench.page.data import page_data
 from portbench.study.summary import Row
@@ -40,18 +41,19 @@ _SCRIPTS = (
 )
 
 
-def write(connection: duckdb.DuckDBPyConnection, study_summary: Row, path: Path, intolerable: float = 10.0) -> None:
+def write(
+    connection: duckdb.DuckDBPyConnection, study_summary: Row, path: Path, intolerable: float = INTOLERABLE
+) -> None:
     """Writes the page of a study to ``path``.
 
     ``connection`` shows the study's tables, and ``analyse`` was called on it; ``study_summary`` is that of the study,
-    judged in the same way (its ``strict_placement`` and ``classification`` are told). From a ratio of latencies of
-    ``intolerable`` on a function counts as intolerably slow. Raises StorageFailed where the page cannot be written,
-    BadInput where a vendored library was changed.
+    with the same placement rule. From a ratio of latencies of ``intolerable`` on a function is intolerably slow. Raises
+    StorageFailed where the page cannot be written, BadInput where a vendored library was changed.
     """
     vendored.check()
     data = page_data(connection, study_summary, intolerable)
     styles = [_part(name) for name in _STYLES]
-    # One scope for all of ours: nothing of it can be seen from outside.
+    # One scope for all of our scripts, which nothing outside can read.
     own = "\n".join(_part(f"assets/{name}.js") for name in _SCRIPTS)
     scripts = [*(_part(name) for name in _LIBRARIES), f'"use strict";\n(() => {{\n{own}\n}})();\n']
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -72,12 +74,13 @@ def write(connection: duckdb.DuckDBPyConnection, study_summary: Row, path: Path,
 
 def _part(name: str) -> str:
     text = (resources.files("portbench.page") / name).read_text("utf-8")
-    # Names a file that is not there.
+    # It names a file that the page does not have.
     return re.sub(r"(//|/\*)# sourceMappingURL=.*", "", text)
 
 
 def _policy(scripts: list[str], styles: list[str]) -> str:
-    """Nothing is allowed but these very texts. A style in an attribute is what the grid sets one by one in script."""
+    """Allows these texts and nothing else. The grid sets the styles of single elements by script, which needs no
+    rule."""
     return (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"script-src {' '.join(map(_digest, scripts))}; style-src {' '.join(map(_digest, styles))}"

@@ -1,4 +1,4 @@
-"""What a report says of drift: facts of one target, or one machine, that were not the same in all run files."""
+"""The section of a report on drift: facts of one target, or one machine, that differ between run files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from portbench.util.section import Section
 from portbench.util.text import pluralize
 
 _NOTE = (
-    "One target has one environment, one machine one kernel and one CPU. Here they do not, so what looks like a "
-    "difference between runs may be one between these. The run files were merged with --allow-drift, or by a portbench "
-    "that did not look."
+    "A target should have one environment, a machine one kernel and one CPU. Here they differ, so a difference between "
+    "runs may be a difference between these. The run files were merged with --allow-drift, or by a portbench that did "
+    "not check."
 )
 
 
-def of_study(summary: Row) -> list[Section]:
-    """A row for each value of each fact that drifted; no section where nothing did. ``summary``: a study's."""
+def drift_sections(summary: Row) -> list[Section]:
+    """A row for each value of each fact that drifted; no section where none did. ``summary``: that of a study."""
     rows = tuple(
         (
             drift["target"] or NOTHING,
@@ -29,4 +29,4 @@ def of_study(summary: Row) -> list[Section]:
     )
     if not rows:
         return []
-    return [Section("Drift of environments", ("target", "machine", "fact"), (), ("value", "run files"), rows, _NOTE)]
+    return [Section("Environment drift", ("target", "machine", "fact"), (), ("value", "run files"), rows, _NOTE)]

@@ -1,4 +1,4 @@
-"""What a report says of tests that did not pass: wrong values above all, then why, and where else they fail."""
+"""The sections of a report on tests that did not pass: wrong values, causes, and where else they fail."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from portbench.study.model import Target
 from portbench.study.summary import Row
 from portbench.util.format import NOTHING, counted, significant
 from portbench.util.section import Section
-from portbench.util.text import pluralize
+from portbench.util.text import pluralize, shortened
 
-_SHOWN = 30
-_CONTROL = {"only_on_device": "only on the device", "on_cpu_too": "on the CPU too", "unknown": "not tried elsewhere"}
+SHOWN = 30
+"""How many rows a section has at most, where study.json has all of them."""
+_CONTROL = {"only_on_device": "only on the device", "on_cpu_too": "on the CPU too", "unknown": "not run elsewhere"}
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The most frequent cause why a function's tests did not pass; ``others`` counts the causes beside it.
+    """The most frequent cause why a function's tests did not pass; ``others`` counts its other causes.
 
-    A category that an annotation decided is marked. ``fails`` says where: only on the device, or on the CPU of the same
-    version too.
+    A category that an annotation decided is marked. ``fails`` says whether the tests fail only on the device, or on the
+    CPU of the same version too.
     """
 
     function: str
@@ -32,7 +34,7 @@ class Failure:
 
 
 def failure(name: str, function: Row, causes: Sequence[Row]) -> Failure:
-    """What to say of a function whose tests did not pass. ``causes``: the most frequent first."""
+    """The failure of a function whose tests did not pass. ``causes``: the most frequent first."""
     first = causes[0]
     what = first["what"].replace("_", " ") if first["what"] in ("timed_out", "crashed") else first["what"]
     lines = [line.strip() for line in first["message"].splitlines() if line.strip()]
@@ -47,7 +49,7 @@ def failure(name: str, function: Row, causes: Sequence[Row]) -> Failure:
 
 
 def blamed(functions: Sequence[Row]) -> str:
-    """In one sentence, for how many failing tests the device is to blame; empty where none was tried elsewhere."""
+    """A sentence that counts the failing tests by where they fail; empty where none was run elsewhere."""
     tests: Counter[str] = Counter()
     for function in functions:
         tests.update(function["tests_by_control"])
@@ -56,7 +58,7 @@ def blamed(functions: Sequence[Row]) -> str:
     device, both, unknown = (tests[seen] for seen in ("only_on_device", "on_cpu_too", "unknown"))
     return (
         f"Of {tests.total()} failing tests {device} fail only on the device, {both} on the CPU of the same version too "
-        f"(there the function or the test is to blame), {unknown} were not tried there."
+        f"(a fault of the function or the test), {unknown} were not run there."
     )
 
 
@@ -82,14 +84,14 @@ def wrong_values(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
             ("off by", "host off by", "runs"),
             ("dtype", "fails"),
             tuple(rows),
-            "The call succeeded, and what it gave is wrong beyond any want of precision. off by: greatest difference "
-            "from what the host computes in float64, over the greatest value (not finite: of another shape, or not "
-            "finite where it should be); host off by: the same of the host in the test's own dtype.",
+            "The call succeeded, and its values are wrong by more than lacking precision explains. off by: greatest "
+            "difference from what the host computes in float64, over the greatest value (not finite: of another shape, "
+            "or not finite where it should be); host off by: the same of the host in the test's own dtype.",
         )
 
 
 def precision(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
-    """What failed by precision: does it pass in the strict mode?"""
+    """The tests that failed by precision, and how many of them pass in the strict mode."""
     rows = []
     for name, function in functions:
         tests = function["tests_by_strict"]
@@ -100,7 +102,7 @@ def precision(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
         yield Section(
             "Failed by precision",
             ("function",),
-            ("tests", "pass in strict mode", "fail", "not tried"),
+            ("tests", "pass in strict mode", "fail", "not run"),
             (),
             tuple(rows),
             "Strict mode: the same device with the full precision of each dtype, no TF32 or bfloat16 in its place.",
@@ -108,14 +110,14 @@ def precision(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
 
 
 def gaps(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
-    """What did not run, and why."""
+    """The tests that did not run, and why."""
     rows = [(name, str(gap["tests"]), gap["reason"]) for name, function in functions for gap in function["skipped"]]
     if rows:
         yield Section("Did not run", ("function",), ("tests",), ("reason",), tuple(rows))
 
 
 def missing(entry: Row) -> Iterator[Section]:
-    """Tests of the manifest of which nothing was recorded: a run that was cut short, or some functions chosen only.
+    """The tests of the manifest of which nothing was recorded: the run was cut short, or ran only some functions.
     ``entry``: a target of a study's summary."""
     found = entry.get("missing")
     if found and found["tests"]:
@@ -125,9 +127,113 @@ def missing(entry: Row) -> Iterator[Section]:
             if function.get("missing_tests")
         ]
         rows += [(name, "all") for name in found["functions"]]
-        left = f" {pluralize(len(rows) - _SHOWN, 'function')} more: see study.json." if rows[_SHOWN:] else ""
+        left = f" {pluralize(len(rows) - SHOWN, 'function')} more: see study.json." if rows[SHOWN:] else ""
         note = f"In all {pluralize(found['tests'], 'test')} of the manifest. They count in no rate.{left}"
-        yield Section("Missing: nothing was recorded", ("function",), ("tests",), (), tuple(rows[:_SHOWN]), note)
+        yield Section("Missing: nothing was recorded", ("function",), ("tests",), (), tuple(rows[:SHOWN]), note)
+
+
+def by_cause(summary: Row) -> Iterator[Section]:
+    """The causes of failures over all targets and machines, the one of most tests first; predicted ones apart."""
+    measured = [cause for cause in summary["failures"] if not cause.get("predicted")]
+    predicted = [cause for cause in summary["failures"] if cause.get("predicted")]
+    yield from _by_cause(measured, "Failures by cause")
+    yield from _by_cause(predicted, "Failures by cause, predicted")
+
+
+def _by_cause(causes: Sequence[Row], title: str) -> Iterator[Section]:
+    rows = [
+        (
+            cause["fingerprint"],
+            ", ".join(cause["categories"]),
+            str(cause["tests"]),
+            str(len(cause["functions"])),
+            str(len(cause["targets"])),
+            f"{cause['framework']}: {cause['cause']}",
+        )
+        for cause in causes[:SHOWN]
+    ]
+    left = len(causes) - len(rows)
+    more = f" The {left} less frequent ones are in study.json." if left else ""
+    if rows:
+        yield Section(
+            title,
+            ("fingerprint", "category"),
+            ("tests", "functions", "targets"),
+            ("cause",),
+            tuple(rows),
+            "Failures with the same cause share a fingerprint over tests, runs, versions and machines." + more,
+        )
+
+
+def overruled(summary: Row) -> Iterator[Section]:
+    """The categories that annotations decided against the rules, with their reasons."""
+    rows = [
+        (
+            str(Target(**found["target"])),
+            found["function"],
+            found["test"],
+            str(found["results"]),
+            f"{found['by_rules']} by the rules, {found['category']} by annotation",
+            found["reason"],
+            found["link"] or NOTHING,
+        )
+        for found in summary["overruled"]
+    ]
+    if rows:
+        yield Section(
+            "Categories overruled by annotations",
+            ("target", "function", "test"),
+            ("results",),
+            ("category", "reason", "link"),
+            tuple(rows),
+            "Annotations decide these categories (portbench classify). Outcomes are those of the runs.",
+        )
+
+
+def contaminated(found: Sequence[Row]) -> Iterator[Section]:
+    """The tests that failed because of an earlier one, from the rows of sql/contaminated.sql."""
+    rows = [
+        (
+            str(Target(row["framework"], row["version"], row["device"])),
+            row["machine"],
+            row["function"],
+            row["test"],
+            str(row["runs"]),
+            row["first"].replace("_", " "),
+            (row["category"] or NOTHING).replace("_", " "),
+            shortened(" ".join(row["message"].split()), 200) or NOTHING,
+            row["alone"].replace("_", " "),
+        )
+        for row in found
+    ]
+    if rows:
+        yield Section(
+            "Failed after an earlier test",
+            ("target", "machine", "function", "test"),
+            ("runs",),
+            ("first", "category", "message", "alone"),
+            tuple(rows),
+            "These tests failed in a worker that had run other tests, and ended in another way in a worker of their "
+            "own, whose result counts.",
+        )
+
+
+def flaky(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
+    """The tests whose outcome differs between runs, by name."""
+    rows = [
+        (name, found["test"], f"{found['passed']}/{found['ran']}", ", ".join(found["categories"]))
+        for name, function in functions
+        for found in function["flaky_tests"]
+    ]
+    if rows:
+        yield Section(
+            "Flaky tests",
+            ("function", "test"),
+            ("runs passed",),
+            ("category",),
+            tuple(rows),
+            "A flaky test counts as failed. category: why the test failed in the other runs.",
+        )
 
 
 def _fails(tests: dict[str, int]) -> str:

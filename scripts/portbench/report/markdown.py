@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from portbench.report.model import STRICT, Report, TargetReport, figure_titles, figures
+from portbench.analysis.terms import STRICT
+from portbench.report.model import Report, TargetReport, figure_titles, figures
+from portbench.study.model import STATUS_TEXTS
 from portbench.util.markdown import code, plain, sections_as_markdown, table
 
 
@@ -34,7 +36,7 @@ def _target(target: TargetReport) -> Iterator[str]:
         ["function", "status", *([] if target.is_cpu else ["ran on"])],
         figure_titles(target),
         (
-            [code(found.name), found.status, *([] if target.is_cpu else [found.ran_on]), *figures(found)]
+            [code(found.name), STATUS_TEXTS[found.status], *([] if target.is_cpu else [found.ran_on]), *figures(found)]
             for found in target.functions
         ),
     )
@@ -47,7 +49,7 @@ def _target(target: TargetReport) -> Iterator[str]:
             (
                 [
                     code(failure.function),
-                    failure.status,
+                    STATUS_TEXTS[failure.status],
                     failure.category,
                     *([] if target.is_cpu else [failure.fails]),
                     plain(failure.evidence) + (f" (and {failure.others} more)" if failure.others else ""),

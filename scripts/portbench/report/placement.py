@@ -1,4 +1,4 @@
-"""What a report says of where tests ran."""
+"""The part of a report on where tests ran."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def ran_on(function: Row) -> str:
 
 
 def fallbacks(functions: Sequence[tuple[str, Row]], strict: bool) -> Iterator[Section]:
-    """What passed, but did not run wholly on the device, and what of it was computed on the host."""
+    """The functions with tests that passed, but not wholly on the device, and the operations that the host computed."""
     rows = []
     for name, function in functions:
         elsewhere = {place: function["tests_by_placement"].get(place, 0) for place in ("host", "mixed")}

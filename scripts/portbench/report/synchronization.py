@@ -1,4 +1,4 @@
-"""What a report says of synchronisation: whether waiting was proven, and what the study's points of it leave out."""
+"""The sections of a report on synchronization: failed checks, and what the paper's synchronization leaves out."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from portbench.util.format import NOTHING, in_ms, in_us, significant
 from portbench.util.section import Section
 
 _RATIO = (
-    "Ratio: the time with the study's points of synchronisation over the time with the complete wait, over tests that "
-    "passed with both. These are runs apart: near 1 the ratio says that the waits differ little in these tests. "
-    "Without a ratio, runs with one of the two are missing (portbench run --sync). kernel seen: how much of a long "
-    "kernel, up to its values on the host, the clock saw with the study's points; complete: with the complete wait."
+    "Ratio: the time with the paper's points of synchronization over the time with the complete wait, over tests that "
+    "passed with both. These are different runs: near 1 the waits differ little in these tests. Without a ratio, runs "
+    "with one of the two are missing (portbench run --sync). kernel seen: how much of a long kernel, up to its values "
+    "on the host, the clock saw with the paper's points; complete: with the complete wait."
 )
 
 
-def not_proven(entries: Sequence[Row]) -> Iterator[Section]:
-    """The targets of which it was not proven that their clock sees the work of the device."""
+def failed_checks(entries: Sequence[Row]) -> Iterator[Section]:
+    """The targets whose synchronization check failed: their clock may not see the device's work."""
     rows = [
         (
             str(Target(**entry["target"])),
@@ -33,32 +33,32 @@ def not_proven(entries: Sequence[Row]) -> Iterator[Section]:
     ]
     if rows:
         yield Section(
-            "No latencies: waiting was not proven",
+            "Synchronization check failed: no latencies",
             ("target", "machine"),
             ("workers", "of"),
             ("reason",),
             tuple(rows),
-            "Before a worker times anything, four times the work must take the clock at least 2.5 times as long. What "
-            "ran in these workers has outcomes and no latencies.",
+            "Before a worker times anything, four times the work must take at least 2.5 times as long by its clock. "
+            "The tests of these workers have outcomes and no latencies.",
         )
 
 
-def side_by_side(complete: Sequence[Row], as_study: Sequence[Row], times: Sequence[Row]) -> Iterator[Section]:
-    """Both synchronisations: one table of all targets, then one of each target's functions.
+def comparison(complete: Sequence[Row], as_published: Sequence[Row], times: Sequence[Row]) -> Iterator[Section]:
+    """Both synchronizations: one table of all targets, then one of each target's functions.
 
-    ``complete`` and ``as_study``: the summary's targets with the one and the other; ``times``: the rows of
-    sql/synchronisation.sql.
+    ``complete`` and ``as_published``: the summary's targets with the one and the other; ``times``: the rows of
+    sql/synchronization.sql.
     """
     seen = {_key(entry): entry["proofs"]["seen_fraction"] for entry in complete}
     of_target: dict[tuple[Target, str], list[Row]] = {}
     for row in times:
         target = Target(row["framework"], row["version"], row["device"])
         of_target.setdefault((target, row["machine"]), []).append(row)
-    # Where nobody else ran, and nothing was proved, there is nothing to put side by side.
-    as_study = [
-        entry for entry in as_study if _key(entry) in seen or entry["proofs"]["passed"] + entry["proofs"]["failed"]
+    # Without a run with the complete wait and without a check there is nothing to compare.
+    as_published = [
+        entry for entry in as_published if _key(entry) in seen or entry["proofs"]["passed"] + entry["proofs"]["failed"]
     ]
-    keys = [_key(entry) for entry in as_study]
+    keys = [_key(entry) for entry in as_published]
     if keys:
         rows = tuple(
             (
@@ -67,19 +67,19 @@ def side_by_side(complete: Sequence[Row], as_study: Sequence[Row], times: Sequen
                 *_overall(of_target.get(key, [])),
                 _percent(entry["proofs"]["seen_fraction"]),
                 _percent(seen.get(key)),
-                _proof(entry["proofs"]),
+                _check(entry["proofs"]),
             )
-            for key, entry in zip(keys, as_study, strict=True)
+            for key, entry in zip(keys, as_published, strict=True)
         )
-        numbers = ("functions", "cold", "steady", "kernel seen %", "complete %")
-        title = "Synchronisation: median ratio over functions"
-        yield Section(title, ("target", "machine"), numbers, ("do the study's points wait?",), rows, _RATIO)
+        numbers = ("functions", "first call", "steady state", "kernel seen %", "complete %")
+        title = "Synchronization as published: median ratio over functions"
+        yield Section(title, ("target", "machine"), numbers, ("do the paper's points wait?",), rows, _RATIO)
     for key in keys:
         if key in of_target:
             yield Section(
-                f"Synchronisation of {key[0]} on {key[1]}",
+                f"Synchronization of {key[0]} on {key[1]}",
                 ("function",),
-                ("cold ms", "study's", "ratio", "steady µs", "study's", "ratio"),
+                ("first call ms", "paper's", "ratio", "steady state µs", "paper's", "ratio"),
                 (),
                 tuple((_named(row), *_figures(row)) for row in of_target[key]),
             )
@@ -97,8 +97,8 @@ def _overall(rows: Sequence[Row]) -> tuple[str, ...]:
     return str(len(rows)), _median(map(_cold_ratio, rows)), _median(map(_steady_ratio, rows))
 
 
-def _proof(proofs: Row) -> str:
-    """By the same proof that the complete wait must pass."""
+def _check(proofs: Row) -> str:
+    """The result of the check that the complete wait must pass too."""
     if proofs["failed"]:
         return f"no: {proofs['reason']}" if proofs["reason"] else "no"
     return "yes" if proofs["passed"] else NOTHING

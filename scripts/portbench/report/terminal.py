@@ -10,8 +10,10 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from portbench.analysis.terms import STRICT
 from portbench.report.failures import Failure
-from portbench.report.model import STRICT, Report, TargetReport, figure_titles, figures
+from portbench.report.model import Report, TargetReport, figure_titles, figures
+from portbench.study.model import STATUS_TEXTS
 from portbench.util.console import dim, heading, print_sections, safe_text, section_block, simple_table
 from portbench.util.format import NOTHING
 from portbench.util.text import escape_control
@@ -20,7 +22,7 @@ _COLOURS = {"pass": "green", "partial": "yellow", "complete": "red", "none": "br
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Prints what is to be said of all targets, then each target."""
+    """Prints headlines and sections on all targets, then each target."""
     if report.is_strict:
         console.print(Text(STRICT, "bold yellow"))
         console.print()
@@ -58,7 +60,7 @@ def _functions(target: TargetReport) -> Table:
 
 
 def _failure(failure: Failure) -> Iterator[RenderableType]:
-    """Two lines, since the evidence would have no room in a column beside the rest."""
+    """Two lines: a column has no room for the evidence."""
     fails = f"  {failure.fails}" if failure.fails != NOTHING else ""
     yield Text.assemble(safe_text(failure.function), "  ", _status(failure.status), f"  {failure.category}{fails}")
     others = f"(and {failure.others} more) " if failure.others else ""
@@ -68,4 +70,4 @@ def _failure(failure: Failure) -> Iterator[RenderableType]:
 
 
 def _status(status: str) -> Text:
-    return Text(status, _COLOURS[status])
+    return Text(STATUS_TEXTS[status], _COLOURS[status])

@@ -25,14 +25,14 @@ class Written:
     figures: tuple[Path, ...]
 
 
-def write(study: Analysed, report: Report, answers: Results, folder: Path, intolerable: float) -> Written:
+def write_report(study: Analysed, report: Report, results: Results, folder: Path, intolerable: float) -> Written:
     """Writes report.md, index.html, tables/ and figures/ into ``folder``. Each file is whole or not written.
 
-    More than ``intolerable`` times slower is a class of its own. Raises StorageFailed.
+    A function that takes more than ``intolerable`` times as long is in a class of its own. Raises StorageFailed.
     """
     text, html = folder / "report.md", folder / "index.html"
     write_text(text, markdown(report))
     page.write(study.connection, study.summary, html, intolerable)
-    made = tables.write_answers(answers, folder / "tables", intolerable, report.is_strict)
-    drawn = figures.write(study.connection, study.summary, folder / "figures", intolerable)
+    made = tables.write_tables(results, folder / "tables", intolerable, report.is_strict)
+    drawn = figures.write(study.connection, study.summary, results, folder / "figures", intolerable)
     return Written(text, html, tuple(made), tuple(drawn))

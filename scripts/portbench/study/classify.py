@@ -16,6 +16,7 @@ from portbench.errors import BadInput
 from portbench.formats.documents import read_document
 from portbench.study import store as studies
 from portbench.study.categories import Error, Rules
+from portbench.study.document import ClassificationDigests
 from portbench.study.failures import Row, failures_of, put
 from portbench.study.parquet import VIEWS, tables_name, write_part
 from portbench.study.store import Study
@@ -129,7 +130,7 @@ def write(study: Study, found: Classification, rules: Rules, annotations: Annota
     written. After an error ``out`` is as it was.
     """
     runs = runs_of(study.summary)
-    classification = {"rules_sha256": rules.sha256, "annotations_sha256": annotations.sha256}
+    classification: ClassificationDigests = {"rules_sha256": rules.sha256, "annotations_sha256": annotations.sha256}
     digests = sorted(run.sha256 for run in runs)
     name = tables_name([*digests, *(f"{kind} {digest}" for kind, digest in classification.items())])
     with studies.lock(out):

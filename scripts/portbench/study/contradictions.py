@@ -28,13 +28,13 @@ def refuse_contradictions(known: Iterable[RunFile], study: Path, sources: Iterab
         file, where = files.setdefault(run.run_id, (run.sha256, place))
         if file != run.sha256:
             raise Contradiction(
-                f"run_id {run.run_id} stands for two contents: sha256 {file} {where}, {run.sha256} {place}",
+                f"run_id {run.run_id} has two contents: sha256 {file} {where}, {run.sha256} {place}",
                 "One of them was changed after the run: keep the file that the runner wrote.",
             )
         manifest, where = manifests.setdefault(run.manifest, (run.manifest_sha256, place))
         if manifest != run.manifest_sha256:
             raise Contradiction(
-                f"manifest {escape_control(run.manifest)} stands for two contents: "
+                f"manifest {escape_control(run.manifest)} has two contents: "
                 f"sha256 {manifest} {where}, {run.manifest_sha256} {place}",
                 "Merge them into two studies, or give the changed manifest a name of its own and run it again.",
             )

@@ -19,13 +19,14 @@ import orjson
 
 from portbench.study import store as studies
 from portbench.study.contradictions import refuse_contradictions, refuse_drift
+from portbench.study.document import StudySummary, TargetEntry
 from portbench.study.drift import drifts
 from portbench.study.failures import put_fingerprints
 from portbench.study.model import RunFile, TargetKey
 from portbench.study.parquet import VIEWS, connect, create_views, files_of, link_parts, tables_name, write_part
 from portbench.study.run_files import InputFile, Listing, Source, list_files, no_run_file, write_run_files
 from portbench.study.store import Study
-from portbench.study.summary import Row, analyse, analyse_failures, runs_of, summarise, target_entries
+from portbench.study.summary import analyse, analyse_failures, runs_of, summarise, target_entries
 from portbench.util.parallel import gc_paused, map_processes
 from portbench.util.sql import load_sql
 
@@ -138,7 +139,7 @@ def _batches(files: Sequence[InputFile]) -> Iterator[list[InputFile]]:
     yield batch
 
 
-def _append_old_parts(old: Study | None, touched: set[TargetKey], tables: Path, spill: Path) -> list[Row]:
+def _append_old_parts(old: Study | None, touched: set[TargetKey], tables: Path, spill: Path) -> list[TargetEntry]:
     """Gives new tables the parts of a study. Returns the entries of its summary that stay as they are.
 
     Parts of an older version, of other code or of 'portbench classify' are derived again; no entry stays then.
@@ -159,8 +160,13 @@ def _append_old_parts(old: Study | None, touched: set[TargetKey], tables: Path, 
 
 
 def _derive(
-    tables: Path, runs: Sequence[RunFile], kept: Sequence[Row], spill: Path, path: Path, brought: Mapping[str, str]
-) -> Row:
+    tables: Path,
+    runs: Sequence[RunFile],
+    kept: Sequence[TargetEntry],
+    spill: Path,
+    path: Path,
+    brought: Mapping[str, str],
+) -> StudySummary:
     """The summary of new tables; the entries ``kept`` are not derived again.
 
     Raises Contradiction for drift that the files ``brought`` (digest → name) bring.

@@ -1,6 +1,6 @@
 """Targets, run files, and the key that keeps results apart: the values that the modules of a study pass on.
 
-This module imports nothing of the package.
+This module imports only the types of the summary.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
+
+from portbench.study.document import RunFileEntry, TargetName
 
 COMPLETE = "complete"
 """The usual synchronization, and that of run files which do not name one."""
@@ -113,12 +115,14 @@ class RunFile:
             started_at=entry["started_at"],
         )
 
-    def as_entry(self) -> dict[str, Any]:
+    def as_entry(self) -> RunFileEntry:
         """The entry of ``run_files`` in the summary of a study."""
         return {
             "run_id": self.run_id,
             "sha256": self.sha256,
-            "target": asdict(self.target),
+            "target": TargetName(
+                framework=self.target.framework, version=self.target.version, device=self.target.device
+            ),
             "machine": self.machine,
             "sync": self.sync,
             "manifest": {"name": self.manifest, "sha256": self.manifest_sha256},

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import duckdb
 
@@ -52,4 +53,4 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
             strict_placement,
             study.summary.get("classification"),
         )
-        yield Analysed(connection, summary)
+        yield Analysed(connection, cast("Row", summary))

@@ -32,7 +32,7 @@ _SINCE_VERSION_4 = ("functions",)
 VIEWS = {"runs": "runs", "results": "results", "samples": "timed_calls", "functions": "listed_functions"}
 
 # The modules, in addition to this package's SQL, that derived columns of the tables and the summary follow from.
-_DERIVATION = ("model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py")
+_DERIVATION = ("document.py", "model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py")
 
 # Parts with fewer rows of results are joined when there are many of them.
 _SMALL_ROWS = 20_000

@@ -14,16 +14,17 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import orjson
 
 from portbench.errors import BadInput, StorageFailed
 from portbench.formats.documents import read_document
+from portbench.study.document import StudySummary
 from portbench.study.parquet import connect, create_views, require_tables, sync
 from portbench.util.strict_json import shown
 
@@ -48,7 +49,7 @@ class Study:
     """A study at the time when it was read. ``summary`` fits schema/study.schema.json."""
 
     path: Path
-    summary: dict[str, Any]
+    summary: StudySummary
 
     @property
     def tables(self) -> Path:
@@ -63,7 +64,7 @@ def is_study(path: Path) -> bool:
 
 def read_study(path: Path) -> Study:
     """Reads a study's summary. Raises BadInput if it is no study, or if tables are missing."""
-    study = Study(path, read_document(path / SUMMARY, "study").data)
+    study = Study(path, cast("StudySummary", read_document(path / SUMMARY, "study").data))
     require_tables(study.tables)
     return study
 
@@ -118,7 +119,7 @@ def staging(path: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish(path: Path, tables: Path, summary: dict[str, Any]) -> None:
+def publish(path: Path, tables: Path, summary: StudySummary) -> None:
     """Replaces the tables of a study by a staged folder, and its summary by ``summary``, which names them.
 
     Raises OSError; the study is as it was then.
@@ -141,7 +142,7 @@ def publish(path: Path, tables: Path, summary: dict[str, Any]) -> None:
             shutil.rmtree(entry, ignore_errors=True)
 
 
-def _text(data: dict[str, Any], start: bytes = b"\n") -> Iterator[bytes]:
+def _text(data: Mapping[str, Any], start: bytes = b"\n") -> Iterator[bytes]:
     """The summary as JSON with a line for each run file and each function, since large studies have many.
 
     Yields pieces, because joining them takes longer than creating them.

@@ -6,12 +6,25 @@ module runs them and makes a summary of their rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 
+from portbench.study.document import (
+    ClassificationDigests,
+    ColdSplit,
+    DriftEntry,
+    DriftValue,
+    FailureCause,
+    FlakyTest,
+    FunctionEntry,
+    OverruledTest,
+    StudySummary,
+    TargetEntry,
+    WrongValues,
+)
 from portbench.study.drift import Drift, drifts
 from portbench.study.failures import put_fingerprints
 from portbench.study.model import FUNCTION_KEY, RunFile, Target, TargetKey
@@ -21,21 +34,12 @@ from portbench.util.sql import load_sql
 STATUSES = ("pass", "partial", "complete", "none")
 VERDICTS = ("passed", "failed", "flaky", "skipped")
 
-# Counts of tests in the entry of a function: the field, and the view with the count of each value.
-_COUNTED = {
-    "tests_by_category": "categories",
-    "tests_by_placement": "placements",
-    "tests_by_numbers": "number_verdicts",
-    "tests_by_control": "controls",
-    "tests_by_strict": "strict_modes",
-}
-
 Row = dict[str, Any]
 Key = tuple[str, ...]
 Seen = dict[Key, dict[str, Any]]
 
 
-def runs_of(summary: Row) -> list[RunFile]:
+def runs_of(summary: StudySummary) -> list[RunFile]:
     """The run files of a study, by its summary."""
     return [RunFile.from_entry(entry) for entry in summary["run_files"]]
 
@@ -57,7 +61,7 @@ def analyse_failures(connection: duckdb.DuckDBPyConnection, strict_placement: bo
     connection.execute(load_sql("study", "recorded"))
 
 
-def target_entries(tables: Path, only: TargetKey | None = None, threads: int = 0) -> list[Row]:
+def target_entries(tables: Path, only: TargetKey | None = None, threads: int = 0) -> list[TargetEntry]:
     """The entries of a summary for all targets of ``tables``, or for one of them."""
     with connect(threads=threads) as connection:
         create_views(connection, tables, only)
@@ -70,9 +74,9 @@ def summarise(
     runs: Iterable[RunFile],
     tables: str,
     strict_placement: bool = False,
-    classification: Row | None = None,
-    targets: Iterable[Row] | None = None,
-) -> Row:
+    classification: ClassificationDigests | None = None,
+    targets: Iterable[TargetEntry] | None = None,
+) -> StudySummary:
     """The summary of the study that ``connection`` shows, after ``analyse`` with the same ``strict_placement``.
 
     It depends on the run files ``runs``, not on their order, and on ``classification``: the digests of what the
@@ -88,9 +92,7 @@ def summarise(
         "run_files": [run.as_entry() for run in sorted(runs, key=lambda run: run.order)],
         "drift": [_drift(drift) for drift in drifts(connection)],
         "targets": sorted(_targets(connection) if targets is None else targets, key=_order),
-        "failures": fetch_dicts(
-            connection, "FROM causes ORDER BY tests DESC, results DESC, framework, cause, predicted"
-        ),
+        "failures": _failures(connection),
         "overruled": [_overruled(row) for row in fetch_dicts(connection, "FROM overruled_tests ORDER BY ALL")],
     }
 
@@ -101,40 +103,49 @@ def fetch_dicts(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
-def _drift(drift: Drift) -> Row:
-    values = [{"value": value, "run_files": list(digests)} for value, digests in drift.values.items()]
+def _failures(connection: duckdb.DuckDBPyConnection) -> list[FailureCause]:
+    rows = fetch_dicts(connection, "FROM causes ORDER BY tests DESC, results DESC, framework, cause, predicted")
+    return cast("list[FailureCause]", rows)
+
+
+def _drift(drift: Drift) -> DriftEntry:
+    values: list[DriftValue] = [{"value": value, "run_files": list(digests)} for value, digests in drift.values.items()]
     return {"target": drift.target or None, "machine": drift.machine or None, "fact": drift.fact, "values": values}
 
 
-def _overruled(row: Row) -> Row:
+def _overruled(row: Row) -> OverruledTest:
     target = {name: row[name] for name in ("framework", "version", "device")}
     rest = {name: row[name] for name in row if name not in (*target, "successor_of")}
-    return {"target": target, **rest, "successor_of": row["successor_of"] or None}
+    return cast("OverruledTest", {"target": target, **rest, "successor_of": row["successor_of"] or None})
 
 
-def _targets(connection: duckdb.DuckDBPyConnection) -> list[Row]:
-    functions: dict[TargetKey, list[Row]] = {}
+def _targets(connection: duckdb.DuckDBPyConnection) -> list[TargetEntry]:
+    functions: dict[TargetKey, list[FunctionEntry]] = {}
     for row, function in zip(*_functions(connection), strict=True):
         functions.setdefault(TargetKey.of_row(row), []).append(function)
-    proofs = {TargetKey.of_row(row): row for row in fetch_dicts(connection, "FROM proofs")}
+    checks = {TargetKey.of_row(row): row for row in fetch_dicts(connection, "FROM sync_checks")}
     missing = {TargetKey.of_row(row): row for row in fetch_dicts(connection, "FROM missing_functions")}
-    return [_target(key, rows, proofs.get(key), missing.get(key)) for key, rows in functions.items()]
+    return [_target(key, rows, checks.get(key), missing.get(key)) for key, rows in functions.items()]
 
 
-def _order(entry: Row) -> tuple[Any, ...]:
+def _order(entry: TargetEntry) -> tuple[Any, ...]:
     return Target(**entry["target"]).order, entry["machine"], entry["sync"]
 
 
-def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[Row]]:
+def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[FunctionEntry]]:
     """The rows of the view functions, and the summary of each."""
-    counts = {name: _seen(connection, view) for name, view in _COUNTED.items()}
+    categories = _seen(connection, "categories")
+    placements = _seen(connection, "placements")
+    values = _seen(connection, "value_verdicts")
+    controls = _seen(connection, "controls")
+    strict = _seen(connection, "strict_modes")
     reasons = _seen(connection, "skip_reasons")
     missing = _seen(connection, "missing_tests")
     operations = _seen(connection, "operations_on_host")
-    unproven = _seen(connection, "unproven")
+    failed_checks = _seen(connection, "failed_sync_checks")
     splits = _cold_splits(connection)
-    wrong = _tests(connection, "wrong_values")
-    flaky = _tests(connection, "flaky_tests")
+    wrong: dict[Key, list[WrongValues]] = _tests(connection, "wrong_values")
+    flaky: dict[Key, list[FlakyTest]] = _tests(connection, "flaky_tests")
     rows = fetch_dicts(connection, f"FROM functions ORDER BY {', '.join(FUNCTION_KEY)}")
     return rows, [
         {
@@ -142,11 +153,15 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[R
             "successor_of": row["successor_of"] or None,
             "status": row["status"],
             "tests_by_verdict": {verdict: row[verdict] for verdict in VERDICTS},
-            **{name: seen.get(key, {}) for name, seen in counts.items()},
+            "tests_by_category": categories.get(key, {}),
+            "tests_by_placement": placements.get(key, {}),
+            "tests_by_numbers": values.get(key, {}),
+            "tests_by_control": controls.get(key, {}),
+            "tests_by_strict": strict.get(key, {}),
             "flaky_tests": flaky.get(key, []),
             "wrong_values": wrong.get(key, []),
             "host_operations": [{"name": name, "tests": tests} for name, tests in operations.get(key, {}).items()],
-            "unproven_tests": unproven.get(key, {}).get("tests", 0),
+            "unproven_tests": failed_checks.get(key, {}).get("tests", 0),
             "missing_tests": missing.get(key, {}).get("tests"),
             "skipped": [{"reason": why, "tests": tests} for why, tests in reasons.get(key, {}).items()],
             "cold_mean_ns": row["cold_mean_ns"],
@@ -157,30 +172,30 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[R
     ]
 
 
-def _target(key: TargetKey, functions: Sequence[Row], proofs: Row | None, missing: Row | None) -> Row:
+def _target(key: TargetKey, functions: list[FunctionEntry], checks: Row | None, missing: Row | None) -> TargetEntry:
     own = [function["status"] for function in functions if function["successor_of"] is None]
     counts = {status: own.count(status) for status in STATUSES}
     rated = sum(counts.values()) - counts["none"]
     percent = {status: 100 * counts[status] / rated for status in STATUSES[:-1]} if rated else None
-    worst = proofs["worst"] if proofs else None
+    worst = checks["worst"] if checks else None
     return {
         "target": {"framework": key.framework, "version": key.version, "device": key.device},
         "machine": key.machine,
         "sync": key.sync,
         "proofs": {
-            "passed": proofs["passed"] if proofs else 0,
-            "failed": proofs["failed"] if proofs else 0,
+            "passed": checks["passed"] if checks else 0,
+            "failed": checks["failed"] if checks else 0,
             "reason": worst["reason"] if worst else None,
-            "seen_fraction": proofs["seen_fraction"] if proofs else None,
+            "seen_fraction": checks["seen_fraction"] if checks else None,
         },
-        "missing": missing and {name: missing[name] for name in ("functions", "tests")},
+        "missing": {"functions": missing["functions"], "tests": missing["tests"]} if missing else None,
         "functions_by_status": counts,
         "percent_of_rated_functions": percent,
         "functions": functions,
     }
 
 
-def _tests(connection: duckdb.DuckDBPyConnection, view: str) -> dict[Key, list[Row]]:
+def _tests(connection: duckdb.DuckDBPyConnection, view: str) -> dict[Key, list[Any]]:
     """The rows of a view with one row for each test, by function."""
     found: dict[Key, list[Row]] = {}
     for row in fetch_dicts(connection, f"FROM {view} ORDER BY {', '.join(FUNCTION_KEY)}, test"):
@@ -197,11 +212,14 @@ def _seen(connection: duckdb.DuckDBPyConnection, view: str, value: str = "tests"
     return found
 
 
-def _cold_splits(connection: duckdb.DuckDBPyConnection) -> dict[Key, Row]:
+def _cold_splits(connection: duckdb.DuckDBPyConnection) -> dict[Key, ColdSplit]:
     parts = _seen(connection, "cold_part_sums", "ns")
     return {
         _key(row): {
-            **{name: row[name] for name in ("calls", "overlapping_calls", "total_ns", "rest_ns")},
+            "calls": row["calls"],
+            "overlapping_calls": row["overlapping_calls"],
+            "total_ns": row["total_ns"],
+            "rest_ns": row["rest_ns"],
             "parts_ns": parts[_key(row)],
         }
         for row in fetch_dicts(connection, "FROM cold_splits")

@@ -1,4 +1,4 @@
-"""Writes a table as CSV: one table, all groups in it, numbers in full."""
+"""Writes a table as CSV: all groups in one table, numbers with all digits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from portbench.util.text import escape_control
 
 
 def as_csv(table: Table) -> str:
-    """The table as CSV with a header; a unit stands in the column's name, what there is nothing to say of is empty.
+    """The table as CSV with a header; units are in the names of the columns, and unknown cells are empty.
 
-    The method is the first column. Notes are not in it: they stand in the Markdown and LaTeX of the same name.
+    The method is the first column. Notes are only in the Markdown and LaTeX of the same name.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -28,5 +28,5 @@ def _cell(cell: Cell) -> str:
         return ""
     if not isinstance(cell, str):
         return repr(cell)
-    # Spreadsheets run a text that begins so as a formula.
+    # Spreadsheets run text that begins with one of these as a formula.
     return f"'{escape_control(cell)}" if cell.startswith(("=", "+", "-", "@")) else escape_control(cell)

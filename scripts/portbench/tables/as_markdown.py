@@ -1,11 +1,11 @@
-"""Writes a table of the study as Markdown."""
+"""Writes a table as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from portbench.tables.model import Cell, Column, Table, told
+from portbench.tables.model import Cell, Column, Table, without_empty_columns
 from portbench.util.format import NOTHING
 from portbench.util.markdown import code, plain, table
 
@@ -13,7 +13,7 @@ _FILES = (("Markdown", "md"), ("CSV", "csv"), ("LaTeX", "tex"))
 
 
 def as_markdown(shown: Table) -> str:
-    """The table as a document: a heading, then each group with its own, and what was left out of it."""
+    """The table as a document: a heading, then each group with its heading and notes, then the notes of the table."""
     return "\n".join(_document(shown))
 
 
@@ -22,12 +22,12 @@ def _document(shown: Table) -> Iterator[str]:
     for group in shown.groups:
         if heading := shown.heading_of(group):
             yield from (f"## {plain(heading)}", "")
-        yield from _group(told(replace(shown, groups=(group,))))
+        yield from _group(without_empty_columns(replace(shown, groups=(group,))))
     yield from _notes((*shown.notes, *filter(None, [shown.on_published])))
 
 
 def _group(shown: Table) -> Iterator[str]:
-    """The one group of a table, which has only the columns that say something of it."""
+    """The only group of a table, without its empty columns."""
     (group,) = shown.groups
     texts = [place for place, column in enumerate(shown.columns) if column.shown is None]
     numbers = [place for place, column in enumerate(shown.columns) if column.shown is not None]
@@ -52,11 +52,11 @@ def _cell(column: Column, cell: Cell) -> str:
 
 
 def index(tables: Sequence[Table], absent: Sequence[str]) -> str:
-    """A document that lists the tables with their files, and says why others are ``absent``."""
+    """A document that lists the tables with their files, and the reasons why others are ``absent``."""
     lines = ["# Tables", ""]
     for shown in tables:
         files = ", ".join(f"[{kind}]({shown.file_stem}.{ending})" for kind, ending in _FILES)
         lines.append(f"- {plain(shown.heading)}: {files}")
     if absent:
-        lines += ["", "What this study has no figures for:", "", *(f"- {plain(why)}" for why in absent)]
+        lines += ["", "Tables that this study has no data for:", "", *(f"- {plain(why)}" for why in absent)]
     return "\n".join([*lines, ""])

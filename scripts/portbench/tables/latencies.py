@@ -1,29 +1,31 @@
-"""The study's tables of latencies: 2 (largest and least ratios), 5-7 (all functions of TensorFlow, PyTorch, JAX), for
-every two devices of a framework and version; and those of older and newer hardware.
+"""The paper's tables of latencies: 2 (largest and least ratios) and 5-7 (all functions of TensorFlow, PyTorch, JAX),
+for every two devices of a framework and version; and those of older and newer hardware.
 
-Published figures stand beside ours, as published, where both sides are the study's.
+As published, the paper's figures are next to ours where both devices are the paper's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.analysis.configurations import SYNCHRONIZATION
+from portbench.analysis.latency import FunctionLatency, Latencies
+from portbench.analysis.published import Difference, differences, disagreeing
 from portbench.analysis.results import Pair, Results
-from portbench.published import paper as published
-from portbench.published.paper import Difference
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.published import paper
 from portbench.tables.model import (
     Cell,
     Column,
     Group,
     Table,
+    exclusion_notes,
     fixed,
     interval_of,
-    notes_of,
-    published_beside,
+    published_columns,
     signed,
-    told,
     whole,
+    without_empty_columns,
 )
 from portbench.util.format import NOTHING, significant
 from portbench.util.text import pluralize
@@ -36,57 +38,57 @@ _NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
 
 _HOW = {
     AS_PUBLISHED: "Latency of a function: mean of all first calls, waiting included, over all runs of the tests that "
-    "passed and were timed on both sides. ratio: of the means.",
+    "passed and were timed on both. ratio: of the means.",
     ROBUST: "Latency of a test: median of a call after the warm-up, over all blocks and runs. Latency of a function: "
-    "geometric mean over the tests that passed and were timed on both sides. ratio: geometric mean of the tests' "
-    "ratios, with a bootstrap interval over tests, 95 %; none where one test alone was timed.",
+    "geometric mean over the tests that passed and were timed on both. ratio: geometric mean of the tests' "
+    "ratios, with a bootstrap interval over tests, 95 %; none where only one test was timed.",
 }
 _DIFFERENCE = (
-    "published: the study's figures, as printed; difference: ours, rounded alike, less the published. The study's "
-    "ratios are of its printed milliseconds, and so are those of ours that the difference is of."
+    "published: the paper's figures, as printed; difference: ours, rounded in the same way, less the published. The "
+    "paper's ratios are of its printed milliseconds; for the difference ours are computed in the same way."
 )
 
-# As the study prints its figures, so that they can be compared by eye.
+# As the paper prints its figures, so that they can be compared by eye.
 _SHOWN = {AS_PUBLISHED: fixed(3), ROBUST: significant}
 
 
 def speed(ratio: float, intolerable: float) -> str:
-    """The class of a latency that is ``ratio`` times the baseline's: intolerable above the reader's threshold."""
+    """The class of a latency that is ``ratio`` times the baseline's; above ``intolerable`` it is intolerable."""
     if ratio > intolerable:
         return "intolerable"
     return "slower" if ratio > 1 else "faster" if ratio < 1 else "equal"
 
 
-def table_2(answers: Results, intolerable: float) -> Iterator[Table]:
-    """The functions of the largest and of the least ratio: the slowest and the fastest on the second device."""
-    for devices, pairs in _by(answers.by_device, lambda pair: (pair.first.device, pair.second.device)):
+def table_2(results: Results, intolerable: float) -> Iterator[Table]:
+    """The functions with the largest and the least ratios: the slowest and the fastest on the second device."""
+    for devices, pairs in _by(results.by_device, lambda pair: (pair.first.device, pair.second.device)):
         title = (
             f"Table 2: the {EXTREMES} largest and {EXTREMES} least ratios of latency, {devices[1]} over {devices[0]}"
         )
-        yield from _latencies(answers, pairs, f"table-2-{'-'.join(devices)}", title, devices, intolerable, EXTREMES)
+        yield from _latencies(results, pairs, f"table-2-{'-'.join(devices)}", title, devices, intolerable, EXTREMES)
 
 
-def tables_5_to_7(answers: Results, intolerable: float) -> Iterator[Table]:
+def tables_5_to_7(results: Results, intolerable: float) -> Iterator[Table]:
     """All functions of a framework that were timed on two devices."""
-    by = _by(answers.by_device, lambda pair: (pair.first.framework, pair.first.device, pair.second.device))
+    by = _by(results.by_device, lambda pair: (pair.first.framework, pair.first.device, pair.second.device))
     for (framework, *devices), pairs in sorted(by, key=lambda found: _NUMBERS.get(found[0][0], "table-9")):
         table = _NUMBERS.get(framework)
         name = f"{table or 'latencies'}-{framework}-{'-'.join(devices)}"
         about = f"{table.replace('table-', 'Table ')}: latency" if table else "Latency"
         title = f"{about} of {_NAMES.get(framework, framework)} functions on {' and '.join(devices)}"
-        yield from _latencies(answers, pairs, name, title, devices, intolerable)
+        yield from _latencies(results, pairs, name, title, devices, intolerable)
 
 
-def newer_hardware(answers: Results, intolerable: float) -> Iterator[Table]:
+def newer_hardware(results: Results, intolerable: float) -> Iterator[Table]:
     """All functions of a framework that were timed on two models of a device."""
-    for (framework, device), pairs in _by(answers.by_model, lambda pair: (pair.first.framework, pair.first.device)):
+    for (framework, device), pairs in _by(results.by_model, lambda pair: (pair.first.framework, pair.first.device)):
         name = f"newer-hardware-{framework}-{device}"
         title = f"Latency of {_NAMES.get(framework, framework)} functions on older and newer models of {device}"
-        yield from _latencies(answers, pairs, name, title, ("older", "newer"), intolerable)
+        yield from _latencies(results, pairs, name, title, ("older", "newer"), intolerable)
 
 
 def _latencies(
-    answers: Results,
+    results: Results,
     pairs: Sequence[Pair],
     name: str,
     title: str,
@@ -94,30 +96,30 @@ def _latencies(
     intolerable: float,
     extremes: int | None = None,
 ) -> Iterator[Table]:
-    """A table for each method, with a group for each pair; ``called`` is what the first and the second side go by."""
+    """A table for each method, with a group for each pair; ``called`` names the first and the second configuration."""
     for place, method in enumerate((AS_PUBLISHED, ROBUST)):
-        groups = [_group(answers, pair, pair.latencies[place], called, intolerable, extremes) for pair in pairs]
+        groups = [_group(results, pair, pair.latencies[place], called, intolerable, extremes) for pair in pairs]
         notes = (
             f"{_HOW[method]} intolerable: more than {intolerable:g} times the latency on {called[0]}.",
             *(("Tables 5-7 have all functions, and what was left out.",) if extremes else ()),
         )
         kept = tuple(group for group in groups if group.rows or group.notes)
         columns = tuple(_columns(method, called))
-        yield told(Table(name, title, method, columns, kept, tuple(_keys(called)), notes, _DIFFERENCE))
+        yield without_empty_columns(Table(name, title, method, columns, kept, tuple(_keys(called)), notes, _DIFFERENCE))
 
 
 def _keys(called: Sequence[str]) -> Iterator[Column]:
     yield Column("framework", "")
     yield Column("version", "")
-    for side in called:
-        yield Column(f"{side}_machine", f"{side} on")
-        yield Column(f"{side}_model", "")
-    yield Column("synchronisation", "synchronisation")
+    for name in called:
+        yield Column(f"{name}_machine", f"{name} on")
+        yield Column(f"{name}_model", "")
+    yield Column("synchronization", "synchronization")
 
 
-def _key(answers: Results, pair: Pair) -> tuple[str, ...]:
-    machines = [text for side in (pair.first, pair.second) for text in (side.machine, answers.models.get(side) or "")]
-    return pair.first.framework, pair.first.version, *machines, pair.first.sync
+def _key(results: Results, pair: Pair) -> tuple[str, ...]:
+    machines = [text for side in (pair.first, pair.second) for text in (side.machine, results.models.get(side) or "")]
+    return pair.first.framework, pair.first.version, *machines, SYNCHRONIZATION.get(pair.first.sync, pair.first.sync)
 
 
 def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
@@ -131,64 +133,68 @@ def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
     yield Column("class", "class")
     if method == AS_PUBLISHED:
         for figure in figures:
-            yield from published_beside(figure, shown, signed(3))
+            yield from published_columns(figure, shown, signed(3))
 
 
 def _group(
-    answers: Results,
+    results: Results,
     pair: Pair,
     measured: Latencies,
     called: Sequence[str],
     intolerable: float,
     extremes: int | None,
 ) -> Group:
-    """The functions of a pair, the largest ratio first; only so many of either end where ``extremes`` is given."""
-    beside = _published(answers, pair, measured)
+    """The functions of a pair, the largest ratio first; only ``extremes`` of each end where that is given."""
+    published = _published(results, pair, measured)
     functions = sorted(measured.functions, key=lambda found: (-found.ratio, found.function))
     if extremes and len(functions) > 2 * extremes:
         functions = [*functions[:extremes], *functions[-extremes:]]
-    rows = tuple(_row(found, measured.method, beside.get(found.listed_as), intolerable) for found in functions)
+    rows = tuple(_row(found, measured.method, published.get(found.listed_as), intolerable) for found in functions)
     if extremes:
-        return Group(rows, _key(answers, pair))
+        return Group(rows, _key(results, pair))
     nothing = () if rows else ("No function was timed on both.",)
-    notes = (*nothing, *_agreement(pair, beside, called), *notes_of(measured.left_out))
-    return Group(rows, _key(answers, pair), notes)
+    notes = (*nothing, *_agreement(pair, published, called), *exclusion_notes(measured.exclusions))
+    return Group(rows, _key(results, pair), notes)
 
 
-def _row(found: FunctionLatency, method: str, beside: Difference | None, intolerable: float) -> tuple[Cell, ...]:
+def _row(found: FunctionLatency, method: str, published: Difference | None, intolerable: float) -> tuple[Cell, ...]:
     interval = (found.low, found.high) if method == ROBUST else ()
     ours = (found.function, found.first_ns / 1e6, found.second_ns / 1e6, found.ratio, *interval)
     row = (*ours, found.tests, speed(found.ratio, intolerable))
     if method == ROBUST:
         return row
-    if not beside:
+    if not published:
         return (*row, *([None] * 6))
-    of = beside.published
-    both = ((beside.gpu_ms, of.gpu_ms), (beside.tpu_ms, of.tpu_ms), (beside.ratio, of.ratio))
+    printed = published.published
+    both = (
+        (published.gpu_ms, printed.gpu_ms),
+        (published.tpu_ms, printed.tpu_ms),
+        (published.ratio, printed.ratio),
+    )
     return (*row, *(cell for ours, theirs in both for cell in (theirs, _less(ours, theirs))))
 
 
 def _less(ours: float | None, theirs: float) -> float | None:
-    """A difference of printed figures, without the noise of binary fractions."""
+    """The difference of printed figures, without the noise of binary fractions."""
     return None if ours is None else round(ours - theirs, 6)
 
 
-def _published(answers: Results, pair: Pair, measured: Latencies) -> dict[str, Difference]:
-    """Published latencies beside ours, by published name; only as published, and of the study's GPU and TPU."""
-    sides = (answers.primary(pair.first), answers.primary(pair.second))
+def _published(results: Results, pair: Pair, measured: Latencies) -> dict[str, Difference]:
+    """The differences to the published latencies, by published name; only as published, and of the paper's GPU and
+    TPU."""
+    sides = (results.primary(pair.first), results.primary(pair.second))
     if measured.method != AS_PUBLISHED or [side and side.device for side in sides] != ["gpu", "tpu"]:
         return {}
-    return {found.published.function: found for found in published.differences(measured)}
+    return {found.published.function: found for found in differences(measured)}
 
 
-def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[str]) -> Iterator[str]:
-    """How many published figures are repeated, which are not and by how much, and which there is nothing to hold
-    against."""
-    if not beside:
+def _agreement(pair: Pair, published: Mapping[str, Difference], called: Sequence[str]) -> Iterator[str]:
+    """How many published figures are repeated, which differ and by how much, and which were not measured."""
+    if not published:
         return
-    others = published.disagreeing(beside.values())
-    agreeing = len(beside) - len(others)
-    yield f"{agreeing} of {len(beside)} functions have the published figures to the last printed digit."
+    others = disagreeing(published.values())
+    agreeing = len(published) - len(others)
+    yield f"{agreeing} of {len(published)} functions have the published figures to the last printed digit."
     if others:
         each = (
             f"{found.published.function}: {called[0]} {found.gpu_ms:.3f} ms (published {found.published.gpu_ms:.3f}), "
@@ -200,10 +206,10 @@ def _agreement(pair: Pair, beside: Mapping[str, Difference], called: Sequence[st
     if by_test := [found.published.function for found in others if found.agrees_by_test]:
         names = ", ".join(by_test)
         yield f"Of these with the published milliseconds where each test counts alike, with all its calls: {names}."
-    missing = [name for name in published.latencies(pair.first.framework) if name not in beside]
+    missing = [name for name in paper.latencies(pair.first.framework) if name not in published]
     if missing:
         of = pluralize(len(missing), "function")
-        yield f"Published, but not timed on both sides here: {of}: {', '.join(missing)}."
+        yield f"Published, but not timed on both here: {of}: {', '.join(missing)}."
 
 
 def _printed(ratio: float | None) -> str:
@@ -211,7 +217,7 @@ def _printed(ratio: float | None) -> str:
 
 
 def _by(pairs: Iterable[Pair], key: Callable[[Pair], tuple[str, ...]]) -> list[tuple[tuple[str, ...], list[Pair]]]:
-    """Pairs with the same key together, in the order in which the keys come first."""
+    """The pairs by key, in the order in which the keys occur first."""
     found: dict[tuple[str, ...], list[Pair]] = {}
     for pair in pairs:
         found.setdefault(key(pair), []).append(pair)

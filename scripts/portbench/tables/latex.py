@@ -1,6 +1,6 @@
-r"""Writes a table of the study as LaTeX, to be read in with ``\input``: booktabs, and longtable where it is long.
+r"""Writes a table as LaTeX for ``\input``: with booktabs, and with longtable where it is long.
 
-Plain ASCII: pdflatex knows few other characters, and refuses a document with one that it does not know.
+The text is ASCII: pdflatex knows few other characters, and fails on a document with an unknown one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ESCAPED = str.maketrans(
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
         '"': r"\symbol{34}",
-        # Where a line of a table ends, "[" begins a length, and "*" is read with the end of the line.
+        # After the end of a table's line, "[" begins a length and "*" is part of the line's end.
         "[": "{[}",
         "]": "{]}",
         "*": "{*}",
@@ -45,9 +45,9 @@ def as_latex(table: Table) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text without any meaning to LaTeX, in ASCII, for a place within a line."""
+    """Text as ASCII that LaTeX prints as it is, for a place within a line."""
     ascii_text = escape_control(text).encode("ascii", "backslashreplace").decode("ascii")
-    # Two in a row would become a dash, quotation mark or another sign.
+    # LaTeX makes a dash, a quotation mark or another sign of two in a row.
     return _LIGATURE.sub(r"\g<0>{}", ascii_text.translate(_ESCAPED))
 
 
@@ -87,7 +87,7 @@ def _group(table: Table, group: Group) -> Iterator[str]:
 
 
 def _parts(columns: Sequence[Column]) -> dict[int, dict[str, int]]:
-    """The places of the columns that the page has, each with those of its interval and published figure, by role."""
+    """The places of the printed columns, each with the places of its interval and published figure by role."""
     places = {column.name: place for place, column in enumerate(columns)}
     parts: dict[int, dict[str, int]] = {place: {} for place, column in enumerate(columns) if not column.role}
     for place, column in enumerate(columns):
@@ -100,9 +100,9 @@ def _figure(cells: Sequence[str | None], own: int, of: Mapping[str, int]) -> str
     """A cell, with its interval in brackets and the published figure in parentheses; without the difference."""
     low, high, published = (cells[of[role]] if role in of else None for role in ("low", "high", "published"))
     interval = f" {{[}}{low}, {high}{{]}}" if low and high else ""
-    beside = f" ({published})" if published else ""
+    in_parentheses = f" ({published})" if published else ""
     figure = cells[own]
-    return (escaped(NOTHING) if figure is None else figure) + interval + beside
+    return (escaped(NOTHING) if figure is None else figure) + interval + in_parentheses
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -110,7 +110,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _notes(table: Table) -> Iterator[str]:
-    """Those of the groups, each with its group's heading where there are several, then those of the table."""
+    """The notes of the groups, with the group's heading where there are several, then those of the table."""
     for group in table.groups:
         heading = table.heading_of(group) if len(table.groups) > 1 else ""
         yield from (f"{heading}: {note}" if heading else note for note in group.notes)

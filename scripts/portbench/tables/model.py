@@ -1,7 +1,7 @@
-"""A table of the study as values: what stands in it and with how many digits, not in which format.
+"""A table as values: its cells and their number of digits, in no format.
 
-``tables_markdown``, ``tables_csv`` and ``tables_latex`` write it. Text comes out of run files and is not trusted: the
-writers escape it.
+``as_markdown``, ``as_csv`` and ``latex`` write it. Text comes out of run files and is not trusted: the writers escape
+it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Shown = Callable[[float], str]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: ``name``, with the unit in it, heads it in CSV, ``title`` for people. ``shown`` makes a number what a
-    person reads; None for a column of text. ``is_code``: whether the text is a name out of code;
-    ``is_optional``: whether the column stands only where it says something. ``role`` is what it is of the column named
-    ``of``, where it belongs to one: its interval's ``low`` or ``high``, its ``published`` figure, or the ``difference``
-    between the two."""
+    """A column. ``name``, with the unit in it, is its header in CSV, ``title`` its header for people. ``shown`` formats
+    a number for people; None for a column of text. ``is_code``: the text is a name out of code; ``is_optional``: the
+    column is left out where all of its cells are empty. A column that belongs to the column named ``of`` has a
+    ``role``: the ``low`` or ``high`` end of its interval, its ``published`` figure, or the ``difference`` between the
+    two."""
 
     name: str
     title: str
@@ -34,7 +34,7 @@ class Column:
 
 
 def interval_of(column: Column, *, is_optional: bool = False) -> tuple[Column, Column]:
-    """The columns of the ends of a figure's 95 % interval, shown as the figure is."""
+    """The columns of both ends of a figure's 95 % interval, formatted as the figure."""
     stem = column.name.removesuffix("_percent")
     unit = column.name.removeprefix(stem)
     return (
@@ -43,8 +43,8 @@ def interval_of(column: Column, *, is_optional: bool = False) -> tuple[Column, C
     )
 
 
-def published_beside(column: Column, shown: Shown, difference: Shown) -> tuple[Column, Column]:
-    """The columns of the published figure and of how much more ours is, in points where the figure is in percent."""
+def published_columns(column: Column, shown: Shown, difference: Shown) -> tuple[Column, Column]:
+    """The columns of the published figure and of ours less the published, in points where the figure is in percent."""
     points = column.name.replace("_percent", "_points")
     return (
         Column(f"published_{column.name}", f"published {column.title}", shown, False, True, column.name, "published"),
@@ -54,8 +54,8 @@ def published_beside(column: Column, shown: Shown, difference: Shown) -> tuple[C
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that belong together. ``key`` has a cell for each of the table's ``keys``, each row one for each column;
-    None is nothing to say. ``notes`` are of these rows: what was left out of them, by reason."""
+    """Rows that belong together. ``key`` has a cell for each of the table's ``keys``, each row a cell for each column;
+    None is an empty cell. ``notes`` are of these rows: which tests were excluded, by reason."""
 
     rows: tuple[tuple[Cell, ...], ...]
     key: tuple[str, ...] = ()
@@ -64,10 +64,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the study. ``name`` and ``method`` name its files; ``method`` labels how its figures came to be.
+    """A table. ``name`` and ``method`` name its files; ``method`` labels how its figures were computed.
 
-    ``keys`` are columns whose cells are the same in a whole group: in CSV they come first, people read them as the
-    group's heading. ``on_published`` explains the columns of published figures and of the difference.
+    ``keys`` are columns whose cells are the same in a whole group: the first columns in CSV, the group's heading for
+    people. ``on_published`` explains the columns of published figures and of the difference.
     """
 
     name: str
@@ -81,24 +81,24 @@ class Table:
 
     @property
     def file_stem(self) -> str:
-        """What its files are named by: ``table-1-as-published``."""
+        """The name of its files without ending: ``table-1-as-published``."""
         return f"{self.name}-{self.method.replace(' ', '-')}"
 
     @property
     def heading(self) -> str:
-        """The title with the label of the method, without which no figure is shown."""
+        """The title with the label of the method."""
         return f"{self.title} ({self.method})"
 
     def heading_of(self, group: Group) -> str:
-        """What tells a group from the others, for people."""
+        """The heading of a group, for people."""
         return ", ".join(
             f"{column.title} {cell}".strip() for column, cell in zip(self.keys, group.key, strict=True) if cell
         )
 
 
-def told(table: Table) -> Table:
-    """The table without those of its optional columns in which no row says anything, and without the note on published
-    figures where there are none."""
+def without_empty_columns(table: Table) -> Table:
+    """The table without its optional columns that are empty, and without the note on published figures where it has
+    none."""
     rows = [row for group in table.groups for row in group.rows]
     kept = [
         place
@@ -114,23 +114,22 @@ def told(table: Table) -> Table:
     return replace(table, columns=columns, groups=groups, on_published=table.on_published if has_published else "")
 
 
-def notes_of(left_out: Iterable[Excluded]) -> tuple[str, ...]:
-    """A note for each reason, the one of most functions first: how many tests of which functions it kept out."""
+def exclusion_notes(exclusions: Iterable[Excluded]) -> tuple[str, ...]:
+    """A note for each reason, the one of most functions first: how many tests of which functions it excludes."""
     return tuple(
-        f"Left out: {pluralize(sum(entry.tests for entry in entries), 'test')} of "
-        f"{pluralize(len(entries), 'function')}, {reason}: "
-        f"{', '.join(f'{entry.function} ({entry.tests})' for entry in entries)}."
-        for reason, entries in by_reason(left_out).items()
+        f"Left out: {pluralize(sum(one.tests for one in entries), 'test')} of {pluralize(len(entries), 'function')}, "
+        f"{reason}: {', '.join(f'{entry.function} ({entry.tests})' for entry in entries)}."
+        for reason, entries in by_reason(exclusions).items()
     )
 
 
 def fixed(decimals: int) -> Shown:
-    """Shows a number with so many decimals: 1,234.50. A zero has no sign."""
+    """Formats a number with so many decimals: 1,234.50. A zero has no sign."""
     return lambda value: f"{value:z,.{decimals}f}"
 
 
 def signed(decimals: int) -> Shown:
-    """As ``fixed``, with the sign of a difference."""
+    """Formats a difference: as ``fixed``, with its sign."""
 
     def shown(value: float) -> str:
         text = f"{value:+z,.{decimals}f}"
@@ -140,5 +139,5 @@ def signed(decimals: int) -> Shown:
 
 
 def whole(value: float) -> str:
-    """Shows a count: 1,234."""
+    """Formats a count: 1,234."""
     return f"{value:,.0f}"

@@ -1,25 +1,38 @@
-"""Tables of what is predicted: rates of devices that were not there, what was foretold of each test, and how it holds
-against what was measured and what the study published. Each is a file of its own, apart from what was measured.
+"""Tables of predictions: predicted rates, what was predicted for each test, and how it compares with what was measured
+and what the paper published. Each is a file of its own, apart from what was measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, replace
 
-from portbench.analysis.accuracy import APART, HOW_HELD, HOW_PLACED, SETTLED, PredictionMatch
-from portbench.analysis.accuracy_published import HOW_BESIDE, PublishedComparison
-from portbench.analysis.foretold import HOW_PREDICTED, LOWER_BOUND
+from portbench.analysis.accuracy import (
+    AGREEMENT,
+    APART,
+    BOTH_PASS,
+    HOW_MATCHED,
+    HOW_PLACED,
+    WRONG,
+    Accuracy,
+    PredictionMatch,
+)
+from portbench.analysis.accuracy_published import HOW_COMPARED, PublishedComparison
+from portbench.analysis.predictions import HOW_PREDICTED, LOWER_BOUND
 from portbench.analysis.results import Results
-from portbench.tables.model import Cell, Column, Group, Table, fixed, signed, told, whole
-from portbench.tables.rates import STATUS_NAMES, table_1, table_4, table_8
+from portbench.analysis.terms import PAPER_STATUSES, PAPER_STATUSES_NOTE
+from portbench.study.model import STATUS_TEXTS
+from portbench.tables.cells import TARGET_COLUMNS, single_group
+from portbench.tables.model import Cell, Column, Group, Table, fixed, signed, whole, without_empty_columns
+from portbench.tables.rates import table_1, table_8
+from portbench.tables.strata import table_4
 
-FORETOLD = "foretold"
+PREDICTED = "predicted"
 AGAINST_MEASURED = "predicted against measured"
 AGAINST_PUBLISHED = "predicted against published"
 
-_PREDICTED = "Predicted, nothing ran: "
-_OWN = "all tests that were foretold"
+_TITLE = "Predicted, nothing ran: "
+_OWN = "all tests that were predicted"
 _PERCENT = fixed(1)
 
 _PAIR = (
@@ -28,41 +41,40 @@ _PAIR = (
     Column("machine", "machine", is_code=True),
     Column("model", "device model"),
 )
-_SIDE = (Column("target", "target", is_code=True), Column("machine", "machine", is_code=True))
 
 
-def tables_of_predictions(answers: Results) -> Iterator[Table]:
-    """Every table of predictions; those without groups have nothing to say."""
-    found = answers.predictions
-    yield from _rates(answers)
-    yield _figures(answers)
-    yield _held(found.held)
-    yield _tests(found.held)
-    yield _beside(found.beside)
-    yield _functions(found.beside)
+def prediction_tables(results: Results) -> Iterator[Table]:
+    """Every table of predictions; a table without data has no groups."""
+    found = results.predictions
+    yield from _rates(results)
+    yield _figures(results)
+    yield _accuracy(found.matches)
+    yield _tests(found.matches)
+    yield _published_rates(found.comparisons)
+    yield _published_functions(found.comparisons)
 
 
-def _rates(answers: Results) -> Iterator[Table]:
-    """The study's tables of rates, of predicted sides alone."""
-    sides = tuple(one.side for one in answers.predictions.foretold)
-    own = replace(answers, sides=sides, by_device=(), by_model=())
+def _rates(results: Results) -> Iterator[Table]:
+    """The paper's tables of rates, of predicted configurations alone."""
+    sides = tuple(one.side for one in results.predictions.targets)
+    own = replace(results, sides=sides, by_device=(), by_model=())
     for make in (table_1, table_4, table_8):
         for table in make(own):
-            # Tables 1 have a group of what each side ran by itself.
+            # Tables 1 have a group of what each configuration ran by itself.
             groups = tuple(replace(group, key=(_OWN,) if group.key else ()) for group in table.groups)
             yield replace(
                 table,
                 name=f"predicted-{table.name}",
-                title=f"{_PREDICTED}{table.title}",
+                title=f"{_TITLE}{table.title}",
                 groups=groups,
                 notes=(HOW_PREDICTED, *table.notes),
             )
 
 
-def _figures(answers: Results) -> Table:
-    """What the compiler tells of each function."""
+def _figures(results: Results) -> Table:
+    """What the compiler reports of each function."""
     columns = (
-        *_SIDE,
+        *TARGET_COLUMNS,
         Column("function", "function", is_code=True),
         Column("successor_of", "successor of", is_code=True, is_optional=True),
         Column("accepted", "accepted", whole),
@@ -75,55 +87,50 @@ def _figures(answers: Results) -> Table:
         Column("roofline_ns", "at least ns", fixed(2), is_optional=True),
     )
     rows = [
-        (str(one.side.target), one.side.machine, name, former or None, *(row[column.name] for column in columns[4:]))
-        for one in answers.predictions.foretold
-        for (name, former), row in one.functions.items()
+        (str(one.side.target), one.side.machine, name, former or None, *astuple(found))
+        for one in results.predictions.targets
+        for (name, former), found in one.functions.items()
     ]
-    title = f"{_PREDICTED}tests by what was foretold of them, and what they need"
-    return _whole("functions", title, FORETOLD, columns, rows, (HOW_PREDICTED, LOWER_BOUND))
+    title = f"{_TITLE}tests by prediction, and what they need"
+    return single_group("functions", title, PREDICTED, columns, rows, (HOW_PREDICTED, LOWER_BOUND))
 
 
-def _held(found: Iterable[PredictionMatch]) -> Table:
-    """Hits, misses and false alarms by failure and by placement."""
-    foretold_percent = Column("foretold_percent", "of failures foretold %", _PERCENT)
-    true_percent = Column("true_percent", "of foretold true %", _PERCENT)
+def _accuracy(found: Iterable[PredictionMatch]) -> Table:
+    """Agreements, missed failures and false alarms by failure and by placement."""
     columns = (
         *_PAIR,
         Column("tests", "tests", whole),
-        Column("hits", "hits", whole),
-        Column("misses", "misses", whole),
+        Column("agreements", "agreements", whole),
+        Column("missed", "missed", whole),
         Column("false_alarms", "false alarms", whole),
         Column("both_pass", "both pass", whole),
-        foretold_percent,
-        true_percent,
-        Column("same_category", "hits of the same category", whole, is_optional=True),
+        Column("predicted_percent", "of failures predicted %", _PERCENT),
+        Column("true_percent", "of predicted true %", _PERCENT),
+        Column("same_category", "agreements of the same category", whole, is_optional=True),
         *(Column(name.replace(" ", "_"), name, whole, is_optional=True) for name in APART),
     )
     failures, placed = [], []
     for one in found:
-        apart = (one.outcomes.get(name, 0) for name in APART)
-        failures.append((*_pair(one), *_settled(one.outcomes), one.same_category, *apart))
-        placed.append((*_pair(one), *_settled(one.placements), *([None] * (1 + len(APART)))))
+        failures.append((*_pair(one), *_counts(one.failures), one.same_category, *one.apart.values()))
+        placed.append((*_pair(one), *_counts(one.placements), *([None] * (1 + len(APART)))))
     groups = (Group(tuple(failures), ("failures",)), Group(tuple(placed), ("work on the host",)))
-    title = "Hits, misses and false alarms of predictions"
-    notes = (HOW_HELD, HOW_PLACED)
-    table = Table(
-        "hits", title, AGAINST_MEASURED, columns, groups if failures else (), (Column("of", "Tests by"),), notes
-    )
-    return told(table)
+    title = "Accuracy of predictions: agreements, missed failures and false alarms"
+    keys = (Column("of", "Tests by"),)
+    notes = (HOW_MATCHED, HOW_PLACED)
+    table = Table("accuracy", title, AGAINST_MEASURED, columns, groups if failures else (), keys, notes)
+    return without_empty_columns(table)
 
 
-def _settled(counts: Mapping[str, int]) -> tuple[Cell, ...]:
-    hits, misses, alarms, both = (counts.get(name, 0) for name in SETTLED)
-
+def _counts(found: Accuracy) -> tuple[Cell, ...]:
     def percent(of: int) -> float | None:
-        return 100 * hits / of if of else None
+        return 100 * found.agreements / of if of else None
 
-    return (hits + misses + alarms + both, hits, misses, alarms, both, percent(hits + misses), percent(hits + alarms))
+    counts = (found.tests, found.agreements, found.missed, found.false_alarms, found.both_pass)
+    return (*counts, percent(found.failures), percent(found.predicted_failures))
 
 
 def _tests(found: Iterable[PredictionMatch]) -> Table:
-    """Every test but those that pass on the device on both sides."""
+    """Every test but those that pass on the device, predicted and measured."""
     columns = (
         *_PAIR,
         Column("function", "function", is_code=True),
@@ -131,25 +138,25 @@ def _tests(found: Iterable[PredictionMatch]) -> Table:
         Column("test", "test", is_code=True),
         Column("outcome", "outcome"),
         Column("placement", "by placement", is_optional=True),
-        Column("predicted_category", "foretold category", is_optional=True),
+        Column("predicted_category", "predicted category", is_optional=True),
         Column("measured_category", "measured category", is_optional=True),
-        Column("predicted_message", "foretold", is_optional=True),
+        Column("predicted_message", "predicted", is_optional=True),
         Column("measured_message", "measured", is_optional=True),
     )
     rows = [
-        (*_pair(one), *(row[column.name] or None for column in columns[4:]))
+        (*_pair(one), *(getattr(test, column.name) or None for column in columns[4:]))
         for one in found
-        for row in one.rows
-        if row["outcome"] != "both pass" or row["placement"] in ("hit", "miss", "false alarm")
+        for test in one.tests
+        if test.outcome != BOTH_PASS or test.placement in (AGREEMENT, *WRONG)
     ]
-    notes = (HOW_HELD, HOW_PLACED, "Tests that pass on both are left out, but for those with work on the host.")
-    return _whole("tests", "What was foretold of each test, and what came", AGAINST_MEASURED, columns, rows, notes)
+    notes = (HOW_MATCHED, HOW_PLACED, "Tests that pass on both are left out, except those with work on the host.")
+    return single_group("tests", "Prediction and outcome of each test", AGAINST_MEASURED, columns, rows, notes)
 
 
-def _beside(found: Iterable[PublishedComparison]) -> Table:
-    """Predicted rates beside Tables 1 and 8, with what explains the difference."""
+def _published_rates(found: Iterable[PublishedComparison]) -> Table:
+    """Predicted rates with those of Tables 1 and 8, and what explains the difference."""
     columns = (
-        *_SIDE,
+        *TARGET_COLUMNS,
         Column("published_of", "published of"),
         Column("status", "status"),
         Column("percent", "functions %", _PERCENT),
@@ -160,22 +167,24 @@ def _beside(found: Iterable[PublishedComparison]) -> Table:
     )
     groups = []
     for one in found:
-        side, percent = one.foretold.side, one.rates.percent or {}
+        side, percent = one.predicted.side, one.rates.percent or {}
         rows: list[tuple[Cell, ...]] = []
-        for status, name in STATUS_NAMES.items():
+        for status, name in PAPER_STATUSES.items():
             ours, theirs = percent.get(status), one.percent[status]
             figures = (ours, theirs, None if ours is None else ours - theirs)
             counts = (one.rates.counts[status], one.counts[status])
             rows.append((str(side.target), side.machine, one.column, name, *figures, *counts))
         groups.append(Group(tuple(rows), (f"{side.target} on {side.machine}",), one.because))
-    title = "Predicted rates of functions beside the study's Tables 1 and 8"
+    title = "Predicted rates of functions and those of the paper's Tables 1 and 8"
     keys = (Column("predicted_side", ""),)
-    return Table("rates", title, AGAINST_PUBLISHED, columns, tuple(groups), keys, (HOW_BESIDE,))
+    notes = (PAPER_STATUSES_NOTE, HOW_COMPARED)
+    return Table("rates", title, AGAINST_PUBLISHED, columns, tuple(groups), keys, notes)
 
 
-def _functions(found: Iterable[PublishedComparison]) -> Table:
+def _published_functions(found: Iterable[PublishedComparison]) -> Table:
+    """The predicted status of each function, and those that it may have had in the paper."""
     columns = (
-        *_SIDE,
+        *TARGET_COLUMNS,
         Column("published_of", "published of"),
         Column("function", "function", is_code=True),
         Column("predicted_status", "predicted"),
@@ -187,29 +196,17 @@ def _functions(found: Iterable[PublishedComparison]) -> Table:
     )
     rows = [
         (
-            *(str(one.foretold.side.target), one.foretold.side.machine, one.column, function.listed_as),
-            *(function.status, function.passed, function.ran, ", ".join(function.categories) or None),
-            *(" or ".join(sorted(function.possible)), function.outcome),
+            *(str(one.predicted.side.target), one.predicted.side.machine, one.column, function.listed_as),
+            *(STATUS_TEXTS[function.status], function.passed, function.ran, ", ".join(function.categories) or None),
+            " or ".join(text for status, text in STATUS_TEXTS.items() if status in function.possible),
+            function.outcome,
         )
         for one in found
         for function in one.functions
     ]
-    title = "Predicted status of each function beside what the study tells of it"
-    return _whole("functions", title, AGAINST_PUBLISHED, columns, rows, (HOW_BESIDE,))
+    title = "Predicted status of each function, and what the paper says of it"
+    return single_group("functions", title, AGAINST_PUBLISHED, columns, rows, (HOW_COMPARED,))
 
 
 def _pair(one: PredictionMatch) -> tuple[Cell, ...]:
     return str(one.predicted.target), str(one.measured.target), one.measured.machine, one.model
-
-
-def _whole(
-    name: str,
-    title: str,
-    method: str,
-    columns: tuple[Column, ...],
-    rows: Iterable[tuple[Cell, ...]],
-    notes: tuple[str, ...],
-) -> Table:
-    """A table of one group."""
-    found = tuple(rows)
-    return told(Table(name, title, method, columns, (Group(found),) if found else (), (), notes))

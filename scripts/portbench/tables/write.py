@@ -1,27 +1,22 @@
-"""The tables of the study, for whatever targets a study holds, as files."""
+"""Writes the tables of the paper, for whatever targets a study holds, and those of predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import duckdb
-
-from portbench.analysis.results import Results, answers_of
-from portbench.report.model import STRICT
+from portbench.analysis.results import Results
+from portbench.analysis.terms import INTOLERABLE, STRICT
 from portbench.tables.as_csv import as_csv
 from portbench.tables.as_markdown import as_markdown, index
 from portbench.tables.latencies import newer_hardware, table_2, tables_5_to_7
 from portbench.tables.latex import as_latex
 from portbench.tables.model import Table
-from portbench.tables.predictions import tables_of_predictions
-from portbench.tables.rates import table_1, table_3, table_4, table_8
+from portbench.tables.predictions import prediction_tables
+from portbench.tables.rates import table_1, table_3, table_8
+from portbench.tables.strata import table_4
 from portbench.util.files import write_text
-
-INTOLERABLE = 10.0
-"""More than so many times slower is the published study's class of what nobody waits for."""
 
 _WRITERS = {".md": as_markdown, ".csv": as_csv, ".tex": as_latex}
 
@@ -37,28 +32,21 @@ _ABSENT = {
 }
 
 
-def tables_of(answers: Results, intolerable: float = INTOLERABLE) -> list[Table]:
-    """Every table of the study that has something to say, by number, then those of predictions. ``intolerable``: above
-    which ratio."""
-    return [table for table in _tables(answers, intolerable) if table.groups]
+def build_tables(results: Results, intolerable: float = INTOLERABLE) -> list[Table]:
+    """Every table that the study has data for: the paper's by number, then those of predictions. A function that takes
+    more than ``intolerable`` times as long has an intolerable latency."""
+    return [table for table in _tables(results, intolerable) if table.groups]
 
 
-def write(
-    connection: duckdb.DuckDBPyConnection, study_summary: dict[str, Any], folder: Path, intolerable: float = INTOLERABLE
+def write_tables(
+    results: Results, folder: Path, intolerable: float = INTOLERABLE, is_strict: bool = False
 ) -> list[Path]:
     """Writes each table as Markdown, CSV and LaTeX into ``folder``, and README.md, which lists them and says why others
-    are absent. ``connection`` shows the study, analysed as ``study_summary`` says.
+    are absent. ``is_strict``: tests that did not run wholly on the device count as failed.
 
     Returns the files in the order of the tables. Raises StorageFailed; a file is whole or not written.
     """
-    return write_answers(answers_of(connection), folder, intolerable, bool(study_summary["strict_placement"]))
-
-
-def write_answers(
-    answers: Results, folder: Path, intolerable: float = INTOLERABLE, is_strict: bool = False
-) -> list[Path]:
-    """The same, of what was computed already."""
-    found = tables_of(answers, intolerable)
+    found = build_tables(results, intolerable)
     if is_strict:
         found = [replace(table, notes=(*table.notes, STRICT)) for table in found]
     written = []
@@ -71,15 +59,15 @@ def write_answers(
     return [folder / "README.md", *written]
 
 
-def _tables(answers: Results, intolerable: float) -> Iterator[Table]:
-    yield from table_1(answers)
-    yield from table_2(answers, intolerable)
-    yield from table_3(answers)
-    yield from newer_hardware(answers, intolerable)
-    yield from table_4(answers)
-    yield from tables_5_to_7(answers, intolerable)
-    yield from table_8(answers)
-    yield from tables_of_predictions(answers)
+def _tables(results: Results, intolerable: float) -> Iterator[Table]:
+    yield from table_1(results)
+    yield from table_2(results, intolerable)
+    yield from table_3(results)
+    yield from newer_hardware(results, intolerable)
+    yield from table_4(results)
+    yield from tables_5_to_7(results, intolerable)
+    yield from table_8(results)
+    yield from prediction_tables(results)
 
 
 def _absent(found: Sequence[Table]) -> list[str]:

@@ -1,14 +1,15 @@
-"""Run documents of devices that were not there, for the tests of what is said of predictions."""
+"""Run documents of predicted targets, for the tests of predictions."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from portbench.analysis.results import compute_results
+from portbench.report.build import build_report
 from portbench.report.markdown import markdown
-from portbench.report.model import report_of
 from portbench.study.open import analysed, study_of
-from portbench.tables import write as tables
+from portbench.tables.write import write_tables
 from tests.unit.host.conftest import result_document, run_document
 
 Document = dict[str, Any]
@@ -17,7 +18,7 @@ NO_FIGURES = dict.fromkeys(("compile_ns", "flops", "bytes", "memory_bytes", "roo
 UNTRACED = "the call cannot be traced as one program: TracerBoolConversionError: Attempted boolean conversion"
 
 
-def foretold_result(
+def predicted_result(
     function: str = "torch.cat", test: str = "rows", verdict: str = "accepted", **facts: Any
 ) -> Document:
     """A result of a predicted target; ``facts`` replace keys of it, ``figures`` those of its prediction."""
@@ -42,14 +43,15 @@ def predicted_run(results: list[Document], target: str = "torch-2.9.0-tpu-v3", *
 
 
 def on_tpu(results: list[Document], model: str = "v3-8", target: str = "torch-2.9.0-tpu", **changes: Any) -> Document:
-    """A run file of a TPU that was there."""
+    """A run file of a TPU that was measured."""
     document = run_document(results, target=target, **{"machine": "tpu-vm", **changes})
     document["environment"]["device"] = {"accelerator_type": model}
     return document
 
 
-def told(runs: Path, folder: Path) -> str:
+def reported(runs: Path, folder: Path) -> str:
     """The report of run files as Markdown; the tables are written into ``folder``."""
     with study_of([str(runs)]) as study, analysed(study) as found:
-        tables.write(found.connection, found.summary, folder)
-        return markdown(report_of(found))
+        results = compute_results(found.connection)
+        write_tables(results, folder)
+        return markdown(build_report(found, predictions=results.predictions))

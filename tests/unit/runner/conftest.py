@@ -2,47 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
 
 from tests.unit.runner.runner_cli import Run, write_manifest
-
-
-class Faults:
-    """What the faults that were injected have done, for the table at the end."""
-
-    def __init__(self) -> None:
-        self.sums: dict[str, Counter[str]] = {}
-
-    def add(self, fault: str, **counts: int) -> None:
-        self.sums.setdefault(fault, Counter()).update(counts)
-
-
-_faults = Faults()
-
-
-@pytest.fixture
-def faults() -> Faults:
-    return _faults
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """The table of the faults."""
-    columns = ("injected", "lost", "doubled", "left", "folders")
-    if not _faults.sums:
-        return
-    terminalreporter.section("faults injected; results lost and doubled; processes and folders left behind")
-    total: Counter[str] = Counter()
-    rows = [("", *columns)]
-    for fault, counts in _faults.sums.items():
-        total.update(counts)
-        rows.append((fault, *(str(counts[column]) for column in columns)))
-    rows.append(("all", *(str(total[column]) for column in columns)))
-    for name, *figures in rows:
-        terminalreporter.write_line(f"{name:<72}" + "".join(f"{figure:>10}" for figure in figures))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Functions that were drawn and have no test yet: told, listed in the run file, without a result."""
+"""Functions that were drawn and have no test yet: reported, listed in the run file, without a result."""
 
 from __future__ import annotations
 

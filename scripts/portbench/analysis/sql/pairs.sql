@@ -1,12 +1,12 @@
--- Two sides beside each other, test by test, made anew for each pair. On test_facts.sql and analysis.sql.
--- Variables: first, second (the keys of the sides: structs of framework, version, device, machine and sync), protocol (cold or
--- steady).
+-- The tests of two configurations in pairs; created again for each pair. On test_facts.sql and the views of the summary.
+-- Variables: first, second (the keys of the configurations: structs of framework, version, device, machine and sync), protocol
+-- (cold or steady).
 CREATE OR REPLACE TEMP VIEW compared AS
 SELECT 1 AS place, unnest(getvariable('first'))
 UNION ALL
 SELECT 2 AS place, unnest(getvariable('second'));
 
--- Null: nothing was recorded of the test on that side.
+-- A null struct: nothing was recorded of the test on that configuration.
 CREATE OR REPLACE TEMP VIEW paired_tests AS
 WITH placed AS (
     SELECT
@@ -25,7 +25,7 @@ WITH placed AS (
     FROM test_facts
     JOIN compared USING (framework, version, device, machine, sync)
 ),
-beside AS (
+paired AS (
     SELECT
         function,
         test,
@@ -38,7 +38,7 @@ SELECT
     *,
     coalesce(first.verdict <> 'skipped' AND second.verdict <> 'skipped', false) AS ran_on_both,
     coalesce(first.is_timed AND second.is_timed, false) AS timed_on_both
-FROM beside;
+FROM paired;
 
 CREATE OR REPLACE TEMP VIEW shared_functions AS
 WITH shared AS (
@@ -59,8 +59,8 @@ counted AS (
 SELECT *, status_of(passed, failed, flaky) AS status
 FROM counted;
 
--- As published: the mean of all first calls of the tests that were timed on both. Beside it the mean in which each test counts
--- alike, however many calls it times.
+-- As published: the mean of all first calls of the tests that were timed on both, and the mean in which each test counts alike,
+-- however many calls it times.
 CREATE OR REPLACE TEMP VIEW cold_pairs AS
 SELECT
     function,
@@ -78,7 +78,7 @@ SELECT function, test, first.steady_median_ns AS first_ns, second.steady_median_
 FROM paired_tests
 WHERE timed_on_both;
 
--- What is left out, by what is to be said of either side: null where nothing speaks against it.
+-- Why a test is excluded, for either configuration: null where it is not.
 CREATE OR REPLACE TEMP MACRO why_not_run(side) AS
     CASE WHEN side IS NULL THEN 'not recorded' WHEN side.verdict = 'skipped' THEN 'skipped' END;
 

@@ -1,4 +1,4 @@
--- How many tests of each function of each side have which verdict. On test_facts.sql and analysis.sql.
+-- How many tests of each function of each configuration have which verdict. On test_facts.sql and the views of the summary.
 WITH counted AS (
     SELECT
         framework, version, device, machine, sync, function,

@@ -1,6 +1,6 @@
--- What comparisons need of each test of each side, once for all of them: its verdict, why it was skipped, whether it was not timed
--- since waiting was not proven, and its times: all first calls together (cold), the median call after the warm-up (steady).
--- Successors do not count. On the views of analysis.sql.
+-- What comparisons need of each test of each configuration, computed once: its verdict, why it was skipped, whether it was not timed
+-- since the synchronization check failed, and its times: the sum of all first calls (cold), the median call after the warm-up
+-- (steady). Successors do not count. On the views of the summary.
 CREATE TEMP TABLE IF NOT EXISTS test_facts AS
 WITH times AS (
     SELECT

@@ -36,7 +36,7 @@ SELECT
         coalesce(error_type || ': ' || ltrim(error_message, chr(9) || chr(10) || chr(13) || ' '), reason, exit_signal, outcome),
         run
     ) FILTER (is_failure) AS evidence,
-    coalesce(bool_or(NOT proof.passed), false) AS is_unproven
+    coalesce(bool_or(NOT proof.passed), false) AS has_failed_sync_check
 FROM (SELECT *, unnest(coalesce(nullif(host_operations, []), [NULL])) AS operation FROM of_side)
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 GROUP BY function, successor_of, test;

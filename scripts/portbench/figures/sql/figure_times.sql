@@ -1,5 +1,5 @@
--- How the times of passing tests are spread on each side: of first calls the mean over all runs, of calls after the warm-up
--- the median. On test_facts.sql.
+-- The spread of the times of passing tests on each configuration: of first calls the mean over all runs, of calls after the
+-- warm-up the median. On test_facts.sql.
 WITH times AS (
     SELECT framework, version, device, machine, sync, 'cold' AS protocol, cold_ns / cold_calls AS ns
     FROM test_facts

@@ -1,16 +1,16 @@
-// Two targets beside each other: what changed from the first to the second, and how long each takes.
+// Compares two targets: what changes from the first to the second, and how long each takes.
 
 const CHANGES = {
-  "newly failing": "passes on the first, not on the second",
-  "newly passing": "passes on the second, not on the first",
-  "fails more": "fails partially on the first, completely on the second",
-  "fails less": "fails completely on the first, partially on the second",
+  "newly failing": "all tests pass on the first, not on the second",
+  "newly passing": "all tests pass on the second, not on the first",
+  "fails more": "some tests fail on the first, all on the second",
+  "fails less": "all tests fail on the first, some on the second",
   "another category": "fails on both, for another reason",
   "another place": "ran on another part of the machine",
   "only on the first": "nothing of it was run on the second",
   "only on the second": "nothing of it was run on the first",
   "intolerably slower": "at least the limit's times as slow on the second",
-  "no change": "nothing of all that",
+  "no change": "none of these changes",
 };
 let comparison = null;
 let compared = [];
@@ -93,7 +93,7 @@ function showSummary(first, second, method) {
   const said = byId("compare-summary");
   if (!ratios.length) {
     const reason = first.framework === second.framework ? "No test was timed on both." : "They are of different frameworks and have no function in common.";
-    said.replaceChildren(...foretoldNote(first, second), reason);
+    said.replaceChildren(...predictedNote(first, second), reason);
     return;
   }
   const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
@@ -101,7 +101,7 @@ function showSummary(first, second, method) {
   const slower = ratios.filter((ratio) => ratio > 1).length;
   const percent = (part) => `${((100 * part) / ratios.length).toFixed(1)} %`;
   said.replaceChildren(
-    ...foretoldNote(first, second),
+    ...predictedNote(first, second),
     el("b", {}, `×${significant(mean)}`), ` is the geometric mean of second over first for the ${count(ratios.length, "function")} timed on both. `,
     el("b", {}, percent(slower)), " are slower on the second, ",
     el("b", {}, percent(slow)), ` at least ${study.intolerable} times. `,
@@ -109,12 +109,12 @@ function showSummary(first, second, method) {
   );
 }
 
-/** What is to be said where a target of the two is predicted. */
-function foretoldNote(first, second) {
+/** The note where one of the two targets is predicted. */
+function predictedNote(first, second) {
   const predicted = [first, second].filter((target) => target.isPredicted);
   if (!predicted.length) return [];
   const names = predicted.map(targetTitle).map(shown).join(" and ");
-  return [el("b", {}, `${names}: nothing ran there. `), "What differs is foretold, not seen. "];
+  return [el("b", {}, `${names}: nothing ran there. `), "Differences are predicted, not measured. "];
 }
 
 function showChips() {

@@ -1,4 +1,4 @@
-// The panel beside the matrix: all that is known of one function on one target, the cause first.
+// The panel next to the matrix: everything about one function on one target, the cause first.
 
 const WORST = ["failed", "flaky", "passed", "skipped"];
 const LONG = ["traceback", "printed", "error", "caused by"];
@@ -38,7 +38,7 @@ async function showDetail() {
   panel.scrollTop = 0;
   title.focus({ preventScroll: true });
   const tests = await testsOf(target, row);
-  // Another cell may have been opened meanwhile.
+  // The reader may have opened another cell meanwhile.
   if (wanted !== `${state.function}\n${state.of}\n${state.target}`) return;
   body.replaceChildren(...facts(target, row), ...testList(target, row, tests), environmentOf(target, tests));
   body.removeAttribute("aria-busy");
@@ -73,8 +73,8 @@ function facts(target, row) {
     listed_as[row] ? `published as ${shown(listed_as[row])}` : "",
   ].filter(Boolean);
   const times = [
-    target.cold_ns[row] >= 0 ? `cold ${duration(target.cold_ns[row])} (mean of first calls, as published)` : "",
-    target.steady_ns[row] >= 0 ? `steady ${duration(target.steady_ns[row])} (median of medians, robust)` : "",
+    target.cold_ns[row] >= 0 ? `first call ${duration(target.cold_ns[row])} (mean of all first calls, as published)` : "",
+    target.steady_ns[row] >= 0 ? `steady state ${duration(target.steady_ns[row])} (median of medians, robust)` : "",
   ].filter(Boolean);
   return [
     target.isPredicted ? el("p", { class: "predicted" }, `${PREDICTED}. Figures are the compiler's; at least: a lower bound of the time, not measured.`) : null,
@@ -107,7 +107,7 @@ function testEntry(target, row, test, isOpen) {
       el("span", { class: "outcomes", "aria-label": said, title: `runs: ${said}` }, outcomes),
     ),
   );
-  // What is inside costs something to build: only of what is opened.
+  // The content is costly to build: only when the entry is opened.
   entry.addEventListener("toggle", () => {
     if (entry.open && entry.children.length === 1) {
       const content = el("div", { class: "test-body" });
@@ -120,7 +120,7 @@ function testEntry(target, row, test, isOpen) {
   return entry;
 }
 
-/** What was seen in each run; runs of which the same is said stand together. */
+/** The evidence of each run; runs with the same evidence are shown together. */
 function evidenceOf(target, test) {
   const groups = [];
   for (const result of test.results) {
@@ -135,13 +135,13 @@ function evidenceOf(target, test) {
     const pairs = group[0].said.filter(([, text]) => text);
     return el(
       "div", { class: "evidence" },
-      el("h4", {}, `${OUTCOME[group[0].outcome]} ${target.isPredicted ? "foretold: " : ""}${spaced(group[0].outcome)} in ${runs}`),
-      el("dl", {}, pairs.flatMap(([word, text]) => [el("dt", {}, word), el("dd", {}, saidText(word, text))])),
+      el("h4", {}, `${OUTCOME[group[0].outcome]} ${target.isPredicted ? "predicted: " : ""}${spaced(group[0].outcome)} in ${runs}`),
+      el("dl", {}, pairs.flatMap(([word, text]) => [el("dt", {}, word), el("dd", {}, textNode(word, text))])),
     );
   });
 }
 
-function saidText(word, text) {
+function textNode(word, text) {
   if (!LONG.includes(word) && !text.includes("\n")) return shown(text);
   const block = el("pre", {}, shownLines(text));
   return ["traceback", "printed"].includes(word) ? el("details", {}, el("summary", {}, `${text.split("\n").length} lines`), block) : block;
@@ -150,11 +150,11 @@ function saidText(word, text) {
 function samplesOf(test) {
   if (!test.cold_samples && !test.steady_samples) return [];
   const stable = test.stable === false ? ", not stable within the budget" : "";
-  const words = `${count(test.cold_samples, "cold sample")}, ${test.steady_samples} steady${stable}`;
+  const words = `${count(test.cold_samples, "first call")}, ${count(test.steady_samples, "steady-state sample")}${stable}`;
   const least = Math.max(test.cold_samples - test.cold_ns.length, test.steady_samples - test.steady_ns.length);
   const cut = least > 0 ? `; this page carries the first ${study.most_samples} of each` : "";
   const [cold, steady] = [median(test.cold_ns), median(test.steady_ns)];
-  const medians = `median: cold ${duration(cold)}, steady ${duration(steady)}`;
+  const medians = `median: first call ${duration(cold)}, steady state ${duration(steady)}`;
   const described = `Raw samples. ${words}${cut}. ${medians}`;
   return [el("p", { class: "soft" }, described), test.cold_ns.length + test.steady_ns.length ? el("div", { class: "samples", role: "img", "aria-label": described }) : null].filter(Boolean);
 }
@@ -169,8 +169,8 @@ function median(values) {
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
 
 function repeatOf(row, test) {
-  const telling = test.results.find((result) => result.outcome !== "passed") ?? test.results[0];
-  const repeat = study.repeats[telling.run.repeat];
+  const failing = test.results.find((result) => result.outcome !== "passed") ?? test.results[0];
+  const repeat = study.repeats[failing.run.repeat];
   const wanted = study.rows.successor_of[row] || study.rows.function[row];
   const after = test.verdict === "passed" ? repeat.after_passed : repeat.after_failed;
   const command = `${repeat.before} --function ${quoted(wanted)} --test ${quoted(test.id)} ${after}`;

@@ -1,4 +1,4 @@
-// A Tabulator grid that the keyboard walks: one cell can be reached by Tab, arrows lead to the others, Enter presses it.
+// A Tabulator grid for the keyboard: Tab reaches one cell, arrows lead to the others, Enter presses it.
 
 /** Makes the grid. ``press(data, field, back)`` is called for a click or Enter on a cell; ``back()`` returns the focus to it. */
 function makeGrid(element, options, press) {
@@ -16,7 +16,7 @@ function makeGrid(element, options, press) {
   const cellOf = (node) => node.closest?.(".tabulator-cell");
 
   table.on("cellClick", (event, cell) => press(cell.getData(), cell.getField(), () => focusCell(table, cell.getRow(), cell.getField())));
-  // Given when it is wanted: thousands of cells have one.
+  // Set on demand: there are thousands of cells.
   element.addEventListener("mouseover", (event) => {
     const cell = cellOf(event.target);
     if (cell && !cell.title) cell.title = cell.getAttribute("aria-label") ?? "";
@@ -29,7 +29,7 @@ function makeGrid(element, options, press) {
     current.tabIndex = 0;
     held = { row: table.getRow(cell.closest(".tabulator-row")), field: cell.getAttribute("tabulator-field") };
   });
-  // Rows that are drawn anew lose the focus: the cell that held it gets it back, unless the reader went elsewhere.
+  // Rows that are drawn again lose the focus: their cell gets it back, unless the reader went elsewhere.
   const release = (event) => { if (!element.contains(event.target)) held = null; };
   for (const name of ["focusin", "pointerdown"]) document.addEventListener(name, release);
   table.on("renderComplete", () => {

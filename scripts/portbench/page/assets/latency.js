@@ -1,8 +1,8 @@
-// Latencies of functions on two targets, as portbench/latency.py has them: over tests that were timed on both.
+// Latencies of functions on two targets, as in portbench/analysis/latency.py: over tests that were timed on both.
 
 const METHODS = {
-  published: ["as published (cold)", "as published: mean of all first calls of the tests timed on both; the ratio is that of the means"],
-  robust: ["robust (steady)", "robust: median of each test after the warm-up, geometric mean over the tests timed on both"],
+  published: ["as published (first call)", "as published: mean of all first calls of the tests timed on both; the ratio is that of the means"],
+  robust: ["robust (steady state)", "robust: median of each test after the warm-up, geometric mean over the tests timed on both"],
 };
 let times = null;
 

@@ -1,4 +1,4 @@
-// Puts the page together, and shows again what a choice changes.
+// Builds the page, and updates what a choice changes.
 
 const ELSEWHERE = new Set(["function", "of", "target"]);
 
@@ -13,8 +13,8 @@ async function show(changed) {
   const others = changed ? [...changed].filter((key) => !ELSEWHERE.has(key)) : ["all"];
   if (others.length) {
     showFilters();
-    const told = state.view === "matrix" ? showMatrix(changed) : state.view === "compare" ? await showCompare() : "";
-    byId("count").textContent = told;
+    const found = state.view === "matrix" ? showMatrix(changed) : state.view === "compare" ? await showCompare() : "";
+    byId("count").textContent = found;
   }
   if (has(...ELSEWHERE)) await showDetail();
 }
@@ -28,11 +28,11 @@ function showAbout() {
   byId("summary").textContent =
     `${count(study.size, "function")} on ${count(study.targets.length, "target")}, ${count(results, "test")}, ${count(study.runs.length, "run file")}${between}`;
   const notes = [
-    "Status: a function passes if every test that ran passed in every run, fails completely if none did, and else partially. none: nothing could be run; such functions do not count in percentages, nor do successors, which are tried where a version lacks a function.",
-    "Cold times are as published: the mean of all first calls, waiting included, over all runs of the passing tests. Steady times are robust: medians after the warm-up.",
-    study.targets.some((target) => target.isPredicted) ? `${PREDICTED}. Such targets stand in hatched columns, and in no headline, figure or comparison of latencies.` : "",
+    "Status: by how many of a function's tests passed in every run in which they ran: all tests pass, some fail, all tests fail. not testable: none could be run; such functions do not count in percentages, nor do successors, which are tried where a version lacks a function.",
+    "First-call times are as published: the mean of all first calls, waiting included, over all runs of the passing tests. Steady-state times are robust: medians after the warm-up.",
+    study.targets.some((target) => target.isPredicted) ? `${PREDICTED}. Such targets have hatched columns, and are in no headline, figure or comparison of latencies.` : "",
     study.strict_placement ? "Strict placement: a test that passed, but not wholly on the device, counts as failed." : "",
-    study.classified ? "Categories were derived anew by portbench classify." : "Categories are those of the runners.",
+    study.classified ? "Categories were derived again by portbench classify." : "Categories are those of the runners.",
     study.most_samples < 200 ? `Of each test and protocol the page carries ${study.most_samples} samples at most; the study's tables have all.` : "",
     "Keys: Tab to the grid, arrows, Page Up and Down, Home and End to walk, Enter to open a cell, Escape to close it.",
   ];

@@ -3,8 +3,8 @@
 const SHOW = {
   cause: ["Status and cause", (target, row) => causeWords(target, row)],
   tests: ["Tests passed", (target, row) => (target.ran[row] ? `${target.passed[row]}/${target.ran[row]}` : "")],
-  cold: ["Cold ms (as published)", (target, row) => (target.cold_ns[row] >= 0 ? inMs(target.cold_ns[row]) : "")],
-  steady: ["Steady µs (robust)", (target, row) => (target.steady_ns[row] >= 0 ? inUs(target.steady_ns[row]) : "")],
+  cold: ["First call ms (as published)", (target, row) => (target.cold_ns[row] >= 0 ? inMs(target.cold_ns[row]) : "")],
+  steady: ["Steady state µs (robust)", (target, row) => (target.steady_ns[row] >= 0 ? inUs(target.steady_ns[row]) : "")],
 };
 const SHORT = { not_implemented: "not impl.", precision: "precision", unavailable: "unavailable" };
 const NARROW = matchMedia("(max-width: 640px)");
@@ -41,7 +41,7 @@ function makeMatrix() {
       initialSort: field ? [{ column: field, dir: direction }] : [],
       initialFilter: (data) => !matrixMask || matrixMask[data.id] === 1,
     },
-    (data, field, back) => openDetail(targetOfField(field) ?? firstTelling(data.id), data.id, back),
+    (data, field, back) => openDetail(targetOfField(field) ?? worstTarget(data.id), data.id, back),
   );
   matrix.on("tableBuilt", () => matrix.on("dataSorted", keepSort));
   return new Promise((done) => matrix.on("tableBuilt", done));
@@ -56,7 +56,7 @@ function nameColumn(width = 300) {
   };
 }
 
-/** How much a function is used, where the manifests tell. */
+/** How much a function is used, where the manifests say. */
 function strataColumns() {
   if (study.rows.uses.every((uses) => uses === null)) return [];
   return [
@@ -81,9 +81,9 @@ function targetColumn(target) {
     titleFormatter: () => {
       const rated = [0, 1, 2].map((status) => countStatus(target, status));
       const all = rated.reduce((sum, one) => sum + one, 0);
-      const rate = all ? `${((100 * rated[0]) / all).toFixed(1)} % ${target.isPredicted ? "accepted" : "pass"}` : target.isPredicted ? "not foretold" : "nothing ran";
+      const rate = all ? `${((100 * rated[0]) / all).toFixed(1)} % ${target.isPredicted ? "accepted" : "pass"}` : target.isPredicted ? "not predicted" : "nothing ran";
       const lines = [...(target.isPredicted ? ["predicted"] : []), `${target.framework} ${target.version}`, ...(study.hasMachines ? [target.machine] : [])];
-      const header = headerButton(target.device + (target.sync === "complete" ? "" : " (study's sync)"), ...lines, rate);
+      const header = headerButton(target.device + (target.sync === "complete" ? "" : " (sync as published)"), ...lines, rate);
       header.classList.toggle("predicted", target.isPredicted);
       return header;
     },
@@ -137,7 +137,7 @@ function cellWords(target, row) {
 
 const compareText = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** What is not known comes last in both directions. */
+/** Unknown values come last in both directions. */
 function compareNumbers(a, b, direction) {
   const [hasA, hasB] = [Number.isFinite(a), Number.isFinite(b)];
   if (hasA && hasB) return a - b;
@@ -163,12 +163,12 @@ function compareCells(target, first, second, direction) {
 const targetOfField = (field) => (/^t\d+$/.test(field) ? study.targets[Number(field.slice(1))] : undefined);
 
 /** The target on which a function does worst, of those that are shown. */
-function firstTelling(row) {
+function worstTarget(row) {
   const own = (matrixTargets.length ? matrixTargets : study.targets).filter((target) => statusOf(target, row) !== null);
   return own.sort((a, b) => RANK[statusOf(a, row)] - RANK[statusOf(b, row)])[0];
 }
 
-/** The sort stands in the address by the target's name: numbers change when a study grows. */
+/** The address has the sort by the target's name: numbers change when a study grows. */
 function sortChoice() {
   const found = /^(.*):(asc|desc)$/.exec(state.sort);
   if (!found) return ["", "asc"];

@@ -48,7 +48,7 @@ const marksBetween = (low, high) => () => {
   for (let power = low; power <= high * 1.001; power *= 10) for (const step of steps) if (power * step <= high * 1.001) found.push(power * step);
   return found;
 };
-// uPlot passes null for what has no room.
+// uPlot passes null for a mark without room.
 const inUnits = (plot, splits) => splits.map((value) => (value === null ? null : duration(value).replace(/\.0+(?= )/, "")));
 
 /** A range of whole powers of ten. */
@@ -73,8 +73,8 @@ function plotSamples(element, cold, steady) {
         axes: [axis("sample", (plot, splits) => splits.map((value) => (Number.isInteger(value) && value > 0 ? value : null)), { size: 34, labelSize: 18 }), axis("time of a call", inUnits, { splits: marksBetween(...all) })],
         series: [
           { label: "sample", value: (plot, value) => value ?? NOTHING },
-          dots("cold (first call)", colour("cold"), (path, x, y) => path.arc(x, y, 4 * devicePixelRatio, 0, 7)),
-          dots("steady", colour("steady"), (path, x, y) => { const side = 6 * devicePixelRatio; path.rect(x - side / 2, y - side / 2, side, side); }),
+          dots("first call", colour("cold"), (path, x, y) => path.arc(x, y, 4 * devicePixelRatio, 0, 7)),
+          dots("steady state", colour("steady"), (path, x, y) => { const side = 6 * devicePixelRatio; path.rect(x - side / 2, y - side / 2, side, side); }),
         ],
       },
       [Array.from({ length }, (_, place) => place + 1), range(cold), range(steady)],
@@ -105,7 +105,7 @@ function dots(label, stroke, shape) {
 
 /**
  * Latencies of two targets, both on the same logarithmic scale. ``points``: {row, x, y} in ns; ``limit``: the ratio from
- * which on the second is intolerable; ``hover(point or null)`` and ``press(point)`` tell of the pointer.
+ * which on the second is intolerable; ``hover(point or null)`` and ``press(point)`` are called for the pointer.
  */
 function plotScatter(element, points, titles, limit, hover, press) {
   const sorted = [...points].sort((a, b) => a.x - b.x);
@@ -127,11 +127,11 @@ function plotScatter(element, points, titles, limit, hover, press) {
       element,
     );
     plot.over.addEventListener("click", () => near && press(near));
-    plot.over.addEventListener("mouseleave", () => tell(plot, null));
+    plot.over.addEventListener("mouseleave", () => setNear(plot, null));
     return plot;
   });
 
-  function tell(plot, found) {
+  function setNear(plot, found) {
     if (found === near) return;
     near = found;
     plot.over.style.cursor = near ? "pointer" : "";
@@ -149,7 +149,7 @@ function plotScatter(element, points, titles, limit, hover, press) {
         if (square < best) [best, found] = [square, point];
       }
     }
-    if (found !== near) queueMicrotask(() => tell(plot, found));
+    if (found !== near) queueMicrotask(() => setNear(plot, found));
   }
 
   function ring({ ctx, valToPos }) {

@@ -1,4 +1,4 @@
-// What the reader has chosen. It stands in the address, after the #, so that a view can be kept and sent.
+// What the reader has chosen. The address has it after the #, so that a view can be kept and sent.
 
 const DEFAULTS = {
   view: "matrix", text: "", framework: [], device: [], version: [], machine: [], evidence: [], status: [], category: [], marks: [],

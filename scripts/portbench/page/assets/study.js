@@ -1,4 +1,4 @@
-// The study, unpacked from this file: arrays by target and row. See portbench/page_data.py for what each part holds.
+// The study, unpacked from this file: arrays by target and row. portbench/page/data.py describes each part.
 
 let study;
 
@@ -48,12 +48,12 @@ const marksOf = (target, row) => named(target.marks[row], study.marks);
 
 function titleOf(row) {
   const former = study.rows.successor_of[row];
-  return former ? `${study.rows.function[row]} (in place of ${former})` : study.rows.function[row];
+  return former ? `${study.rows.function[row]} (successor of ${former})` : study.rows.function[row];
 }
 
 /** A target in words. */
 function targetTitle(target) {
-  const clock = target.sync === "complete" ? "" : ", the study's synchronisation";
+  const clock = target.sync === "complete" ? "" : ", synchronization as published";
   return `${target.name} on ${target.machine}${clock}`;
 }
 

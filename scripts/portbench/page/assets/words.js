@@ -1,10 +1,10 @@
-// Words, symbols and small builders. All text of the study goes through textContent: it is never HTML.
+// Words, symbols and small builders. All text of the study is set as textContent, never as HTML.
 
 const STATUS = {
-  pass: { symbol: "✓", word: "pass", says: "every test that ran passed in every run" },
-  partial: { symbol: "◐", word: "partial", says: "some of its tests fail" },
-  complete: { symbol: "✕", word: "complete", says: "all of its tests fail" },
-  none: { symbol: "–", word: "none", says: "nothing could be run" },
+  pass: { symbol: "✓", word: "all tests pass", says: "every test that ran passed in every run" },
+  partial: { symbol: "◐", word: "some fail", says: "some of its tests fail" },
+  complete: { symbol: "✕", word: "all tests fail", says: "all of its tests fail" },
+  none: { symbol: "–", word: "not testable", says: "none of its tests could be run" },
   absent: { symbol: "·", word: "not run", says: "the study has no result of it" },
 };
 const MARK = {
@@ -13,19 +13,19 @@ const MARK = {
   wrong: { symbol: "≠", word: "wrong values", says: "the call succeeded and gave wrong values" },
   flaky: { symbol: "~", word: "flaky", says: "a test passed in some runs only" },
   contaminated: { symbol: "!", word: "failed after others", says: "a test failed after others in its process, and was run again alone" },
-  unproven: { symbol: "?", word: "waiting not proven", says: "it was not proven that the clock sees the device's work" },
+  unproven: { symbol: "?", word: "synchronization check failed", says: "the synchronization check failed: the clock may not see the device's work" },
 };
-const PREDICTED = "Predicted: no such device was there, and nothing ran; what would have been accepted counts as passed";
+const PREDICTED = "Predicted: no such device was there, and nothing ran; accepted tests count as passed";
 const OUTCOME = { passed: "✓", failed: "✕", timed_out: "⧖", crashed: "☠", skipped: "–" };
 const NOTHING = "–";
 
 const spaced = (word) => word.replaceAll("_", " ");
 
-/** Text with everything invisible written as an escape, as the terminal's report does it. */
+/** Text with invisible characters written as escapes, as in the report on the terminal. */
 const shown = (text) =>
   String(text).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
 
-/** The same, line by line. */
+/** ``shown``, line by line. */
 const shownLines = (text) => String(text).replaceAll("\t", "    ").split("\n").map(shown).join("\n");
 
 /** An element with attributes (``on…`` are listeners) and children, which are elements or text. */
@@ -42,7 +42,7 @@ function el(tag, attributes = {}, ...children) {
 
 const byId = (id) => document.getElementById(id);
 
-// Made once: to make one costs more than to use it.
+// Created once: creating one costs more than using it.
 const FORMATS = [0, 1, 2, 3, 4, 5].map(
   (digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
 );
@@ -66,7 +66,7 @@ function duration(ns) {
   return `${significant(ns / unit)} ${name}`;
 }
 
-/** The sign of a status: colour and symbol; of one that was only foretold, its outline. */
+/** The sign of a status: colour and symbol; only an outline where it is predicted. */
 function chip(status, isPredicted = false) {
   return el("span", { class: `chip ${status}${isPredicted ? " predicted" : ""}`, "aria-hidden": "true" }, STATUS[status].symbol);
 }

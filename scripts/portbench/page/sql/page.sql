@@ -1,8 +1,8 @@
--- What the page shows, in columns that fit its arrays. On the views of analysis.sql and second_opinions.sql, and on
+-- The data of the page, in columns that fit its arrays. On the views of analysis.sql and second_opinions.sql, and on
 -- listed_functions; page_targets numbers the targets. Variable: most_samples (how many raw samples of a test and protocol are carried at most).
 
 -- One row for each function, also for those that a manifest lists and of which nothing ran. Strata are those of the
--- manifests; where these contradict each other, the one that names the most uses.
+-- manifests; where these contradict each other, the greatest values.
 CREATE TEMP TABLE page_rows AS
 WITH strata AS (
     SELECT
@@ -22,7 +22,7 @@ SELECT
 FROM named
 LEFT JOIN strata ON strata.framework = named.framework AND strata.function = coalesce(nullif(successor_of, ''), named.function);
 
--- The reasons why a cell is not plainly green, as bits; the order of categories and marks is that of portbench.page_data.
+-- The status, categories and marks of each cell; portbench.page.data has the order of categories and marks.
 CREATE TEMP TABLE page_cells AS
 WITH seen AS (
     SELECT
@@ -56,8 +56,8 @@ JOIN seen USING (framework, version, device, machine, sync, function, successor_
 JOIN page_targets USING (framework, version, device, machine, sync)
 JOIN page_rows USING (framework, function, successor_of);
 
--- What latencies of two targets are compared by: as published, all first calls of a test; robust, the median of its steady
--- samples. Of tests that passed in every run, as in analysis.sql.
+-- The times by which the latencies of two targets are compared: as published, all first calls of a test; robust, the median of
+-- its steady-state samples. Of tests that passed in every run, as in analysis.sql.
 CREATE TEMP VIEW page_times AS
 WITH of_test AS (
     SELECT
@@ -93,7 +93,7 @@ FROM measured_calls
 WHERE cold IS NOT NULL OR steady IS NOT NULL
 GROUP BY ALL;
 
--- Test by test and run by run, with every fact; the samples of a test stand with each of its runs.
+-- Test by test and run by run, with every fact; each run has all samples of the test.
 CREATE TEMP VIEW page_details AS
 SELECT
     target, row, recorded.* EXCLUDE (misplaced), verdict, misplaced,

@@ -1,4 +1,4 @@
--- Results that an earlier test of the same worker spoilt at first, and what came of them alone. On the views of analysis.sql.
+-- Tests that failed after others in the same worker, and their results alone. On the views of the summary.
 SELECT
     framework, version, device, machine, sync, function, test,
     contaminated.category AS category,

@@ -1,4 +1,4 @@
--- What the tests that did not pass left behind, the most frequent first within each function. On the views of analysis.sql.
+-- The evidence of the tests that did not pass, the most frequent first within each function. On the views of the summary.
 SELECT
     framework, version, device, machine, sync, function, successor_of,
     CASE WHEN misplaced THEN 'placement' ELSE coalesce(category, 'other') END AS category,

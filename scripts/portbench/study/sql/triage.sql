@@ -1,7 +1,7 @@
 -- Findings in addition to the outcome of each test: the verdict on its values, whether it fails on the CPU too, its operations
 -- on the host, and the synchronization check of its worker. On the views of analysis.sql.
 
-CREATE TEMP VIEW number_verdicts AS
+CREATE TEMP VIEW value_verdicts AS
 SELECT framework, version, device, machine, sync, function, successor_of, numbers AS seen, count(DISTINCT test) AS tests
 FROM recorded
 WHERE numbers IS NOT NULL
@@ -72,14 +72,14 @@ SELECT * EXCLUDE (test), count(*) AS tests
 FROM named
 GROUP BY ALL;
 
-CREATE TEMP VIEW unproven AS
+CREATE TEMP VIEW failed_sync_checks AS
 SELECT framework, version, device, machine, sync, function, successor_of, 'tests' AS seen, count(DISTINCT test) AS tests
 FROM recorded
 WHERE NOT proof.passed
 GROUP BY ALL;
 
 -- The number of workers whose synchronization check passed and failed, and the worst reason of those that failed.
-CREATE TEMP VIEW proofs AS
+CREATE TEMP VIEW sync_checks AS
 WITH of_worker AS (
     SELECT DISTINCT framework, version, device, machine, sync, run_id, worker, proof
     FROM recorded

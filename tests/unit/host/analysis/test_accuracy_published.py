@@ -1,21 +1,19 @@
-"""Predictions beside the published columns of the study: rates, functions, and what explains the difference."""
+"""Predictions against the columns of the paper: rates, functions, and what explains the difference."""
 
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portbench.analysis.accuracy_published import outcome
-from portbench.analysis.predictions import predictions_of
-from portbench.published import paper as published
+from portbench.analysis.results import compute_predictions
+from portbench.published import paper
 from tests.unit.host.opened_study import listed, opened
-from tests.unit.host.predicted_study import foretold_result, predicted_run, told
+from tests.unit.host.predicted_study import predicted_result, predicted_run, reported
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
@@ -26,13 +24,13 @@ EIG, SVD, INFEED = "jax.numpy.linalg.eig", "jax.numpy.linalg.svd", "jax.lax.infe
 def on_jax(device: str = "tpu-v3", version: str = "0.10.2") -> Document:
     """JAX predicted: eig is refused, as published; svd in one of two tests; infeed unknown; one of no sample."""
     results = [
-        foretold_result(EIG, verdict="refused", category="not_implemented"),
-        foretold_result(SVD, "a"),
-        foretold_result(SVD, "b", verdict="refused"),
-        foretold_result(INFEED, verdict="unknown"),
-        foretold_result("jax.numpy.linalg.lu"),
-        foretold_result("jax.scipy.linalg.lu"),
-        foretold_result("jax.own"),
+        predicted_result(EIG, verdict="refused", category="not_implemented"),
+        predicted_result(SVD, "a"),
+        predicted_result(SVD, "b", verdict="refused"),
+        predicted_result(INFEED, verdict="unknown"),
+        predicted_result("jax.numpy.linalg.lu"),
+        predicted_result("jax.scipy.linalg.lu"),
+        predicted_result("jax.own"),
     ]
     document = predicted_run(results, target=f"jax-{version}-{device}")
     names = (EIG, SVD, INFEED, "jax.own")
@@ -46,69 +44,69 @@ def on_jax(device: str = "tpu-v3", version: str = "0.10.2") -> Document:
 @pytest.mark.parametrize(
     ("status", "possible", "found"),
     [
-        ("none", {"pass"}, "not foretold"),
+        ("none", {"pass"}, "not predicted"),
         ("pass", {"pass"}, "both pass"),
-        ("pass", {"complete"}, "miss"),
+        ("pass", {"complete"}, "missed"),
         ("pass", {"pass", "partial"}, "undecided"),
         ("partial", {"pass"}, "false alarm"),
-        ("partial", {"complete"}, "hit"),
+        ("partial", {"complete"}, "agreement"),
         ("partial", {"pass", "partial"}, "undecided"),
         ("complete", {"pass", "partial"}, "false alarm"),
-        ("complete", {"complete"}, "hit"),
+        ("complete", {"complete"}, "agreement"),
         ("complete", {"pass", "partial", "complete"}, "undecided"),
     ],
 )
-def test_a_status_beside_those_that_the_study_allows_for(status: str, possible: set[str], found: str) -> None:
+def test_a_status_is_compared_with_those_that_the_paper_allows_for(status: str, possible: set[str], found: str) -> None:
     assert outcome(status, frozenset(possible)) == found
 
 
-def test_what_the_study_tells_of_a_function() -> None:
-    tpu = published.possible_statuses("jax", "tpu")
+def test_what_the_paper_says_of_a_function() -> None:
+    tpu = paper.possible_statuses("jax", "tpu")
     assert tpu is not None
     assert {name for name, statuses in tpu.items() if statuses == {"complete"}} == {EIG, INFEED}
     assert tpu[SVD] == {"pass"}
-    gpu = published.possible_statuses("jax", "gpu")
+    gpu = paper.possible_statuses("jax", "gpu")
     assert gpu is not None
     assert gpu[EIG] == {"pass", "complete"}
-    torch = published.possible_statuses("torch", "tpu")
+    torch = paper.possible_statuses("torch", "tpu")
     assert torch is not None
     assert (torch["torch.argsort"], torch["torch.tensor"]) == ({"pass", "partial"}, {"pass", "partial", "complete"})
-    assert published.possible_statuses("torch", "cpu") is None
+    assert paper.possible_statuses("torch", "cpu") is None
 
 
-def test_functions_of_the_sample_are_held_against_the_published(tmp_path: Path) -> None:
-    runs = [on_jax(), on_jax("tpu-v5e"), predicted_run([foretold_result()], target="fake-1.0.0-tpu-v3")]
+def test_functions_of_the_sample_are_compared_with_the_published(tmp_path: Path) -> None:
+    runs = [on_jax(), on_jax("tpu-v5e"), predicted_run([predicted_result()], target="fake-1.0.0-tpu-v3")]
     with opened(runs, tmp_path) as connection:
-        (found,) = predictions_of(connection).beside
+        (found,) = compute_predictions(connection).comparisons
     assert (found.device, found.model, found.percent["complete"], found.counts["total"]) == ("tpu", "v3-8", 3, 63)
     assert {entry.listed_as: entry.outcome for entry in found.functions} == {
-        EIG: "hit",
+        EIG: "agreement",
         SVD: "false alarm",
-        INFEED: "not foretold",
+        INFEED: "not predicted",
         "jax.numpy.cos": "both pass",
         "jax.scipy.linalg.lu": "both pass",
     }
     assert (found.rates.counts["pass"], found.rates.rated) == (2, 4)
     said = " ".join(found.because)
-    assert "Versions: jax 0.10.2 here, 0.4.8 in the study. Foretold: compiled by libtpu 0.0.42.1 for v3:2x2" in said
-    assert "1 of 7 tests cannot be foretold" in said
-    assert "Tests that are foretold to fail, by category: not implemented 1, other 1." in said
+    assert "Versions: jax 0.10.2 here, 0.4.8 in the paper. Predicted: compiled by libtpu 0.0.42.1 for v3:2x2" in said
+    assert "1 of 7 tests cannot be predicted" in said
+    assert "Tests that are predicted to fail, by category: not implemented 1, other 1." in said
     assert "follows from its counts" in said
     assert "PyTorch" not in said
     assert "torch_xla" not in said
 
 
-def test_the_same_version_is_said_to_be_the_same(tmp_path: Path) -> None:
+def test_the_same_version_is_named_once(tmp_path: Path) -> None:
     with opened([on_jax(version="0.4.8")], tmp_path) as connection:
-        (found,) = predictions_of(connection).beside
-    assert found.because[0].startswith("Versions: jax 0.4.8. Foretold:")
+        (found,) = compute_predictions(connection).comparisons
+    assert found.because[0].startswith("Versions: jax 0.4.8. Predicted:")
 
 
 def test_report_and_tables_show_both(write: Write, tmp_path: Path) -> None:
     tables = tmp_path / "tables"
-    text = told(write("run.json", on_jax()), tables)
+    text = reported(write("run.json", on_jax()), tables)
     assert (
-        "| `jax-0.10.2-tpu-v3` | `box` | jax 0.4.8 on v3-8 | both pass 2, false alarm 1, hit 1, not foretold 1 "
+        "| `jax-0.10.2-tpu-v3` | `box` | jax 0.4.8 on v3-8 | agreement 1, both pass 2, false alarm 1, not predicted 1 "
         "| 50.0 | 97 | 25.0 | 0 | 25.0 | 3 | 4 |"
     ) in text
     assert "## Why predicted and published rates differ" in text
@@ -122,12 +120,15 @@ def test_report_and_tables_show_both(write: Write, tmp_path: Path) -> None:
     with (tables / "functions-predicted-against-published.csv").open(newline="") as file:
         functions = {row["function"]: row for row in csv.DictReader(file)}
     assert functions[EIG]["categories"] == "not_implemented"
-    assert (functions[SVD]["published_status"], functions[SVD]["passed"], functions[SVD]["ran"]) == ("pass", "1", "2")
+    assert (functions[SVD]["published_status"], functions[SVD]["passed"], functions[SVD]["ran"]) == (
+        "all tests pass",
+        "1",
+        "2",
+    )
 
 
-def test_each_sentence_is_of_a_framework_and_device_of_the_study() -> None:
-    text = (resources.files("portbench.published") / "predicted_against_published.json").read_text("utf-8")
-    for sentence in json.loads(text)["sentences"]:
-        assert sentence["framework"] in (None, *published.FRAMEWORKS)
+def test_each_sentence_is_of_a_framework_and_device_of_the_paper() -> None:
+    for sentence in paper.explanations():
+        assert sentence["framework"] in (None, *paper.FRAMEWORKS)
         assert sentence["device"] in (None, "gpu", "tpu")
         assert sentence["says"].endswith(".")

@@ -23,7 +23,7 @@ def on(make_run: Make, target: str, machine: str, sync: str = "complete", **devi
     return document
 
 
-def test_sides_sort_by_clock_then_version_as_numbers(make_run: Make, tmp_path: Path) -> None:
+def test_configurations_sort_by_synchronization_then_version_as_numbers(make_run: Make, tmp_path: Path) -> None:
     documents = [
         on(make_run, "jax-0.10.2-gpu", "a"),
         on(make_run, "jax-0.4.8-gpu", "b"),
@@ -34,15 +34,15 @@ def test_sides_sort_by_clock_then_version_as_numbers(make_run: Make, tmp_path: P
         "jax-0.4.8-gpu on a",
         "jax-0.4.8-gpu on b",
         "jax-0.10.2-gpu on a",
-        "jax-0.4.8-gpu on a (study synchronisation)",
+        "jax-0.4.8-gpu on a (synchronization as published)",
     ]
 
 
-def test_the_device_is_named_as_well_as_its_environment_tells(make_run: Make, tmp_path: Path) -> None:
+def test_the_device_is_named_by_its_environment(make_run: Make, tmp_path: Path) -> None:
     documents = [
         on(make_run, "torch-1.12.0-gpu", "t4", model="Tesla T4"),
         on(make_run, "torch-1.12.0-tpu", "typed", accelerator_type="v3-8", generation="v2 or v3"),
-        on(make_run, "jax-0.4.8-tpu", "told", model="TPU v2"),
+        on(make_run, "jax-0.4.8-tpu", "named", model="TPU v2"),
         on(make_run, "torch-1.12.0-tpu", "bus", generation="v4"),
         on(make_run, "torch-1.12.0-cpu", "box", threads=2),
         on(make_run, "torch-1.12.0-gpu", "silent"),
@@ -51,7 +51,7 @@ def test_the_device_is_named_as_well_as_its_environment_tells(make_run: Make, tm
     assert found == {
         "t4": "Tesla T4",
         "typed": "TPU v3-8",
-        "told": "TPU v2",
+        "named": "TPU v2",
         "bus": "TPU v4",
         "box": "AMD EPYC 7B13",
         "silent": None,
@@ -91,7 +91,7 @@ def test_devices_of_other_versions_or_clocks_are_no_pair() -> None:
     assert pairs_of_devices([side("gpu", "a"), side("tpu", "b", "0.4.9"), side("tpu", "b", sync="study")]) == []
 
 
-def test_machines_are_mixed_only_for_a_side_that_lacks_a_partner_at_home() -> None:
+def test_pairs_cross_machines_only_without_a_partner_on_the_same_machine() -> None:
     every = [side("gpu", "a"), side("cpu", "a"), side("gpu", "b"), side("cpu", "b"), side("tpu", "c")]
     found = {
         (f"{first.device} {first.machine}", f"{second.device} {second.machine}")
@@ -107,7 +107,7 @@ def test_machines_are_mixed_only_for_a_side_that_lacks_a_partner_at_home() -> No
     }
 
 
-def test_newer_hardware_is_told_by_capability_and_generation_alone(make_run: Make, tmp_path: Path) -> None:
+def test_newer_hardware_is_known_by_capability_or_generation_only(make_run: Make, tmp_path: Path) -> None:
     documents = [
         on(make_run, "torch-1.12.0-gpu", "new", model="NVIDIA A100", compute_capability="8.0"),
         on(make_run, "torch-1.12.0-gpu", "old", model="Tesla T4", compute_capability="7.5"),

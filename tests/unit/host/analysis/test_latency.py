@@ -10,7 +10,8 @@ import pytest
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST, as_published, robust
+from portbench.analysis.latency import as_published, robust
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
 from tests.unit.host.opened_study import listed, opened
 
 Document = dict[str, Any]
@@ -48,7 +49,7 @@ def test_as_published_is_the_mean_of_all_first_calls_of_shared_tests(
         GPU,
         TPU,
     )
-    assert (found.method, found.first, found.second, found.left_out) == (AS_PUBLISHED, GPU, TPU, ())
+    assert (found.method, found.first, found.second, found.exclusions) == (AS_PUBLISHED, GPU, TPU, ())
     (function,) = found.functions
     assert (function.function, function.listed_as, function.tests) == ("torch.cat", "torch.concat", 2)
     # gpu: 110, 210, 310, 400 and 1700 over five calls; tpu: 4500, 6500 and 1000 over three.
@@ -79,7 +80,7 @@ def test_robust_is_the_geometric_mean_of_medians(make_result: Make, make_call: M
         GPU,
         TPU,
     )
-    assert (found.method, found.left_out) == (ROBUST, ())
+    assert (found.method, found.exclusions) == (ROBUST, ())
     (function,) = found.functions
     # Ratios 2, 4 and 8: the cube root of 64 is 4. Times: the cube roots of 3 * 8 * 9 = 216 and of 64 * 216.
     assert function.ratio == pytest.approx(4)
@@ -118,12 +119,12 @@ def test_what_is_not_timed_on_both_is_named_with_the_reason(
         "failed on torch-1.12.0-tpu on b",
         "not recorded on torch-1.12.0-tpu on b",
         "not timed on torch-1.12.0-tpu on b",
-        "not timed, since waiting was not proven, on torch-1.12.0-tpu on b",
+        "not timed, since the synchronization check failed, on torch-1.12.0-tpu on b",
         "skipped on torch-1.12.0-tpu on b (too large)",
     ]
     for found in (as_published(study, GPU, TPU), robust(study, GPU, TPU)):
         assert [function.tests for function in found.functions] == [1]
-        assert found.left_out == tuple(Excluded("torch.cat", reason, 1) for reason in expected)
+        assert found.exclusions == tuple(Excluded("torch.cat", reason, 1) for reason in expected)
 
 
 def test_each_protocol_needs_its_own_samples(make_result: Make, make_call: Make, compared: Opened) -> None:
@@ -132,9 +133,9 @@ def test_each_protocol_needs_its_own_samples(make_result: Make, make_call: Make,
     assert len(as_published(study, GPU, TPU).functions) == 1
     found = robust(study, GPU, TPU)
     assert found.functions == ()
-    assert found.left_out == (Excluded("torch.cat", "not timed on torch-1.12.0-gpu on a", 1),)
-    # The other way round: what each side lacks is told of that side.
-    assert robust(study, TPU, GPU).left_out == found.left_out
+    assert found.exclusions == (Excluded("torch.cat", "not timed on torch-1.12.0-gpu on a", 1),)
+    # The other way round: each reason names the side that lacks the test.
+    assert robust(study, TPU, GPU).exclusions == found.exclusions
 
 
 def test_what_took_no_time_has_no_ratio(make_result: Make, make_call: Make, compared: Opened) -> None:
@@ -142,10 +143,12 @@ def test_what_took_no_time_has_no_ratio(make_result: Make, make_call: Make, comp
     study = compared([instant], [make_result()])
     for found in (as_published(study, GPU, TPU), robust(study, GPU, TPU)):
         assert found.functions == ()
-        assert found.left_out == (Excluded("torch.cat", "took no time by the clock", 1),)
+        assert found.exclusions == (Excluded("torch.cat", "took no time by the clock", 1),)
 
 
-def test_another_clock_of_the_same_target_is_another_side(make_result: Make, make_run: Make, tmp_path: Path) -> None:
+def test_another_synchronization_of_a_target_is_another_configuration(
+    make_result: Make, make_run: Make, tmp_path: Path
+) -> None:
     def timed(sync: str, call_ns: int) -> Document:
         call = {"cold": {"call_ns": call_ns, "wait_ns": 0, "counters": {}}, "steady": None}
         return make_run([make_result(calls=[call])], sync=sync)
@@ -168,7 +171,7 @@ def test_successors_have_no_latency_and_are_not_pooled(
     tried = [timed(side, 9_000, successor_of="torch.eig") for side in (GPU, TPU)]
     (tmp_path / "tried").mkdir()
     assert as_published(opened(tried, tmp_path / "tried"), GPU, TPU).functions == ()
-    # The same test of the same function also stands in its own right, in other run files.
+    # Other run files have the same test of the same function, not as a successor.
     study = opened([*tried, timed(GPU, 100), timed(TPU, 300)], tmp_path)
     for method in (as_published, robust):
         (function,) = method(study, GPU, TPU).functions

@@ -11,7 +11,8 @@ import pytest
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded, by_reason
 from portbench.analysis.intervals import wilson
-from portbench.analysis.rates import ALL, OTHERS, TOP20, pair_rates, rates
+from portbench.analysis.rates import ALL, pair_rates, rates
+from portbench.published.paper import OTHERS, TOP20
 from tests.unit.host.opened_study import listed, opened
 
 Document = dict[str, Any]
@@ -102,23 +103,23 @@ def test_a_pair_is_compared_over_the_tests_that_both_could_have_run(study: Any) 
     assert found.second.by_stratum[TOP20].failing_percent == 100.0
 
 
-def test_what_a_pair_does_not_share_is_named_with_the_reason(study: Any) -> None:
-    assert pair_rates(study, GPU, TPU).left_out == (
+def test_tests_that_a_pair_does_not_share_are_excluded_with_the_reason(study: Any) -> None:
+    assert pair_rates(study, GPU, TPU).exclusions == (
         Excluded("torch.cat", "skipped on torch-1.12.0-tpu on b (torch.cat is not in this version)", 1),
         Excluded("torch.fft", "skipped on torch-1.12.0-gpu on a (torch.fft is not in this version)", 1),
         Excluded("torch.gone", "not recorded on torch-1.12.0-tpu on b", 1),
     )
 
 
-def test_what_did_not_run_on_a_side_is_named_too(study: Any) -> None:
-    assert rates(study)[TPU].left_out == (Excluded("torch.cat", "skipped (torch.cat is not in this version)", 1),)
+def test_tests_that_did_not_run_are_excluded_by_name(study: Any) -> None:
+    assert rates(study)[TPU].exclusions == (Excluded("torch.cat", "skipped (torch.cat is not in this version)", 1),)
 
 
-def test_both_sides_skip_for_one_reason(make_result: Make, make_run: Make, tmp_path: Path) -> None:
+def test_a_shared_reason_to_skip_is_one_exclusion(make_result: Make, make_run: Make, tmp_path: Path) -> None:
     skipped = [make_result(test=name, outcome="skipped", reason="needs two devices") for name in ("a", "b")]
     documents = [make_run(skipped, target=str(side.target), machine=side.machine) for side in (GPU, TPU)]
     found = pair_rates(opened(documents, tmp_path), GPU, TPU)
-    assert found.left_out == (Excluded("torch.cat", f"skipped on {GPU} and on {TPU} (needs two devices)", 2),)
+    assert found.exclusions == (Excluded("torch.cat", f"skipped on {GPU} and on {TPU} (needs two devices)", 2),)
     assert found.first.as_published.percent is None
     assert found.first.as_published.failing_percent is None
     assert found.first.robust.rate is None
@@ -134,7 +135,9 @@ def test_successors_do_not_count(make_result: Make, make_run: Make, tmp_path: Pa
     assert found.robust.tests == 1
 
 
-def test_without_strata_only_all_functions_are_told(make_result: Make, make_run: Make, tmp_path: Path) -> None:
+def test_without_strata_there_are_rates_of_all_functions_only(
+    make_result: Make, make_run: Make, tmp_path: Path
+) -> None:
     (found,) = rates(opened([make_run([make_result()])], tmp_path)).values()
     assert list(found.by_stratum) == [ALL]
     assert found.strata_known == 0

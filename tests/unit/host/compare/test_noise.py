@@ -31,7 +31,7 @@ def side_of(tests: dict[str, list[list[float]]], sync: str = "complete") -> Side
             skip_reason="",
             is_unavailable=False,
             evidence="",
-            is_unproven=False,
+            has_failed_sync_check=False,
             samples={"steady": {1: {("r" * 32, number): ns for number, ns in enumerate(runs, 1)}}},
         )
         for name, runs in tests.items()

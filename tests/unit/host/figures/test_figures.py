@@ -14,6 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 from matplotlib.image import imread
 
+from portbench.analysis.results import compute_results
 from portbench.errors import StorageFailed
 from portbench.figures import write as figures
 from portbench.study.merge import merge
@@ -39,7 +40,7 @@ def draw(documents: Iterable[Document], folder: Path, **changes: Any) -> list[st
         create_views(connection, study.tables)
         analyse(connection)
         summary = summarise(connection, runs_of(study.summary), "tables")
-        written = figures.write(connection, summary, folder / "figures", **changes)
+        written = figures.write(connection, summary, compute_results(connection), folder / "figures", **changes)
     assert all(path.is_file() for path in written)
     return [path.name for path in written]
 
@@ -124,7 +125,7 @@ def marks(svg: Path, prefix: str) -> dict[str, int]:
 
 
 def places(svg: Path, name: str) -> list[tuple[float, float]]:
-    """Where the shapes of a group stand."""
+    """The places of the shapes of a group."""
     found = group(svg, name)
     assert found is not None
     return shapes(found)
@@ -173,16 +174,16 @@ def test_every_figure_is_an_svg_and_a_png_of_one_or_two_columns(drawn: Path) -> 
         assert pixels[..., :3].min() < 0.5 < pixels[..., :3].max()
 
 
-def test_statuses_are_shares_with_the_figures_of_the_study_beside_them(drawn: Path) -> None:
+def test_statuses_are_shares_with_the_papers_figures_next_to_them(drawn: Path) -> None:
     svg = drawn / "statuses.svg"
     whole = width(svg, "bar-0-pass")
-    # The sides: A100 and T4, where all passes, and the TPU with 3 of 5, 1 and 1.
+    # The rows: A100 and T4, where all passes, and the TPU with 3 of 5, 1 and 1.
     assert [width(svg, f"bar-2-{status}") / whole for status in ("pass", "partial", "complete")] == pytest.approx(
         [0.6, 0.2, 0.2], abs=0.001
     )
     assert group(svg, "bar-0-partial") is None
     assert all(group(svg, f"published-{row}") is not None for row in range(3))
-    assert "tpu (TPU v3-8): success 60.0 % (3 of 5), partial failure 20.0 % (1 of 5)" in section(drawn, "Functions by")
+    assert "tpu (TPU v3-8): all tests pass 60.0 % (3 of 5), some fail 20.0 % (1 of 5)" in section(drawn, "Functions by")
 
 
 def test_failures_by_decile(drawn: Path) -> None:
@@ -226,7 +227,7 @@ def test_each_function_that_was_timed_on_both_is_a_point_of_its_class(drawn: Pat
     assert "Left out: " in said
 
 
-def test_a_point_stands_at_its_latencies(drawn: Path) -> None:
+def test_a_point_is_at_its_latencies(drawn: Path) -> None:
     svg = drawn / "latency-scatter-as-published.svg"
     ((fast_x, fast_y),) = places(svg, "points-1-much-faster")
     ((slow_x, slow_y),) = places(svg, "points-1-much-slower")
@@ -251,7 +252,7 @@ def test_densities_and_times(drawn: Path) -> None:
     assert group(svg, "density-1") is None  # all functions take as long: no density
     boxes = drawn / "times.svg"
     assert all(group(boxes, f"box-{row}-{kind}") is not None for row in range(3) for kind in ("cold", "steady"))
-    assert "tpu (TPU v3-8): cold median 0.500 ms over 7 tests" in section(drawn, "Times of tests")
+    assert "tpu (TPU v3-8): first call median 0.500 ms over 7 tests" in section(drawn, "Times of tests")
 
 
 def test_the_threshold_is_the_readers(documents: list[Document], tmp_path: Path) -> None:
@@ -300,7 +301,7 @@ def test_hostile_names_are_text_and_nothing_else(side: Make, timed: Make, tmp_pa
     results = [timed(HOSTILE + name, "x", 1) for name in "abc"]
     found = [side(results, "gpu", machine, {"model": HOSTILE}) for machine in (HOSTILE, HOSTILE[::-1])]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("warnings.showwarning", lambda *told: pytest.fail(str(told[0])))
+        patch.setattr("warnings.showwarning", lambda *warning: pytest.fail(str(warning[0])))
         draw([*found, side(results, "cpu", HOSTILE, {})], tmp_path)
     for path in (tmp_path / "figures").glob("*.svg"):
         assert not {"script", "a", "image"} & {element.tag.removeprefix(SVG) for element in ET.parse(path).iter()}
@@ -311,7 +312,9 @@ def test_hostile_names_are_text_and_nothing_else(side: Make, timed: Make, tmp_pa
     assert set(re.findall(r'src="(.*?)"', page)) == {path.name for path in (tmp_path / "figures").glob("*.svg")}
 
 
-def test_sides_that_differ_in_the_machine_alone_are_told_apart(side: Make, make_result: Make, tmp_path: Path) -> None:
+def test_targets_that_differ_only_in_the_machine_have_different_labels(
+    side: Make, make_result: Make, tmp_path: Path
+) -> None:
     results = [make_result("a", outcome="failed")]
     twins = [side(results, "gpu", machine, {"model": "Tesla T4"}) for machine in ("left", "right")]
     draw([*twins, side(results, "cpu", "left", {})], tmp_path)
@@ -352,7 +355,7 @@ def test_figures_of_an_earlier_study_are_removed_and_nothing_else(
     assert {path.name for path in folder.iterdir()} == {*mine, *written}
 
 
-def test_a_folder_that_cannot_be_written_is_said(make_run: Make, make_result: Make, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error(make_run: Make, make_result: Make, tmp_path: Path) -> None:
     (tmp_path / "figures").write_text("")
     with pytest.raises(StorageFailed, match="cannot be written"):
         draw([make_run([make_result(outcome="failed")])], tmp_path)

@@ -148,9 +148,9 @@ def test_evidence_names_the_rule_of_the_category(study: Study, tmp_path: Path) -
     place, number = re.fullmatch(r"(runners/torch/failure_rules\.json), rule (\d+): .*", rule).groups()  # type: ignore[union-attr]
     rules = json.loads((find_checkout().root / place).read_text("utf-8"))["rules"]
     assert re.search(rules[int(number) - 1]["message"], "CUDA out of memory. Tried to allocate 2 GiB")
-    # What the runner had called otherwise is told, not changed.
+    # Another category of the runner is named, not changed.
     assert ["category", "other"] in said(2)
-    assert "that of the runner; today's say memory: see portbench classify" in [text for _, text in said(2)]
+    assert "that of the runner; today's rules say memory: see portbench classify" in [text for _, text in said(2)]
 
 
 def test_the_command_is_that_of_explain(study: Study, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_the_command_is_that_of_explain(study: Study, tmp_path: Path) -> None:
         assert tuple(repeat["notes"]) == again.notes
 
 
-def test_strict_placement_is_told(study: Study, tmp_path: Path) -> None:
+def test_strict_placement_is_noted(study: Study, tmp_path: Path) -> None:
     parts = page_of(study, tmp_path / "index.html", strict=True)
     assert parts.unpacked("data-index")["strict_placement"] is True
     assert parts.unpacked("data-index")["cells"][1]["status"] == [2, 2, 2]
@@ -180,7 +180,7 @@ def test_the_same_study_gives_the_same_page(study: Study, tmp_path: Path) -> Non
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_a_page_that_cannot_be_written_is_said(study: Study, write: Write) -> None:
+def test_a_page_that_cannot_be_written_is_an_error(study: Study, write: Write) -> None:
     with pytest.raises(StorageFailed, match="cannot be written"):
         page_of(study, write("file", "") / "index.html")
 

@@ -1,4 +1,4 @@
-"""The headline sentences: method, figure, count, and the published figure where the study has one."""
+"""The headline sentences: method, figure, count, and the published figure where the paper has one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from portbench.report.headlines import of_answers
-from tests.unit.host.answered_study import GPU, TPU, answers
+from portbench.report.headlines import build_headlines
+from tests.unit.host.sample_results import GPU, TPU, results
 
 T4, V3 = "torch-1.12.0-gpu on t4-box (Tesla T4)", "torch-1.12.0-tpu on tpu-box (TPU v3-8)"
 A100 = "torch-1.12.0-gpu on a100-box (NVIDIA A100-SXM4-40GB)"
@@ -15,14 +15,14 @@ A100 = "torch-1.12.0-gpu on a100-box (NVIDIA A100-SXM4-40GB)"
 
 @pytest.fixture(scope="module")
 def sentences() -> list[str]:
-    """All of ``answered_study``."""
-    return list(of_answers(answers()))
+    """All of ``sample_results``."""
+    return list(build_headlines(results()))
 
 
 def test_how_much_fails(sentences: list[str]) -> None:
-    # 2 + 3 of 63; of one more nothing ran. The study has no failure rate of torch on gpu in its text, but of tpu.
+    # 2 + 3 of 63; one more is not testable. The paper has no failure rate of torch on gpu in its text, but of tpu.
     assert (
-        f"As published: 7.9 % of functions (5 of 63; of 1 more nothing ran) fail, partially or completely, on {T4}."
+        f"As published: 7.9 % of functions (5 of 63; 1 more not testable) fail, partially or completely, on {T4}."
         in (sentences)
     )
     assert (
@@ -83,8 +83,8 @@ def test_newer_hardware(sentences: list[str]) -> None:
     )
 
 
-def test_the_published_share_stands_only_at_the_published_threshold() -> None:
-    found = [sentence for sentence in of_answers(answers(), intolerable=1000) if "intolerable" in sentence]
+def test_the_published_share_is_shown_only_for_the_published_threshold() -> None:
+    found = [sentence for sentence in build_headlines(results(), intolerable=1000) if "intolerable" in sentence]
     assert found[0] == (
         f"As published: 33.3 % of functions (1 of 3) are more than 1000 times slower on {V3} than on {T4}, "
         "an intolerable latency."
@@ -92,15 +92,15 @@ def test_the_published_share_stands_only_at_the_published_threshold() -> None:
 
 
 def test_other_hardware_has_no_published_figures() -> None:
-    elsewhere = replace(answers(), models={GPU: "NVIDIA L4", TPU: None})
-    found = list(of_answers(elsewhere))
+    elsewhere = replace(results(), models={GPU: "NVIDIA L4", TPU: None})
+    found = list(build_headlines(elsewhere))
     assert not any("(published:" in sentence for sentence in found)
     assert any("on torch-1.12.0-gpu on t4-box (NVIDIA L4)." in sentence for sentence in found)
     assert any("on torch-1.12.0-tpu on tpu-box." in sentence for sentence in found)
 
 
-def test_another_clock_is_told() -> None:
-    study = answers()
+def test_another_synchronization_is_named() -> None:
+    study = results()
     as_study = replace(GPU, sync="study")
     alone = replace(
         study,
@@ -110,8 +110,8 @@ def test_another_clock_is_told() -> None:
         by_device=(),
         by_model=(),
     )
-    assert "on torch-1.12.0-gpu on t4-box (Tesla T4, study synchronisation)" in next(of_answers(alone))
+    assert "on torch-1.12.0-gpu on t4-box (Tesla T4, synchronization as published)" in next(build_headlines(alone))
 
 
-def test_nothing_to_say_is_no_sentence() -> None:
-    assert list(of_answers(answers(empty=True))) == []
+def test_without_results_there_is_no_sentence() -> None:
+    assert list(build_headlines(results(empty=True))) == []

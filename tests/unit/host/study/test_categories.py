@@ -99,7 +99,7 @@ def test_a_message_without_a_matching_rule_is_other(framework: str) -> None:
 
 
 def rules_of(write: Write, *entries: Any) -> Rules:
-    """The rules of fake with these entries, and none of core's."""
+    """The rules of fake with these entries, without those of core."""
     write("rules/core/failure_rules.json", {"rules": []})
     return read_rules(write("rules/fake/failure_rules.json", {"rules": list(entries)}).parents[1], ["fake"])
 

@@ -177,13 +177,13 @@ def test_annotations_decide_and_the_report_marks_them(
     ]
     assert portbench("report", out, "-o", tmp_path / "report").exit_code == 0
     text = (tmp_path / "report" / "report.md").read_text("utf-8")
-    assert "## Overruled by hand" in text
+    assert "## Categories overruled by annotations" in text
     assert (
-        "| `torch-1.12.0-cpu` | `torch.svd` | `half` | type by the rules, memory by hand | of the test | "
+        "| `torch-1.12.0-cpu` | `torch.svd` | `half` | type by the rules, memory by annotation | of the test | "
         "https\\://x.org/1 | 1 |" in text
     )
     assert "timeout (overruled)" in text
-    assert "## Overruled by hand" not in str(portbench("report", study).output)
+    assert "## Categories overruled by annotations" not in str(portbench("report", study).output)
 
 
 def test_new_run_files_remove_a_classification(

@@ -13,6 +13,7 @@ from click.testing import Result
 
 from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, pairs_of_models, sides
 from portbench.analysis.latency import Latencies, as_published
+from portbench.analysis.published import differences, disagreeing, published_column
 from portbench.analysis.rates import rates
 from portbench.errors import BadInput
 from portbench.published import paper as published
@@ -43,9 +44,9 @@ def table7(study: Any) -> Latencies:
 
 
 def test_table_7_is_recomputed_to_the_last_printed_digit(table7: Latencies) -> None:
-    found = published.differences(table7)
+    found = differences(table7)
     assert [entry.published for entry in found] == list(published.latencies("jax").values())
-    differing = {entry.published.function: entry for entry in published.disagreeing(found)}
+    differing = {entry.published.function: entry for entry in disagreeing(found)}
     # These time several calls in some of their tests, and the paper's mean is not over all calls, but over tests.
     assert set(differing) == {"jax.tree_util.Partial", "jax.numpy.linalg.svd", "jax.scipy.linalg.lu"}
     lu = differing["jax.scipy.linalg.lu"]
@@ -54,21 +55,21 @@ def test_table_7_is_recomputed_to_the_last_printed_digit(table7: Latencies) -> N
 
 
 def test_all_of_table_7_agrees_if_each_test_has_the_same_weight(table7: Latencies) -> None:
-    assert [entry.agrees_by_test for entry in published.differences(table7)] == [True] * 61
+    assert [entry.agrees_by_test for entry in differences(table7)] == [True] * 61
 
 
 def test_the_headlines_of_jax_are_those_of_the_raw_data(table7: Latencies) -> None:
-    found = published.differences(table7)
+    found = differences(table7)
     slower = sum(entry.ratio is not None and entry.ratio > 1 for entry in found)
     headlines = published.headlines()
-    assert published.study_rounding(100 * slower / len(found)) == headlines["slower_on_tpu_percent"]["jax"]
+    assert published.paper_rounding(100 * slower / len(found)) == headlines["slower_on_tpu_percent"]["jax"]
     assert round(100 * (len(found) - slower) / len(found), 1) == headlines["faster_on_tpu_percent"]["jax"]
 
 
 def test_other_functions_are_excluded_with_their_reason(table7: Latencies) -> None:
     timed = {function.function for function in table7.functions}
-    assert {entry.function for entry in table7.left_out} - timed == {"jax.lax.infeed", "jax.numpy.linalg.eig"}
-    infeed = {entry.reason: entry.tests for entry in table7.left_out if entry.function == "jax.lax.infeed"}
+    assert {entry.function for entry in table7.exclusions} - timed == {"jax.lax.infeed", "jax.numpy.linalg.eig"}
+    infeed = {entry.reason: entry.tests for entry in table7.exclusions if entry.function == "jax.lax.infeed"}
     why = "the study timed nothing in it, and its raw data does not tell whether it passed"
     assert infeed == {f"skipped on {TPU} ({why})": 2, f"skipped on {GPU} and on {TPU} ({why})": 2}
 
@@ -77,9 +78,9 @@ def test_sides_and_models_are_those_of_the_paper(study: Any) -> None:
     assert sides(study) == [GPU, TPU]
     models = device_model(study)
     assert models == {GPU: "Tesla T4", TPU: "TPU v3-8"}
-    assert [published.published_side(side, models[side]) for side in sides(study)] == [
-        published.PublishedSide("jax", "gpu", "T4"),
-        published.PublishedSide("jax", "tpu", "v3-8"),
+    assert [published_column(side, models[side]) for side in sides(study)] == [
+        published.PublishedColumn("jax", "gpu", "T4"),
+        published.PublishedColumn("jax", "tpu", "v3-8"),
     ]
     assert pairs_of_devices(sides(study)) == [(GPU, TPU)]
 

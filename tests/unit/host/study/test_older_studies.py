@@ -26,15 +26,18 @@ def study(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return Path(shutil.copytree(STUDIES / f"version_{request.param}", tmp_path / "study"))
 
 
-def test_an_older_study_is_reported(study: Path, portbench: Callable[..., Result]) -> None:
+def test_an_older_study_is_reported(
+    study: Path, portbench: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     assert read_study(study).summary["schema_version"] in (1, 2, 3)
     shown = portbench("report", study)
     assert shown.exit_code == 0, shown.output
     rows = {tuple(line.split()) for line in shown.stdout.splitlines()}
     assert ("torch-2.9.0-xla", "box", "50.0", "50.0", "0.0", "3", "1", "-") in rows
-    assert ("torch.cat", "pass", "device", "1/1", "2.50", "20.0") in rows
-    assert ("torch.dot", "partial", "device", "1/2", "1.50", "20.0") in rows
-    for unknown in ("Wrong values", "Synchronisation", "waiting was not proven", "first calls were spent"):
+    assert ("torch.cat", "all", "tests", "pass", "device", "1/1", "2.50", "20.0") in rows
+    assert ("torch.dot", "some", "fail", "device", "1/2", "1.50", "20.0") in rows
+    for unknown in ("Wrong values", "Synchronization", "First-call time breakdown"):
         assert unknown not in shown.stdout
 
 
@@ -54,7 +57,7 @@ def test_a_merge_into_an_older_study_writes_the_present_version(
     study: Path, make_run: Make, make_result: Make, make_call: Make, write: Callable[[str, Any], Path]
 ) -> None:
     before = read_study(study).summary["run_files"]
-    # Of the other synchronisation, so it must not be pooled with what was there before.
+    # With another synchronization, so it must not be pooled with the results of the study.
     calls = [make_call(1, 1) | {"observed": {"counters": {"kernel_ns": 7}}}]
     run = make_run([make_result(calls=calls, numbers="equal")], target="torch-2.9.0-xla", sync="study")
     merged = merge([str(write("run.json", run))], study).study

@@ -11,8 +11,9 @@ import pytest
 from click.testing import Result
 
 from portbench.formats.documents import read_document
+from portbench.report.build import build_report
 from portbench.report.markdown import markdown
-from portbench.report.model import Report, report_of
+from portbench.report.model import Report
 from portbench.study.merge import merge
 from portbench.study.open import analysed, study_of
 from portbench.util.section import Section
@@ -66,7 +67,7 @@ def reported(write: Write, make_run: Make, tmp_path: Path) -> Reported:
             write(f"runs/{number}.json", make_run(results, **{"target": XLA, **changes}))
         with study_of([str(tmp_path / "runs")]) as study:
             with analysed(study, strict) as shown:
-                found = report_of(shown)
+                found = build_report(shown)
             read_document(study.path / "study.json", "study")
         return found
 
@@ -156,7 +157,7 @@ def test_failures_are_specific_to_the_device_or_not(reported: Reported, make_res
     (target,) = report.targets
     fails = {failure.function: failure.fails for failure in target.failures}
     assert fails["torch.dot"] == "on the CPU too"
-    assert fails["torch.cat"] == "on the CPU too 1, only on the device 1, not tried elsewhere 2"
+    assert fails["torch.cat"] == "on the CPU too 1, only on the device 1, not run elsewhere 2"
     assert target.blame.startswith("Of 5 failing tests 1 fail only on the device, 2 on the CPU of the same version too")
     assert target.blame in markdown(report)
 
@@ -236,15 +237,15 @@ def test_strict_placement_counts_tests_that_ran_elsewhere_as_failed(
     (target,) = summary["targets"]
     assert [found["status"] for found in target["functions"]] == ["complete", "partial", "pass", "pass"]
     assert target["percent_of_rated_functions"] == {"pass": 50.0, "partial": 25.0, "complete": 25.0}
-    # No time of a host stands for the device's.
+    # The time of a host is never taken for the device's.
     assert [found["cold_mean_ns"] for found in target["functions"]] == [None, 1_500_000, 1_500_000, 1_500_000]
     assert target["functions"][0]["tests_by_placement"] == {"host": 1}
 
     text = (tmp_path / "out" / "report.md").read_text()
     assert text.startswith("# Portability report, strict placement\n")
     assert f"### {MISPLACED} (counted as failed)" in text
-    assert "| `torch.a` | complete | placement | - | ran on the host: aten::sort |" in text
-    assert "| `torch.b` | partial | placement | - | ran partly on the host: aten::nonzero |" in text
+    assert "| `torch.a` | all tests fail | placement | - | ran on the host: aten::sort |" in text
+    assert "| `torch.b` | some fail | placement | - | ran partly on the host: aten::nonzero |" in text
     shown = portbench("report", tmp_path / "study", "--strict-placement").stdout
     assert "Strict placement: a test that passed, but not wholly on the device" in " ".join(shown.split())
     assert "Strict placement" not in portbench("report", tmp_path / "study").stdout
@@ -270,7 +271,7 @@ def test_targets_that_failed_the_synchronization_check_are_listed_without_latenc
     dot = function(report, "torch.dot")
     assert (dot["unproven_tests"], dot["cold_mean_ns"], dot["steady_median_ns"]) == (3, None, None)
     assert (function(report)["unproven_tests"], function(report)["cold_mean_ns"]) == (0, 1_500_000)
-    found = section(report.sections, "No latencies: waiting was not proven")
+    found = section(report.sections, "Synchronization check failed: no latencies")
     assert found.rows == ((XLA, "box", "2", "3", "1.0 times"),)
 
 
@@ -289,7 +290,7 @@ def test_a_first_call_is_split_by_the_frameworks_counters(reported: Reported, ma
     report = reported(
         [
             make_result(test="a", calls=[cold(1_000_000, trace_ns=100_000, compile_ns=600_000, executions=1)]),
-            # A counter that did not rise is left out: zero, since the framework tells of it elsewhere.
+            # A counter that did not rise is missing: it counts as zero, since the framework has it in other calls.
             make_result(test="b", calls=[cold(1_000_000, compile_ns=200_000)]),
             make_result(test="failed", outcome="failed", calls=[cold(1_000_000, compile_ns=900_000)]),
             make_result("torch.dot", calls=[cold(2_000_000)]),
@@ -303,10 +304,10 @@ def test_a_first_call_is_split_by_the_frameworks_counters(reported: Reported, ma
         "parts_ns": {"trace": 100_000, "compile": 800_000},
     }
     assert function(report, "torch.dot")["cold_split"]["parts_ns"] == {"trace": 0, "compile": 0}
-    overall = section(report.sections, "What first calls were spent on")
+    overall = section(report.sections, "First-call time breakdown")
     assert overall.numbers == ("calls", "mean ms", "trace", "compile", "rest", "overlapping")
     assert overall.rows == ((XLA, "box", "3", "1.33", "2.5", "20.0", "77.5", "0"),)
-    of_functions = section(report.targets[0].after, "What first calls were spent on")
+    of_functions = section(report.targets[0].after, "First-call time breakdown")
     assert of_functions.numbers == ("calls", "mean", "trace", "compile", "rest", "overlapping")
     assert of_functions.rows == (
         ("torch.cat", "2", "1.00", "0.0500", "0.400", "0.550", "0"),
@@ -325,9 +326,9 @@ def test_a_call_whose_parts_overlap_is_counted_and_not_split(reported: Reported,
     split = function(report)["cold_split"]
     assert (split["calls"], split["overlapping_calls"], split["total_ns"], split["rest_ns"]) == (1, 1, 1_000, 0)
     assert split["parts_ns"] == {"trace": 400, "compile": 600}
-    (row,) = section(report.sections, "What first calls were spent on").rows
+    (row,) = section(report.sections, "First-call time breakdown").rows
     assert row[4:] == ("40.0", "60.0", "0.0", "2")
-    rows = section(report.targets[0].after, "What first calls were spent on").rows
+    rows = section(report.targets[0].after, "First-call time breakdown").rows
     assert rows[1] == ("torch.dot", "0", "-", "-", "-", "-", "1")
 
 
@@ -336,7 +337,7 @@ def test_parts_that_a_framework_does_not_report_are_blank(reported: Reported, ma
         [make_result(calls=[cold(1_000, compile_ns=500)])],
         ([make_result("jax.f", calls=[cold(1_000, trace_ns=100, compile_ns=0)])], {"target": "jax-0.10.2-xla"}),
     )
-    rows = section(report.sections, "What first calls were spent on").rows
+    rows = section(report.sections, "First-call time breakdown").rows
     assert [row[4:7] for row in rows] == [("10.0", "0.0", "90.0"), ("", "50.0", "50.0")]
 
 
@@ -375,10 +376,10 @@ def test_synchronizations_are_never_pooled_and_are_shown_side_by_side(
 
     (target,) = report.targets
     assert [found.cold_mean_ns for found in target.functions] == [4_000_000, 4_000_000, 4_000_000, 1_500_000]
-    assert not [part for part in report.sections if part.title.startswith("No latencies")]
-    overall = section(report.sections, "Synchronisation: median ratio")
+    assert not [part for part in report.sections if part.title.startswith("Synchronization check")]
+    overall = section(report.sections, "Synchronization as published: median ratio")
     assert overall.rows == ((XLA, "box", "3", "0.500", "0.500", "25.0", "80.0", "no: it only starts the work"),)
-    of_functions = section(report.sections, f"Synchronisation of {XLA} on box")
+    of_functions = section(report.sections, f"Synchronization of {XLA} on box")
     assert of_functions.rows == (
         ("torch.a", "4.00", "1.00", "0.250", "2.00", "1.00", "0.500"),
         ("torch.b", "4.00", "2.00", "0.500", "2.00", "0.200", "0.100"),
@@ -388,9 +389,9 @@ def test_synchronizations_are_never_pooled_and_are_shown_side_by_side(
 
 def test_a_study_with_the_papers_synchronization_alone_is_marked(reported: Reported, make_result: Make) -> None:
     report = reported(([make_result()], {"sync": "study"}))
-    assert [target.target for target in report.targets] == [f"{XLA} (sync study)"]
+    assert [target.target for target in report.targets] == [f"{XLA} (synchronization as published)"]
     assert not report.is_empty
-    assert not [part for part in report.sections if part.title.startswith("Synchronisation")]
+    assert not [part for part in report.sections if part.title.startswith("Synchronization")]
 
 
 HOSTILE = "\x1b[2J\u202e[bold]x[/]|`<script>alert(1)</script>[b](https://evil.example)"
@@ -416,7 +417,7 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
     text = (tmp_path / "out" / "report.md").read_text()
     assert all(line.isprintable() for line in [*shown.splitlines(), *text.splitlines()])
     assert "<script>" not in text and "https://" not in text and "[b](" not in text
-    # Ten rows of sections and titles hold it, some twice.
+    # Ten rows of sections and titles have it, some twice.
     assert shown.count("[bold]x[/]|`<script>") >= 10
     assert text.count("script&gt;alert") >= 10
 
@@ -429,7 +430,7 @@ def test_merge_marks_targets_with_the_papers_synchronization(
     done = portbench("merge", tmp_path / "runs", "-o", tmp_path / "study").stdout.splitlines()
     assert done[1:] == [
         "  torch-2.9.0-cpu on box: 1 function",
-        "  torch-2.9.0-cpu on box, the study's synchronisation: 1 function",
+        "  torch-2.9.0-cpu on box, synchronization as published: 1 function",
     ]
 
 
@@ -443,12 +444,12 @@ def test_the_terminal_and_markdown_show_the_same_sections(
     assert max(len(line) for line in shown.splitlines()) <= 60
     text = (tmp_path / "report.md").read_text()
     for title in (
-        "No latencies: waiting was not proven",
-        "What first calls were spent on, in percent",
+        "Synchronization check failed: no latencies",
+        "First-call time breakdown, in percent",
         "Wrong values",
         "Failed by precision",
         MISPLACED,
-        "What first calls were spent on, in ms",
+        "First-call time breakdown, in ms",
     ):
         assert title in shown
         assert f"# {title}\n" in text
@@ -469,7 +470,7 @@ def test_tests_contaminated_by_an_earlier_one_are_listed_with_their_first_outcom
             make_result(test="c", contaminated=None),
         ]
     )
-    assert section(report.sections, "Spoilt").rows == (
+    assert section(report.sections, "Failed after").rows == (
         (XLA, "box", "torch.cat", "a", "2", "failed", "not implemented", "Error while lowering: cumprod", "passed"),
         (XLA, "box", "torch.cat", "b", "1", "timed out", "timeout", "no result within 1 s", "failed"),
     )

@@ -1,4 +1,4 @@
-"""The tables of the study: what stands in them, with the published figures beside it."""
+"""The tables: their cells, with the published figures next to them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import pytest
 
 from portbench.tables.latencies import speed
 from portbench.tables.model import Cell, Table
-from portbench.tables.write import tables_of
-from tests.unit.host.answered_study import GPU, NEWER, TPU, answers
+from portbench.tables.write import build_tables
+from tests.unit.host.sample_results import GPU, NEWER, TPU, results
 
 SIDE = ("torch-1.12.0-gpu", "t4-box", "Tesla T4")
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, Table]:
-    """Every table of ``answered_study``, by the name of its files."""
-    return {table.file_stem: table for table in tables_of(answers())}
+    """Every table of ``sample_results``, by the name of its files."""
+    return {table.file_stem: table for table in build_tables(results())}
 
 
 def row(table: Table, *start: str, group: int = 0) -> dict[str, Cell]:
@@ -45,9 +45,9 @@ def test_every_table_is_of_one_labelled_method(tables: dict[str, Table]) -> None
         assert stem.endswith(table.method.replace(" ", "-"))
 
 
-def test_table_1_has_the_studys_percentages_and_the_published_beside_them(tables: dict[str, Table]) -> None:
+def test_table_1_has_our_percentages_and_the_published_ones(tables: dict[str, Table]) -> None:
     shown = row(tables["table-1-as-published"], *SIDE)
-    # The study's own counts: 58 of 63 functions succeed, 2 fail partially, 3 completely; it prints 92, 3 and 5 %.
+    # The paper's own counts: 58 of 63 functions succeed, 2 fail partially, 3 completely; it prints 92, 3 and 5 %.
     assert shown["success_percent"] == pytest.approx(100 * 58 / 63)
     assert shown["partial_percent"] == pytest.approx(100 * 2 / 63)
     assert shown["complete_percent"] == pytest.approx(100 * 3 / 63)
@@ -56,7 +56,7 @@ def test_table_1_has_the_studys_percentages_and_the_published_beside_them(tables
     assert shown["functions"] == 63
     # On the TPU the published 57 % is not 35 of 63; on the A100 Table 1 published nothing.
     table = tables["table-1-as-published"]
-    assert "5 of 6 published percentages are ours, rounded as the study rounds." in table.notes
+    assert "5 of 6 published percentages are ours, rounded as the paper rounds." in table.notes
     assert row(table, "torch-1.12.0-gpu", "a100-box")["published_success_percent"] is None
 
 
@@ -81,13 +81,13 @@ def test_the_robust_table_1_has_intervals(tables: dict[str, Table]) -> None:
 
 
 def test_table_2_has_the_ends_and_each_function_once() -> None:
-    study = answers(functions=13)
-    table = {table.file_stem: table for table in tables_of(study)}["table-2-gpu-tpu-as-published"]
+    study = results(functions=13)
+    table = {table.file_stem: table for table in build_tables(study)}["table-2-gpu-tpu-as-published"]
     assert [cells[0] for cells in table.groups[0].rows] == [
         f"torch.f{place}" for place in (12, 11, 10, 9, 8, 4, 3, 2, 1, 0)
     ]
-    few = answers(functions=9)
-    table = {table.file_stem: table for table in tables_of(few)}["table-2-gpu-tpu-as-published"]
+    few = results(functions=9)
+    table = {table.file_stem: table for table in build_tables(few)}["table-2-gpu-tpu-as-published"]
     assert len(table.groups[0].rows) == 9
 
 
@@ -132,8 +132,8 @@ def test_tables_5_to_7_say_which_functions_differ_from_the_published_and_by_how_
     assert notes[2] == (
         "Of these with the published milliseconds where each test counts alike, with all its calls: torch.cat."
     )
-    # The study's Table 6 has 43 functions.
-    assert notes[3].startswith("Published, but not timed on both sides here: 41 functions: torch.optim.Adamax, ")
+    # The paper's Table 6 has 43 functions.
+    assert notes[3].startswith("Published, but not timed on both here: 41 functions: torch.optim.Adamax, ")
     assert notes[4] == f"Left out: 3 tests of 1 function, failed on {TPU}: torch.dot (3)."
     robust = tables["table-6-torch-gpu-tpu-robust"]
     assert row(robust, "torch.cat") == {
@@ -150,7 +150,7 @@ def test_tables_5_to_7_say_which_functions_differ_from_the_published_and_by_how_
 
 def test_table_8_counts(tables: dict[str, Table]) -> None:
     shown = row(tables["table-8-as-published"], "torch-1.12.0-tpu", "tpu-box")
-    assert [shown[name] for name in ("partial", "complete", "success", "total", "none")] == [17, 11, 35, 63, 0]
+    assert [shown[name] for name in ("partial", "complete", "success", "total", "not_testable")] == [17, 11, 35, 63, 0]
     assert [shown[f"published_{name}"] for name in ("partial", "complete", "success", "total")] == [17, 11, 36, 63]
     assert [shown[f"difference_{name}"] for name in ("partial", "complete", "success", "total")] == [0, 0, -1, 0]
 
@@ -159,12 +159,12 @@ def test_table_8_counts(tables: dict[str, Table]) -> None:
     ("ratio", "threshold", "called"),
     [(0.5, 10, "faster"), (1, 10, "equal"), (10, 10, "slower"), (10.1, 10, "intolerable"), (2.5, 2, "intolerable")],
 )
-def test_what_is_intolerable_is_the_readers_to_say(ratio: float, threshold: float, called: str) -> None:
+def test_the_reader_sets_the_intolerable_ratio(ratio: float, threshold: float, called: str) -> None:
     assert speed(ratio, threshold) == called
 
 
 def test_the_readers_threshold_reaches_the_tables() -> None:
-    for table in tables_of(answers(), intolerable=5000):
+    for table in build_tables(results(), intolerable=5000):
         if table.name == "table-6-torch-gpu-tpu" and table.method == "as published":
             assert [row(table, name)["class"] for name in ("torch.argsort", "torch.cat")] == ["intolerable", "slower"]
             assert "intolerable: more than 5000 times the latency on gpu." in table.notes[0]
@@ -173,10 +173,10 @@ def test_the_readers_threshold_reaches_the_tables() -> None:
 
 
 def test_a_study_in_which_nothing_ran_has_tables_without_figures() -> None:
-    tables = {table.file_stem: table for table in tables_of(answers(empty=True))}
+    tables = {table.file_stem: table for table in build_tables(results(empty=True))}
     assert row(tables["table-1-as-published"], *SIDE)["success_percent"] is None
     assert row(tables["table-1-robust"], *SIDE)["failing_percent"] is None
-    assert row(tables["table-8-as-published"], *SIDE)["none"] == 2
+    assert row(tables["table-8-as-published"], *SIDE)["not_testable"] == 2
     (timed,) = tables["table-6-torch-gpu-tpu-as-published"].groups
     assert timed.rows == ()
     assert timed.notes[0] == "No function was timed on both."

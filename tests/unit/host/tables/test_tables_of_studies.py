@@ -6,21 +6,20 @@ import csv
 import html
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from markdown_it import MarkdownIt
 
+from portbench.analysis.results import Results, compute_results
+from portbench.analysis.terms import STRICT
 from portbench.errors import StorageFailed
-from portbench.report.headlines import sentences
-from portbench.report.model import STRICT
+from portbench.report.headlines import build_headlines
 from portbench.study.import_2023 import import_raw_timings
 from portbench.study.merge import merge
-from portbench.tables.write import write as write_tables
+from portbench.tables.write import write_tables
 from portbench.util.text import escape_control
 from tests.paths import DATA
 from tests.unit.host.opened_study import listed, opened_study
@@ -34,12 +33,11 @@ RAW = DATA / "study_2023" / "jax"
 ON_HOST = {"verdict": "host", "evidence": [], "host_operations": ["aten::sort"]}
 
 
-@contextmanager
-def shown(runs: Path, strict: bool = False) -> Iterator[tuple[duckdb.DuckDBPyConnection, Document]]:
-    """A connection that shows the study of a folder of run files, analysed, and the study's summary."""
+def computed(runs: Path, strict: bool = False) -> Results:
+    """The results of a folder of run files."""
     study = merge([str(runs)], runs.parent / "study").study
     with opened_study(study.path, strict) as connection:
-        yield connection, study.summary | {"strict_placement": strict}
+        return compute_results(connection)
 
 
 def on_device(make_run: Make, results: list[Document], device: str, model: str, **changes: Any) -> Document:
@@ -85,8 +83,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_each_table_is_written_in_three_formats_and_listed(every_outcome: Path, tmp_path: Path) -> None:
     folder = tmp_path / "report" / "tables"
-    with shown(every_outcome) as (connection, summary):
-        written = write_tables(connection, summary, folder)
+    results = computed(every_outcome)
+    written = write_tables(results, folder)
     assert sorted(written) == sorted(folder.iterdir())
     stems = {path.stem for path in written} - {"README"}
     assert stems == {
@@ -105,11 +103,11 @@ def test_each_table_is_written_in_three_formats_and_listed(every_outcome: Path, 
 
 
 def test_every_outcome_counts_where_it_should(every_outcome: Path, tmp_path: Path) -> None:
-    with shown(every_outcome) as (connection, summary):
-        write_tables(connection, summary, tmp_path)
-        said = sentences(connection)
+    results = computed(every_outcome)
+    write_tables(results, tmp_path)
+    said = list(build_headlines(results))
     gpu, tpu = rows(tmp_path / "table-8-as-published.csv")
-    names = ("success", "partial", "complete", "total", "none")
+    names = ("success", "partial", "complete", "total", "not_testable")
     assert [gpu[name] for name in names] == ["2", "0", "1", "3", "1"]
     assert [tpu[name] for name in names] == ["1", "1", "1", "3", "1"]
     # torch.cat only by its test a, which alone passed on both: 1 ms and 100 ms; torch.dot 2 ms and 1 ms.
@@ -126,26 +124,26 @@ def test_every_outcome_counts_where_it_should(every_outcome: Path, tmp_path: Pat
     assert any("50.0 % of functions (1 of 2) are more than 10 times slower" in sentence for sentence in said)
 
 
-def test_the_published_figures_stand_beside_those_of_the_studys_targets(every_outcome: Path, tmp_path: Path) -> None:
-    with shown(every_outcome) as (connection, summary):
-        write_tables(connection, summary, tmp_path)
+def test_the_published_figures_are_next_to_those_of_the_papers_targets(every_outcome: Path, tmp_path: Path) -> None:
+    results = computed(every_outcome)
+    write_tables(results, tmp_path)
     own = [row for row in rows(tmp_path / "table-1-as-published.csv") if row["over"] == "all tests that ran there"]
     assert [row["published_success_percent"] for row in own] == ["92", "57"]
     assert [float(row["difference_success_points"]) for row in own] == pytest.approx([200 / 3 - 92, 100 / 3 - 57])
 
 
-def test_strict_placement_counts_and_is_said(every_outcome: Path, tmp_path: Path) -> None:
-    with shown(every_outcome, strict=True) as (connection, summary):
-        write_tables(connection, summary, tmp_path)
+def test_strict_placement_counts_and_is_noted(every_outcome: Path, tmp_path: Path) -> None:
+    results = computed(every_outcome, strict=True)
+    write_tables(results, tmp_path, is_strict=True)
     assert [row["success"] for row in rows(tmp_path / "table-8-as-published.csv")] == ["2", "0"]
     assert STRICT in (tmp_path / "table-8-as-published.md").read_text("utf-8")
     assert STRICT in (tmp_path / "table-8-as-published.tex").read_text("utf-8")
 
 
 def test_a_study_in_which_nothing_ran(write_runs: Callable[..., Path], make_result: Make, tmp_path: Path) -> None:
-    with shown(write_runs([make_result(outcome="skipped")])) as (connection, summary):
-        write_tables(connection, summary, tmp_path)
-        assert sentences(connection) == []
+    results = computed(write_runs([make_result(outcome="skipped")]))
+    write_tables(results, tmp_path)
+    assert list(build_headlines(results)) == []
     for row in rows(tmp_path / "table-1-as-published.csv"):
         assert (row["success_percent"], row["functions"]) == ("", "0")
     written = "".join(path.read_text("utf-8") for path in tmp_path.glob("table-*"))
@@ -169,13 +167,13 @@ HOSTILE = "\x1b[2J\u202e[b]|`<script>alert(1)</script>![a](https://evil.example)
 def test_hostile_text_means_nothing_in_any_format(
     write_runs: Callable[..., Path], make_result: Make, tmp_path: Path
 ) -> None:
-    results = [
+    found = [
         make_result(HOSTILE),
         make_result("torch.new", outcome="skipped", reason=HOSTILE),
         make_result("torch.dot", outcome="failed"),
     ]
-    with shown(write_runs(results, HOSTILE)) as (connection, summary):
-        written = write_tables(connection, summary, tmp_path / "out")
+    results = computed(write_runs(found, HOSTILE))
+    written = write_tables(results, tmp_path / "out")
     assert len(written) > 20
     for path in written:
         text = path.read_text("utf-8")
@@ -193,11 +191,11 @@ def test_hostile_text_means_nothing_in_any_format(
 
 def test_a_folder_that_cannot_be_written_is_one_error(every_outcome: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
-    with shown(every_outcome) as (connection, summary), pytest.raises(StorageFailed, match="cannot be written"):
-        write_tables(connection, summary, tmp_path / "taken" / "tables")
+    with pytest.raises(StorageFailed, match="cannot be written"):
+        write_tables(computed(every_outcome), tmp_path / "taken" / "tables")
 
 
-def test_table_4_comes_from_the_strata_that_run_files_tell(every_outcome: Path, tmp_path: Path) -> None:
+def test_table_4_comes_from_the_strata_that_run_files_list(every_outcome: Path, tmp_path: Path) -> None:
     functions = [
         listed("torch.cat", 10, 1000, True),
         listed("torch.dot", 10, 3000, False),
@@ -208,8 +206,8 @@ def test_table_4_comes_from_the_strata_that_run_files_tell(every_outcome: Path, 
         document = json.loads(path.read_text("utf-8"))
         document["manifest"]["functions"] = functions
         path.write_text(json.dumps(document), "utf-8")
-    with shown(every_outcome) as (connection, summary):
-        write_tables(connection, summary, tmp_path)
+    results = computed(every_outcome)
+    write_tables(results, tmp_path)
     found = {(row["target"], row["stratum"]): row for row in rows(tmp_path / "table-4-as-published.csv")}
     tpu = [found["torch-1.12.0-tpu", stratum] for stratum in ("top 20", "others", "all")]
     # On the TPU torch.cat fails partially, torch.sum completely; torch.new did not run.
@@ -227,18 +225,18 @@ def test_table_4_comes_from_the_strata_that_run_files_tell(every_outcome: Path, 
     assert float(tpu_tests["weighted_percent"]) == pytest.approx(100 * 501 / 4001)
 
 
-def test_table_7_of_the_studys_raw_timings(tmp_path: Path) -> None:
+def test_table_7_of_the_papers_raw_timings(tmp_path: Path) -> None:
     import_raw_timings([RAW], tmp_path / "runs")
-    with shown(tmp_path / "runs") as (connection, summary):
-        write_tables(connection, summary, tmp_path / "tables")
-        said = sentences(connection)
+    results = computed(tmp_path / "runs")
+    write_tables(results, tmp_path / "tables")
+    said = list(build_headlines(results))
     text = (tmp_path / "tables" / "table-7-jax-gpu-tpu-as-published.md").read_text("utf-8")
-    told = re.search(
+    agreeing = re.search(
         r"^(\d+) of 61 functions have the published figures to the last printed digit\.$", text, re.MULTILINE
     )
-    assert told and int(told[1]) >= 58
+    assert agreeing and int(agreeing[1]) >= 58
     differing = re.search(r"^Differing: (.*)\.$", text, re.MULTILINE)
-    assert differing and differing[1].count(";") + 1 == 61 - int(told[1])
-    # The text of the study says 91.8 % of the JAX functions are faster on the TPU.
+    assert differing and differing[1].count(";") + 1 == 61 - int(agreeing[1])
+    # The text of the paper says 91.8 % of the JAX functions are faster on the TPU.
     assert any("91.8 % of functions (56 of 61) are faster (published: 91.8 %)." in sentence for sentence in said)
-    assert not (tmp_path / "tables" / "table-2-gpu-tpu-robust.md").exists()  # the study measured first calls alone
+    assert not (tmp_path / "tables" / "table-2-gpu-tpu-robust.md").exists()  # the paper measured first calls alone

@@ -1,4 +1,4 @@
-"""A table of the study as Markdown, CSV and LaTeX."""
+"""Tables as Markdown, CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from portbench.tables.model import (
     Column,
     Group,
     Table,
+    exclusion_notes,
     fixed,
     interval_of,
-    notes_of,
-    published_beside,
+    published_columns,
     signed,
-    told,
+    without_empty_columns,
 )
 from portbench.util.text import escape_control
 
@@ -108,10 +108,10 @@ def test_latex_in_full() -> None:
     )
 
 
-def test_in_latex_an_interval_and_a_published_figure_stand_in_the_cell_of_the_figure() -> None:
+def test_in_latex_a_figure_has_its_interval_and_published_figure_in_its_cell() -> None:
     # A page has no room for a column of each.
     ratio = Column("ratio", "ratio", fixed(1))
-    columns = (COLUMNS[0], ratio, *interval_of(ratio), *published_beside(ratio, fixed(0), signed(1)))
+    columns = (COLUMNS[0], ratio, *interval_of(ratio), *published_columns(ratio, fixed(0), signed(1)))
     rows = (("fake.add", 1.5, 1.25, 2, 1, 0.5), ("fake.sub", 2, None, None, None, None))
     shown = Table(
         "table-9-fake", "Table 9: ratios", "robust", columns, (Group(rows),), on_published="difference: of us."
@@ -135,13 +135,13 @@ def test_in_latex_an_interval_and_a_published_figure_stand_in_the_cell_of_the_fi
     assert "difference: of us." in as_markdown(shown)
 
 
-def test_in_markdown_a_group_has_only_the_columns_that_say_something_of_it() -> None:
+def test_in_markdown_a_group_has_no_empty_columns() -> None:
     groups = (Group((("fake.add", "", 1, 2),), ("1",)), Group((("fake.sub", "", None, None),), ("2",)))
     heads = [line for line in as_markdown(table(*groups, keys=COLUMNS[1:2])).splitlines() if line.startswith("| f")]
     assert heads == ["| function | reason | gpu ms | difference % |", "| function | reason |"]
 
 
-def test_notes_of_several_groups_say_whose_they_are() -> None:
+def test_notes_of_several_groups_name_their_group() -> None:
     groups = (Group(ROWS, ("1",), ("First.",)), Group(ROWS, ("2",), ("Second.",)))
     text = as_latex(table(*groups, keys=(Column("version", "version"),)))
     assert "version 1: First." in text
@@ -165,7 +165,7 @@ def test_hostile_text_means_nothing_to_markdown() -> None:
 
 def test_a_note_is_never_cut() -> None:
     names = [f"fake.function_{place}" for place in range(200)]
-    text = as_markdown(table(Group(ROWS, (), notes_of(Excluded(name, "why", 1) for name in names))))
+    text = as_markdown(table(Group(ROWS, (), exclusion_notes(Excluded(name, "why", 1) for name in names))))
     assert "Left out: 200 tests of 200 functions, why: fake.function\\_0 (1), " in text
     assert "fake.function\\_99 (1)." in text
 
@@ -212,17 +212,17 @@ def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[st
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=120)
 
 
-def test_columns_that_say_nothing_can_be_left_away() -> None:
+def test_empty_optional_columns_are_removed() -> None:
     rows = (("fake.copy", "", None, None), ("fake.add", "", None, 2))
-    shown = told(table(Group(rows, ("a",), ("Note.",)), keys=COLUMNS[:1]))
+    shown = without_empty_columns(table(Group(rows, ("a",), ("Note.",)), keys=COLUMNS[:1]))
     assert [column.name for column in shown.columns] == ["function", "reason", "difference_percent"]
     assert shown.groups[0] == Group((("fake.copy", "", None), ("fake.add", "", 2)), ("a",), ("Note.",))
 
 
 def test_what_was_left_out_is_named_by_reason_and_counted() -> None:
     found = [Excluded("a", "not timed", 1), Excluded("c", "it failed", 2), Excluded("b", "it failed", 1)]
-    assert notes_of(found) == (
+    assert exclusion_notes(found) == (
         "Left out: 3 tests of 2 functions, it failed: b (1), c (2).",
         "Left out: 1 test of 1 function, not timed: a (1).",
     )
-    assert notes_of([]) == ()
+    assert exclusion_notes([]) == ()

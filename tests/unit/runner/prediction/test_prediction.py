@@ -1,4 +1,4 @@
-"""What the runner foretells of a device that is not there, by the pretended compiler of the fake framework."""
+"""What the runner predicts of a device that is not there, by the pretended compiler of the fake framework."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TENSOR = {"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float64"}}
 
 
 @pytest.fixture
-def foretold(run):
+def predicted(run):
     """The results of calls on a device, by test; each is (function, keyword arguments, factor that is expected)."""
 
     def of(calls, *options, device="tpu-v5e"):
@@ -32,8 +32,8 @@ def foretold(run):
     return of
 
 
-def test_a_call_that_is_accepted_passes_with_its_figures_and_without_times(foretold):
-    finished = foretold({"scale": ("scale", {}, 2)}, "--protocol", "both")
+def test_a_call_that_is_accepted_passes_with_its_figures_and_without_times(predicted):
+    finished = predicted({"scale": ("scale", {}, 2)}, "--protocol", "both")
     result = finished.results["scale"]
     assert (result["outcome"], result["calls"], result["proof"], result["numbers"]) == ("passed", [], None, None)
     figures = {"compile_ns": 1000, "flops": 3.0, "bytes": 48.0, "memory_bytes": 24, "roofline_ns": 2.0}
@@ -43,17 +43,17 @@ def test_a_call_that_is_accepted_passes_with_its_figures_and_without_times(foret
     assert finished.document["target"]["device"] == finished.document["environment"]["device"]["kind"] == "tpu-v5e"
 
 
-def test_a_call_that_is_refused_fails_by_the_device_alone(foretold):
-    result = foretold({"t": ("scale_as_compiled", {"compiling": "refuses"}, 2)}).results["t"]
+def test_a_call_that_is_refused_fails_by_the_device_alone(predicted):
+    result = predicted({"t": ("scale_as_compiled", {"compiling": "refuses"}, 2)}).results["t"]
     assert (result["outcome"], result["phase"], result["category"]) == ("failed", "call", "not_implemented")
     assert result["control"]["outcome"] == "passed"
     assert result["prediction"]["verdict"] == "refused"
     assert result["prediction"]["reason"] == result["error"]["message"]
 
 
-def test_a_refusal_leaves_the_worker_to_the_next_test(foretold):
+def test_a_refusal_leaves_the_worker_to_the_next_test(predicted):
     refused = ("scale_as_compiled", {"compiling": "refuses"}, 2)
-    results = foretold(
+    results = predicted(
         {"first": ("scale", {}, 2), "refused": refused, "again": refused, "last": ("scale", {}, 2)}
     ).results
     assert results["refused"]["outcome"] == results["again"]["outcome"] == "failed"
@@ -61,13 +61,13 @@ def test_a_refusal_leaves_the_worker_to_the_next_test(foretold):
     assert not any(result["contaminated"] for result in results.values())
 
 
-def test_what_cannot_be_foretold_is_skipped_and_says_why(foretold):
+def test_what_cannot_be_predicted_is_skipped_and_says_why(predicted):
     calls = {
         "random": ("noise", {}, 2),
         "fails": ("refuse", {}, 2),
         "wrong": ("scale", {}, 3),
     }
-    results = foretold(calls).results
+    results = predicted(calls).results
     assert {result["outcome"] for result in results.values()} == {"skipped"}
     assert {result["prediction"]["verdict"] for result in results.values()} == {"unknown"}
     assert "a source that is not there" in results["random"]["reason"]
@@ -76,13 +76,13 @@ def test_what_cannot_be_foretold_is_skipped_and_says_why(foretold):
 
 
 @pytest.mark.parametrize("device", ["tpu-v5e", "tpu-v3"])
-def test_a_compiler_that_dies_or_hangs_is_a_refusal_and_the_rest_goes_on(foretold, device):
+def test_a_compiler_that_dies_or_hangs_is_a_refusal_and_the_rest_goes_on(predicted, device):
     calls = {
         "dies": ("scale_as_compiled", {"compiling": "aborts"}, 2),
         "hangs": ("scale_as_compiled", {"compiling": "hangs"}, 2),
         "after": ("scale", {}, 2),
     }
-    results = foretold(calls, "--timeout", "3", device=device).results
+    results = predicted(calls, "--timeout", "3", device=device).results
     ends = {name: (result["outcome"], result["category"]) for name, result in results.items()}
     assert ends == {"dies": ("crashed", "crash"), "hangs": ("timed_out", "timeout"), "after": ("passed", None)}
     assert results["dies"]["exit"]["signal"] == "SIGABRT"
@@ -92,44 +92,44 @@ def test_a_compiler_that_dies_or_hangs_is_a_refusal_and_the_rest_goes_on(foretol
 
 
 @pytest.mark.parametrize("device", ["tpu-v5e", "tpu-v3"])
-def test_what_the_host_cannot_hold_is_compiled_and_not_run_there(foretold, device):
+def test_what_the_host_cannot_hold_is_compiled_and_not_run_there(predicted, device):
     calls = {"t": ("scale_as_compiled", {"compiling": "needs all memory"}, 3)}
-    result = foretold(calls, device=device).results["t"]
+    result = predicted(calls, device=device).results["t"]
     assert (result["outcome"], result["prediction"]["memory_bytes"]) == ("passed", 1 << 60)
 
 
-def test_what_a_stand_in_has_made_is_judged_and_the_case_goes_on_with_it(foretold):
+def test_what_a_stand_in_has_made_is_judged_and_the_case_goes_on_with_it(predicted):
     calls = {
         "accepted": ("scale", {}, 2),
         "refused": ("scale_as_compiled", {"compiling": "refuses"}, 2),
         "wrong": ("scale", {}, 3),
     }
-    results = foretold(calls, device="tpu-v3").results
+    results = predicted(calls, device="tpu-v3").results
     verdicts = {name: result["prediction"]["verdict"] for name, result in results.items()}
     assert verdicts == {"accepted": "accepted", "refused": "refused", "wrong": "unknown"}
     assert results["accepted"]["prediction"]["flops"] == 3.0
     assert (results["refused"]["outcome"], results["refused"]["category"]) == ("failed", "not_implemented")
 
 
-def test_where_it_would_run(foretold):
-    results = foretold({"host": ("scale_without_kernel", {}, 2), "nowhere": ("identity", {}, 1)}).results
+def test_where_it_would_run(predicted):
+    results = predicted({"host": ("scale_without_kernel", {}, 2), "nowhere": ("identity", {}, 1)}).results
     assert results["host"]["placement"]["verdict"] == "host"
     assert results["host"]["placement"]["host_operations"] == ["fake::scale"]
     assert (results["nowhere"]["outcome"], results["nowhere"]["placement"]["verdict"]) == ("passed", "unknown")
 
 
-def test_a_run_goes_on_where_it_was_stopped(foretold):
-    first = foretold({"scale": ("scale", {}, 2)})
-    again = foretold({"scale": ("scale", {}, 2)}, "--resume")
+def test_a_run_goes_on_where_it_was_stopped(predicted):
+    first = predicted({"scale": ("scale", {}, 2)})
+    again = predicted({"scale": ("scale", {}, 2)}, "--resume")
     assert (first.status, again.status, len(list(again.out.iterdir()))) == (0, 0, 1)
 
 
-def test_nothing_can_be_audited_where_nothing_is_computed(foretold):
-    said = foretold({"scale": ("scale", {}, 2)}, "--mutant", "zeroed").error
+def test_nothing_can_be_audited_where_nothing_is_computed(predicted):
+    said = predicted({"scale": ("scale", {}, 2)}, "--mutant", "zeroed").error
     assert (said["exit_status"], "no test can notice" in said["message"]) == (2, True)
 
 
-def test_a_killed_run_goes_on_with_what_it_had_foretold(start):
+def test_a_killed_run_goes_on_with_what_it_had_predicted(start):
     killed = start(numbered(40), "--device", "tpu-v5e", "--runs", "1")
     for event in killed:
         if event["event"] == "result":

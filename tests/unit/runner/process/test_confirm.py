@@ -22,21 +22,21 @@ def entries(*wanted):
     ("how", "outcome", "category"),
     [("fails", "failed", "other"), ("hangs", "timed_out", "timeout"), ("crashes", "crashed", "crash")],
 )
-def test_a_test_that_an_earlier_one_spoilt_is_run_again_alone(run, how, outcome, category):
+def test_a_test_that_an_earlier_one_affected_is_run_again_alone(run, how, outcome, category):
     manifest = entries(("passes", {}), ("poisons", {"how": how}), ("sees_its_number", {"number": 3}), ("passes", {}))
     finished = run(manifest, "--runs", "2", "--timeout", "1")
     for number in (1, 2):
-        first, poison, spoilt, last = (r for r in finished.document["results"] if r["run"] == number)
-        assert [result["outcome"] for result in (first, poison, spoilt, last)] == ["passed"] * 4
+        first, poison, affected, last = (r for r in finished.document["results"] if r["run"] == number)
+        assert [result["outcome"] for result in (first, poison, affected, last)] == ["passed"] * 4
         assert first["contaminated"] is poison["contaminated"] is last["contaminated"] is None
-        assert (spoilt["contaminated"]["outcome"], spoilt["contaminated"]["category"]) == (outcome, category)
-        assert spoilt["category"] is spoilt["error"] is spoilt["exit"] is None
-        assert spoilt["numbers"] == "equal"
-        assert spoilt["calls"][0]["cold"]["call_ns"] > 0
-        assert first["worker"] == poison["worker"] < spoilt["worker"] == last["worker"]
+        assert (affected["contaminated"]["outcome"], affected["contaminated"]["category"]) == (outcome, category)
+        assert affected["category"] is affected["error"] is affected["exit"] is None
+        assert affected["numbers"] == "equal"
+        assert affected["calls"][0]["cold"]["call_ns"] > 0
+        assert first["worker"] == poison["worker"] < affected["worker"] == last["worker"]
     if how == "fails":
-        assert "Error while lowering" in spoilt["contaminated"]["error"]["message"]
-        assert spoilt["contaminated"]["error"]["type"] == "RuntimeError"
+        assert "Error while lowering" in affected["contaminated"]["error"]["message"]
+        assert affected["contaminated"]["error"]["type"] == "RuntimeError"
 
 
 def test_what_fails_alone_too_is_its_own_failure_and_is_tried_alone_once(run):
@@ -50,9 +50,9 @@ def test_what_fails_alone_too_is_its_own_failure_and_is_tried_alone_once(run):
 
 
 def test_a_failure_of_its_own_replaces_the_one_that_it_caught(run):
-    spoilt = run(entries(("poisons", {}), ("fails", {})), "--runs", "1").results["1-fails"]
-    assert (spoilt["outcome"], spoilt["error"]["message"]) == ("failed", "expected 2, got 1")
-    assert "Error while lowering" in spoilt["contaminated"]["error"]["message"]
+    affected = run(entries(("poisons", {}), ("fails", {})), "--runs", "1").results["1-fails"]
+    assert (affected["outcome"], affected["error"]["message"]) == ("failed", "expected 2, got 1")
+    assert "Error while lowering" in affected["contaminated"]["error"]["message"]
 
 
 def test_a_first_test_is_not_run_again(run):
@@ -60,7 +60,7 @@ def test_a_first_test_is_not_run_again(run):
     assert [result["worker"] for result in finished.document["results"]] == [1, 2]
 
 
-def test_the_opinion_of_the_host_is_not_spoilt_either(run):
+def test_the_opinion_of_the_host_is_not_affected_either(run):
     manifest = [
         {"function": "fake.refuse_on_device", "tests": [
             {"id": "poisons", "case": "fake.behaviours:poisons_the_host"},

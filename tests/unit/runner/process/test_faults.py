@@ -1,6 +1,6 @@
 """Faults of every kind, counted: results lost, results doubled, processes and folders left behind.
 
-What each fault gives is told by its own test; the table at the end of pytest's output has the sums.
+What each fault gives is checked by its own test; the table at the end of pytest's output has the sums.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def own_temporary_folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def audit(own_temporary_folder, faults):
+def audit(own_temporary_folder, add_fault):
     """Counts what a fault did, in the table and as a test."""
 
     def auditing(fault, wanted, results, injected=1):
@@ -42,7 +42,7 @@ def audit(own_temporary_folder, faults):
         lost, doubled = len(set(wanted) - set(found)), len(found) - len(set(found))
         left = len(left_behind(own_temporary_folder))
         folders = len(list(own_temporary_folder.iterdir()))
-        faults.add(fault, injected=injected, lost=lost, doubled=doubled, left=left, folders=folders)
+        add_fault(fault, injected=injected, lost=lost, doubled=doubled, left=left, folders=folders)
         assert (lost, doubled, left, folders) == (0, 0, 0, 0), fault
         assert set(found) == set(wanted)
 
@@ -143,8 +143,10 @@ def with_daemons(count):
     return [{**function, "tests": [*others[: DAEMONS // 2], *function["tests"], *others[DAEMONS // 2 :]]}]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_supervisor_that_is_killed_at_random_moments(start, audit, own_temporary_folder, seed, tmp_path, kills=50):
+@pytest.mark.parametrize(
+    ("seed", "kills"), [(0, 10), *(pytest.param(seed, 50, marks=pytest.mark.slow) for seed in (1, 2, 3, 4))]
+)
+def test_a_supervisor_that_is_killed_at_random_moments(start, audit, own_temporary_folder, seed, kills, tmp_path):
     moments = random.Random(seed)
     functions = with_daemons(300)
     wanted, known, killed, round_ = wanted_of(functions), [], 0, 0

@@ -32,17 +32,17 @@ def complete(document):
 def test_a_killed_runner_loses_at_most_the_test_in_flight(start, seed):
     last = random.Random(seed).randrange(2 * TESTS)
     killed = start(numbered(TESTS), "--runs", "2")
-    told = 0
+    reported = 0
     for event in killed:
-        told += event["event"] == "result"
-        if told > last or (event["event"] == "start" and last == 0):
+        reported += event["event"] == "result"
+        if reported > last or (event["event"] == "start" and last == 0):
             family = descendants(killed.process.pid)
             os.kill(killed.process.pid, signal.SIGKILL)
             break
     killed.wait()
     if killed.journals:
         kept = [json.loads(line) for line in killed.journals[0].read_bytes().split(b"\n")[1:-1]]
-        assert len(kept) >= told, "a result that was told of must be in the journal"
+        assert len(kept) >= reported, "a result that was reported of must be in the journal"
     assert not [process for process in family if alive(process) and _outlives(process)]
 
     again = start(numbered(TESTS), "--runs", "2", "--resume").wait()

@@ -1,4 +1,4 @@
-"""A property is noticed to be broken: wrong factors fail, and rounding is told from another result."""
+"""A property is noticed to be broken: wrong factors fail, and rounding is reported from another result."""
 
 from __future__ import annotations
 

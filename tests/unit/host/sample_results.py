@@ -1,16 +1,14 @@
-"""What a small study answers, as values: torch on a T4 and a v3-8 as the published study had them, and on an A100."""
+"""The results of a small study, as values: torch on a T4 and a v3-8, as in the paper, and on an A100."""
 
 from __future__ import annotations
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval
-from portbench.analysis.latency import AS_PUBLISHED, ROBUST, FunctionLatency, Latencies
+from portbench.analysis.latency import FunctionLatency, Latencies
 from portbench.analysis.rates import (
     ALL,
     DECILES,
-    OTHERS,
-    TOP20,
     FunctionRates,
     PairRates,
     Rates,
@@ -18,6 +16,8 @@ from portbench.analysis.rates import (
     WeightedRate,
 )
 from portbench.analysis.results import Pair, Results
+from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.published.paper import OTHERS, TOP20
 
 GPU = Configuration("torch", "1.12.0", "gpu", "t4-box")
 NEWER = Configuration("torch", "1.12.0", "gpu", "a100-box")
@@ -30,7 +30,7 @@ def statuses(good: int, partial: int, complete: int, none: int = 0) -> FunctionR
     return FunctionRates({"pass": good, "partial": partial, "complete": complete, "none": none})
 
 
-def rates_of(side: Configuration, whole: FunctionRates, failed: int, tests: int, *left_out: Excluded) -> Rates:
+def rates_of(side: Configuration, whole: FunctionRates, failed: int, tests: int, *exclusions: Excluded) -> Rates:
     """A side whose strata are known where it has functions: 13 of the top 20, of which 3 fail, and a decile."""
     weighted = WeightedRate(0.25, Interval(0.125, 0.5), whole.rated, 1000)
     strata = {ALL: whole}
@@ -41,7 +41,7 @@ def rates_of(side: Configuration, whole: FunctionRates, failed: int, tests: int,
         strata[OTHERS] = FunctionRates({status: counts[status] - top20[status] for status in counts})
         strata[DECILES[9]] = statuses(3, 1, 0)
     known = whole.rated if TOP20 in strata else 0
-    return Rates(side, strata, TestRates(failed, tests, weighted if tests else None), known, left_out)
+    return Rates(side, strata, TestRates(failed, tests, weighted if tests else None), known, exclusions)
 
 
 def latency_of(
@@ -57,7 +57,7 @@ def latency_of(
     return FunctionLatency(function, function, first_ns, second_ns, ratio, low, high, 2, *(by_test_ns or (None, None)))
 
 
-def answers(*, empty: bool = False, functions: int = 0) -> Results:
+def results(*, empty: bool = False, functions: int = 0) -> Results:
     """The study, or one of the same sides in which no test ran.
 
     With ``functions`` so many were timed as published, torch.f0, torch.f1 and so on, each with a greater ratio."""

@@ -1,5 +1,5 @@
--- Times with the study's points of synchronisation beside those with the complete wait, for each function of a target that has
--- both, over the tests that passed and were timed with either. On the views of analysis.sql.
+-- Times with the paper's points of synchronization and with the complete wait, for each function of a target that has both, over
+-- the tests that passed and were timed with both. On the views of the summary.
 WITH of_test AS (
     SELECT
         framework, version, device, machine, function, successor_of, test, sync,

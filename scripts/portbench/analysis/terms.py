@@ -1,0 +1,21 @@
+"""The words and limits that tables, figures, page and report share. Imports nothing, so that commands start fast."""
+
+from __future__ import annotations
+
+AS_PUBLISHED, ROBUST = "as published", "robust"
+"""The two methods of analysis; every figure is labelled with one of them."""
+
+INTOLERABLE = 10.0
+"""A function that takes more than so many times as long is in the paper's class of intolerable latencies."""
+
+NEWER = 1.5
+"""A function counts as faster on newer hardware from this factor on, as in the paper."""
+
+PAPER_STATUSES = {"pass": "success", "partial": "partial", "complete": "complete"}
+"""The paper's words for the statuses, in its order. Only the paper's own tables use them."""
+
+PAPER_STATUSES_NOTE = (
+    "success, partial and complete are the paper's words: all tests of a function pass, some fail, all fail."
+)
+
+STRICT = "Strict placement: a test that passed, but not wholly on the device, counts as failed."

@@ -1,0 +1,42 @@
+"""What all tests share: the table of the faults that tests injected. Loaded under Python 3.8, too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Callable
+
+import pytest
+
+COLUMNS = ("injected", "lost", "doubled", "left", "folders")
+
+
+@pytest.fixture
+def add_fault(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Adds what a fault did to the table at the end: ``add_fault("the disk is full", injected=1, lost=0, ...)``.
+
+    The counts travel with the test's report, so they arrive from the processes of pytest-xdist, too.
+    """
+
+    def add(fault: str, **counts: int) -> None:
+        request.node.user_properties.append(("fault", [fault, counts]))
+
+    return add
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The table of the faults."""
+    sums: dict[str, Counter[str]] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") == "call":
+                for name, value in report.user_properties:
+                    if name == "fault":
+                        sums.setdefault(value[0], Counter()).update(value[1])
+    if not sums:
+        return
+    terminalreporter.section("faults injected; results lost and doubled; processes and folders left behind")
+    rows = [("", *COLUMNS)]
+    for fault, counts in (*sums.items(), ("all", sum(sums.values(), Counter()))):
+        rows.append((fault, *(str(counts[column]) for column in COLUMNS)))
+    for name, *figures in rows:
+        terminalreporter.write_line(f"{name:<72}" + "".join(f"{figure:>10}" for figure in figures))
