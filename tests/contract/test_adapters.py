@@ -109,11 +109,15 @@ def test_the_tests_notice_a_broken_function(framework, function):
 def test_both_protocols_leave_their_samples(run_manifest, framework, few):
     document = study_of(run_manifest, framework, few)
     assert {result["outcome"] for result in document["results"]} <= {"passed", "skipped"}
-    for result in document["results"]:
-        assert result["calls"] or result["outcome"] == "skipped", result["test"]
-        assert all(call["cold"]["call_ns"] > 0 for call in result["calls"])
-    steady = [call["steady"] for result in document["results"] for call in result["calls"] if call["steady"]]
-    assert len(steady) > len(document["results"]) / 2
+    # On a busy machine the synchronization check of a worker may fail: then its calls have no times.
+    tried = [result for result in document["results"] if result["outcome"] != "skipped"]
+    timed = [result for result in tried if result["proof"]["passed"]]
+    for result in tried:
+        assert result["calls"], result["test"]
+        assert all((call["cold"] is not None) == result["proof"]["passed"] for call in result["calls"]), result["test"]
+    assert all(call["cold"]["call_ns"] > 0 for result in timed for call in result["calls"])
+    steady = [call["steady"] for result in timed for call in result["calls"] if call["steady"]]
+    assert len(steady) > len(timed) / 2
     assert all(sample["calls_per_block"] >= 1 and sample["block_ns"] for sample in steady)
     assert {result["placement"]["verdict"] for result in document["results"]} <= {"device", "unknown"}
 
