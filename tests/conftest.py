@@ -1,13 +1,20 @@
-"""What all tests share: the table of the faults that tests injected. Loaded under Python 3.8, too."""
+"""What all tests share: signals, and the table of the faults that tests injected. Loaded under Python 3.8, too."""
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from typing import Any, Callable
 
 import pytest
 
 COLUMNS = ("injected", "lost", "doubled", "left", "folders")
+
+
+def pytest_configure() -> None:
+    """Programs that tests interrupt must not inherit an ignored SIGINT, as of pytest in a shell's background."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
