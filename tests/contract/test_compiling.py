@@ -86,7 +86,7 @@ def test_what_it_refuses_is_told_in_its_own_words(compiler: Callable[[str], Comp
 
 
 def test_what_it_never_saw_is_not_refused(compiler: Callable[[str], Compiler]) -> None:
-    with pytest.raises(Unreadable, match="cannot be put into StableHLO"):
+    with pytest.raises(Unreadable, match="cannot be converted to StableHLO"):
         compiler("tpu-v3").compile(b"no module", "stablehlo")
 
 
@@ -110,7 +110,7 @@ def test_a_killed_compiler_is_told(compiler: Callable[[str], Compiler]) -> None:
 @pytest.mark.parametrize("python", ["/nowhere/python", os.devnull])
 def test_without_its_python_the_device_is_unavailable(python: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PYTHON, python)
-    with pytest.raises(DeviceUnavailable, match="nothing here compiles for tpu-v3"):
+    with pytest.raises(DeviceUnavailable, match="there is no compiler for tpu-v3"):
         Compiler("tpu-v3")
 
 
