@@ -9,12 +9,12 @@ A process opens one device: what an adapter learns in ``open_device`` is valid f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, ContextManager, Mapping, NamedTuple, Protocol, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Mapping, NamedTuple, Protocol, Sequence
+
+from runners.core.result import Scalar
 
 if TYPE_CHECKING:
     from numpy import ndarray
-
-Scalar = Union[str, int, float, bool, None]
 
 
 HOST = "host"

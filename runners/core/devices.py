@@ -12,10 +12,9 @@ import re
 import subprocess
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Mapping, NamedTuple, Sequence
+from typing import Callable, Mapping, NamedTuple, Sequence
 
-if TYPE_CHECKING:
-    from runners.core.adapter import Scalar
+from runners.core.result import Scalar
 
 NVIDIA_NODES = ("/dev/nvidia[0-9]*",)
 TPU_NODES = ("/dev/accel[0-9]*", "/dev/accel/accel[0-9]*", "/dev/vfio/[0-9]*")

@@ -6,13 +6,16 @@ them with the schema. Times are in nanoseconds, memory is in bytes. A field's me
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, TypedDict
+from typing import Any, Dict, Mapping, TypedDict, Union
 
 PHASES = ("inputs", "move", "call", "wait", "read_back", "compare")
 """Where a test can stop. Only ``call`` and ``wait`` are about the function under test."""
 
 Message = Dict[str, Any]
 """What supervisor, zygote and worker send each other: one JSON object."""
+
+Scalar = Union[str, int, float, bool, None]
+"""One fact about a device, with its unit in its key."""
 
 
 class Cause(TypedDict):

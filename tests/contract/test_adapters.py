@@ -91,9 +91,9 @@ def test_the_tests_notice_a_broken_function(framework, function):
     command = [sys.executable, "-m", "portbench", "mutation-test", "study", "--target", f"{framework}-cpu"]
     options = ["--function", function, "--backend", "venv", "--json"]
     done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True)
-    told = json.loads(done.stdout)
-    assert done.returncode == 0, {key: told[key] for key in ("survivors", "stale_explanations", "failing")}
-    assert told["percent_noticed"] >= 98
+    report = json.loads(done.stdout)
+    assert done.returncode == 0, {key: report[key] for key in ("survivors", "stale_explanations", "failing")}
+    assert report["percent_noticed"] >= 98
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Real frameworks that run out of time or memory, or whose worker is killed: told, and nothing else is lost."""
+"""Real frameworks run out of time or memory, or their worker is killed: the run file says so, and loses nothing."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _command(repro: Reproducer) -> str:
     )
     # One image predicts every TPU, and its default command names another one.
     device = ["--device", repro.evidence.target.device] if repro.run["prediction"] else []
-    runner = shlex.join([digest, *device, "--manifest", "/manifest.json", "--out", "/results", *repro.protocol])
+    runner = shlex.join([digest, *device, "--manifest", "/manifest.json", "--out", "/results", *repro.runner_protocol])
     volumes = '--volume "$PWD/manifest.json:/manifest.json:ro" --volume "$PWD/results:/results"'
     return f'{container} --user "$(id -u):$(id -g)" {volumes} {runner}'
 

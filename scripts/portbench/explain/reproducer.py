@@ -8,6 +8,7 @@ from pathlib import Path
 
 from portbench.explain.evidence import TargetEvidence, TestEvidence
 from portbench.formats.documents import files_below
+from portbench.run.model import sync_word
 from portbench.study.summary import Row
 from portbench.targets.catalog import all_targets
 from portbench.util.repository import Checkout
@@ -59,14 +60,21 @@ class Reproducer:
     @property
     def argv_after(self) -> list[str]:
         """The arguments after the function and the test."""
-        return [*self.protocol, *(["--backend", self.backend] if self.backend != "auto" else [])]
+        return [
+            *self._protocol(sync_word(self.evidence.sync)),
+            *(["--backend", self.backend] if self.backend != "auto" else []),
+        ]
 
     @property
-    def protocol(self) -> list[str]:
-        """Options that host and runner have in common. A test that does not pass has no steady time to measure."""
+    def runner_protocol(self) -> list[str]:
+        """The protocol as options of the runner itself."""
+        return self._protocol(self.evidence.sync)
+
+    def _protocol(self, sync: str) -> list[str]:
+        # A test that does not pass has no steady state to measure.
         argv = ["--runs", "1", "--protocol", self.run["protocol"] if self.test.verdict == "passed" else "cold"]
         if self.evidence.sync != "complete":
-            argv += ["--sync", self.evidence.sync]
+            argv += ["--sync", sync]
         if self.run["timeout_s"] != _USUAL_LIMIT_S:
             argv += ["--timeout", f"{self.run['timeout_s']:g}"]
         return argv

@@ -21,6 +21,11 @@ SYNC_WORDS = {"complete": "complete", "as-published": "study"}
 """The words of --sync, with the value that a run file records and a runner reads."""
 
 
+def sync_word(recorded: str) -> str:
+    """The word of --sync for a recorded value: ``as-published`` for ``study``."""
+    return next((word for word, value in SYNC_WORDS.items() if value == recorded), recorded)
+
+
 def _option(flag: str, default: Any, *, always: bool = False, words: Mapping[str, str] | None = None) -> Any:
     """A field that is an option. ``always``: a runner gets it even where it is the default.
 

@@ -141,7 +141,9 @@ def test_a_test_that_passes_is_repeated_as_it_was(portbench: Command, write: Wri
     run["protocol"]["timeout_s"] = 30.0
     done = portbench("explain", write("run.json", run), "torch.cat", "--json")
     again = json.loads(done.stdout)["again"]
-    assert again["command"].endswith("--test rows --runs 1 --protocol both --sync study --timeout 30 --backend current")
+    assert again["command"].endswith(
+        "--test rows --runs 1 --protocol both --sync as-published --timeout 30 --backend current"
+    )
     # The clone's manifest of that name is another one, and it has no such version.
     changed, no_lock = again["notes"]
     assert changed == "manifests/study/torch.json has changed since this run: the test may be another one."

@@ -145,7 +145,7 @@ def test_a_killed_run_goes_on_with_what_it_had_predicted(start):
 
 
 class OnStandIn:
-    """Foretells by a stand-in that takes no text, in a call or between calls."""
+    """Predicts with a stand-in that takes no text, in a call or between calls."""
 
     @staticmethod
     def stand_in(device):
