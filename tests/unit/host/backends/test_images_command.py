@@ -223,7 +223,7 @@ def test_an_image_that_compose_built_alone_is_unknown(host: Host) -> None:
         host.keep([image])
         done = host.run("check")
         assert done.returncode == 1
-        assert "unknown: torch-1.12.0-cpu does not say what it was built from" in done.stdout
+        assert "unknown: torch-1.12.0-cpu was built by 'docker compose' without portbench" in done.stdout
 
 
 def test_labels_of_other_images_cannot_control_the_terminal(host: Host) -> None:
@@ -324,7 +324,7 @@ def test_the_error_for_a_full_disk_says_how_to_make_room(host: Host) -> None:
 def test_build_without_a_target_and_without_images_asks_for_one(host: Host) -> None:
     done = host.run("build")
     assert done.returncode == 2
-    assert "name targets" in done.stderr
+    assert "no image is built yet: give targets" in done.stderr
 
 
 def test_clean_removes_only_the_targets_images_including_earlier_builds(host: Host) -> None:

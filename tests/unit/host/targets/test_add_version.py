@@ -145,7 +145,7 @@ def test_the_new_version_is_a_target_and_the_commands_that_try_it_are_printed(ad
 def test_the_newest_older_version_or_else_the_oldest_is_copied(add: Any, version: str, pattern: str) -> None:
     done = add("torch", version)
     assert done.exit_code == 0, done.output
-    assert f"images/torch/{version}, like {pattern}:" in done.output
+    assert f"images/torch/{version}, a copy of {pattern}:" in done.output
 
 
 def test_the_copied_version_and_the_python_can_be_chosen(add: Any, clone: Clone) -> None:
