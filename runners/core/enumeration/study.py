@@ -17,7 +17,7 @@ from runners.core.enumeration.functions import Function, kind_of, origin, ranked
 from runners.core.enumeration.library import Library, StudyRule
 
 KNOWN = (
-    "Published: get_functions.py in the study's public repository (for-ai/portability).\n"
+    "Published: get_functions.py in the paper's public repository (for-ai/portability).\n"
     "Modules that are members of a module are entered, each once by its name, if the parent's name is part of theirs. "
     "Nothing is imported beside the framework.\n"
     "Every function, built-in function and class that is a member of an entered module counts, wherever it is "
