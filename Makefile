@@ -6,7 +6,8 @@ FUZZ_MINUTES ?= 10
 SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
-WORKERS ?= auto
+# Many tests wait for processes, so there are more of them at once than cores.
+WORKERS ?= $(shell expr 2 '*' $$(nproc))
 PYTEST = -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --junit-xml build/reports/$@.xml
 RAY_TEST := tests/unit/host/corpus/test_count_on_ray.py
 SUITES := tests/containers tests/contract tests/browser tests/unit --ignore $(RAY_TEST)

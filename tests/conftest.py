@@ -10,11 +10,18 @@ import pytest
 
 COLUMNS = ("injected", "lost", "doubled", "left", "folders")
 
+_HANDLERS = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+
 
 def pytest_configure() -> None:
-    """Programs that tests interrupt must not inherit an ignored SIGINT, as of pytest in a shell's background."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Programs that tests interrupt must not inherit ignored signals, as under nohup or in a shell's background."""
+    for number, handler in _HANDLERS.items():
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture
