@@ -104,21 +104,25 @@ def test_a_worker_that_dies_while_it_computes(
     assert running.returncode == 0, said[-2000:]
     (run_file,) = (tmp_path / "out").glob("*.json")
     deadly, small = json.loads(run_file.read_text("utf-8"))["results"]
-    assert (deadly["outcome"], deadly["category"], deadly["phase"] in WORKING) == ("crashed", "crash", True)
+    assert (deadly["outcome"], deadly["category"]) == ("crashed", "crash")
+    assert deadly["phase"] in WORKING
     assert deadly["exit"]["signal"] == number.name
     assert small["outcome"] == "passed"
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def worker_at_work(supervisor: subprocess.Popen[str]) -> int:
-    """The process of the worker, once it has used ten seconds of processor time: more than an import takes."""
+    """The process of the worker, once it has used 40 s of processor time.
+
+    Import, synchronization check and inputs take less than that, also on a busy machine; the computation takes more.
+    """
     ticks = os.sysconf("SC_CLK_TCK")
     while supervisor.poll() is None:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for zygote in children(supervisor.pid):
                 for worker in children(zygote):
                     fields = Path(f"/proc/{worker}/stat").read_text("utf-8").rpartition(")")[2].split()
-                    if (int(fields[11]) + int(fields[12])) / ticks > 10:
+                    if (int(fields[11]) + int(fields[12])) / ticks > 40:
                         return worker
         os.sched_yield()
     raise AssertionError("it ended before its worker had done anything")
