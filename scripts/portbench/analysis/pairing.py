@@ -17,6 +17,7 @@ _STATES = {
     "failed": "failed",
     "flaky": "failed in some runs",
     "not timed": "not timed",
+    "not timed in every run": "not timed in every run",
     "unproven": "not timed, since the synchronization check failed,",
 }
 

@@ -1,6 +1,6 @@
 """How many functions and tests fail on a configuration, and on two over the tests that both could have run.
 
-*As published*: functions by status, in percent of those that have one, over all, the top 20 and each decile of use.
+*Paper's method*: functions by status, in percent of those that have one, over all, the top 20 and each decile of use.
 *Robust*: tests that fail, with Wilson's interval, and the same weighted by how often functions are used in the corpus.
 A test fails if it did not pass in every run in which it ran. Successors do not count. Needs the views of
 ``portbench.study.summary.analyse``; strata come from the view listed_functions, and are unknown where it has no row.
@@ -19,7 +19,7 @@ from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval, bootstrap_weighted_rate, wilson
 from portbench.analysis.pairing import pair, pair_exclusions
 from portbench.analysis.strata import Stratum, strata
-from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.analysis.terms import PAPER_METHOD, ROBUST
 from portbench.published.paper import OTHERS, TOP20
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.sql import load_sql
@@ -34,10 +34,10 @@ _LONGEST_REASON = 200
 
 @dataclass(frozen=True)
 class FunctionRates:
-    """As published: how many functions have which status (pass, partial, complete; none: nothing ran)."""
+    """Paper's method: how many functions have which status (pass, partial, complete; none: nothing ran)."""
 
     counts: Mapping[str, int]
-    method: str = field(default=AS_PUBLISHED, init=False)
+    method: str = field(default=PAPER_METHOD, init=False)
 
     @property
     def rated(self) -> int:
@@ -114,7 +114,7 @@ class Rates:
     exclusions: tuple[Excluded, ...]
 
     @property
-    def as_published(self) -> FunctionRates:
+    def by_function(self) -> FunctionRates:
         """Over all functions."""
         return self.by_stratum[ALL]
 

@@ -20,6 +20,7 @@ from portbench.analysis.configurations import (
 )
 from portbench.analysis.intervals import Interval
 from portbench.analysis.latency import Latencies
+from portbench.analysis.paper_method import paper_method
 from portbench.analysis.predictions import PredictedTarget, read_predictions
 from portbench.analysis.published import published_column
 from portbench.analysis.rates import PairRates, Rates, WeightedRate, pair_rates, rates
@@ -38,8 +39,8 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two configurations that are compared: ``rates`` over the tests that ran on both, ``latencies`` as published and
-    robust."""
+    """Two configurations that are compared: ``rates`` over the tests that ran on both, ``latencies`` by
+    the paper's method and robust."""
 
     first: Configuration
     second: Configuration
@@ -101,5 +102,5 @@ def weighted_interval(weighted: WeightedRate) -> Interval | None:
 
 
 def _pair(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Pair:
-    both = (latency.as_published(connection, first, second), latency.robust(connection, first, second))
+    both = (paper_method(connection, first, second), latency.robust(connection, first, second))
     return Pair(first, second, pair_rates(connection, first, second), both)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-AS_PUBLISHED, ROBUST = "as published", "robust"
-"""The two methods of analysis; every figure is labelled with one of them."""
+PAPER_METHOD, ROBUST = "paper's method", "robust"
+"""The two methods of analysis; every figure is labelled with one of them. "published" is only said of figures that the
+paper prints."""
+
+METHOD_SLUGS = {PAPER_METHOD: "paper-method", ROBUST: "robust"}
+"""The methods in names of files."""
 
 INTOLERABLE = 10.0
 """A function that takes more than so many times as long is in the paper's class of intolerable latencies."""

@@ -87,7 +87,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Latency:
-    """The latencies of a configuration's functions in nanoseconds, as published; at least one function."""
+    """The latencies of a configuration's functions in nanoseconds, by the paper's method; at least one function."""
 
     label: str
     device: str
@@ -136,7 +136,7 @@ def timed_pairs(pairs: Iterable[analysis.Pair], names: Names) -> dict[str, list[
 
 
 def function_latencies(connection: duckdb.DuckDBPyConnection, names: Names) -> list[Latency]:
-    """The latency of every function as published, of each configuration that has one."""
+    """The latency of every function by the paper's method, of each configuration that has one."""
     query = (
         "SELECT framework, version, device, machine, sync, list(cold_mean_ns::DOUBLE ORDER BY function) FROM functions "
         "WHERE cold_mean_ns > 0 AND successor_of = '' GROUP BY ALL"
@@ -159,7 +159,7 @@ def rated_sides(results: Results, names: Names) -> dict[Configuration, Rated]:
     """The rates of each configuration of which some function has a status, with the paper's."""
     rates = results.rates
     return {
-        side: _rated(results, side, names) for side in results.sides if side in rates and rates[side].as_published.rated
+        side: _rated(results, side, names) for side in results.sides if side in rates and rates[side].by_function.rated
     }
 
 

@@ -182,12 +182,12 @@ def _cells(connection: duckdb.DuckDBPyConnection, targets: int) -> list[Row]:
 
 
 def _times(connection: duckdb.DuckDBPyConnection, targets: int) -> list[dict[str, list[Any]]]:
-    """For each target the columns row, test (a number within the row), sum and number of first calls, steady median."""
-    names = ("row", "test", "cold_sum_ns", "cold_samples", "steady_ns")
+    """For each target the columns row, test (a number within the row), mean of the first calls, steady median."""
+    names = ("row", "test", "cold_ns", "steady_ns")
     columns: list[dict[str, list[Any]]] = [{name: [] for name in names} for _ in range(targets)]
     query = f"SELECT target, {', '.join(names)} FROM page_times ORDER BY target, row, test"
-    for target, row, test, cold_sum_ns, samples, steady_ns in _streamed(connection, query):
-        values = (row, test, rounded(cold_sum_ns, 9), samples, rounded(steady_ns))
+    for target, row, test, cold_ns, steady_ns in _streamed(connection, query):
+        values = (row, test, rounded(cold_ns, 9), rounded(steady_ns))
         for column, value in zip(columns[target].values(), values, strict=True):
             column.append(value)
     return columns

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")
@@ -145,10 +146,14 @@ def sample(framework: str) -> list[dict[str, Any]]:
     return [row for row in _data()["functions"] if row["framework"] == framework]
 
 
+def raw_data() -> Path:
+    """The folder of the paper's raw data, with a folder for each framework (see its README.md)."""
+    return Path(__file__).with_name("raw_2023")
+
+
 def raw_test_files(framework: str) -> Mapping[str, str]:
-    """The function that each test file of the paper's raw timings tests, by the printed name; empty where unknown."""
-    found: dict[str, str] = _data()["raw_test_files"].get(framework, {})
-    return found
+    """The function that each test file of the paper's raw data tests, by the printed name; empty where unknown."""
+    return _raw_test_files().get(framework, {}) if framework in FRAMEWORKS else {}
 
 
 @cache
@@ -168,6 +173,12 @@ def round_half_up(value: float, decimals: int) -> float:
     """``value`` with so many decimals, halves up, as the paper rounds its printed figures."""
     # By the shortest decimal that is this number: 0.125 and 2.675 are what they look like.
     return float(Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
+
+
+@cache
+def _raw_test_files() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads((raw_data() / "files.json").read_text("utf-8"))
+    return found
 
 
 @cache

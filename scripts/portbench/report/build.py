@@ -26,7 +26,8 @@ HOW_STATUSES = (
 )
 HOW_RATES = f"{HOW_STATUSES} wrong: functions of which a test gave wrong values."
 HOW_TIMES = (
-    "first call: mean of all first calls, waiting included, over all runs of the passing tests (as published). "
+    "first call: mean over the passing tests of each test's mean over its first calls, waiting included, and runs "
+    "(paper's method). "
     "steady state: median over the passing tests of the median time of a call after the warm-up."
 )
 

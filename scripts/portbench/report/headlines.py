@@ -14,20 +14,20 @@ from portbench.analysis.intervals import Interval, wilson
 from portbench.analysis.latency import Latencies
 from portbench.analysis.rates import FunctionRates, TestRates
 from portbench.analysis.results import Pair, Results, weighted_interval
-from portbench.analysis.terms import AS_PUBLISHED, INTOLERABLE, NEWER, ROBUST
+from portbench.analysis.terms import INTOLERABLE, NEWER, PAPER_METHOD, ROBUST
 from portbench.published import paper
 from portbench.published.paper import OTHERS, TOP20
 from portbench.util.text import pluralize
 
 _NEWER_IN_PAPER = {("T4", "A100"): "T4_to_A100", ("v2-8", "v3-8"): "v2_to_v3"}
-_LABELS = {AS_PUBLISHED: "As published", ROBUST: "Robust"}
+_LABELS = {PAPER_METHOD: "Paper's method", ROBUST: "Robust"}
 
 
 def build_headlines(results: Results, intolerable: float = INTOLERABLE) -> Iterator[str]:
     """The headlines: first how much fails, then how fast it is, then newer hardware.
 
     More than ``intolerable`` times the latency on the baseline is intolerable. Every sentence begins with its method,
-    "As published" or "Robust".
+    "Paper's method" or "Robust".
     """
     for side in results.sides:
         yield from _failures(results, side)
@@ -46,15 +46,15 @@ def _failures(results: Results, side: Configuration) -> Iterator[str]:
     rates = results.rates[side]
     column = results.primary(side)
     where = _named(results, side)
-    if rates.as_published.rated:
+    if rates.by_function.rated:
         shown = _published("failure_percent", column.device, column.framework) if column else ""
-        yield f"As published: {_failing(rates.as_published)} fail, partially or completely, on {where}{shown}."
+        yield f"Paper's method: {_failing(rates.by_function)} fail, partially or completely, on {where}{shown}."
     top20, others = rates.by_stratum.get(TOP20), rates.by_stratum.get(OTHERS)
     if top20 and others and top20.rated and others.rated:
         table = paper.table4(column.framework, column.device) if column else None
         published = [_remark(table.get(stratum)) if table else "" for stratum in (TOP20, OTHERS)]
         yield (
-            f"As published: of the top 20, {_failing(top20)} fail on {where}{published[0]}; "
+            f"Paper's method: of the top 20, {_failing(top20)} fail on {where}{published[0]}; "
             f"of the others, {_failing(others)}{published[1]}."
         )
     if rates.robust.tests:
@@ -94,7 +94,7 @@ def _newer(results: Results, measured: Latencies) -> Iterator[str]:
     """How many functions are faster on the newer of two models of a device, by the paper's factor."""
     if measured.functions:
         first, second = results.published(measured.first), results.published(measured.second)
-        if first and second and measured.method == AS_PUBLISHED:
+        if first and second and measured.method == PAPER_METHOD:
             step = _NEWER_IN_PAPER.get((first.model, second.model))
         else:
             step = None
@@ -122,7 +122,7 @@ def _faster(measured: Latencies, factor: float) -> str:
 def _share_of_functions(found: int, surely: int, measured: Latencies) -> str:
     """``surely`` counts those whose whole interval is beyond the factor; only the robust method has intervals."""
     total = len(measured.functions)
-    if measured.method == AS_PUBLISHED:
+    if measured.method == PAPER_METHOD:
         return _share(found, total, "functions")
     by_interval = f", {surely} of them by the whole interval of the ratio" if found else ""
     return _share(found, total, "functions", wilson(found, total), by_interval)
@@ -169,9 +169,9 @@ def _named(results: Results, side: Configuration) -> str:
 
 
 def _framework_of_paper(results: Results, measured: Latencies) -> str | None:
-    """The framework where both devices are the paper's GPU and TPU and the latencies are as published."""
+    """The framework where both devices are the paper's GPU and TPU and the latencies are by its method."""
     sides = (results.primary(measured.first), results.primary(measured.second))
-    is_papers = [side and side.device for side in sides] == ["gpu", "tpu"] and measured.method == AS_PUBLISHED
+    is_papers = [side and side.device for side in sides] == ["gpu", "tpu"] and measured.method == PAPER_METHOD
     return measured.first.framework if is_papers else None
 
 

@@ -1,7 +1,8 @@
-"""Imports the raw timings of the paper of 2023 as run files, so that its tables can be recomputed from them.
+"""Imports the raw data of the paper of 2023 as run files, so that its tables can be recomputed from them.
 
-portbench/published/study_2023.json lists the function of each test file. Facts that a run file must have and the raw
-files lack are "unknown", null or the least that the schema allows: see NOT_RECORDED.
+portbench/published/raw_2023 has the data, and files.json there the function of each test file. Categories of failures
+are derived from their messages, as a runner does. Facts that a run file must have and the raw files lack are
+"unknown", null or the least that the schema allows: see NOT_RECORDED.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import resources
@@ -19,7 +21,18 @@ from typing import Any
 
 from portbench.errors import BadInput
 from portbench.published import paper as published
-from portbench.study.raw_2023 import DEVICES, REMEDY, RawRun, RawTest, find_raw_files, read_raw_file
+from portbench.study.categories import Error, Rules
+from portbench.study.raw_2023 import (
+    DEVICES,
+    REMEDY,
+    RawOutcome,
+    RawReport,
+    RawRun,
+    RawTest,
+    find_raw_files,
+    read_raw_file,
+    test_id,
+)
 from portbench.util.files import write_text
 from portbench.util.strict_json import shown
 
@@ -31,43 +44,85 @@ NOT_RECORDED = (
 )
 _UNTIMED = "the study timed nothing in it, and its raw data does not tell whether it passed"
 _UNKNOWN = "unknown"
+_EXCEPTION = re.compile(r"([A-Za-z_][\w.]*)(?:: ?|$)")
 _UNKNOWN_SHA256 = "0" * 64
 _YEAR = datetime.fromisoformat("2023-01-01T00:00:00Z")
 
 
 @dataclass(frozen=True)
 class Imported:
-    """Files that an import wrote. ``left_out``: test files of no function in the sample, with their number of tests."""
+    """Files that an import wrote. ``left_out``: test files of no function in the sample, with their number of tests;
+    ``on_cpu``: how many tests were left out since they ran on the CPU; ``reported``: the names of the written files
+    with outcomes."""
 
     files: tuple[Path, ...]
     runs: int
     left_out: Mapping[str, int]
+    on_cpu: int
+    reported: tuple[str, ...]
 
 
-def import_raw_timings(paths: Iterable[Path], out: Path, framework: str | None = None) -> Imported:
-    """Writes a run file for each device of the raw files in ``paths`` (files, and folders of them).
+@dataclass(frozen=True)
+class _Group:
+    """The runs of one framework on one device, and the report of its outcomes where there is one."""
 
-    ``framework`` is that of all files; None: each file's folder is named after it. The same files in any order give
-    the same run files. Raises BadInput for any other file, and for a duplicate run; then it writes nothing.
+    runs: tuple[RawRun, ...]
+    report: RawReport | None
+
+    @property
+    def framework(self) -> str:
+        return self.runs[0].framework
+
+    @property
+    def places(self) -> set[tuple[str, str]]:
+        """Test file and test of each test, as they are named in the raw files."""
+        reported = self.report.outcomes if self.report else ()
+        return {place for raw in self.runs for place in raw.tests} | {(one.file, one.test) for one in reported}
+
+
+def import_raw_data(paths: Iterable[Path], out: Path, rules: Rules, framework: str | None = None) -> Imported:
+    """Writes a run file for each framework and device of the raw files in ``paths`` (files, and folders of them).
+
+    ``rules`` give the categories of failures. ``framework`` is that of all files; None: each file's folder is named
+    after it. The same files in any order give the same run files. Raises BadInput for any other file, for a duplicate,
+    and for outcomes without times; then it writes nothing.
     """
     found = [read_raw_file(path, framework) for path in find_raw_files(paths)]
-    groups: dict[tuple[str, str, str], list[RawRun]] = {}
-    for raw in sorted(found, key=lambda raw: (raw.framework, raw.device, raw.model, raw.run)):
-        group = groups.setdefault((raw.framework, raw.device, raw.model), [])
-        if group and group[-1].run == raw.run:
-            raise BadInput(
-                f"{shown(group[-1].path)} and {shown(raw.path)} are both run {raw.run} of {raw.framework} on the "
-                f"{raw.device} {raw.model}",
-                "Give each run once.",
-            )
-        group.append(raw)
-    documents = {out / f"study-2023-{'-'.join(key)}.json": _run_file(group) for key, group in groups.items()}
+    groups = _groups(found)
+    names = {key: f"study-2023-{'-'.join(key)}.json" for key in groups}
+    documents = {out / names[key]: _run_file(group, rules) for key, group in groups.items()}
     for path, document in documents.items():
         write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
     left_out: Counter[str] = Counter()
+    on_cpu = 0
     for group in groups.values():
-        left_out |= Counter(file for file, _ in _tests(group) if file not in _functions(group[0].framework))
-    return Imported(tuple(documents), len(found), dict(sorted(left_out.items())))
+        functions = _functions(group.framework)
+        left_out |= Counter(file for file, _ in group.places if file not in functions)
+        on_cpu += sum(file in functions and test_id(group.framework, test) is None for file, test in group.places)
+    reported = tuple(names[key] for key, group in groups.items() if group.report)
+    runs = sum(isinstance(raw, RawRun) for raw in found)
+    return Imported(tuple(documents), runs, dict(sorted(left_out.items())), on_cpu, reported)
+
+
+def _groups(found: Iterable[RawRun | RawReport]) -> dict[tuple[str, str, str], _Group]:
+    """The files by framework, device and model, sorted."""
+    runs: dict[tuple[str, str, str], dict[int, RawRun]] = {}
+    reports: dict[tuple[str, str, str], RawReport] = {}
+    for raw in found:
+        of = f"of {raw.framework} on the {raw.device} {raw.model}"
+        if isinstance(raw, RawReport):
+            if (other := reports.setdefault(raw.key, raw)) is not raw:
+                raise BadInput(f"{shown(other.path)} and {shown(raw.path)} are both outcomes {of}", "Give one of them.")
+        elif (first := runs.setdefault(raw.key, {}).setdefault(raw.run, raw)) is not raw:
+            raise BadInput(
+                f"{shown(first.path)} and {shown(raw.path)} are both run {raw.run} {of}", "Give each run once."
+            )
+    for key, report in reports.items():
+        if key not in runs:
+            raise BadInput(
+                f"{shown(report.path)}: outcomes without times", "Give the files of the runs on this device, too."
+            )
+    return {key: _Group(tuple(raw for _, raw in sorted(runs[key].items())), reports.get(key)) for key in sorted(runs)}
 
 
 def _functions(framework: str) -> dict[str, str]:
@@ -76,35 +131,26 @@ def _functions(framework: str) -> dict[str, str]:
     return {file: importable[name] for file, name in published.raw_test_files(framework).items()}
 
 
-def _tests(group: Sequence[RawRun]) -> list[tuple[str, str]]:
-    return sorted({place for raw in group for place in raw.tests})
-
-
-def _run_file(group: Sequence[RawRun]) -> Data:
-    raw = group[0]
+def _run_file(group: _Group, rules: Rules) -> Data:
+    raw = group.runs[0]
     device = DEVICES[raw.device, raw.model]
-    functions = _functions(raw.framework)
-    results = [
-        _result(functions[file], test, raw.run, entry)
-        for raw in group
-        for (file, test), entry in raw.tests.items()
-        if file in functions
-    ]
+    results = list(_results(group, rules))
     if not results:
         raise BadInput(
             f"{shown(raw.path)}: none of its test files is of a function of the paper's {raw.framework} sample", REMEDY
         )
     version = published.versions()[raw.framework]
-    seconds = math.fsum(entry["test_time"] for raw in group for entry in raw.tests.values())
+    seconds = math.fsum(entry["test_time"] for run in group.runs for entry in run.tests.values())
+    tests = {(result["function"], result["test"]) for result in results}
     document: Data = {
         "schema": "portbench/run",
         "schema_version": 3,
         "run_id": "",
         "target": {"framework": raw.framework, "version": version, "device": raw.device},
-        "manifest": _manifest(raw.framework, Counter(functions.get(file) for file, _ in _tests(group))),
+        "manifest": _manifest(raw.framework, Counter(function for function, _ in tests)),
         "protocol": {
             "name": "cold",
-            "runs": max(raw.run for raw in group),
+            "runs": max(run.run for run in group.runs),
             "timeout_s": float(published.protocol()["timeout_s"]),
             "steady_budget_s": 0.1,
             "shuffle": None,
@@ -151,22 +197,63 @@ def _manifest(framework: str, tests: Mapping[str | None, int]) -> Data:
     }
 
 
-def _result(function: str, test: str, run: int, entry: RawTest) -> Data:
-    timed = [{"cold": _cold(seconds), "steady": None} for seconds in entry["operations"]]
+def _results(group: _Group, rules: Rules) -> Iterator[Data]:
+    """The results of a group, run by run. The report says of no run that it is the one that was reported: its outcomes
+    stand in every run.
+
+    Where several classes of a file have a test of the same name, the times do not say of which class they are: each
+    class has a result with its outcome, and if all of them passed, the bare name has one with the times.
+    """
+    functions = _functions(group.framework)
+    reported: dict[tuple[str, str], list[RawOutcome]] = {}
+    for each in group.report.outcomes if group.report else ():
+        reported.setdefault((each.file, each.test), []).append(each)
+    for raw in group.runs:
+        for file, test in sorted(raw.tests.keys() | reported.keys()):
+            name = test_id(group.framework, test)
+            if file not in functions or name is None:
+                continue
+            entry, outcomes = raw.tests.get((file, test)), reported.get((file, test), [])
+            named: list[tuple[str, RawTest | None, RawOutcome | None]]
+            if len(outcomes) > 1:
+                named = [(f"{one.cls}.{name}", None, one) for one in outcomes]
+                if entry and entry["operations"] and all(one.outcome == "passed" for one in outcomes):
+                    named.append((name, entry, None))
+            else:
+                named = [(name, entry, outcomes[0] if outcomes else None)]
+            for test_name, times, one in named:
+                result = _result(functions[file], file, raw.run, test_name, times, one)
+                if result["error"]:
+                    error = Error(result["error"]["type"], result["error"]["message"])
+                    result["category"] = rules.category(group.framework, "failed", error)
+                yield result
+
+
+def _result(function: str, file: str, run: int, test: str, entry: RawTest | None, reported: RawOutcome | None) -> Data:
+    seconds = entry["operations"] if entry else []
+    outcome = reported.outcome if reported else "passed" if seconds else "skipped"
     return {
         "function": function,
         "test": test,
         "run": run,
-        "case": "study-2023",
-        "outcome": "passed" if timed else "skipped",
-        "reason": None if timed else _UNTIMED,
-        **dict.fromkeys(("phase", "category", "error", "exit")),
+        "case": file,
+        "outcome": outcome,
+        "reason": _UNTIMED if outcome == "skipped" else None,
+        **dict.fromkeys(("phase", "category", "exit")),
+        "error": _error(reported.message or "") if reported and outcome == "failed" else None,
         "placement": {"verdict": "unknown", "evidence": []},
-        "calls": timed,
+        "calls": [{"cold": _cold(each), "steady": None} for each in seconds],
         "output": {"text": "", "total_bytes": 0},
         "worker": run,
-        "case_ns": _ns(entry["test_time"]),
+        "case_ns": _ns(entry["test_time"]) if entry else 0,
     }
+
+
+def _error(text: str) -> Data:
+    """The exception of a report's message: ``RuntimeError: wrong shape``."""
+    found = _EXCEPTION.match(text)
+    kind, message = (found[1], text[found.end() :]) if found else ("AssertionError", text)
+    return {"type": kind, "message": message, "traceback": "", "causes": []}
 
 
 def _cold(seconds: float) -> Data:

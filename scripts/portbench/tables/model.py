@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from portbench.analysis.exclusions import Excluded, by_reason
+from portbench.analysis.terms import METHOD_SLUGS
 from portbench.util.text import pluralize
 
 Cell = str | int | float | None
@@ -81,8 +82,8 @@ class Table:
 
     @property
     def file_stem(self) -> str:
-        """The name of its files without ending: ``table-1-as-published``."""
-        return f"{self.name}-{self.method.replace(' ', '-')}"
+        """The name of its files without ending: ``table-1-paper-method``."""
+        return f"{self.name}-{METHOD_SLUGS.get(self.method, self.method.replace(' ', '-'))}"
 
     @property
     def heading(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.rates import Rates
 from portbench.analysis.results import Pair, Results, weighted_interval
-from portbench.analysis.terms import AS_PUBLISHED, PAPER_STATUSES, PAPER_STATUSES_NOTE, ROBUST
+from portbench.analysis.terms import PAPER_METHOD, PAPER_STATUSES, PAPER_STATUSES_NOTE, ROBUST
 from portbench.published import paper
 from portbench.tables.cells import (
     DIFFERENCE_OF_COUNTS,
@@ -40,7 +40,7 @@ _OVER = Column("over", "over")
 _OWN = "all tests that ran there"
 
 _HOW = {
-    AS_PUBLISHED: (
+    PAPER_METHOD: (
         "Percent of the functions of which some test ran. A test counts as passed if it passed in every run. "
         f"Successors do not count. {PAPER_STATUSES_NOTE}"
     ),
@@ -90,7 +90,7 @@ def table_8(results: Results) -> Iterator[Table]:
     columns = (*SIDE_COLUMNS, *counted, Column("not_testable", "not testable", whole), *published)
     rows = []
     for side in results.sides:
-        counts = results.rates[side].as_published
+        counts = results.rates[side].by_function
         ours = {**counts.counts, "total": counts.rated}
         found = results.primary(side)
         printed = paper.table8(found.framework, found.device) if found else None
@@ -106,7 +106,7 @@ def table_8(results: Results) -> Iterator[Table]:
         "total: the functions that have a status; not testable: the others, of which no test ran.",
     )
     title = "Table 8: number of functions that fail partially, fail completely and succeed"
-    yield single_group("table-8", title, AS_PUBLISHED, columns, rows, notes, DIFFERENCE_OF_COUNTS)
+    yield single_group("table-8", title, PAPER_METHOD, columns, rows, notes, DIFFERENCE_OF_COUNTS)
 
 
 def _statuses(
@@ -118,20 +118,20 @@ def _statuses(
     columns = (*SIDE_COLUMNS, *percents, Column("functions", "functions", whole), *published)
 
     def row(rates: Rates, printed: Mapping[str, float] | None) -> tuple[Cell, ...]:
-        percent: Mapping[str, float] = rates.as_published.percent or {}
+        percent: Mapping[str, float] = rates.by_function.percent or {}
         ours = [percent.get(status) for status in PAPER_STATUSES]
         pairs_of_cells = (published_cells(percent.get(status), printed, status) for status in PAPER_STATUSES)
         return (
             *side_cells(results, rates.side),
             *ours,
-            rates.as_published.rated,
+            rates.by_function.rated,
             *(cell for cells in pairs_of_cells for cell in cells),
         )
 
     rated = list(own)
     groups = _groups(rated, pairs, lambda rates: row(rates, figures(rates.side)), lambda rates: row(rates, None))
-    notes = (_HOW[AS_PUBLISHED], *_agreement((rates.as_published.percent, figures(rates.side)) for rates in rated))
-    return _grouped(name, title, AS_PUBLISHED, columns, groups, notes, DIFFERENCE_OF_PERCENTS)
+    notes = (_HOW[PAPER_METHOD], *_agreement((rates.by_function.percent, figures(rates.side)) for rates in rated))
+    return _grouped(name, title, PAPER_METHOD, columns, groups, notes, DIFFERENCE_OF_PERCENTS)
 
 
 def _failing_tests(results: Results, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair]) -> Table:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.rates import ALL, DECILES, FunctionRates
 from portbench.analysis.results import Results
-from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.analysis.terms import PAPER_METHOD, ROBUST
 from portbench.published import paper
 from portbench.published.paper import OTHERS, TOP20
 from portbench.tables.cells import DIFFERENCE_OF_PERCENTS, SIDE_COLUMNS, published_cells, side_cells, single_group
@@ -47,7 +47,7 @@ def table_4(results: Results) -> Iterator[Table]:
         for side, stratum, rates in _by_stratum(results, _STRATA)
     ]
     notes = (_HOW, *unknown)
-    yield single_group("table-4", title, AS_PUBLISHED, (*columns, *published), rows, notes, DIFFERENCE_OF_PERCENTS)
+    yield single_group("table-4", title, PAPER_METHOD, (*columns, *published), rows, notes, DIFFERENCE_OF_PERCENTS)
     strata = _STRATA | {decile: decile for decile in DECILES}
     rows = [
         (

@@ -73,7 +73,7 @@ function facts(target, row) {
     listed_as[row] ? `published as ${shown(listed_as[row])}` : "",
   ].filter(Boolean);
   const times = [
-    target.cold_ns[row] >= 0 ? `first call ${duration(target.cold_ns[row])} (mean of all first calls, as published)` : "",
+    target.cold_ns[row] >= 0 ? `first call ${duration(target.cold_ns[row])} (mean of the tests' means, paper's method)` : "",
     target.steady_ns[row] >= 0 ? `steady state ${duration(target.steady_ns[row])} (median of medians, robust)` : "",
   ].filter(Boolean);
   return [

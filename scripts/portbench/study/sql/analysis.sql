@@ -21,12 +21,19 @@ SELECT
     END AS verdict
 FROM counted;
 
--- As in the paper: the mean over all timed first calls of all runs of the passing tests.
+-- As in the paper: the mean over the passing tests of each test's mean over its timed first calls and runs.
 CREATE TEMP VIEW cold_times AS
-SELECT framework, version, device, machine, sync, function, successor_of, sum(cold.call_ns::HUGEINT + cold.wait_ns) / count(*) AS cold_mean_ns
-FROM measured_calls
-JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-WHERE cold IS NOT NULL AND verdict = 'passed'
+WITH of_test AS (
+    SELECT
+        framework, version, device, machine, sync, function, successor_of, test,
+        sum(cold.call_ns::HUGEINT + cold.wait_ns) / count(*) AS mean_ns
+    FROM measured_calls
+    JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
+    WHERE cold IS NOT NULL AND verdict = 'passed'
+    GROUP BY ALL
+)
+SELECT framework, version, device, machine, sync, function, successor_of, avg(mean_ns) AS cold_mean_ns
+FROM of_test
 GROUP BY ALL;
 
 -- The median of a test is over the blocks of all its runs and timed calls. It reads the calls as they are stored, since the
