@@ -53,7 +53,7 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
     if row["host_operations"]:
         yield "on the host", ", ".join(row["host_operations"])
     if row["sync_check"] and not row["sync_check"]["passed"]:
-        yield "sync check", f"failed: {row['proof']['reason']}"
+        yield "sync check", f"failed: {row['sync_check']['reason']}"
 
 
 def environment(entry: TargetEvidence) -> Iterator[tuple[str, str]]:
