@@ -42,7 +42,7 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
     if row["cpu_control"]:
         yield "on the CPU", _ended(row["cpu_control"])
     if row["full_precision"]:
-        yield "in full precision", _ended(row["full_precision"])
+        yield "full precision", _ended(row["full_precision"])
     if row["contaminated"]:
         yield "after others", _ended(row["contaminated"])
     if row["prediction"]:
