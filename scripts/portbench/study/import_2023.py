@@ -144,7 +144,7 @@ def _run_file(group: _Group, rules: Rules) -> Data:
     tests = {(result["function"], result["test"]) for result in results}
     document: Data = {
         "schema": "portbench/run",
-        "schema_version": 3,
+        "schema_version": 4,
         "run_id": "",
         "target": {"framework": raw.framework, "version": version, "device": raw.device},
         "manifest": _manifest(raw.framework, Counter(function for function, _ in tests)),
@@ -155,7 +155,7 @@ def _run_file(group: _Group, rules: Rules) -> Data:
             "steady_budget_s": 0.1,
             "shuffle": None,
             "mutant": None,
-            "sync": "study",
+            "sync": "as-published",
             "memory_bytes": None,
         },
         "environment": {

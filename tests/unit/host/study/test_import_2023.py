@@ -35,7 +35,7 @@ Portbench = Callable[..., Result]
 
 def side(framework: str, model: str) -> Configuration:
     device = "gpu" if model in ("t4", "a100") else "tpu"
-    return Configuration(framework, paper.versions()[framework], device, f"study-2023-{model}", "study")
+    return Configuration(framework, paper.versions()[framework], device, f"study-2023-{model}", "as-published")
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_unknown_facts_are_recorded_as_unknown(tmp_path: Path, write: Callable[[
     assert environment["packages"] == {"jax": "0.4.8"}
     assert environment["device"]["source"] == paper.source()
     assert "all of the environment but" in environment["device"]["not_told"]
-    assert document["protocol"]["sync"] == "study"
+    assert document["protocol"]["sync"] == "as-published"
     add, eig = document["results"]
     assert (add["function"], add["test"], add["run"], add["outcome"]) == ("jax.numpy.add", "testOp0", 2, "passed")
     assert [call["cold"]["call_ns"] for call in add["calls"]] == [2_000_000, 1_000_000]
