@@ -14,6 +14,7 @@ _LONGEST_REASON = 200
 _STATES = {
     "not recorded": "not recorded",
     "skipped": "skipped",
+    "unknown": "of unknown outcome",
     "failed": "failed",
     "flaky": "failed in some runs",
     "not timed": "not timed",

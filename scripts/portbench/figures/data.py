@@ -62,12 +62,14 @@ class Panel:
 @dataclass(frozen=True)
 class Pair:
     """The latencies of two configurations, and their names in figures: ``shared`` is what both have in common (``jax
-    0.4.8``), ``first`` and ``second`` the rest. ``latencies`` has at least one function."""
+    0.4.8``), ``first`` and ``second`` the rest. ``latencies`` has at least one function. ``synchronization`` comes last
+    in labels, as it differs least."""
 
     latencies: Latencies
     shared: str
     first: str
     second: str
+    synchronization: str = ""
 
     @property
     def functions(self) -> Sequence[FunctionLatency]:
@@ -77,7 +79,7 @@ class Pair:
     @property
     def label(self) -> str:
         """Which configuration is compared with which."""
-        return f"{self.shared}: {self.second} against {self.first}"
+        return f"{self.shared}: {self.second} against {self.first}{self.synchronization}"
 
     @property
     def count(self) -> str:
@@ -114,7 +116,9 @@ def names_of(results: Results) -> Names:
         for side, place in short.items()
     }
     labels = {
-        side: f"{side.framework} {side.version} {place}{_synchronization(side)}" for side, place in places.items()
+        side: f"{side.framework} {side.version} {place}{_synchronization(side)}"
+        + (", timing unverified" if side in results.unverified else "")
+        for side, place in places.items()
     }
     return Names(results.sides, labels, places)
 
@@ -130,7 +134,9 @@ def timed_pairs(pairs: Iterable[analysis.Pair], names: Names) -> dict[str, list[
     for pair in pairs:
         for latencies in pair.latencies:
             if latencies.functions:
-                named = Pair(latencies, release(pair.first), names.places[pair.first], names.places[pair.second])
+                shared = f"{pair.first.framework} {pair.first.version}"
+                places = (names.places[pair.first], names.places[pair.second])
+                named = Pair(latencies, shared, *places, _synchronization(pair.first))
                 found.setdefault(latencies.method, []).append(named)
     return found
 

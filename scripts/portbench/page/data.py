@@ -18,7 +18,7 @@ import duckdb
 from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, sides
 from portbench.devices import BASELINE_ORDER, PREDICTED_MARK
 from portbench.explain.evidence import TargetEvidence, TestEvidence
-from portbench.explain.reproducer import reproducer
+from portbench.explain.reproducer import not_repeatable, reproducer
 from portbench.explain.texts import environment
 from portbench.page.details import pack_details
 from portbench.page.packing import bits, pack, rounded
@@ -133,9 +133,19 @@ def _repeats(runs: Sequence[Row], checkout: Checkout) -> tuple[list[Row], list[i
     """The commands that repeat a test, without function and test; and the number of each run file's command."""
     found: dict[tuple[Any, ...], Row] = {}
     numbers = []
-    facts = ("framework", "version", "device", "sync", "manifest", "manifest_sha256", "protocol", "timeout_s")
+    facts = (
+        "framework",
+        "version",
+        "device",
+        "sync",
+        "manifest",
+        "manifest_sha256",
+        "protocol",
+        "timeout_s",
+        "imported",
+    )
     for run in runs:
-        key = (*(run[name] for name in facts), run["environment"]["image_digest"], run["environment"]["container"])
+        key = (*(str(run[name]) for name in facts), run["environment"]["image_digest"], run["environment"]["container"])
         if key not in found:
             found[key] = _repeat(run, checkout)
         numbers.append(list(found).index(key))
@@ -148,6 +158,8 @@ def _repeat(run: Row, checkout: Checkout) -> Row:
     passed, failed = (
         reproducer(place, TestEvidence("", verdict, (result,), None), checkout) for verdict in ("passed", "failed")
     )
+    if passed is None or failed is None:
+        return {"before": "", "after_passed": "", "after_failed": "", "notes": [not_repeatable(run)]}
     return {
         "before": shlex.join(passed.argv_before(passed.manifest_or_blank)),
         "after_passed": shlex.join(passed.argv_after),

@@ -1,20 +1,17 @@
 """Imports the raw data of the paper of 2023 as run files, so that its tables can be recomputed from them.
 
 portbench/published/raw_2023 has the data, and files.json there the function of each test file. Categories of failures
-are derived from their messages, as a runner does. Facts that a run file must have and the raw files lack are
-"unknown", null or the least that the schema allows: see NOT_RECORDED.
+are derived from their messages, as a runner does. What the raw files do not say is null or absent: see NOT_RECORDED.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -38,15 +35,17 @@ from portbench.util.strict_json import shown
 
 Data = dict[str, Any]
 
+SOURCE = f"{published.source()}, raw data of the repository for-ai/portability"
+
 NOT_RECORDED = (
-    "whether a test passed (timed: passed; else skipped), when it ran (2023-01-01 stands for that), how call and wait "
-    "share its time, where it ran, and all of the environment but the framework's version and the device's model"
+    "when and on which host it ran, how call and wait share each time, the order of the tests, and of the environment "
+    "all but the framework's version and the device's model"
 )
-_UNTIMED = "the study timed nothing in it, and its raw data does not tell whether it passed"
-_UNKNOWN = "unknown"
+_NO_OUTCOMES = f"whether a test passed, {NOT_RECORDED}"
+_ONE_REPORT = f"of which run the outcomes are (they stand in every run), why a test was skipped, {NOT_RECORDED}"
+_SKIPPED = "the report of the outcomes does not say why"
 _EXCEPTION = re.compile(r"([A-Za-z_][\w.]*)(?:: ?|$)")
 _UNKNOWN_SHA256 = "0" * 64
-_YEAR = datetime.fromisoformat("2023-01-01T00:00:00Z")
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,6 @@ def _run_file(group: _Group, rules: Rules) -> Data:
             f"{shown(raw.path)}: none of its test files is of a function of the paper's {raw.framework} sample", REMEDY
         )
     version = published.versions()[raw.framework]
-    seconds = math.fsum(entry["test_time"] for run in group.runs for entry in run.tests.values())
     tests = {(result["function"], result["test"]) for result in results}
     document: Data = {
         "schema": "portbench/run",
@@ -152,25 +150,20 @@ def _run_file(group: _Group, rules: Rules) -> Data:
             "name": "cold",
             "runs": max(run.run for run in group.runs),
             "timeout_s": float(published.protocol()["timeout_s"]),
-            "steady_budget_s": 0.1,
-            "shuffle": None,
-            "mutant": None,
+            "steady_budget_s": None,
             "sync": "as-published",
-            "memory_bytes": None,
         },
+        "imported": {"source": SOURCE, "not_recorded": _ONE_REPORT if group.report else _NO_OUTCOMES},
         "environment": {
             "machine": f"study-2023-{device.name}",
-            **dict.fromkeys(("os", "kernel", "cpu_model", "python"), _UNKNOWN),
-            "cpu_cores": 1,
-            "memory_bytes": 0,
-            **dict.fromkeys(("container", "image_digest", "runner_commit")),
+            **dict.fromkeys(("os", "kernel", "cpu_model", "cpu_cores", "memory_bytes", "python")),
+            **dict.fromkeys(("container", "image_digest", "runner_commit", "runner_sha256")),
             "packages": {raw.framework: version},
-            "runner_sha256": _UNKNOWN_SHA256,
             "variables": {},
-            "device": {"kind": raw.device, **device.facts, "source": published.source(), "not_told": NOT_RECORDED},
+            "device": {"kind": raw.device, **device.facts},
         },
-        "started_at": _instant(_YEAR),
-        "ended_at": _instant(_YEAR + timedelta(seconds=seconds)),
+        "started_at": None,
+        "ended_at": None,
         "results": results,
     }
     # The same content always has the same id.
@@ -231,21 +224,21 @@ def _results(group: _Group, rules: Rules) -> Iterator[Data]:
 
 def _result(function: str, file: str, run: int, test: str, entry: RawTest | None, reported: RawOutcome | None) -> Data:
     seconds = entry["operations"] if entry else []
-    outcome = reported.outcome if reported else "passed" if seconds else "skipped"
+    outcome = reported.outcome if reported else None
     return {
         "function": function,
         "test": test,
         "run": run,
         "case": file,
         "outcome": outcome,
-        "reason": _UNTIMED if outcome == "skipped" else None,
+        "reason": _SKIPPED if outcome == "skipped" else None,
         **dict.fromkeys(("phase", "category", "exit")),
         "error": _error(reported.message or "") if reported and outcome == "failed" else None,
         "placement": {"verdict": "unknown", "evidence": []},
         "calls": [{"cold": _cold(each), "steady": None} for each in seconds],
         "output": {"text": "", "total_bytes": 0},
-        "worker": run,
-        "case_ns": _ns(entry["test_time"]) if entry else 0,
+        "worker": None,
+        "case_ns": _ns(entry["test_time"]) if entry else None,
     }
 
 
@@ -258,12 +251,8 @@ def _error(text: str) -> Data:
 
 def _cold(seconds: float) -> Data:
     # The paper's clock ran until block_until_ready() or the like returned: one time for call and wait.
-    return {"call_ns": _ns(seconds), "wait_ns": 0, "counters": {}}
+    return {"call_ns": _ns(seconds), "wait_ns": None, "counters": {}}
 
 
 def _ns(seconds: float) -> int:
     return round(seconds * 1e9)
-
-
-def _instant(time: datetime) -> str:
-    return time.isoformat().replace("+00:00", "Z")

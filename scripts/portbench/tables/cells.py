@@ -16,7 +16,7 @@ SIDE_COLUMNS = (
     Column("synchronization", "synchronization", is_optional=True),
 )
 
-DIFFERENCE_OF_COUNTS = "published: the paper's figures, as printed; difference: ours less the published."
+DIFFERENCE_OF_COUNTS = "paper: its figures, as printed; difference: ours, by its method, less the printed."
 DIFFERENCE_OF_PERCENTS = f"{DIFFERENCE_OF_COUNTS[:-1]}, in points of percent."
 
 

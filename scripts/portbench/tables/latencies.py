@@ -44,7 +44,7 @@ _HOW = {
     "ratios, with a bootstrap interval over tests, 95 %; none where only one test was timed.",
 }
 _DIFFERENCE = (
-    "published: the paper's figures, as printed; difference: ours, rounded in the same way, less the published. The "
+    "paper: its figures, as printed; difference: ours, rounded in the same way, less the printed. The "
     "paper's ratios are of its printed milliseconds; for the difference ours are computed in the same way."
 )
 
@@ -119,7 +119,11 @@ def _keys(called: Sequence[str]) -> Iterator[Column]:
 
 def _key(results: Results, pair: Pair) -> tuple[str, ...]:
     machines = [text for side in (pair.first, pair.second) for text in (side.machine, results.models.get(side) or "")]
-    return pair.first.framework, pair.first.version, *machines, SYNCHRONIZATION.get(pair.first.sync, pair.first.sync)
+    synchronization = SYNCHRONIZATION.get(pair.first.sync, pair.first.sync)
+    unverified = " and ".join(side.machine for side in results.unverified_sides(pair))
+    if unverified:
+        synchronization += f", timing unverified on {unverified}"
+    return pair.first.framework, pair.first.version, *machines, synchronization
 
 
 def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
@@ -150,10 +154,11 @@ def _group(
     if extremes and len(functions) > 2 * extremes:
         functions = [*functions[:extremes], *functions[-extremes:]]
     rows = tuple(_row(found, measured.method, published.get(found.listed_as), intolerable) for found in functions)
+    doubts = tuple(f"Timing unverified: {side}; {results.unverified[side]}." for side in results.unverified_sides(pair))
     if extremes:
-        return Group(rows, _key(results, pair))
+        return Group(rows, _key(results, pair), doubts)
     nothing = () if rows else ("No function was timed on both.",)
-    notes = (*nothing, *_agreement(pair, published, called), *exclusion_notes(measured.exclusions))
+    notes = (*doubts, *nothing, *_agreement(pair, published, called), *exclusion_notes(measured.exclusions))
     return Group(rows, _key(results, pair), notes)
 
 
@@ -197,9 +202,9 @@ def _agreement(pair: Pair, published: Mapping[str, Difference], called: Sequence
     yield f"{agreeing} of {len(published)} functions have the published figures to the last printed digit."
     if others:
         each = (
-            f"{found.published.function}: {called[0]} {found.gpu_ms:.3f} ms (published {found.published.gpu_ms:.3f}), "
-            f"{called[1]} {found.tpu_ms:.3f} ms (published {found.published.tpu_ms:.3f}), "
-            f"ratio {_printed(found.ratio)} (published {_printed(found.published.ratio)})"
+            f"{found.published.function}: {called[0]} {found.gpu_ms:.3f} ms (paper: {found.published.gpu_ms:.3f}), "
+            f"{called[1]} {found.tpu_ms:.3f} ms (paper: {found.published.tpu_ms:.3f}), "
+            f"ratio {_printed(found.ratio)} (paper: {_printed(found.published.ratio)})"
             for found in others
         )
         yield f"Differing: {'; '.join(each)}."

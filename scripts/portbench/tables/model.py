@@ -48,7 +48,7 @@ def published_columns(column: Column, shown: Shown, difference: Shown) -> tuple[
     """The columns of the published figure and of ours less the published, in points where the figure is in percent."""
     points = column.name.replace("_percent", "_points")
     return (
-        Column(f"published_{column.name}", f"published {column.title}", shown, False, True, column.name, "published"),
+        Column(f"published_{column.name}", f"paper: {column.title}", shown, False, True, column.name, "published"),
         Column(f"difference_{points}", "difference", difference, False, True, column.name, "difference"),
     )
 

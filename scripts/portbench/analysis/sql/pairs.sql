@@ -16,7 +16,7 @@ WITH placed AS (
         {
             verdict: verdict,
             reason: reason,
-            is_timed: verdict = 'passed' AND if(getvariable('protocol') = 'cold', cold_ns, steady_median_ns) IS NOT NULL,
+            is_timed: verdict IN ('passed', 'unknown') AND if(getvariable('protocol') = 'cold', cold_ns, steady_median_ns) IS NOT NULL,
             unproven: unproven,
             timed_in_some_runs: timed_in_some_runs,
             cold_ns: cold_ns,
@@ -36,7 +36,7 @@ paired AS (
 )
 SELECT
     *,
-    coalesce(first.verdict <> 'skipped' AND second.verdict <> 'skipped', false) AS ran_on_both,
+    coalesce(first.verdict NOT IN ('skipped', 'unknown') AND second.verdict NOT IN ('skipped', 'unknown'), false) AS ran_on_both,
     coalesce(first.is_timed AND second.is_timed, false) AS timed_on_both
 FROM paired;
 
@@ -73,12 +73,12 @@ WHERE timed_on_both;
 
 -- Why a test is excluded, for either configuration: null where it is not.
 CREATE OR REPLACE TEMP MACRO why_not_run(side) AS
-    CASE WHEN side IS NULL THEN 'not recorded' WHEN side.verdict = 'skipped' THEN 'skipped' END;
+    CASE WHEN side IS NULL THEN 'not recorded' WHEN side.verdict IN ('skipped', 'unknown') THEN side.verdict END;
 
 CREATE OR REPLACE TEMP MACRO why_not_timed(side) AS
     CASE
         WHEN side.is_timed THEN NULL
-        WHEN side.verdict <> 'passed' OR side IS NULL THEN coalesce(side.verdict, 'not recorded')
+        WHEN side.verdict NOT IN ('passed', 'unknown') OR side IS NULL THEN coalesce(side.verdict, 'not recorded')
         WHEN side.unproven THEN 'unproven'
         WHEN getvariable('protocol') = 'cold' AND side.timed_in_some_runs THEN 'not timed in every run'
         ELSE 'not timed'

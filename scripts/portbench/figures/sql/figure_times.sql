@@ -3,11 +3,11 @@
 WITH times AS (
     SELECT framework, version, device, machine, sync, 'cold' AS protocol, cold_ns AS ns
     FROM test_facts
-    WHERE verdict = 'passed' AND cold_ns > 0
+    WHERE verdict IN ('passed', 'unknown') AND cold_ns > 0
     UNION ALL
     SELECT framework, version, device, machine, sync, 'steady' AS protocol, steady_median_ns AS ns
     FROM test_facts
-    WHERE verdict = 'passed' AND steady_median_ns > 0
+    WHERE verdict IN ('passed', 'unknown') AND steady_median_ns > 0
 )
 SELECT
     framework, version, device, machine, sync, protocol,

@@ -77,7 +77,7 @@ of_test AS (
     FROM measured_calls
     JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
     JOIN runs_of_test USING (framework, version, device, machine, sync, function, successor_of, test)
-    WHERE verdict = 'passed' AND (cold IS NOT NULL OR steady IS NOT NULL)
+    WHERE verdict IN ('passed', 'unknown') AND (cold IS NOT NULL OR steady IS NOT NULL)
     GROUP BY ALL
 )
 SELECT
