@@ -15,6 +15,9 @@ INTOLERABLE = 10.0
 NEWER = 1.5
 """A function counts as faster on newer hardware from this factor on, as in the paper."""
 
+EXTREMES = 5
+"""How many functions the paper's Table 2 has of each end."""
+
 PAPER_STATUSES = {"all_pass": "success", "some_fail": "partial", "all_fail": "complete"}
 """The paper's words for the statuses, in its order. Only the paper's own tables use them."""
 

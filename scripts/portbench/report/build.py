@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from portbench.analysis.configurations import Configuration
+from portbench.analysis.paper_cells import PaperCell
 from portbench.analysis.predictions import HOW_PREDICTED, PredictedFunction
 from portbench.analysis.results import Predictions, compute_predictions
 from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.report import cold_start, environment, failures, placement, synchronization
 from portbench.report.model import Function, Report, TargetReport
+from portbench.report.paper_cells import differing_cells
 from portbench.report.predictions import prediction_sections
 from portbench.study.model import TargetKey
 from portbench.study.open import Analysed
@@ -21,8 +23,8 @@ from portbench.util.sql import load_sql
 
 HOW_STATUSES = (
     "Percentages are over the functions of which some test ran, by their tests that passed in every run: all pass, "
-    "some fail, all fail. 'not testable' counts the functions of which no test ran. A successor is tried where a "
-    "version lacks a function, and does not count."
+    "some fail, all fail. 'not testable' counts the functions of which no test ran, or no outcome is known. A "
+    "successor is tried where a version lacks a function, and does not count."
 )
 HOW_RATES = f"{HOW_STATUSES} wrong: functions of which a test gave wrong values."
 HOW_TIMES = (
@@ -37,8 +39,14 @@ Predicted = Mapping[tuple[str, str, str, str, str], Mapping[tuple[str, str], Pre
 """The predicted figures of each predicted target, by function and what it is successor of."""
 
 
-def build_report(study: Analysed, headlines: Sequence[str] = (), predictions: Predictions | None = None) -> Report:
-    """The report of a study. ``predictions``: those of the study, where they were computed already."""
+def build_report(
+    study: Analysed,
+    headlines: Sequence[str] = (),
+    predictions: Predictions | None = None,
+    cells: Sequence[PaperCell] = (),
+) -> Report:
+    """The report of a study. ``predictions``: those of the study, where they were computed already; ``cells``: the
+    paper's beside what its own raw data give."""
     summary = study.summary
     found = compute_predictions(study.connection) if predictions is None else predictions
     times = fetch_dicts(study.connection, load_sql("report", "synchronization"))
@@ -52,6 +60,7 @@ def build_report(study: Analysed, headlines: Sequence[str] = (), predictions: Pr
     targets = tuple(_target(entry, causes, bool(summary["strict_placement"]), predicted) for entry in entries)
     sections = (
         *_all_rates(targets, found),
+        *differing_cells(cells),
         *environment.drift_sections(summary),
         *synchronization.failed_checks(entries),
         *cold_start.target_breakdown(entries),

@@ -72,8 +72,12 @@ class Report:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing ran on any target."""
-        return all(entry["percent_of_rated_functions"] is None for entry in self.summary["targets"])
+        """Whether nothing ran on any target: there is no outcome and no time."""
+        return all(
+            entry["percent_of_rated_functions"] is None
+            and all(function["cold_mean_ns"] is None for function in entry["functions"])
+            for entry in self.summary["targets"]
+        )
 
 
 def figure_titles(target: TargetReport) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ def _run_file(group: _Group, rules: Rules) -> Data:
         },
         "imported": {"source": SOURCE, "not_recorded": _ONE_REPORT if group.report else _NO_OUTCOMES},
         "environment": {
-            "machine": f"study-2023-{device.name}",
+            "machine": published.machine(device.name),
             **dict.fromkeys(("os", "kernel", "cpu_model", "cpu_cores", "memory_bytes", "python")),
             **dict.fromkeys(("container", "image_digest", "runner_commit", "runner_sha256")),
             "packages": {raw.framework: version},

@@ -12,7 +12,7 @@ from portbench.analysis.configurations import SYNCHRONIZATION
 from portbench.analysis.latency import FunctionLatency, Latencies
 from portbench.analysis.published import Difference, differences, disagreeing
 from portbench.analysis.results import Pair, Results
-from portbench.analysis.terms import PAPER_METHOD, ROBUST
+from portbench.analysis.terms import EXTREMES, PAPER_METHOD, ROBUST
 from portbench.published import paper
 from portbench.tables.model import (
     Cell,
@@ -29,9 +29,6 @@ from portbench.tables.model import (
 )
 from portbench.util.format import NOTHING, significant
 from portbench.util.text import pluralize
-
-EXTREMES = 5
-"""How many functions Table 2 has of each end."""
 
 _NUMBERS = {"tensorflow": "table-5", "torch": "table-6", "jax": "table-7"}
 _NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
@@ -156,7 +153,7 @@ def _group(
     rows = tuple(_row(found, measured.method, published.get(found.listed_as), intolerable) for found in functions)
     doubts = tuple(f"Timing unverified: {side}; {results.unverified[side]}." for side in results.unverified_sides(pair))
     if extremes:
-        return Group(rows, _key(results, pair), doubts)
+        return Group(rows, _key(results, pair), doubts if rows else ())
     nothing = () if rows else ("No function was timed on both.",)
     notes = (*doubts, *nothing, *_agreement(pair, published, called), *exclusion_notes(measured.exclusions))
     return Group(rows, _key(results, pair), notes)

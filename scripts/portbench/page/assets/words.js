@@ -4,7 +4,7 @@ const STATUS = {
   all_pass: { symbol: "✓", word: "all tests pass", says: "every test that ran passed in every run" },
   some_fail: { symbol: "◐", word: "some fail", says: "some of its tests fail" },
   all_fail: { symbol: "✕", word: "all tests fail", says: "all of its tests fail" },
-  not_testable: { symbol: "–", word: "not testable", says: "none of its tests could be run" },
+  not_testable: { symbol: "–", word: "not testable", says: "none of its tests could be run, or no outcome is known" },
   absent: { symbol: "·", word: "not run", says: "the study has no result of it" },
 };
 const MARK = {
