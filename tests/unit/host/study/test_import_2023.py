@@ -14,11 +14,14 @@ from click.testing import Result
 
 from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, pairs_of_models, sides
 from portbench.analysis.latency import Latencies
+from portbench.analysis.paper_cells import agreement, paper_cells
 from portbench.analysis.paper_method import paper_method
 from portbench.analysis.published import differences, published_column
 from portbench.analysis.rates import Rates, rates
+from portbench.analysis.results import Results, compute_results
 from portbench.errors import BadInput
 from portbench.published import paper
+from portbench.report.headlines import build_headlines
 from portbench.study.categories import Rules, read_rules
 from portbench.study.import_2023 import import_raw_data
 from portbench.study.merge import merge
@@ -51,6 +54,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def latencies(study: Any) -> Mapping[str, Latencies]:
     """The latencies of each framework on the T4 and the v3-8."""
     return {name: paper_method(study, side(name, "t4"), side(name, "v3-8")) for name in PRINTED}
+
+
+@pytest.fixture(scope="module")
+def results(study: Any) -> Results:
+    return compute_results(study)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +96,58 @@ def test_table_8_follows_from_the_outcomes(found_rates: Mapping[Configuration, R
     # Published: 2, 3 and 58 on the T4; 17, 11 and 36 on the v3-8.
     assert statuses("torch", "t4")[:3] == (58, 2, 3)
     assert statuses("torch", "v3-8")[:3] == (32, 18, 13)
+    # Published: 5, 9 and 51; 10, 9 and 46.
+    assert statuses("tensorflow", "t4")[:3] == (49, 8, 8)
+    assert statuses("tensorflow", "v3-8")[:3] == (44, 13, 8)
+
+
+def test_nothing_is_said_of_failures_where_only_times_are_known(found_rates: Mapping[Configuration, Rates]) -> None:
+    with_outcomes = {side(framework, model) for framework in ("torch", "tensorflow") for model in ("t4", "v3-8")}
+    assert {one for one, rates in found_rates.items() if not rates.is_timings_only} == with_outcomes
+    for one, rates in found_rates.items():
+        assert (rates.by_function.percent is None) == (one not in with_outcomes)
+
+
+def test_timing_that_is_implausible_against_another_model_is_unverified(results: Results) -> None:
+    ((unverified, why),) = results.unverified.items()
+    assert unverified == side("torch", "v2-8")
+    assert "the median function takes 27.9 times as long on torch-1.12.0-tpu on study-2023-v3-8" in why
+    assert "torch.fliplr: 0.035 ms here, 725.480 ms there" in why
+    said = [sentence for sentence in build_headlines(results) if "study-2023-v2-8" in sentence and "torch" in sentence]
+    assert len(said) == 1 and said[0].startswith("Timing unverified")
+
+
+def test_every_cell_of_the_paper_that_differs_has_a_reason(results: Results) -> None:
+    cells = paper_cells(results)
+    assert [cell for cell in cells if not cell.agrees and not cell.reason] == []
+    assert agreement(cells).startswith("Of 92 cells 31 are as printed, 29 differ, and 32 cannot be computed")
+    found = {(cell.place, cell.what): (cell.published, cell.ours) for cell in cells}
+    assert found["Table 2", "torch: rows, the 5 largest and 5 least ratios"] == ("10", "10")
+    assert found["Table 5", "tensorflow: rows"] == ("51", "51")
+    assert found["Table 4", "tensorflow on T4: failing, all"] == ("22 %", "22 %")
+    assert found["text", "tensorflow on T4: functions that fail"] == ("21.54 %", "24.62 %")
+    assert found["text", "torch: over 10 times slower on the TPU"] == ("81.4 %", "81.4 %")
+    assert found["text", "jax: 1.5 times faster on the A100 than on the T4"] == ("0.05 %", "4.84 %")
+
+
+def test_an_imported_test_has_no_command_to_repeat_it(tmp_path: Path, portbench: Portbench) -> None:
+    import_raw_data(sorted((RAW / "torch").glob("tpu_v3_*")), tmp_path / "runs", NO_RULES)
+    done = portbench("explain", tmp_path / "runs", "torch.unsqueeze")
+    assert done.exit_code == 0, done.output
+    assert "portbench run" not in done.output
+    assert "so it cannot run it again" in " ".join(done.output.split())
+    assert json.loads(portbench("explain", tmp_path / "runs", "torch.unsqueeze", "--json").output)["again"] is None
+    refused = portbench("explain", tmp_path / "runs", "torch.unsqueeze", "--bundle", tmp_path / "bundle").exception
+    assert isinstance(refused, BadInput)
+
+
+def test_a_report_of_timings_only_has_no_rate(tmp_path: Path, portbench: Portbench) -> None:
+    done = portbench("import-study-2023", RAW / "jax", "-o", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    done = portbench("report", tmp_path / "runs", "-o", tmp_path / "report")
+    assert done.exit_code == 0, done.output
+    assert "100.0" not in (tmp_path / "report" / "report.md").read_text("utf-8").split("##")[1]
+    assert not (tmp_path / "report" / "tables" / "table-8-paper-method.md").exists()
 
 
 def test_models_are_those_of_the_paper(study: Any) -> None:
@@ -116,7 +176,7 @@ def test_the_command_writes_valid_run_files_and_lists_unused_test_files(portbenc
     assert f"wrote {tmp_path}/runs/study-2023-torch-gpu-a100.json, timings only\n" in done.output
     assert "left out, belongs to no function of the paper: PRNG_test.py (1 test)" in done.output
     assert "left out, ran on the CPU: 1,115 tests" in done.output
-    assert "not in the raw files: whether a test passed" in done.output
+    assert "not in the raw files: when and on which host it ran" in done.output
     names = [
         f"study-2023-{framework}-{device}.json"
         for framework in sorted(paper.FRAMEWORKS)
@@ -127,21 +187,26 @@ def test_the_command_writes_valid_run_files_and_lists_unused_test_files(portbenc
     assert checked.exit_code == 0, checked.output
 
 
-def test_unknown_facts_are_recorded_as_unknown(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
+def test_what_is_not_known_is_null(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
     raw = write("jax/tpu_v3_run2.json", ADD | {"eig_test.py:testEig0": {"operations": [], "test_time": 0.25}})
     (path,) = import_raw_data([raw], tmp_path / "runs", NO_RULES).files
     document = json.loads(path.read_text("utf-8"))
     environment = document["environment"]
-    assert {environment[name] for name in ("os", "kernel", "cpu_model", "python")} == {"unknown"}
+    unknown = ("os", "kernel", "cpu_model", "cpu_cores", "memory_bytes", "python", "runner_commit", "runner_sha256")
+    assert {environment[name] for name in unknown} == {None}
+    assert (document["started_at"], document["ended_at"], document["protocol"]["steady_budget_s"]) == (None, None, None)
     assert environment["packages"] == {"jax": "0.4.8"}
-    assert environment["device"]["source"] == paper.source()
-    assert "all of the environment but" in environment["device"]["not_told"]
+    assert document["imported"]["source"].startswith(paper.source())
+    assert document["imported"]["not_recorded"].startswith("whether a test passed, when and on which host it ran")
     assert document["protocol"]["sync"] == "as-published"
     add, eig = document["results"]
-    assert (add["function"], add["test"], add["run"], add["outcome"]) == ("jax.numpy.add", "testOp0", 2, "passed")
-    assert [call["cold"]["call_ns"] for call in add["calls"]] == [2_000_000, 1_000_000]
+    assert (add["function"], add["test"], add["run"], add["outcome"]) == ("jax.numpy.add", "testOp0", 2, None)
+    assert [(call["cold"]["call_ns"], call["cold"]["wait_ns"]) for call in add["calls"]] == [
+        (2_000_000, None),
+        (1_000_000, None),
+    ]
     assert (add["case_ns"], add["placement"]["verdict"]) == (500_000_000, "unknown")
-    assert (eig["outcome"], eig["calls"], eig["category"]) == ("skipped", [], None)
+    assert (eig["outcome"], eig["calls"], eig["worker"]) == (None, [], None)
     listed = {row["name"]: row for row in document["manifest"]["functions"]}
     assert len(listed) == 63
     renamed = listed["jax._src.interpreters.partial_eval.PartialVal"]

@@ -127,8 +127,8 @@ def test_tables_5_to_7_say_which_functions_differ_from_the_published_and_by_how_
     notes = table.groups[0].notes
     assert notes[0] == "1 of 2 functions have the published figures to the last printed digit."
     assert notes[1] == (
-        "Differing: torch.cat: gpu 0.100 ms (published 0.100), tpu 64.649 ms (published 64.652), "
-        "ratio 646.490 (published 646.520)."
+        "Differing: torch.cat: gpu 0.100 ms (paper: 0.100), tpu 64.649 ms (paper: 64.652), "
+        "ratio 646.490 (paper: 646.520)."
     )
     # The paper's Table 6 has 43 functions.
     assert notes[2].startswith("Published, but not timed on both here: 41 functions: torch.optim.Adamax, ")

@@ -121,7 +121,7 @@ def test_in_latex_a_figure_has_its_interval_and_published_figure_in_its_cell() -
     assert "\\texttt{fake.add} & 1.5 {[}1.2, 2.0{]} (1) \\\\" in text
     assert "\\texttt{fake.sub} & 2.0 \\\\" in text
     assert "\\noindent In brackets: the 95 \\% interval." in text
-    assert "\\noindent In parentheses: the published figure." in text
+    assert "\\noindent In parentheses: the figure that the paper prints." in text
     assert "difference" not in text
     assert rows_of_csv(as_csv(shown))[0] == [
         "method",
