@@ -178,7 +178,7 @@ def test_statuses_are_shares_with_the_papers_figures_next_to_them(drawn: Path) -
     svg = drawn / "statuses.svg"
     whole = width(svg, "bar-0-pass")
     # The rows: A100 and T4, where all passes, and the TPU with 3 of 5, 1 and 1.
-    assert [width(svg, f"bar-2-{status}") / whole for status in ("pass", "partial", "complete")] == pytest.approx(
+    assert [width(svg, f"bar-2-{status}") / whole for status in ("all_pass", "some_fail", "all_fail")] == pytest.approx(
         [0.6, 0.2, 0.2], abs=0.001
     )
     assert group(svg, "bar-0-partial") is None

@@ -71,7 +71,7 @@ def both(
     outcome=st.sampled_from(["failed", "failed", "failed", "passed", "skipped", "timed_out", "crashed"]),
     chain=st.lists(facts, min_size=1, max_size=3),
     oom=st.booleans(),
-    numbers=st.sampled_from([None, None, "equal", "imprecise", "wrong", "random"]),
+    value_verdict=st.sampled_from([None, None, "equal", "imprecise", "wrong", "random"]),
 )
 def test_host_and_runner_agree_on_any_facts(
     runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, numbers: str | None
@@ -169,7 +169,12 @@ def test_nearly_all_real_messages_get_the_expected_category() -> None:
     for entry in MESSAGES:
         causes = tuple((cause["type"], cause["message"]) for cause in entry.get("causes", ()))
         error = entry["type"] and Error(entry["type"], entry["message"], causes)
-        facts = (entry.get("outcome", "failed"), error or None, entry.get("oom_killed", False), entry.get("numbers"))
+        facts = (
+            entry.get("outcome", "failed"),
+            error or None,
+            entry.get("oom_killed", False),
+            entry.get("value_verdict"),
+        )
         if RULES.category(entry["framework"], *facts) != entry["category"]:
             missed.append(entry)
     assert len(missed) <= 0.05 * len(MESSAGES), missed

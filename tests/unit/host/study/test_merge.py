@@ -126,7 +126,9 @@ def test_results_and_samples_have_the_facts_of_version_3(study: Path) -> None:
         result = by_test[test]
         assert sync == "complete"
         assert host_operations == result["placement"].get("host_operations")
-        assert facts == [result[key] for key in ("numbers", "deviation", "control", "strict", "proof")]
+        assert facts == [
+            result[key] for key in ("value_verdict", "deviation", "cpu_control", "full_precision", "sync_check")
+        ]
     (call,) = by_test["mixed"]["calls"]
     counters = {protocol: json.loads(text) for protocol, text in rows(study, "samples", "protocol, counters")}
     assert counters == {protocol: call[protocol]["counters"] for protocol in ("cold", "steady", "observed")}

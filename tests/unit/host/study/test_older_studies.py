@@ -50,7 +50,7 @@ def test_its_summary_as_json_has_the_present_version(
     assert summary["schema_version"] == 4
     (target,) = summary["targets"]
     assert target["sync"] == "complete"
-    assert target["functions"][1]["tests_by_control"] == {"unknown": 1}
+    assert target["functions"][1]["tests_by_cpu_control"] == {"unknown": 1}
 
 
 def test_a_merge_into_an_older_study_writes_the_present_version(
@@ -59,12 +59,12 @@ def test_a_merge_into_an_older_study_writes_the_present_version(
     before = read_study(study).summary["run_files"]
     # With another synchronization, so it must not be pooled with the results of the study.
     calls = [make_call(1, 1) | {"observed": {"counters": {"kernel_ns": 7}}}]
-    run = make_run([make_result(calls=calls, numbers="equal")], target="torch-2.9.0-xla", sync="study")
+    run = make_run([make_result(calls=calls, value_verdict="equal")], target="torch-2.9.0-xla", sync="as-published")
     merged = merge([str(write("run.json", run))], study).study
     assert (merged.summary["schema_version"], merged.tables.name) == (4, merged.summary["tables"])
-    assert [entry["sync"] for entry in merged.summary["targets"]] == ["complete", "study"]
+    assert [entry["sync"] for entry in merged.summary["targets"]] == ["complete", "as-published"]
     cat = merged.summary["targets"][0]["functions"][0]
-    assert (cat["cold_mean_ns"], cat["tests_by_numbers"]) == (2_500_000, {})
+    assert (cat["cold_mean_ns"], cat["tests_by_value_verdict"]) == (2_500_000, {})
     assert {file["run_id"] for file in before} < {file["run_id"] for file in merged.summary["run_files"]}
     assert json.loads((study / "study.json").read_text()) == merged.summary
     assert len([path for path in study.iterdir() if path.is_dir()]) == 1
