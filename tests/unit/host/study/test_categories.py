@@ -56,13 +56,13 @@ def runner() -> Any:
 
 
 def both(
-    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, numbers: str | None
+    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, value_verdict: str | None
 ) -> Any:
     """The category by the host and by the runner."""
     (kind, message), *causes = chain
     stored = {"type": kind, "message": message, "causes": [{"type": of, "message": said} for of, said in causes]}
-    by_host = RULES.category(framework, outcome, Error(kind, message, tuple(causes)), oom, numbers)
-    return by_host, runner.category(framework, outcome, stored, oom, numbers)
+    by_host = RULES.category(framework, outcome, Error(kind, message, tuple(causes)), oom, value_verdict)
+    return by_host, runner.category(framework, outcome, stored, oom, value_verdict)
 
 
 @settings(max_examples=500, deadline=None)
@@ -74,9 +74,9 @@ def both(
     value_verdict=st.sampled_from([None, None, "equal", "imprecise", "wrong", "random"]),
 )
 def test_host_and_runner_agree_on_any_facts(
-    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, numbers: str | None
+    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, value_verdict: str | None
 ) -> None:
-    by_host, by_runner = both(runner, framework, outcome, chain, oom, numbers)
+    by_host, by_runner = both(runner, framework, outcome, chain, oom, value_verdict)
     assert by_host == by_runner
 
 
