@@ -42,7 +42,7 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
     if row["cpu_control"]:
         yield "on the CPU", _ended(row["cpu_control"])
     if row["full_precision"]:
-        yield "in full precision", _ended(row["full_precision"])
+        yield "full precision", _ended(row["full_precision"])
     if row["contaminated"]:
         yield "after others", _ended(row["contaminated"])
     if row["prediction"]:
@@ -53,7 +53,7 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
     if row["host_operations"]:
         yield "on the host", ", ".join(row["host_operations"])
     if row["sync_check"] and not row["sync_check"]["passed"]:
-        yield "sync check", f"failed: {row['proof']['reason']}"
+        yield "sync check", f"failed: {row['sync_check']['reason']}"
 
 
 def environment(entry: TargetEvidence) -> Iterator[tuple[str, str]]:

@@ -99,11 +99,11 @@ def _overall(rows: Sequence[Row]) -> tuple[str, ...]:
     return str(len(rows)), _median(map(_cold_ratio, rows)), _median(map(_steady_ratio, rows))
 
 
-def _check(proofs: Row) -> str:
+def _check(checks: Row) -> str:
     """The result of the check that the complete wait must pass too."""
-    if proofs["failed"]:
-        return f"no: {proofs['reason']}" if proofs["reason"] else "no"
-    return "yes" if proofs["passed"] else NOTHING
+    if checks["failed"]:
+        return f"no: {checks['reason']}" if checks["reason"] else "no"
+    return "yes" if checks["passed"] else NOTHING
 
 
 def _figures(row: Row) -> Iterator[str]:

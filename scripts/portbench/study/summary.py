@@ -27,7 +27,7 @@ from portbench.study.document import (
 )
 from portbench.study.drift import Drift, drifts
 from portbench.study.failures import put_fingerprints
-from portbench.study.model import FUNCTION_KEY, RunFile, Target, TargetKey
+from portbench.study.model import COMPLETE, FUNCTION_KEY, RunFile, Target, TargetKey
 from portbench.study.parquet import connect, create_views, set_variable
 from portbench.util.sql import load_sql
 
@@ -129,7 +129,7 @@ def _targets(connection: duckdb.DuckDBPyConnection) -> list[TargetEntry]:
 
 
 def _order(entry: TargetEntry) -> tuple[Any, ...]:
-    return Target(**entry["target"]).order, entry["machine"], entry["sync"]
+    return Target(**entry["target"]).order, entry["machine"], entry["sync"] != COMPLETE, entry["sync"]
 
 
 def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[FunctionEntry]]:

@@ -52,7 +52,7 @@ SELECT
     NULL::VARCHAR AS successor_of,
     NULL::VARCHAR AS sync,
     NULL::VARCHAR[] AS host_operations,
-    NULL::VARCHAR AS numbers,
+    NULL::VARCHAR AS value_verdict,
     NULL::STRUCT(dtype VARCHAR, device DOUBLE, host DOUBLE, other_seed DOUBLE) AS deviation,
     nothing AS cpu_control,
     nothing AS full_precision,

@@ -115,7 +115,7 @@ def test_report_and_tables_show_both(write: Write, tmp_path: Path) -> None:
     assert "## Why predicted and published rates differ" in text
     with (tables / "rates-predicted-against-published.csv").open(newline="") as file:
         rows = {row["status"]: row for row in csv.DictReader(file)}
-    assert [rows["all_fail"][name] for name in ("percent", "published_percent", "difference_points")] == [
+    assert [rows["complete"][name] for name in ("percent", "published_percent", "difference_points")] == [
         "25.0",
         "3",
         "22.0",

@@ -155,7 +155,7 @@ def test_another_synchronization_of_a_target_is_another_configuration(
 
     study = opened([timed("complete", 300), timed("as-published", 100)], tmp_path)
     complete = Configuration("torch", "2.9.0", "cpu", "box")
-    as_study = Configuration("torch", "2.9.0", "cpu", "box", "study")
+    as_study = Configuration("torch", "2.9.0", "cpu", "box", "as-published")
     (function,) = as_published(study, complete, as_study).functions
     assert (function.first_ns, function.second_ns) == (300, 100)
 

@@ -90,7 +90,7 @@ def test_each_target_is_shown_with_its_evidence(portbench: Command, study: Path)
         "error           RuntimeError: no <b>such</b> kernel\\x1b[2J",
         "values          imprecise, off by 0.125 (the host by not finite), float32",
         "on the CPU      passed",
-        "in strict mode  failed: RuntimeError: no",
+        "full precision  failed: RuntimeError: no",
         "after others    timed out: no result within 1 s",
         "ran on          mixed, sort on cpu",
         "on the host     aten::sort",

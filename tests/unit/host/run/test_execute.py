@@ -74,7 +74,7 @@ def test_the_runner_gets_the_options(clone: Clone) -> None:
     manifest, out = clone.root / "manifests" / "study" / "fake.json", clone.root / "elsewhere"
     expected = f"--framework fake --device cpu --manifest {manifest} --out {out} --runs 2 --protocol cold"
     expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale --test a[b=1]"
-    expected += " --sync study --shuffle 7 --memory 2G --resume --progress json"
+    expected += " --sync as-published --shuffle 7 --memory 2G --resume --progress json"
     assert argv_of(clone, out="elsewhere") == expected.split()
 
 

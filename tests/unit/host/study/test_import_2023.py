@@ -23,8 +23,8 @@ from tests.paths import DATA
 from tests.unit.host.opened_study import opened_study
 
 RAW = DATA / "study_2023" / "jax"
-GPU = Configuration("jax", "0.4.8", "gpu", "study-2023-t4", "study")
-TPU = Configuration("jax", "0.4.8", "tpu", "study-2023-v3-8", "study")
+GPU = Configuration("jax", "0.4.8", "gpu", "study-2023-t4", "as-published")
+TPU = Configuration("jax", "0.4.8", "tpu", "study-2023-v3-8", "as-published")
 ADD = {"add_test.py:testOp0": {"operations": [0.002, 0.001], "test_time": 0.5}}
 Portbench = Callable[..., Result]
 
