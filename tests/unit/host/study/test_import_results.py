@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +10,14 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from portbench.errors import BadInput
 from portbench.formats.documents import read_document
 from portbench.study.foreign.import_results import import_results
 from portbench.study.merge import merge
+from tests.fuzz.strategies import ODD
 from tests.paths import DATA, EXAMPLES
 from tests.unit.host.opened_study import opened_study
 
@@ -139,8 +143,8 @@ def test_results_of_two_devices_pair_in_a_study(write: Write, tmp_path: Path) ->
 
 def test_the_smallest_run_file_of_the_manual_merges(tmp_path: Path) -> None:
     merge([str(EXAMPLES / "run" / "valid" / "smallest_imported.json")], tmp_path / "study")
-    rows = opened_study(tmp_path / "study").execute("SELECT function, test, outcome, category FROM results")
-    assert rows.fetchall() == [("torch.cat", "rows", "failed", "type")]
+    rows = opened_study(tmp_path / "study").execute("SELECT test, outcome, category FROM results ORDER BY test")
+    assert rows.fetchall() == [("rows[dtype=float16]", "failed", "type"), ("rows[dtype=float32]", "passed", None)]
 
 
 CRASHED = "worker 'gw0' crashed while running 'cat.five'"
@@ -282,6 +286,54 @@ def test_a_mapping_that_does_not_fit_is_refused(
     assert str(path) in f"{done.exception} {done.exception.remedy}"
     assert done.exception.exit_status == 2
     assert not out.exists()
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Every place in a document except its root."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, item in inside for place in ((*path, key), *places(item, (*path, key)))]
+
+
+REPORT = json.loads(REPORTS["pytest-json"].read_text("utf-8"))
+PLACES = places(REPORT)
+XML = REPORTS["junit"].read_bytes()
+PIECES = st.sampled_from(
+    [b"<", b">", b"</testcase>", b"<skipped/>", b"&#0;", b"&x;", b"\xff", b"<!-- -->", b"<![CDATA[", b""]
+)
+
+
+def imported_or_refused(write: Write, report: Path, form: str) -> None:
+    """A run file is valid, or it is not written."""
+    path = write("mapping.json", mapping(tests=[{"nodes": "*", "function": "torch.cat"}], remove=[]))
+    out = path.parent / "out.json"
+    out.unlink(missing_ok=True)
+    try:
+        import_results([report], form, path, out)
+    except BadInput:
+        assert not out.exists()
+    else:
+        read_document(out, "run")
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.sampled_from(PLACES), value=ODD)
+def test_a_report_with_any_value_at_any_place_is_imported_or_refused(
+    place: tuple[str | int, ...], value: Any, write: Write
+) -> None:
+    changed: Any = copy.deepcopy(REPORT)
+    home = changed
+    for key in place[:-1]:
+        home = home[key]
+    home[place[-1]] = value
+    imported_or_refused(write, write("report.json", changed), "pytest-json")
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.integers(0, len(XML)), length=st.integers(0, 40), piece=PIECES)
+def test_a_damaged_junit_file_is_imported_or_refused(at: int, length: int, piece: bytes, write: Write) -> None:
+    report = write("report.xml", "")
+    report.write_bytes(XML[:at] + piece + XML[at + length :])
+    imported_or_refused(write, report, "junit")
 
 
 def test_a_missing_file_is_named(write: Write, tmp_path: Path) -> None:
