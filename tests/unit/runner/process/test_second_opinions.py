@@ -73,7 +73,11 @@ def test_wrong_values_are_told_from_imprecise_ones(result):
 def test_outputs_that_may_differ_and_be_right_are_not_wrong(run, case, value_verdict):
     found = run(cases(case, function="fake.root"), "--device", "xla", "--runs", "1").results[case]
     assert found["deviation"]["device"] == pytest.approx(2, abs=0.01)
-    assert (found["outcome"], found["value_verdict"], found["cpu_control"]["outcome"]) == ("failed", value_verdict, "passed")
+    assert (found["outcome"], found["value_verdict"], found["cpu_control"]["outcome"]) == (
+        "failed",
+        value_verdict,
+        "passed",
+    )
 
 
 def test_wrong_values_that_are_no_output_are_wrong_too(run):
@@ -137,7 +141,7 @@ def test_each_worker_proves_that_waiting_works(result):
 
 
 def test_the_studys_synchronisation_is_shown_but_not_enforced(run, result):
-    found = result("scale", "--protocol", "both", "--sync", "study")
+    found = result("scale", "--protocol", "both", "--sync", "as-published")
     assert not found["sync_check"]["passed"]
     assert "the work was not done" in found["sync_check"]["reason"]
     assert found["calls"][0]["cold"] and found["calls"][0]["steady"]
@@ -187,7 +191,7 @@ def test_a_run_of_another_synchronisation_is_not_resumed(start):
             running.process.kill()
             break
     running.wait()
-    again = start(numbered(50), "--resume", "--sync", "study").wait()
+    again = start(numbered(50), "--resume", "--sync", "as-published").wait()
     assert again.status == 2
     assert "protocol.sync" in again.error["message"]
     assert json.loads(running.journals[0].read_text().splitlines()[0])["document"]["protocol"]["sync"] == "complete"
