@@ -104,8 +104,8 @@ def test_table_8_follows_from_the_outcomes(found_rates: Mapping[Configuration, R
 def test_nothing_is_said_of_failures_where_only_times_are_known(found_rates: Mapping[Configuration, Rates]) -> None:
     with_outcomes = {side(framework, model) for framework in ("torch", "tensorflow") for model in ("t4", "v3-8")}
     assert {one for one, rates in found_rates.items() if not rates.is_timings_only} == with_outcomes
-    for one, rates in found_rates.items():
-        assert (rates.by_function.percent is None) == (one not in with_outcomes)
+    for one, found in found_rates.items():
+        assert (found.by_function.percent is None) == (one not in with_outcomes)
 
 
 def test_timing_that_is_implausible_against_another_model_is_unverified(results: Results) -> None:
