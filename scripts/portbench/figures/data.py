@@ -6,7 +6,7 @@ Rates and latencies come from ``Results``; only the times of single tests and fu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +32,12 @@ MOST_IN_PANEL = 4
 @dataclass(frozen=True)
 class Names:
     """The measured configurations of a study and their names in figures: ``labels`` are whole names, ``places`` only
-    the device, next to the framework and version."""
+    the device, next to the framework and version. The timing of ``unverified`` is not to be trusted."""
 
     sides: Sequence[Configuration]
     labels: Mapping[Configuration, str]
     places: Mapping[Configuration, str]
+    unverified: Collection[Configuration] = ()
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def names_of(results: Results) -> Names:
         + (", timing unverified" if side in results.unverified else "")
         for side, place in places.items()
     }
-    return Names(results.sides, labels, places)
+    return Names(results.sides, labels, places, set(results.unverified))
 
 
 def release(side: Configuration) -> str:
@@ -135,6 +136,8 @@ def timed_pairs(pairs: Iterable[analysis.Pair], names: Names) -> dict[str, list[
         for latencies in pair.latencies:
             if latencies.functions:
                 shared = f"{pair.first.framework} {pair.first.version}"
+                if pair.first in names.unverified or pair.second in names.unverified:
+                    shared += ", timing unverified"
                 places = (names.places[pair.first], names.places[pair.second])
                 named = Pair(latencies, shared, *places, _synchronization(pair.first))
                 found.setdefault(latencies.method, []).append(named)

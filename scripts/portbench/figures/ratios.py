@@ -65,7 +65,9 @@ def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
         ],
         across=2 if len(pairs) == 1 else 3,
     )
-    figure, panels = canvas.panels(title, [f"{pair.shared} ({pair.count})" for pair in pairs], legend)
+    figure, panels = canvas.panels(
+        title, [f"{pair.shared} ({pair.count}){pair.synchronization}" for pair in pairs], legend
+    )
     for position, (pair, axes) in enumerate(zip(pairs, panels, strict=True)):
         _scatter_panel(axes, pair, threshold, f"points-{position}")
     caption = (

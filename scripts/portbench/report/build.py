@@ -84,11 +84,14 @@ def _rates(targets: Sequence[TargetReport]) -> Section:
     rows = []
     for target in targets:
         rates = target.percent and [f"{target.percent[status]:.1f}" for status in ("all_pass", "some_fail", "all_fail")]
-        counts = [str(sum(target.counts.values())), str(target.counts["not_testable"])]
+        untestable = NOTHING if target.is_timings_only else str(target.counts["not_testable"])
+        counts = [str(sum(target.counts.values())), untestable]
         wrong = NOTHING if target.wrong is None else str(target.wrong)
         rows.append((target.target, target.machine, *(rates or [NOTHING] * 3), *counts, wrong))
     numbers = ("all pass", "some fail", "all fail", "total", "not testable", "wrong")
     note = f"{HOW_RATES}\n\n{HOW_TIMES}"
+    if any(target.is_timings_only for target in targets):
+        note += "\n\nTargets without a rate have timings only: nothing is known of their failures."
     return Section("Percent of functions", ("target", "machine"), numbers, (), tuple(rows), note)
 
 

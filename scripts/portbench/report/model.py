@@ -51,6 +51,11 @@ class TargetReport:
     before: tuple[Section, ...]
     after: tuple[Section, ...]
 
+    @property
+    def is_timings_only(self) -> bool:
+        """Whether there are times, and no outcome is known."""
+        return self.percent is None and any(function.cold_mean_ns is not None for function in self.functions)
+
 
 @dataclass(frozen=True)
 class Report:

@@ -16,6 +16,7 @@ from matplotlib.image import imread
 
 from portbench.analysis.results import compute_results
 from portbench.errors import StorageFailed
+from portbench.figures import style
 from portbench.figures import write as figures
 from portbench.study.merge import merge
 from portbench.study.store import connect, create_views
@@ -359,3 +360,14 @@ def test_a_folder_that_cannot_be_written_is_an_error(make_run: Make, make_result
     (tmp_path / "figures").write_text("")
     with pytest.raises(StorageFailed, match="cannot be written"):
         draw([make_run([make_result(outcome="failed")])], tmp_path)
+
+
+def test_a_label_is_never_cut_where_it_differs_from_another() -> None:
+    first, second = ("torch 1.12.0: tpu (TPU v3-8) against gpu (a long model's name) on " + name for name in "ab")
+    with style.style():
+        alone = style.fitted(first, 1.5)
+        both = [style.fitted(first, 1.5, others=[first, second]), style.fitted(second, 1.5, others=[first, second])]
+        assert all(style.width(label, style.SMALL) <= 1.5 for label in (alone, *both))
+    assert alone.endswith("…")
+    assert (both[0][-1], both[1][-1]) == ("a", "b")
+    assert all("…" in label for label in both)
