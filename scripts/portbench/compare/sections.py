@@ -114,7 +114,7 @@ def _of_functions(changes: Iterable[TestChange]) -> int:
 def _functions(pair: PairComparison) -> Iterator[Table]:
     rows = [
         (named(change.function, change.successor_of), change.tests, _statuses(change))
-        for change in sorted(pair.outcomes.functions, key=lambda each: (each.after == "pass", each.function))
+        for change in sorted(pair.outcomes.functions, key=lambda each: (each.after == "all_pass", each.function))
     ]
     if rows:
         columns = (*names("function"), *numbers("tests"), *texts("status"))

@@ -42,7 +42,7 @@ def build_report(study: Analysed, headlines: Sequence[str] = (), predictions: Pr
     times = fetch_dicts(study.connection, load_sql("report", "synchronization"))
     contaminated = fetch_dicts(study.connection, load_sql("report", "contaminated"))
     complete = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
-    as_published = [entry for entry in summary["targets"] if entry["sync"] == "study"]
+    as_published = [entry for entry in summary["targets"] if entry["sync"] == "as-published"]
     known = [(entry["target"], entry["machine"]) for entry in complete]
     entries = [*complete, *(entry for entry in as_published if (entry["target"], entry["machine"]) not in known)]
     causes = _causes(study)
@@ -74,8 +74,8 @@ def _rates(title: str, targets: Sequence[TargetReport], *notes: str, has_values:
     rows = []
     for target in targets:
         percent: Mapping[str, Cell] = target.percent or {}
-        rates = (percent.get(status) for status in ("pass", "partial", "complete"))
-        counts = (sum(target.counts.values()), target.counts["none"], *([target.wrong] if has_values else []))
+        rates = (percent.get(status) for status in ("all_pass", "some_fail", "all_fail"))
+        counts = (sum(target.counts.values()), target.counts["not_testable"], *([target.wrong] if has_values else []))
         rows.append((target.target, target.machine, *rates, *counts))
     columns = (
         *names("target", "machine"),
@@ -100,12 +100,12 @@ def _all_rates(targets: Sequence[TargetReport], found: Predictions) -> Iterator[
 
 def _target(entry: TargetEntry, causes: Causes, strict: bool, predicted: Predicted) -> TargetReport:
     named = [(_named(function), function) for function in entry["functions"]]
-    failing = [found for found in named if found[1]["status"] in ("partial", "complete")]
+    failing = [found for found in named if found[1]["status"] in ("some_fail", "all_fail")]
     failing.sort(key=lambda found: (found[1]["status"], found[0]))
     key = TargetKey.of_entry(entry)
     side = Configuration(*key)
     is_cpu, is_predicted = side.device == "cpu", side.device in PREDICTED_DEVICES
-    has_checks = any(function["tests_by_numbers"] for _, function in named)
+    has_checks = any(function["tests_by_value_verdict"] for _, function in named)
     own = [function for _, function in named if function["successor_of"] is None]
     return TargetReport(
         target=str(side.target)

@@ -38,7 +38,7 @@ def failure(name: str, function: FunctionEntry, causes: Sequence[Row]) -> Failur
     """The failure of a function whose tests did not pass. ``causes``: the most frequent first."""
     first = causes[0]
     what = first["what"].replace("_", " ") if first["what"] in ("timed_out", "crashed") else first["what"]
-    tests = function["tests_by_control"]
+    tests = function["tests_by_cpu_control"]
     lines = [line.strip() for line in first["message"].splitlines() if line.strip()]
     return Failure(
         function=name,
@@ -54,7 +54,7 @@ def blamed(functions: Sequence[FunctionEntry]) -> str:
     """A sentence that counts the failing tests by where they fail; empty where none was run elsewhere."""
     tests: Counter[str] = Counter()
     for function in functions:
-        tests.update(function["tests_by_control"])
+        tests.update(function["tests_by_cpu_control"])
     if set(tests) <= {"unknown"}:
         return ""
     device, both, unknown = (tests[seen] for seen in ("only_on_device", "on_cpu_too", "unknown"))
@@ -74,7 +74,7 @@ def wrong_values(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Tab
             _deviation(found["deviation_on_host"], found["dtype"]),
             found["runs"],
             found["dtype"],
-            _CONTROL.get(found["control"] or ""),
+            _CONTROL.get(found["cpu_control"] or ""),
         )
         for name, function in functions
         for found in function["wrong_values"]
@@ -97,16 +97,16 @@ def wrong_values(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Tab
 
 
 def precision(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Table]:
-    """The tests that failed by precision, and how many of them pass in the strict mode."""
+    """The tests that failed by precision, and how many of them pass in full precision."""
     rows: list[Cells] = []
     for name, function in functions:
-        tests = function["tests_by_strict"]
+        tests = function["tests_by_full_precision"]
         if tests:
             rows.append((name, sum(tests.values()), *(tests.get(seen, 0) for seen in ("passed", "failed", "unknown"))))
     if rows:
         yield Table.of_rows(
             "Failed by precision",
-            (*names("function"), *numbers("tests", "pass in strict mode", "fail", "not run")),
+            (*names("function"), *numbers("tests", "pass in full precision", "fail", "not run")),
             rows,
             "Strict mode: the same device with the full precision of each dtype, no TF32 or bfloat16 in its place.",
         )

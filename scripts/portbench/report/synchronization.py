@@ -25,12 +25,12 @@ def failed_checks(entries: Sequence[TargetEntry]) -> Iterator[Table]:
         (
             str(Target(**entry["target"])),
             entry["machine"],
-            entry["proofs"]["failed"],
-            entry["proofs"]["passed"] + entry["proofs"]["failed"],
-            entry["proofs"]["reason"] or None,
+            entry["sync_checks"]["failed"],
+            entry["sync_checks"]["passed"] + entry["sync_checks"]["failed"],
+            entry["sync_checks"]["reason"] or None,
         )
         for entry in entries
-        if entry["proofs"]["failed"]
+        if entry["sync_checks"]["failed"]
     ]
     if rows:
         yield Table.of_rows(
@@ -50,16 +50,16 @@ def comparison(
     ``complete`` and ``as_published``: the summary's targets with the one and the other; ``times``: the rows of
     sql/synchronization.sql.
     """
-    seen = {_key(entry): entry["proofs"]["seen_fraction"] for entry in complete}
+    seen = {_key(entry): entry["sync_checks"]["seen_fraction"] for entry in complete}
     of_target: dict[tuple[Target, str], list[Row]] = {}
     for row in times:
         target = Target(row["framework"], row["version"], row["device"])
         of_target.setdefault((target, row["machine"]), []).append(row)
     # Without a run with the complete wait and without a check there is nothing to compare.
     compared = {
-        _key(entry): entry["proofs"]
+        _key(entry): entry["sync_checks"]
         for entry in as_published
-        if _key(entry) in seen or entry["proofs"]["passed"] + entry["proofs"]["failed"]
+        if _key(entry) in seen or entry["sync_checks"]["passed"] + entry["sync_checks"]["failed"]
     }
     if compared:
         rows = [
