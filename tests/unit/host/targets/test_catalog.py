@@ -144,6 +144,12 @@ def test_the_command_shows_how_each_would_run_here(clone: Clone) -> None:
     assert table.returncode == 0
     assert "torch-1.12.0-cpu" in table.stdout
     assert "not created" in table.stdout
+    narrow = clone.portbench("targets", variables={"PATH": "/nowhere", "COLUMNS": "80"}).stdout.splitlines()
+    (line,) = [line for line in narrow if line.startswith("torch-1.12.0-gpu")]
+    number = line.split()[-1]
+    assert line.split()[-2:] == ["no", number]
+    (reason,) = [line for line in narrow if line.startswith(number)]
+    assert f"{number} {gpu['blocker']}".startswith(reason.strip())
 
 
 def test_predicted_tpus_are_seven_targets_and_one_line(clone: Clone) -> None:
