@@ -1,4 +1,4 @@
-"""The sections of a report on the parts of first calls, by the framework's own counters."""
+"""The tables of a report on the parts of first calls, by the framework's own counters."""
 
 from __future__ import annotations
 

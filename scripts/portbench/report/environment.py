@@ -1,4 +1,4 @@
-"""The section of a report on drift: facts of one target, or one machine, that differ between run files."""
+"""The table of a report on drift: facts of one target, or one machine, that differ between run files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections of a report on tests that did not pass: wrong values, causes, and where else they fail."""
+"""The tables of a report on tests that did not pass: wrong values, causes, and where else they fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections of a report on synchronization: failed checks, and what the paper's synchronization leaves out."""
+"""The tables of a report on synchronization: failed checks, and what the paper's synchronization leaves out."""
 
 from __future__ import annotations
 
