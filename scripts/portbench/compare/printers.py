@@ -9,7 +9,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from portbench.compare.comparison import Comparison
-from portbench.compare.sections import parts
+from portbench.compare.tables import parts
 from portbench.tables.as_markdown import markdown_lines
 from portbench.tables.as_terminal import print_tables
 from portbench.util.markdown import plain

@@ -13,7 +13,7 @@ from portbench.compare.comparison import Comparison, DevicesComparison, PairComp
 from portbench.compare.environment import Drift
 from portbench.compare.outcomes import FunctionChange, TestChange
 from portbench.compare.selection import Unpaired
-from portbench.compare.time_sections import cells_of, latency_tables, named, shown_interval, shown_q, times_table
+from portbench.compare.time_tables import cells_of, latency_tables, named, shown_interval, shown_q, times_table
 from portbench.compare.times import Limits
 from portbench.study.model import STATUS_TEXTS
 from portbench.tables.model import Cells, Group, Table, names, numbers, texts
