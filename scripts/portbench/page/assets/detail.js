@@ -2,7 +2,7 @@
 
 const WORST = ["failed", "flaky", "passed", "unknown", "skipped"];
 const LONG = ["traceback", "printed", "error", "caused by"];
-const VERDICT = { passed: "all_pass", failed: "all_fail", flaky: "some_fail", skipped: "not_testable" };
+const VERDICT = { passed: "all_pass", failed: "all_fail", flaky: "some_fail", skipped: "not_testable", unknown: "not_testable" };
 let goBack = null;
 
 /** Opens the panel; ``back`` is called when it is closed, and gives the focus back. */
