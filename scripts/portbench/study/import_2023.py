@@ -145,7 +145,7 @@ def _run_file(group: _Group, rules: Rules) -> Data:
         "schema_version": 4,
         "run_id": "",
         "target": {"framework": raw.framework, "version": version, "device": raw.device},
-        "manifest": _manifest(raw.framework, Counter(function for function, _ in tests)),
+        "manifest": _manifest(raw.framework, device.name, Counter(function for function, _ in tests)),
         "protocol": {
             "name": "cold",
             "runs": max(run.run for run in group.runs),
@@ -171,11 +171,12 @@ def _run_file(group: _Group, rules: Rules) -> Data:
     return document
 
 
-def _manifest(framework: str, tests: Mapping[str | None, int]) -> Data:
-    # The list of functions in the data file takes the place of a manifest.
+def _manifest(framework: str, model: str, tests: Mapping[str | None, int]) -> Data:
+    # The list of functions in the data file takes the place of a manifest. Each device has its own: the raw data of
+    # some have tests that those of others do not have, which are not missing there.
     content = (resources.files("portbench.published") / "study_2023.json").read_bytes()
     return {
-        "name": f"study-2023-{framework}",
+        "name": f"study-2023-{framework}-{model}",
         "sha256": hashlib.sha256(content).hexdigest(),
         "selection": [],
         "functions": [
