@@ -22,11 +22,12 @@ from portbench.study.categories import Error, Rules
 from portbench.study.raw_2023 import (
     DEVICES,
     REMEDY,
+    RawGroup,
     RawOutcome,
-    RawReport,
     RawRun,
     RawTest,
     find_raw_files,
+    group_raw_files,
     read_raw_file,
     test_id,
 )
@@ -61,24 +62,6 @@ class Imported:
     reported: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Group:
-    """The runs of one framework on one device, and the report of its outcomes where there is one."""
-
-    runs: tuple[RawRun, ...]
-    report: RawReport | None
-
-    @property
-    def framework(self) -> str:
-        return self.runs[0].framework
-
-    @property
-    def places(self) -> set[tuple[str, str]]:
-        """Test file and test of each test, as they are named in the raw files."""
-        reported = self.report.outcomes if self.report else ()
-        return {place for raw in self.runs for place in raw.tests} | {(one.file, one.test) for one in reported}
-
-
 def import_raw_data(paths: Iterable[Path], out: Path, rules: Rules, framework: str | None = None) -> Imported:
     """Writes a run file for each framework and device of the raw files in ``paths`` (files, and folders of them).
 
@@ -87,7 +70,7 @@ def import_raw_data(paths: Iterable[Path], out: Path, rules: Rules, framework: s
     and for outcomes without times; then it writes nothing.
     """
     found = [read_raw_file(path, framework) for path in find_raw_files(paths)]
-    groups = _groups(found)
+    groups = group_raw_files(found)
     names = {key: f"study-2023-{'-'.join(key)}.json" for key in groups}
     documents = {out / names[key]: _run_file(group, rules) for key, group in groups.items()}
     for path, document in documents.items():
@@ -103,34 +86,13 @@ def import_raw_data(paths: Iterable[Path], out: Path, rules: Rules, framework: s
     return Imported(tuple(documents), runs, dict(sorted(left_out.items())), on_cpu, reported)
 
 
-def _groups(found: Iterable[RawRun | RawReport]) -> dict[tuple[str, str, str], _Group]:
-    """The files by framework, device and model, sorted."""
-    runs: dict[tuple[str, str, str], dict[int, RawRun]] = {}
-    reports: dict[tuple[str, str, str], RawReport] = {}
-    for raw in found:
-        of = f"of {raw.framework} on the {raw.device} {raw.model}"
-        if isinstance(raw, RawReport):
-            if (other := reports.setdefault(raw.key, raw)) is not raw:
-                raise BadInput(f"{shown(other.path)} and {shown(raw.path)} are both outcomes {of}", "Give one of them.")
-        elif (first := runs.setdefault(raw.key, {}).setdefault(raw.run, raw)) is not raw:
-            raise BadInput(
-                f"{shown(first.path)} and {shown(raw.path)} are both run {raw.run} {of}", "Give each run once."
-            )
-    for key, report in reports.items():
-        if key not in runs:
-            raise BadInput(
-                f"{shown(report.path)}: outcomes without times", "Give the files of the runs on this device, too."
-            )
-    return {key: _Group(tuple(raw for _, raw in sorted(runs[key].items())), reports.get(key)) for key in sorted(runs)}
-
-
 def _functions(framework: str) -> dict[str, str]:
     """The function of each test file, by the name under which the framework has it."""
     importable = {row["name"]: row["importable_as"] or row["name"] for row in published.sample(framework)}
     return {file: importable[name] for file, name in published.raw_test_files(framework).items()}
 
 
-def _run_file(group: _Group, rules: Rules) -> Data:
+def _run_file(group: RawGroup, rules: Rules) -> Data:
     raw = group.runs[0]
     device = DEVICES[raw.device, raw.model]
     results = list(_results(group, rules))
@@ -191,7 +153,7 @@ def _manifest(framework: str, model: str, tests: Mapping[str | None, int]) -> Da
     }
 
 
-def _results(group: _Group, rules: Rules) -> Iterator[Data]:
+def _results(group: RawGroup, rules: Rules) -> Iterator[Data]:
     """The results of a group, run by run. The report says of no run that it is the one that was reported: its outcomes
     stand in every run.
 

@@ -95,6 +95,25 @@ class RawReport(RawFile):
     outcomes: Sequence[RawOutcome]
 
 
+@dataclass(frozen=True)
+class RawGroup:
+    """The runs of one framework on one device, and the report of its outcomes where there is one."""
+
+    runs: tuple[RawRun, ...]
+    report: RawReport | None
+
+    @property
+    def framework(self) -> str:
+        """The framework of all runs."""
+        return self.runs[0].framework
+
+    @property
+    def places(self) -> set[tuple[str, str]]:
+        """Test file and test of each test, as they are named in the raw files."""
+        reported = self.report.outcomes if self.report else ()
+        return {place for raw in self.runs for place in raw.tests} | {(one.file, one.test) for one in reported}
+
+
 def test_id(framework: str, test: str) -> str | None:
     """The name under which a test pairs across devices: PyTorch's tests carry their device (``test_lt_cuda_int8`` is
     ``test_lt_int8``). None for a test of the CPU."""
@@ -143,6 +162,27 @@ def read_raw_file(path: Path, framework: str | None) -> RawRun | RawReport:
         _check(path, test, entry)
     tests = {_place(path, test): entry for test, entry in data.items()}
     return RawRun(path, framework, name[1], name[2], int(name[3]), tests)
+
+
+def group_raw_files(found: Iterable[RawRun | RawReport]) -> dict[tuple[str, str, str], RawGroup]:
+    """The files by framework, device and model, sorted. Raises BadInput for a duplicate, and outcomes without times."""
+    runs: dict[tuple[str, str, str], dict[int, RawRun]] = {}
+    reports: dict[tuple[str, str, str], RawReport] = {}
+    for raw in found:
+        of = f"of {raw.framework} on the {raw.device} {raw.model}"
+        if isinstance(raw, RawReport):
+            if (other := reports.setdefault(raw.key, raw)) is not raw:
+                raise BadInput(f"{shown(other.path)} and {shown(raw.path)} are both outcomes {of}", "Give one of them.")
+        elif (first := runs.setdefault(raw.key, {}).setdefault(raw.run, raw)) is not raw:
+            raise BadInput(
+                f"{shown(first.path)} and {shown(raw.path)} are both run {raw.run} {of}", "Give each run once."
+            )
+    for key, report in reports.items():
+        if key not in runs:
+            raise BadInput(
+                f"{shown(report.path)}: outcomes without times", "Give the files of the runs on this device, too."
+            )
+    return {key: RawGroup(tuple(raw for _, raw in sorted(runs[key].items())), reports.get(key)) for key in sorted(runs)}
 
 
 def _place(path: Path, test: str) -> tuple[str, str]:
