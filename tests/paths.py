@@ -7,3 +7,4 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "tests" / "examples"
 OLDER_STUDIES = ROOT / "tests" / "unit" / "host" / "older_studies"
+DATA = ROOT / "tests" / "data"
