@@ -32,7 +32,7 @@ COMMANDS = {
         "compare": "Show what changed from A to B: outcomes, times, environments.",
         "classify": "Derive the categories of a study's failures again.",
         "import": "Convert test reports of other software to a run file.",
-        "import-study-2023": "Convert raw timings of the paper of 2023 to run files.",
+        "import-study-2023": "Convert the raw data of the paper of 2023 to run files.",
     },
     "Choose functions": {
         "enumerate": "List every public function and class of a framework.",
