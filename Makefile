@@ -31,7 +31,6 @@ test: .venv/ready ## what a change must pass, within 10 min: unit tests, Python 
 
 test-rest: .venv/ready ## what `make test` leaves out: whole studies, all versions, containers, long series, Ray
 	$(BIN)/python $(PYTEST) -m slow $(SUITES)
-	$(BIN)/python -m tests.python38 $(PYTEST) -m slow --junit-xml build/reports/$@-python38.xml
 	$(MAKE) --no-print-directory test-ray
 
 test-all: ## all tests, within 35 min: test, then test-rest

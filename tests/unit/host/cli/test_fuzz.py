@@ -12,7 +12,7 @@ import pytest
 from tests.paths import ROOT
 
 
-@pytest.mark.parametrize("inputs", [24, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("inputs", [24, pytest.param(60, marks=pytest.mark.slow(minutes=1))])
 def test_bad_input_is_accepted_or_refused_and_nothing_else(inputs: int, tmp_path: Path) -> None:
     options = ["--inputs", str(inputs), "--seed", "1", "--keep", str(tmp_path)]
     command = [sys.executable, "-m", "tests.fuzz", *options]
