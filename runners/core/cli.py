@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--sync",
-        choices=("complete", "study"),
+        choices=("complete", "as-published"),
         default="complete",
         help="what ends a timed region: all work is done (default), or the call that the paper used",
     )

@@ -131,17 +131,17 @@ class TestResult(_Required, total=False):
     """One test in one pass over the manifest.
 
     ``attempt`` fills everything down to ``prediction``, ``confirm`` adds ``contaminated``, and triage adds the rest.
-    ``proof`` is the synchronization check; ``numbers`` is the verdict on values.
+    ``sync_check`` is the synchronization check; ``value_verdict`` is the verdict on values.
     """
 
     successor_of: str | None
-    proof: SyncCheck | None
+    sync_check: SyncCheck | None
     prediction: Prediction | None
     contaminated: Repeated | None
-    numbers: str | None
+    value_verdict: str | None
     deviation: Deviation | None
-    control: Repeated | None
-    strict: Repeated | None
+    cpu_control: Repeated | None
+    full_precision: Repeated | None
 
 
 def repeated(result: TestResult) -> Repeated:

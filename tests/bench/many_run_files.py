@@ -59,7 +59,7 @@ def run_file(target: tuple[str, str, str], chunk: int, results: int, draw: rando
     manifest = f"sample-{framework}-{chunk:03}"
     head: dict[str, Any] = {
         "schema": "portbench/run",
-        "schema_version": 3,
+        "schema_version": 4,
         "run_id": f"{draw.getrandbits(128):032x}",
         "target": {"framework": framework, "version": version, "device": device},
         "manifest": {
@@ -133,7 +133,7 @@ def _result(
         "error": None,
         "calls": [],
         "placement": {"verdict": "unknown", "evidence": [], "host_operations": []},
-        "proof": {
+        "sync_check": {
             "passed": True,
             "reason": None,
             "units": 1,
@@ -147,10 +147,10 @@ def _result(
         "category": None,
         "output": {"text": "", "total_bytes": 0},
         "worker": 1,
-        "numbers": None,
+        "value_verdict": None,
         "deviation": None,
-        "control": None,
-        "strict": None,
+        "cpu_control": None,
+        "full_precision": None,
     }
     if outcome == "passed":
         result["calls"] = [_call(draw)]
@@ -159,7 +159,7 @@ def _result(
             "evidence": [f"output on {device}:0", f"{function} on {device}:0"],
             "host_operations": [],
         }
-        result["numbers"] = "equal"
+        result["value_verdict"] = "equal"
     elif outcome == "skipped":
         result |= {"reason": f"{function} needs two devices", "worker": 0, "case_ns": 0}
     elif outcome == "failed":
@@ -167,7 +167,7 @@ def _result(
         message = fixed.choice(_MESSAGES).format(n=fixed.randrange(1000), name=name, device=device.upper())
         result |= {"phase": "call", "category": "other", "error": _error(message, fixed)}
         again = {"outcome": "passed", "reason": None, "category": None, "error": None}
-        result["control"] = again if device != "cpu" else None
+        result["cpu_control"] = again if device != "cpu" else None
     else:
         ended = {"code": None, "signal": "SIGKILL", "oom_killed": False, "peak_memory_bytes": 300_000_000}
         category = "timeout" if outcome == "timed_out" else "crash"

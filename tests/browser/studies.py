@@ -47,11 +47,11 @@ def every_outcome() -> list[Document]:
         ("other", "ValueError", "something that no rule speaks of"),
     ):
         name = f"torch.fails.{category}"
-        numbers = {"numbers": "imprecise", "deviation": _DEVIATION} if category == "precision" else {}
+        numbers = {"value_verdict": "imprecise", "deviation": _DEVIATION} if category == "precision" else {}
         for run in (1, 2, 3):
             cpu.append(_timed(name, run, 3))
             gpu.append(_timed(name, run, 2))
-            tpu.append(_failed(name, run, kind, message, category, control=_PASSED_AGAIN, **numbers))
+            tpu.append(_failed(name, run, kind, message, category, cpu_control=_PASSED_AGAIN, **numbers))
     for run in (1, 2, 3):
         cpu += [_timed("torch.mixed_up", run, 1), _timed("torch.dot", run, 1), result_document("torch.hangs", "a", run)]
         gpu += [_timed("torch.mixed_up", run, 1), result_document("torch.dies", "a", run, outcome="crashed")]
@@ -66,7 +66,7 @@ def every_outcome() -> list[Document]:
                 "AssertionError",
                 "wrong values: off by 3.2",
                 "other",
-                numbers="wrong",
+                value_verdict="wrong",
                 deviation=_DEVIATION,
             ),
             result_document("torch.wrong", "b", run),

@@ -46,7 +46,7 @@ def test_the_whole_manifest_runs_on_xla_and_only_failures_of_the_cpu_fail(run_ma
     document = on_xla(run_manifest, version)
     assert findings(document) == (CHANGED if version == CURRENT else {})
     assert unavailable(document) == (GONE if version == CURRENT else set())
-    assert all(result["proof"]["passed"] for result in document["results"] if result["category"] != "unavailable")
+    assert all(result["sync_check"]["passed"] for result in document["results"] if result["category"] != "unavailable")
     assert document["environment"]["device"]["kind"] == "xla"
 
 
@@ -112,7 +112,7 @@ def test_device_check(check_device: Callable[..., None], version: str, check: st
 
 def test_the_papers_synchronization_skips_containers(run_manifest: Run) -> None:
     document = run_manifest("jax", CURRENT, "placement", device="xla", runs=1, protocol="cold", sync="as-published")
-    (proof,) = {result["proof"]["reason"] for result in document["results"]}
+    (proof,) = {result["sync_check"]["reason"] for result in document["results"]}
     assert "the work was not done" in proof
     assert {result["outcome"] for result in document["results"]} == {"passed"}
 

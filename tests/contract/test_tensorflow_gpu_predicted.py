@@ -35,7 +35,7 @@ def test_a_dtype_without_a_kernel_fails_and_the_message_lists_the_kernels_dtypes
         assert (result["category"], result["phase"]) == ("type", "call")
         assert "Svd has T=complex" in result["error"]["message"]
         assert "its kernels take T=float32|float64" in result["error"]["message"]
-        assert result["control"]["outcome"] == "passed"
+        assert result["cpu_control"]["outcome"] == "passed"
     assert {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"} == {"device"}
 
 

@@ -103,7 +103,7 @@ def test_the_papers_functions_in_its_version(
     assert (result["outcome"], result["category"]) == ("failed" if category else "passed", category)
     if message:
         assert message in result["error"]["message"]
-        assert result["control"]["outcome"] == "passed"
+        assert result["cpu_control"]["outcome"] == "passed"
     else:
         assert result["prediction"]["compile_ns"] > 0
         assert result["placement"]["verdict"] == "device"

@@ -103,16 +103,16 @@ def test_the_whole_manifest_runs_on_xla_with_the_known_failures(study: dict[str,
     complete = {name for name, ends in _outcomes(study).items() if "passed" not in ends}
     assert complete == {"torch.cuda", "torch.cuda.synchronize", "torch.Tensor.data_ptr", "torch.saddmm"}
     assert 0.85 < sum(r["outcome"] == "passed" for r in study["results"]) / len(study["results"]) < 0.95
-    assert all(result["proof"]["passed"] for result in study["results"] if result["proof"])
+    assert all(result["sync_check"]["passed"] for result in study["results"] if result["sync_check"])
     assert study["environment"]["device"]["kind"] == "xla"
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("study of torch on xla")
 def test_wrong_values_and_missing_kernels_have_different_categories(study: dict[str, Any]) -> None:
-    numbers = {(r["function"], r["test"]): r["numbers"] for r in study["results"]}
+    numbers = {(r["function"], r["test"]): r["value_verdict"] for r in study["results"]}
     assert {test: numbers[test] for test in WRONG} == dict.fromkeys(WRONG, "wrong")
-    passed = {r["numbers"] for r in study["results"] if r["outcome"] == "passed"}
+    passed = {r["value_verdict"] for r in study["results"] if r["outcome"] == "passed"}
     assert not passed & {"wrong", "imprecise"}
 
 
@@ -120,7 +120,7 @@ def test_wrong_values_and_missing_kernels_have_different_categories(study: dict[
 @pytest.mark.xdist_group("study of torch on xla")
 def test_the_cpu_of_the_same_version_is_the_control(study: dict[str, Any]) -> None:
     controls = {
-        r["control"]["outcome"]
+        r["cpu_control"]["outcome"]
         for r in study["results"]
         if r["outcome"] != "passed" and not r["function"].startswith("torch.cuda")
     }
@@ -156,7 +156,7 @@ def test_on_the_cpu_everything_is_on_the_device(run_manifest: Run, version: str)
 
 def test_the_papers_synchronization_does_not_wait(run_manifest: Run) -> None:
     document = run_manifest("torch", CURRENT, "placement", device="xla", runs=1, protocol="cold", sync="as-published")
-    proofs = [result["proof"] for result in document["results"] if result["proof"]]
+    proofs = [result["sync_check"] for result in document["results"] if result["sync_check"]]
     assert proofs and not any(proof["passed"] for proof in proofs)
 
 
@@ -166,8 +166,8 @@ def test_known_wrong_functions_are_found_wrong(run_manifest: Run) -> None:
     assert findings(host) == {}
     device = run_manifest("torch", CURRENT, "known_wrong", device="xla", runs=1, protocol="cold")
     assert {r["outcome"] for r in device["results"]} == {"failed"}
-    assert {r["control"]["outcome"] for r in device["results"]} == {"passed"}
-    numbers = {(r["function"], r["test"]): r["numbers"] for r in device["results"]}
+    assert {r["cpu_control"]["outcome"] for r in device["results"]} == {"passed"}
+    numbers = {(r["function"], r["test"]): r["value_verdict"] for r in device["results"]}
     # The number is right, its dtype is not.
     assert numbers.pop(("torch.count_nonzero", "dtype")) == "equal"
     assert len(numbers) >= 10 and set(numbers.values()) == {"wrong"}

@@ -91,7 +91,7 @@ def test_an_error_of_the_compiler_is_recorded_with_its_message(on_v3: Results) -
     refused = on_v3["torch.matmul"]
     assert (refused["outcome"], refused["category"], refused["phase"]) == ("failed", "type", "call")
     assert refused["error"]["message"].startswith("UNIMPLEMENTED: While rewriting computation to not contain X{64|128}")
-    assert refused["control"]["outcome"] == "passed"
+    assert refused["cpu_control"]["outcome"] == "passed"
 
 
 @on_one_v3
@@ -124,7 +124,7 @@ def test_operations_that_fall_back_to_the_host_are_listed(on_v3: Results, functi
 @on_one_v3
 def test_an_operation_without_lowering_fails_and_the_next_test_passes(on_v3: Results) -> None:
     refused, following = on_v3["torch.linalg.matrix_rank"], on_v3["torch.argwhere"]
-    assert (refused["category"], refused["control"]["outcome"]) == ("type", "passed")
+    assert (refused["category"], refused["cpu_control"]["outcome"]) == ("type", "passed")
     assert "Error while lowering: [] aten::svd" in refused["error"]["message"]
     assert (following["worker"], following["outcome"]) == (refused["worker"], "passed")
 
@@ -142,7 +142,7 @@ def test_seventeen_gigabytes_do_not_fit_into_a_v3_but_into_a_v5p(
     on_v3: Results, predict: Callable[..., Results]
 ) -> None:
     refused = on_v3["torch.zeros"]
-    assert (refused["category"], refused["control"]) == ("memory", None)
+    assert (refused["category"], refused["cpu_control"]) == ("memory", None)
     assert "exceeds available HBM" in refused["error"]["message"]
     accepted = predict("tpu-v5p", SEVENTEEN_GIB)["torch.zeros"]
     assert accepted["outcome"] == "passed"

@@ -38,7 +38,7 @@ def attempt(planned: PlannedTest, worker: WorkerHandle, framework: str, limit_s:
         found = reply.message
     else:
         ended, found = _worker_ended(worker, reply, limit_s)
-        found.update(error=None, placement=placement.unknown(), calls=[], proof=None, case_ns=took)
+        found.update(error=None, placement=placement.unknown(), calls=[], sync_check=None, case_ns=took)
     result = _result(planned, found)
     result["exit"] = ended
     result["category"] = failure.category(framework, result["outcome"], result["error"], is_oom_killed(result))
@@ -85,8 +85,8 @@ def _result(planned: PlannedTest, found: Message) -> TestResult:
         worker=0,
         case_ns=found["case_ns"],
     )
-    if "proof" in found:
-        result["proof"] = found["proof"]
+    if "sync_check" in found:
+        result["sync_check"] = found["sync_check"]
     if "prediction" in found:
         result["prediction"] = found["prediction"]
     return result

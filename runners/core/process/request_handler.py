@@ -80,7 +80,7 @@ class RequestHandler:
         their reference, ``max_relative_error`` (see compare.Mismatch)."""
         begin = time.perf_counter_ns()
         self._phase[0] = 0
-        is_as_published = request["sync"] == "study"
+        is_as_published = request["sync"] == "as-published"
         wait = self._adapter.wait_as_published if is_as_published else self._adapter.wait
         mutant = Mutant(request["mutant"], self._framework_name, self._adapter) if request["mutant"] else None
         if self._sync_check is None and not mutant:
@@ -108,7 +108,7 @@ class RequestHandler:
             calls = [TimedCall(cold=None, steady=call["steady"], observed=call["observed"]) for call in calls]
         result["calls"] = calls
         result["placement"] = placement.classify(locations, [], self._is_on_target)
-        result["proof"] = self._sync_check
+        result["sync_check"] = self._sync_check
         result["case_ns"] = time.perf_counter_ns() - begin
         return result
 
@@ -119,7 +119,7 @@ class RequestHandler:
         self._phase[0] = 0
         observer = prediction.PredictionObserver(*self._backend, self._adapter, self._phase)
         result = observer.result(lambda: self._run_case(request, SEED, observer))
-        return {**result, "calls": [], "proof": None, "case_ns": time.perf_counter_ns() - begin}
+        return {**result, "calls": [], "sync_check": None, "case_ns": time.perf_counter_ns() - begin}
 
     def _checked_sync(self, wait: Callable[[Any], None]) -> SyncCheck:
         try:

@@ -12,7 +12,7 @@ from runners.core.process import journal
 from runners.core.process.settings import Settings
 from runners.core.testing import names
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Triage, the last step before the journal: runs a test again to find out what its result means.
 
 A test on an accelerator that came to its checks runs again with every operation traced, which shows where it ran. One
-that did not pass runs on the CPU of the same version (``control``): the device is to blame only if it passes there.
-Values that differ from their reference are classified by what the host computes (``numbers``). If they are imprecise,
-the test runs again in full precision (``strict``).
+that did not pass runs on the CPU of the same version (``cpu_control``): the device is to blame only if it passes there.
+Values that differ from their reference are classified by what the host computes (``value_verdict``). If they are
+imprecise, the test runs again in full precision (``full_precision``).
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ class Triage:
         self._in_full_precision: dict[TestKey, Repeated] = {}
         for result in results:
             key = result["function"], result["test"]
-            control, strict = result.get("control"), result.get("strict")
+            control, strict = result.get("cpu_control"), result.get("full_precision")
             if control:
                 self._controls[key] = control
             if strict:
                 self._in_full_precision[key] = strict
 
     def annotate(self, planned: PlannedTest, attempted: Attempt) -> TestResult:
-        """The result of a test that the device's worker has just run, with placement, ``numbers``, ``deviation``,
-        ``control`` and ``strict``. Retires the worker unless the test passed or was predicted."""
+        """The result of a test that the device's worker has just run, with placement, ``value_verdict``, ``deviation``,
+        ``cpu_control`` and ``full_precision``. Retires the worker unless the test passed or was predicted."""
         result = attempted.result.copy()
-        result["numbers"] = result["deviation"] = result["control"] = result["strict"] = None
+        result["value_verdict"] = result["deviation"] = result["cpu_control"] = result["full_precision"] = None
         if "prediction" in result:
             self._annotate_predicted(result, planned)
         else:
@@ -82,13 +82,13 @@ class Triage:
         # No value came from the device. Only whether the test passes on the host can be found out, and not for what is
         # too large for the device.
         if result["outcome"] not in ("passed", "skipped") and result["category"] != "memory":
-            result["control"] = self._control(planned)
+            result["cpu_control"] = self._control(planned)
 
     def _annotate_measured(self, result: TestResult, planned: PlannedTest, max_relative_error: float | None) -> None:
         is_accelerator = self._host is not self._device
         passed, values_differ = result["outcome"] == "passed", _is_of_values(result)
         if passed:
-            result["numbers"] = "equal"
+            result["value_verdict"] = "equal"
         if is_accelerator and (passed or values_differ):
             self._trace_ops(result, planned.request)
         if passed:
@@ -98,11 +98,11 @@ class Triage:
         if result["outcome"] == "skipped":
             return
         if is_accelerator:
-            result["control"] = self._control(planned)
+            result["cpu_control"] = self._control(planned)
         if values_differ:
             self._classify_values(result, planned.request, dtype, max_relative_error)
         if result["category"] == "precision" and is_accelerator:
-            result["strict"] = self._full_precision(planned)
+            result["full_precision"] = self._full_precision(planned)
 
     def _trace_ops(self, result: TestResult, request: Message) -> None:
         reply = self._device.current().ask(dict(request, do="trace_ops"), self._limit_s).message or {}
@@ -134,11 +134,11 @@ class Triage:
             # The worker computed in ways in which the test does not run. The next request gets a fresh one.
             self._host.retire()
             self._file.unlink()
-        by_host = reply or {"numbers": None, "deviation": None}
-        result["numbers"] = _value_verdict(by_host, result, max_relative_error)
+        by_host = reply or {"value_verdict": None, "deviation": None}
+        result["value_verdict"] = _value_verdict(by_host, result, max_relative_error)
         result["deviation"] = by_host["deviation"]
         result["category"] = failure.category(
-            self._framework, result["outcome"], result["error"], is_oom_killed(result), result["numbers"]
+            self._framework, result["outcome"], result["error"], is_oom_killed(result), result["value_verdict"]
         )
 
     def _control(self, planned: PlannedTest) -> Repeated:
@@ -173,8 +173,8 @@ def _value_verdict(by_host: Message, result: TestResult, max_relative_error: flo
     is free, draws of another generator), or if the values that differ are not among the outputs: then the reported
     error is much larger than that of the outputs.
     """
-    verdict: str | None = by_host["numbers"]
-    error, control = result["error"], result["control"]
+    verdict: str | None = by_host["value_verdict"]
+    error, control = result["error"], result["cpu_control"]
     assert error is not None
     by_reference = _verdict_of_message(error["message"])
     if verdict == "random":

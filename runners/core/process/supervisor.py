@@ -112,7 +112,7 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
                 result = triage.annotate(planned, confirmed)
             book.append(result)
             progress.result(result)
-            check = result.get("proof")
+            check = result.get("sync_check")
             if check and not check["passed"] and not has_warned:
                 has_warned = True
                 progress.warn(_sync_warning(settings.sync, check))
@@ -129,7 +129,7 @@ def _run_mutated(planned: PlannedTest, workers: Workers, settings: Settings) -> 
 
 
 def _sync_warning(sync: str, check: SyncCheck) -> str:
-    if sync == "study":
+    if sync == "as-published":
         return f"the paper's synchronization does not cover the work of this device: {check['reason']}"
     return f"no latencies: the synchronization check failed on this device: {check['reason']}"
 

@@ -31,11 +31,11 @@ Arrays = Sequence[Any]
 def classify(
     device: Arrays, host: Arrays | None, other_seed: Arrays | None, float64: Arrays | None, dtype: str
 ) -> dict[str, Any]:
-    """Returns ``numbers`` and ``deviation`` of a result.
+    """Returns ``value_verdict`` and ``deviation`` of a result.
 
     The arguments are the lists of all output arrays: of the device, of the host, of the host with another seed, and of
     the host in float64; None if the host could not compute them. ``dtype`` is the coarsest floating dtype of the
-    outputs (see compare.EPSILON), or EXACT. Without values of the host, ``numbers`` is None.
+    outputs (see compare.EPSILON), or EXACT. Without values of the host, ``value_verdict`` is None.
     """
     is_usable = float64 is not None and _comparable(float64, host if host is not None else device)
     reference = float64 if is_usable else host
@@ -59,7 +59,7 @@ def classify(
         verdict = "imprecise"
     else:
         verdict = "wrong"
-    return {"numbers": verdict, "deviation": deviation}
+    return {"value_verdict": verdict, "deviation": deviation}
 
 
 def distance(actual: Arrays, expected: Arrays | None) -> float | None:

@@ -117,11 +117,11 @@ def _compared(
 
 def outcome(status: str, possible: frozenset[str]) -> str:
     """Compares a predicted status with those that the paper allows for."""
-    if status == "none":
+    if status == "not_testable":
         return NOT_PREDICTED
-    if status == "pass":
-        return BOTH_PASS if possible == {"pass"} else MISSED if "pass" not in possible else UNDECIDED
-    if "pass" not in possible:
+    if status == "all_pass":
+        return BOTH_PASS if possible == {"all_pass"} else MISSED if "all_pass" not in possible else UNDECIDED
+    if "all_pass" not in possible:
         return AGREEMENT
     # Partial failure and success differ by the tests, unless the paper says that nothing failed.
     return FALSE_ALARM if status not in possible else UNDECIDED
@@ -178,7 +178,7 @@ def _because(
             f"({tests:,}) since {shortened(most, _LONGEST_REASON)}."
         )
     yield _by_latency(functions)
-    if nothing := sum(function.status == "none" for function in functions):
+    if nothing := sum(function.status == "not_testable" for function in functions):
         yield f"Functions of which no test could be run or predicted: {nothing}."
     if off_device:
         yield f"Functions of which tests pass on the host, at least partly, and count as passing: {off_device}."
@@ -192,10 +192,12 @@ def _by_latency(functions: Sequence[PublishedFunction]) -> str:
 
     def counts(found: Sequence[PublishedFunction]) -> str:
         statuses = Counter(function.status for function in found)
-        return ", ".join(f"{statuses[status]} {STATUS_TEXTS[status]}" for status in ("complete", "partial", "pass"))
+        return ", ".join(
+            f"{statuses[status]} {STATUS_TEXTS[status]}" for status in ("all_fail", "some_fail", "all_pass")
+        )
 
-    untimed = [function for function in functions if "complete" in function.possible]
-    timed = [function for function in functions if "complete" not in function.possible]
+    untimed = [function for function in functions if "all_fail" in function.possible]
+    timed = [function for function in functions if "all_fail" not in function.possible]
     return (
         f"Predicted for the {len(untimed)} functions without a published latency, which failed completely on the T4 or "
         f"the v3-8 or had nothing timed: {counts(untimed)}; for the {len(timed)} others: {counts(timed)}."

@@ -19,17 +19,17 @@ import duckdb
 from portbench.devices import BASELINE_ORDER, PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.study.model import Target
 
-SYNCHRONIZATION = {"complete": "complete", "study": "as published"}
+SYNCHRONIZATION = {"complete": "complete", "as-published": "as published"}
 """How the values of ``sync`` are shown to people."""
 
 
 @total_ordering
 @dataclass(frozen=True)
 class Configuration:
-    """A target on one machine with one synchronization. ``sync`` is "complete", or "study": timed regions end where
-    the paper's do. Sorts by synchronization ("complete" first), framework, version (oldest first), device and machine.
+    """A target on one machine with one synchronization.
 
-    All of it comes out of run files: escape ``str(configuration)`` before it is shown.
+    ``sync`` is "complete", or "as-published": timed regions end where the paper's do. Sorts by synchronization
+    ("complete" first), framework, version (oldest first), device and machine.
     """
 
     framework: str
@@ -155,7 +155,7 @@ def _place(side: Configuration) -> int:
 
 
 def _environments(connection: duckdb.DuckDBPyConnection) -> list[tuple[Configuration, dict[str, Any]]]:
-    query = "SELECT framework, version, device, machine, coalesce(sync, 'complete'), environment FROM runs"
+    query = "SELECT framework, version, device, machine, sync, environment FROM runs"
     return [(Configuration(*key), json.loads(environment)) for *key, environment in connection.sql(query).fetchall()]
 
 

@@ -42,19 +42,19 @@ class FunctionRates:
     @property
     def rated(self) -> int:
         """Functions that have a status: what percentages are of."""
-        return sum(self.counts.values()) - self.counts["none"]
+        return sum(self.counts.values()) - self.counts["not_testable"]
 
     @property
     def percent(self) -> dict[str, float] | None:
         """Percent of the rated functions, by status without none; null where there is no rated function."""
         if not self.rated:
             return None
-        return {status: 100 * self.counts[status] / self.rated for status in STATUSES if status != "none"}
+        return {status: 100 * self.counts[status] / self.rated for status in STATUSES if status != "not_testable"}
 
     @property
     def failing(self) -> int:
         """Functions of which some or all tests fail."""
-        return self.counts["partial"] + self.counts["complete"]
+        return self.counts["some_fail"] + self.counts["all_fail"]
 
     @property
     def failing_percent(self) -> float | None:

@@ -43,7 +43,7 @@ def command(
 
     STUDY is a folder that 'portbench merge' wrote, a run file, or a folder of run files. For each target, explain shows
     the status, the tests with outcome, category, placement, times and number of samples, and the environment. For each
-    failure it shows the message, the values, the results on the CPU and in strict mode, and what ran on the host.
+    failure it shows the message, the values, the results on the CPU and in full precision, and what ran on the host.
 
     At the end is the command that runs one test again: the first that fails, unless --test and --target select another.
 

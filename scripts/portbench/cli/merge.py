@@ -47,7 +47,7 @@ def _print(merged: Merged) -> None:
     known = f", {merged.known} already there" if merged.known else ""
     click.echo(f"{shown(merged.study.path)}: {pluralize(merged.added, 'run file')} added{known}")
     for entry in summary["targets"]:
-        study_sync = ", synchronization as published" if entry.get("sync") == "study" else ""
+        study_sync = ", synchronization as published" if entry["sync"] == "as-published" else ""
         functions = pluralize(len(entry["functions"]), "function")
         missing = entry.get("missing")
         gaps = (

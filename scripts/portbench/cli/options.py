@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from portbench.backends.selection import BACKENDS
-from portbench.run.model import SYNC_WORDS
+from portbench.formats.upgrade import RENAMED_SYNC
+from portbench.run.model import SYNCHRONIZATIONS
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -40,26 +41,20 @@ BACKEND: Option = click.option(
 )
 
 
-class Sync(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no arguments here
-    """A word of ``SYNC_WORDS``; gives the value that run files record, which is accepted too."""
-
-    name = "sync"
+class Sync(click.Choice):  # type: ignore[type-arg]  # click 8.1 has no arguments here
+    """One of ``SYNCHRONIZATIONS``, or its word in older versions."""
 
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
-        recorded = SYNC_WORDS.get(value, value)
-        if recorded not in SYNC_WORDS.values():
-            self.fail(f"{value!r} is not one of {', '.join(map(repr, SYNC_WORDS))}.", parameter, context)
-        return recorded
+        return str(super().convert(RENAMED_SYNC.get(value, value), parameter, context))
 
 
 def sync(default: str | None, help: str) -> Option:
     """``--sync``, as the parameter ``sync``. ``default`` None: the option may be missing."""
     return click.option(
         "--sync",
-        type=Sync(),
+        type=Sync(SYNCHRONIZATIONS),
         default=default,
         show_default=default is not None,
-        metavar=f"[{'|'.join(SYNC_WORDS)}]",
         help=help,
     )
 

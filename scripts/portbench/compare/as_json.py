@@ -20,7 +20,7 @@ def as_data(comparison: Comparison, conditions: Iterable[Condition] = ()) -> dic
     """The comparison, and the tests for which each condition holds."""
     return {
         "schema": "portbench/comparison",
-        "schema_version": 1,
+        "schema_version": 2,
         "minimum_effect": comparison.limits.effect,
         "false_discovery_rate": comparison.limits.alpha,
         "conditions": [

@@ -125,11 +125,7 @@ def _samples(connection: duckdb.DuckDBPyConnection) -> Mapping[Key, Mapping[str,
 
 
 def _run_files(connection: duckdb.DuckDBPyConnection, side: Configuration) -> list[RunRow]:
-    query = (
-        "SELECT * REPLACE (coalesce(sync, 'complete') AS sync) FROM runs"
-        " WHERE (framework, version, device, machine, coalesce(sync, 'complete')) = (?, ?, ?, ?, ?)"
-        " ORDER BY started_at, run_id"
-    )
+    query = "FROM runs WHERE (framework, version, device, machine, sync) = (?, ?, ?, ?, ?) ORDER BY started_at, run_id"
     relation = connection.execute(query, side.key)
     names = [column[0] for column in relation.description]
     rows: list[Row] = [dict(zip(names, row, strict=True)) for row in relation.fetchall()]

@@ -64,12 +64,12 @@ class Outcomes:
     @property
     def newly_failing(self) -> tuple[FunctionChange, ...]:
         """Functions that passed before."""
-        return tuple(change for change in self.functions if change.before == "pass")
+        return tuple(change for change in self.functions if change.before == "all_pass")
 
     @property
     def newly_passing(self) -> tuple[FunctionChange, ...]:
         """Functions that pass now."""
-        return tuple(change for change in self.functions if change.after == "pass")
+        return tuple(change for change in self.functions if change.after == "all_pass")
 
 
 def outcomes(first: SideFacts, second: SideFacts) -> Outcomes:
@@ -161,7 +161,7 @@ def _functions(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[Fun
 
 def _status(verdicts: tuple[str, ...]) -> str:
     passed = verdicts.count("passed")
-    return "pass" if passed == len(verdicts) else "partial" if passed else "complete"
+    return "all_pass" if passed == len(verdicts) else "some_fail" if passed else "all_fail"
 
 
 def _not_compared(first: SideFacts, second: SideFacts) -> Iterator[NotCompared]:

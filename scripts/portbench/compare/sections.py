@@ -125,7 +125,7 @@ def _functions(pair: PairComparison) -> Iterator[Section]:
             str(change.tests),
             _statuses(change),
         )
-        for change in sorted(pair.outcomes.functions, key=lambda each: (each.after == "pass", each.function))
+        for change in sorted(pair.outcomes.functions, key=lambda each: (each.after == "all_pass", each.function))
     )
     if rows:
         yield Section("Functions whose status changed", ("function",), ("tests",), ("status",), rows)

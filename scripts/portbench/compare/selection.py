@@ -9,7 +9,6 @@ from pathlib import Path
 
 from portbench.analysis.configurations import Configuration
 from portbench.errors import BadInput
-from portbench.run.model import sync_word
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control
 
@@ -143,7 +142,7 @@ def _names(side: Configuration) -> list[str]:
 
 
 def _full(side: Configuration) -> str:
-    clock = "" if side.sync == "complete" else f" (--sync {sync_word(side.sync)})"
+    clock = "" if side.sync == "complete" else f" (--sync {side.sync})"
     return f"{side.target}@{side.machine}{clock}"
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from portbench.explain.evidence import TargetEvidence, TestEvidence
 from portbench.formats.documents import files_below
-from portbench.run.model import sync_word
 from portbench.study.summary import Row
 from portbench.targets.catalog import all_targets
 from portbench.util.repository import Checkout
@@ -61,20 +60,17 @@ class Reproducer:
     def argv_after(self) -> list[str]:
         """The arguments after the function and the test."""
         return [
-            *self._protocol(sync_word(self.evidence.sync)),
+            *self.runner_protocol,
             *(["--backend", self.backend] if self.backend != "auto" else []),
         ]
 
     @property
     def runner_protocol(self) -> list[str]:
         """The protocol as options of the runner itself."""
-        return self._protocol(self.evidence.sync)
-
-    def _protocol(self, sync: str) -> list[str]:
         # A test that does not pass has no steady state to measure.
         argv = ["--runs", "1", "--protocol", self.run["protocol"] if self.test.verdict == "passed" else "cold"]
         if self.evidence.sync != "complete":
-            argv += ["--sync", sync]
+            argv += ["--sync", self.evidence.sync]
         if self.run["timeout_s"] != _USUAL_LIMIT_S:
             argv += ["--timeout", f"{self.run['timeout_s']:g}"]
         return argv

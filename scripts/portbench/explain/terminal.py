@@ -43,7 +43,7 @@ def print_explanation(explanation: Explanation, repro: Reproducer, in_full: bool
 
 
 def _print_target(entry: TargetEvidence, in_full: bool, console: Console) -> None:
-    sync = ", synchronized as published" if entry.sync == "study" else ""
+    sync = ", synchronized as published" if entry.sync == "as-published" else ""
     predicted = PREDICTED_MARK if entry.target.device in PREDICTED_DEVICES else ""
     instead = f" (in place of {entry.successor_of})" if entry.successor_of else ""
     title = Text.assemble(

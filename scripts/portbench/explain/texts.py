@@ -37,12 +37,12 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
         memory = f", at most {peak / 2**20:.0f} MiB" if peak else ""
         killed = ", out of memory" if row["oom_killed"] else ""
         yield "worker ended", f"{row['exit_signal'] or 'exit status ' + str(row['exit_code'])}{killed}{memory}"
-    if row["numbers"]:
-        yield "values", row["numbers"] + _deviation(row["deviation"])
-    if row["control"]:
-        yield "on the CPU", _ended(row["control"])
-    if row["strict"]:
-        yield "in strict mode", _ended(row["strict"])
+    if row["value_verdict"]:
+        yield "values", row["value_verdict"] + _deviation(row["deviation"])
+    if row["cpu_control"]:
+        yield "on the CPU", _ended(row["cpu_control"])
+    if row["full_precision"]:
+        yield "full precision", _ended(row["full_precision"])
     if row["contaminated"]:
         yield "after others", _ended(row["contaminated"])
     if row["prediction"]:
@@ -52,8 +52,8 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
         yield "would run on" if row["prediction"] else "ran on", where
     if row["host_operations"]:
         yield "on the host", ", ".join(row["host_operations"])
-    if row["proof"] and not row["proof"]["passed"]:
-        yield "sync check", f"failed: {row['proof']['reason']}"
+    if row["sync_check"] and not row["sync_check"]["passed"]:
+        yield "sync check", f"failed: {row['sync_check']['reason']}"
 
 
 def environment(entry: TargetEvidence) -> Iterator[tuple[str, str]]:

@@ -20,8 +20,8 @@ from portbench.study.model import STATUS_TEXTS
 from portbench.util.format import percent
 from portbench.util.text import pluralize
 
-_STATUS = {"pass": style.BLUE, "partial": style.ORANGE, "complete": style.VERMILLION}
-_STATUS_HATCHES = {"partial": "////", "complete": "xxxx"}
+_STATUS = {"all_pass": style.BLUE, "some_fail": style.ORANGE, "all_fail": style.VERMILLION}
+_STATUS_HATCHES = {"some_fail": "////", "all_fail": "xxxx"}
 
 _CATEGORY = dict(
     zip(
@@ -72,7 +72,10 @@ def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
     for row, side in enumerate(sides):
         canvas.stacked(axes, row, side.by_stratum[ALL].counts, _STATUS, _STATUS_HATCHES)
         if side.published_status:
-            ends = (side.published_status["pass"], side.published_status["pass"] + side.published_status["partial"])
+            ends = (
+                side.published_status["all_pass"],
+                side.published_status["all_pass"] + side.published_status["some_fail"],
+            )
             marks = axes.vlines(ends, row - 0.11, row + 0.41, color=style.BLACK, linewidth=1.2, zorder=4)
             marks.set_gid(f"published-{row}")
     caption = (
@@ -212,5 +215,5 @@ def _shares(rates: FunctionRates) -> str:
         f"{STATUS_TEXTS[status]} {percent(counts[status], rates.rated)} % ({counts[status]} of {rates.rated})"
         for status in _STATUS
     )
-    none = counts.get("none", 0)
-    return shares + (f"; {STATUS_TEXTS['none']} {none}" if none else "")
+    none = counts.get("not_testable", 0)
+    return shares + (f"; {STATUS_TEXTS['not_testable']} {none}" if none else "")

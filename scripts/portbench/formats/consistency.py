@@ -30,7 +30,7 @@ def _in_run(run: Data) -> Iterator[Violation]:
     yield from _in_times(run)
     yield from _in_prediction(run)
     runs = run["protocol"]["runs"]
-    is_complete = run["protocol"].get("sync", "complete") == "complete"
+    is_complete = run["protocol"]["sync"] == "complete"
     seen: dict[tuple[str, str, int], int] = {}
     for position, result in enumerate(run["results"]):
         key = (result["function"], result["test"], result["run"])
@@ -42,7 +42,7 @@ def _in_run(run: Data) -> Iterator[Violation]:
             test = f"{escape_control(key[0])} {escape_control(key[1])}, run {key[2]}"
             found = f"a second result of {test}, expected one; the first is $.results[{first}]"
             yield Violation(f"$.results[{position}]", found)
-        check = result.get("proof")
+        check = result.get("sync_check")
         if is_complete and check and not check["passed"]:
             yield from _without_times(f"$.results[{position}]", result)
 
@@ -72,13 +72,15 @@ def _without_times(where: str, result: Data) -> Iterator[Violation]:
     for position, call in enumerate(result["calls"]):
         for protocol in ("cold", "steady"):
             if call[protocol]:
-                found = f"found times, expected null, since {where}.proof did not pass"
+                found = f"found times, expected null, since {where}.sync_check did not pass"
                 yield Violation(f"{where}.calls[{position}].{protocol}", found)
 
 
 def _in_times(run: Data) -> Iterator[Violation]:
     times = []
     for key in ("started_at", "ended_at"):
+        if run[key] is None:
+            continue
         try:
             times.append(datetime.fromisoformat(run[key]))
         except ValueError as error:

@@ -15,7 +15,8 @@ from typing import Any
 from portbench.errors import BadInput, PortbenchError
 from portbench.formats.consistency import check_consistency
 from portbench.formats.schema_errors import Violation
-from portbench.formats.schemas import kind_of, violations
+from portbench.formats.schemas import kind_of, schema_path, violations
+from portbench.formats.upgrade import upgrade
 from portbench.util.strict_json import FIX, read_json, shown
 from portbench.util.text import escape_control
 
@@ -50,7 +51,10 @@ _REMEDIES = {
 
 @dataclass(frozen=True)
 class Document:
-    """A valid file. ``kind`` is a key of ``schemas.VERSIONS``; ``sha256`` is the digest of the file's bytes."""
+    """A valid file. ``kind`` is a key of ``schemas.VERSIONS``; ``sha256`` is the digest of the file's bytes.
+
+    ``data`` is the content in the present version of the format, whatever version the file has.
+    """
 
     path: Path
     kind: str
@@ -84,15 +88,16 @@ def read_document(path: Path, kind: str = "", name: str = "") -> Document:
     file = read_json(path, name)
     try:
         found = kind_of(file.data)
-        _raise_first(violations(found, file.data), f"schema/{found}.schema.json says what is allowed there.")
-        _raise_first(check_consistency(found, file.data), _REMEDIES[found])
+        _raise_first(violations(found, file.data), f"{schema_path(found, file.data)} says what is allowed there.")
+        data = upgrade(found, file.data)
+        _raise_first(check_consistency(found, data), _REMEDIES[found])
     except BadInput as error:
         raise BadInput(f"{place}: {error}", error.remedy) from None
     except RecursionError:
         raise BadInput(f"{place}: objects and lists are nested too deeply", FIX) from None
     if kind and found != kind:
         raise BadInput(f"{place} is {_NAMES[found]}, not {_NAMES[kind]}", f"Give {_NAMES[kind]}.")
-    return Document(path, found, file.sha256, file.size_bytes, file.data)
+    return Document(path, found, file.sha256, file.size_bytes, data)
 
 
 def _raise_first(found: Iterable[Violation], remedy: str) -> None:

@@ -24,15 +24,18 @@ from portbench.util.text import escape_control, shortened
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
+# The versions after which a format changed so that older documents need a schema of their own, in schema/older/.
+_OLDER = {"run": (3,), "study": (4,), "comparison": (1,)}
+
 # The newest version of each format that this portbench reads. schema/README.md says what each version changed.
 VERSIONS = {
     "manifest": 3,
-    "run": 3,
-    "study": 4,
+    "run": 4,
+    "study": 5,
     "survivors": 1,
     "expected": 1,
     "annotations": 1,
-    "comparison": 1,
+    "comparison": 2,
     "functions": 1,
     "counts": 1,
     "exclusions": 1,
@@ -59,6 +62,15 @@ def kind_of(data: Any) -> str:
     return kind
 
 
+def schema_path(kind: str, data: Any) -> str:
+    """The path, below the clone, of the schema that a document of its version must fit."""
+    version = data.get("schema_version") if isinstance(data, dict) else None
+    newest = None
+    if isinstance(version, int):
+        newest = next((last for last in _OLDER.get(kind, ()) if version <= last), None)
+    return f"schema/older/{kind}-{newest}.schema.json" if newest else f"schema/{kind}.schema.json"
+
+
 def _check_version(kind: str, version: Any) -> None:
     newest = VERSIONS[kind]
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -79,7 +91,7 @@ def violations(kind: str, data: Any) -> list[Violation]:
     """
     if fits(kind, data):
         return []
-    checker = validator(kind)
+    checker = validator(kind, data)
     try:
         errors = list(checker.iter_errors(data))
         return explain(errors, checker.schema)
@@ -90,24 +102,32 @@ def violations(kind: str, data: Any) -> list[Violation]:
 def fits(kind: str, data: Any) -> bool:
     """Whether a document is valid according to its schema. False where it is nested too deeply."""
     try:
-        return bool(_fast_validator(kind).is_valid(data))
+        return bool(_fast_validator(schema_path(kind, data)).is_valid(data))
     except ValueError:
         return False
 
 
-@cache
-def validator(kind: str) -> Any:
-    """A jsonschema validator for ``schema/<kind>.schema.json``, which lists all errors."""
-    return _explaining_validator()(_schema(kind))
+def validator(kind: str, data: Any) -> Any:
+    """A jsonschema validator for documents of the version of ``data``, which lists all errors."""
+    return _explaining_validator()(_schema(schema_path(kind, data)))
+
+
+def values_of(kind: str, *path: str) -> list[Any]:
+    """The values that the present schema allows for the property at ``path``: its ``enum``."""
+    place = _schema(f"schema/{kind}.schema.json")
+    for name in path:
+        place = place["properties"][name]
+    return list(place["enum"])
 
 
 @cache
-def _fast_validator(kind: str) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(_schema(kind))
+def _fast_validator(path: str) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(_schema(path))
 
 
-def _schema(kind: str) -> Any:
-    return json.loads((find_checkout().schema / f"{kind}.schema.json").read_text("utf-8"))
+@cache
+def _schema(path: str) -> Any:
+    return json.loads((find_checkout().root / path).read_text("utf-8"))
 
 
 @cache

@@ -54,9 +54,7 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
     """
     checkout = find_checkout()
     runs = [row | {"environment": json.loads(row["environment"])} for row in fetch_dicts(connection, "FROM runs")]
-    for run in runs:
-        run["sync"] = run["sync"] or "complete"
-    runs.sort(key=lambda run: (Configuration.of(run), run["started_at"], run["run_id"]))
+    runs.sort(key=lambda run: (Configuration.of(run), run["started_at"] or "", run["run_id"]))
     targets = sides(connection)
     models = device_model(connection)
     most_samples = _prepare(connection, targets)

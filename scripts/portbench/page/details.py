@@ -93,7 +93,7 @@ def _why(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
     """The rule of today that gives the category, or another one."""
     causes = tuple((cause["type"], cause["message"]) for cause in row["error_causes"] or ())
     error = Error(row["error_type"], row["error_message"] or "", causes) if row["error_type"] else None
-    found = rules.decide(row["framework"], row["outcome"], error, bool(row["oom_killed"]), row["numbers"])
+    found = rules.decide(row["framework"], row["outcome"], error, bool(row["oom_killed"]), row["value_verdict"])
     if not row["overruled"] and found.category != row["category"]:
         yield "rule", f"that of the runner; today's rules say {found.category}: see portbench classify"
     if found.because:

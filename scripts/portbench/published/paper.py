@@ -22,7 +22,7 @@ TOP20, OTHERS = "top20", "others"
 """Strata of the paper's sample: the 20 most used functions of a framework; all others, which the paper drew by decile
 of use (its Table 4 calls them "all functions")."""
 
-_PRINTED = {"success": "pass", "partial": "partial", "complete": "complete", "total": "total"}
+_PRINTED = {"success": "all_pass", "partial": "some_fail", "complete": "all_fail", "total": "total"}
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,9 @@ def possible_statuses(framework: str, device: str) -> Mapping[str, frozenset[str
     counts = table8(framework, device)
     if counts is None:
         return None
-    timed = frozenset(("pass", "partial") if counts["partial"] else ("pass",))
+    timed = frozenset(("all_pass", "some_fail") if counts["some_fail"] else ("all_pass",))
     untimed = [row["name"] for row in sample(framework) if not row["published_ms"]]
-    others = frozenset(("complete",)) if counts["complete"] == len(untimed) else timed | {"complete"}
+    others = frozenset(("all_fail",)) if counts["all_fail"] == len(untimed) else timed | {"all_fail"}
     return {row["name"]: others if row["name"] in untimed else timed for row in sample(framework)}
 
 

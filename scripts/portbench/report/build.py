@@ -43,7 +43,7 @@ def build_report(study: Analysed, headlines: Sequence[str] = (), predictions: Pr
     times = fetch_dicts(study.connection, load_sql("report", "synchronization"))
     contaminated = fetch_dicts(study.connection, load_sql("report", "contaminated"))
     complete = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
-    as_published = [entry for entry in summary["targets"] if entry["sync"] == "study"]
+    as_published = [entry for entry in summary["targets"] if entry["sync"] == "as-published"]
     known = [(entry["target"], entry["machine"]) for entry in complete]
     entries = [*complete, *(entry for entry in as_published if (entry["target"], entry["machine"]) not in known)]
     causes = _causes(study)
@@ -73,8 +73,8 @@ def _rates(targets: Sequence[TargetReport]) -> Section:
     """The rates of all targets; a dash where there is none."""
     rows = []
     for target in targets:
-        rates = target.percent and [f"{target.percent[status]:.1f}" for status in ("pass", "partial", "complete")]
-        counts = [str(sum(target.counts.values())), str(target.counts["none"])]
+        rates = target.percent and [f"{target.percent[status]:.1f}" for status in ("all_pass", "some_fail", "all_fail")]
+        counts = [str(sum(target.counts.values())), str(target.counts["not_testable"])]
         wrong = NOTHING if target.wrong is None else str(target.wrong)
         rows.append((target.target, target.machine, *(rates or [NOTHING] * 3), *counts, wrong))
     numbers = ("all pass", "some fail", "all fail", "total", "not testable", "wrong")
@@ -103,12 +103,12 @@ def _all_rates(targets: Sequence[TargetReport], found: Predictions) -> Iterator[
 
 def _target(entry: Row, causes: Causes, strict: bool, predicted: Predicted) -> TargetReport:
     functions = [(_named(function), function) for function in entry["functions"]]
-    failing = [found for found in functions if found[1]["status"] in ("partial", "complete")]
+    failing = [found for found in functions if found[1]["status"] in ("some_fail", "all_fail")]
     failing.sort(key=lambda found: (found[1]["status"], found[0]))
     key = TargetKey.of_entry(entry)
     side = Configuration(*key)
     is_cpu, is_predicted = side.device == "cpu", side.device in PREDICTED_DEVICES
-    has_checks = any(function["tests_by_numbers"] for _, function in functions)
+    has_checks = any(function["tests_by_value_verdict"] for _, function in functions)
     own = [function for _, function in functions if function["successor_of"] is None]
     own_figures = predicted.get(side.key, {})
     return TargetReport(

@@ -42,7 +42,9 @@ def failure(name: str, function: Row, causes: Sequence[Row]) -> Failure:
         function=name,
         status=function["status"],
         category=first["category"] + (" (overruled)" if first["overruled"] else ""),
-        fails=NOTHING if set(function["tests_by_control"]) <= {"unknown"} else _fails(function["tests_by_control"]),
+        fails=NOTHING
+        if set(function["tests_by_cpu_control"]) <= {"unknown"}
+        else _fails(function["tests_by_cpu_control"]),
         evidence=f"{what}: {lines[0]}" if lines else what,
         others=len(causes) - 1,
     )
@@ -52,7 +54,7 @@ def blamed(functions: Sequence[Row]) -> str:
     """A sentence that counts the failing tests by where they fail; empty where none was run elsewhere."""
     tests: Counter[str] = Counter()
     for function in functions:
-        tests.update(function["tests_by_control"])
+        tests.update(function["tests_by_cpu_control"])
     if set(tests) <= {"unknown"}:
         return ""
     device, both, unknown = (tests[seen] for seen in ("only_on_device", "on_cpu_too", "unknown"))
@@ -72,7 +74,7 @@ def wrong_values(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
             _deviation(found["deviation_on_host"], found["dtype"]),
             str(found["runs"]),
             found["dtype"] or NOTHING,
-            _CONTROL.get(found["control"], NOTHING),
+            _CONTROL.get(found["cpu_control"], NOTHING),
         )
         for name, function in functions
         for found in function["wrong_values"]
@@ -91,10 +93,10 @@ def wrong_values(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
 
 
 def precision(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
-    """The tests that failed by precision, and how many of them pass in the strict mode."""
+    """The tests that failed by precision, and how many of them pass in full precision."""
     rows = []
     for name, function in functions:
-        tests = function["tests_by_strict"]
+        tests = function["tests_by_full_precision"]
         if tests:
             numbers = [sum(tests.values()), *(tests.get(seen, 0) for seen in ("passed", "failed", "unknown"))]
             rows.append((name, *(str(number) for number in numbers)))
@@ -102,7 +104,7 @@ def precision(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
         yield Section(
             "Failed by precision",
             ("function",),
-            ("tests", "pass in strict mode", "fail", "not run"),
+            ("tests", "pass in full precision", "fail", "not run"),
             (),
             tuple(rows),
             "Strict mode: the same device with the full precision of each dtype, no TF32 or bfloat16 in its place.",

@@ -129,7 +129,7 @@ def _share_of_functions(found: int, surely: int, measured: Latencies) -> str:
 
 
 def _failing(rates: FunctionRates) -> str:
-    none = rates.counts["none"]
+    none = rates.counts["not_testable"]
     return _share(rates.failing, rates.rated, "functions", more=f"; {none:,} more not testable" if none else "")
 
 

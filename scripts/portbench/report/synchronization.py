@@ -24,12 +24,12 @@ def failed_checks(entries: Sequence[Row]) -> Iterator[Section]:
         (
             str(Target(**entry["target"])),
             entry["machine"],
-            str(entry["proofs"]["failed"]),
-            str(entry["proofs"]["passed"] + entry["proofs"]["failed"]),
-            entry["proofs"]["reason"] or NOTHING,
+            str(entry["sync_checks"]["failed"]),
+            str(entry["sync_checks"]["passed"] + entry["sync_checks"]["failed"]),
+            entry["sync_checks"]["reason"] or NOTHING,
         )
         for entry in entries
-        if entry["proofs"]["failed"]
+        if entry["sync_checks"]["failed"]
     ]
     if rows:
         yield Section(
@@ -49,14 +49,16 @@ def comparison(complete: Sequence[Row], as_published: Sequence[Row], times: Sequ
     ``complete`` and ``as_published``: the summary's targets with the one and the other; ``times``: the rows of
     sql/synchronization.sql.
     """
-    seen = {_key(entry): entry["proofs"]["seen_fraction"] for entry in complete}
+    seen = {_key(entry): entry["sync_checks"]["seen_fraction"] for entry in complete}
     of_target: dict[tuple[Target, str], list[Row]] = {}
     for row in times:
         target = Target(row["framework"], row["version"], row["device"])
         of_target.setdefault((target, row["machine"]), []).append(row)
     # Without a run with the complete wait and without a check there is nothing to compare.
     as_published = [
-        entry for entry in as_published if _key(entry) in seen or entry["proofs"]["passed"] + entry["proofs"]["failed"]
+        entry
+        for entry in as_published
+        if _key(entry) in seen or entry["sync_checks"]["passed"] + entry["sync_checks"]["failed"]
     ]
     keys = [_key(entry) for entry in as_published]
     if keys:
@@ -65,9 +67,9 @@ def comparison(complete: Sequence[Row], as_published: Sequence[Row], times: Sequ
                 str(key[0]),
                 key[1],
                 *_overall(of_target.get(key, [])),
-                _percent(entry["proofs"]["seen_fraction"]),
+                _percent(entry["sync_checks"]["seen_fraction"]),
                 _percent(seen.get(key)),
-                _check(entry["proofs"]),
+                _check(entry["sync_checks"]),
             )
             for key, entry in zip(keys, as_published, strict=True)
         )
@@ -97,11 +99,11 @@ def _overall(rows: Sequence[Row]) -> tuple[str, ...]:
     return str(len(rows)), _median(map(_cold_ratio, rows)), _median(map(_steady_ratio, rows))
 
 
-def _check(proofs: Row) -> str:
+def _check(checks: Row) -> str:
     """The result of the check that the complete wait must pass too."""
-    if proofs["failed"]:
-        return f"no: {proofs['reason']}" if proofs["reason"] else "no"
-    return "yes" if proofs["passed"] else NOTHING
+    if checks["failed"]:
+        return f"no: {checks['reason']}" if checks["reason"] else "no"
+    return "yes" if checks["passed"] else NOTHING
 
 
 def _figures(row: Row) -> Iterator[str]:

@@ -18,7 +18,7 @@ from portbench.util.console import dim, heading, print_sections, safe_text, sect
 from portbench.util.format import NOTHING
 from portbench.util.text import escape_control
 
-_COLOURS = {"pass": "green", "partial": "yellow", "complete": "red", "none": "bright_black"}
+_COLOURS = {"all_pass": "green", "some_fail": "yellow", "all_fail": "red", "not_testable": "bright_black"}
 
 
 def print_report(report: Report, console: Console) -> None:

@@ -17,22 +17,16 @@ from portbench.targets.catalog import Target
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
 
-SYNC_WORDS = {"complete": "complete", "as-published": "study"}
-"""The words of --sync, with the value that a run file records and a runner reads."""
+SYNCHRONIZATIONS = ("complete", "as-published")
+"""What can end a timed region: the values of --sync, and of ``sync`` in run files."""
 
 
-def sync_word(recorded: str) -> str:
-    """The word of --sync for a recorded value: ``as-published`` for ``study``."""
-    return next((word for word, value in SYNC_WORDS.items() if value == recorded), recorded)
-
-
-def _option(flag: str, default: Any, *, always: bool = False, words: Mapping[str, str] | None = None) -> Any:
+def _option(flag: str, default: Any, *, always: bool = False) -> Any:
     """A field that is an option. ``always``: a runner gets it even where it is the default.
 
-    The others are left out then, because the runner of an older image may not know them. ``words``: what users write
-    for the values.
+    The others are left out then, because the runner of an older image may not know them.
     """
-    return field(default=default, metadata={"flag": flag, "always": always, "words": words or {}})
+    return field(default=default, metadata={"flag": flag, "always": always})
 
 
 @dataclass(frozen=True)
@@ -45,7 +39,7 @@ class RunnerOptions:
     steady_budget_s: float = _option("--steady-budget", 0.1, always=True)
     functions: tuple[str, ...] = _option("--function", ())
     tests: tuple[str, ...] = _option("--test", ())
-    sync: str = _option("--sync", "complete", words=SYNC_WORDS)
+    sync: str = _option("--sync", "complete")
     shuffle: int | None = _option("--shuffle", None)
     memory: str | None = _option("--memory", None)
     resume: bool = _option("--resume", False)
@@ -56,17 +50,16 @@ class RunnerOptions:
 
     def user_argv(self) -> list[str]:
         """The options as users write them, without those that are the default."""
-        return [word for each in fields(self) for word in self._words(each, False, each.metadata["words"])]
+        return [word for each in fields(self) for word in self._words(each)]
 
-    def _words(self, option: Field[Any], always: bool, words: Mapping[str, str] | None = None) -> list[str]:
+    def _words(self, option: Field[Any], always: bool = False) -> list[str]:
         value, flag = getattr(self, option.name), option.metadata["flag"]
         if value == option.default and not always:
             return []
         if value is True:
             return [flag]
-        written = {recorded: word for word, recorded in (words or {}).items()}
         values = value if isinstance(value, tuple) else (value,)
-        return [word for each in values for word in (flag, str(written.get(each, each)))]
+        return [word for each in values for word in (flag, str(each))]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from portbench.errors import BadInput
 from portbench.formats.documents import read_document
-from portbench.formats.schemas import validator
+from portbench.formats.schemas import values_of
 from portbench.run.execute import run_targets
 from portbench.run.model import RunPlan, TargetResult
 from portbench.run.progress import Reporter
@@ -108,8 +108,7 @@ class MutationTest:
 
 def mutants() -> tuple[str, ...]:
     """The names of all mutants, from the schema that host and runner share."""
-    names = validator("run").schema["properties"]["protocol"]["properties"]["mutant"]["enum"]
-    return tuple(name for name in names if name is not None)
+    return tuple(name for name in values_of("run", "protocol", "mutant") if name is not None)
 
 
 def survivors_file_of(manifest: Path) -> Path:

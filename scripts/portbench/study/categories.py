@@ -71,10 +71,10 @@ class Rules:
         outcome: str,
         error: Error | None,
         oom_killed: bool = False,
-        numbers: str | None = None,
+        value_verdict: str | None = None,
     ) -> str | None:
         """Why a test did not pass: a category, "other" if no rule matches; None if it passed or was skipped."""
-        return self.decide(framework, outcome, error, oom_killed, numbers).category
+        return self.decide(framework, outcome, error, oom_killed, value_verdict).category
 
     def decide(
         self,
@@ -82,7 +82,7 @@ class Rules:
         outcome: str,
         error: Error | None,
         oom_killed: bool = False,
-        numbers: str | None = None,
+        value_verdict: str | None = None,
     ) -> Decision:
         """The category, and the rule or fact that gives it."""
         if outcome in ("passed", "skipped"):
@@ -94,10 +94,10 @@ class Rules:
         if error is None:
             return Decision("other", "no exception is known")
         rule = self._matched(framework, error)
-        if numbers in ("equal", "imprecise") and error.message.startswith(("imprecise", "wrong value")):
-            return Decision("precision", f"the values are {numbers} for their dtype")
-        if numbers in ("wrong", "random") and rule and rule.category == "precision":
-            return Decision("other", f"the values are {numbers}, so precision is not the cause")
+        if value_verdict in ("equal", "imprecise") and error.message.startswith(("imprecise", "wrong value")):
+            return Decision("precision", f"the values are {value_verdict} for their dtype")
+        if value_verdict in ("wrong", "random") and rule and rule.category == "precision":
+            return Decision("other", f"the values are {value_verdict}, so precision is not the cause")
         return Decision(rule.category, str(rule)) if rule else Decision("other", "no rule matches")
 
     def _matched(self, framework: str, error: Error) -> Rule | None:

@@ -98,7 +98,7 @@ def classify(study: Study, rules: Rules, annotations: Annotations) -> Classifica
     used: set[int] = set()
     for row in rows:
         by_rules = rules.category(
-            row["framework"], row["outcome"], _error(row), bool(row["oom_killed"]), row["numbers"]
+            row["framework"], row["outcome"], _error(row), bool(row["oom_killed"]), row["value_verdict"]
         )
         position = annotations.of(row)
         row |= {"recorded_category": row["category"], "category": by_rules, "overruled": None}

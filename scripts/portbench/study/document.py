@@ -35,7 +35,7 @@ class RunFileEntry(TypedDict):
     machine: str
     sync: str
     manifest: ManifestName
-    started_at: str
+    started_at: str | None
 
 
 class DriftValue(TypedDict):
@@ -126,7 +126,7 @@ class WrongValues(TypedDict):
     dtype: str | None
     deviation_on_device: float | None
     deviation_on_host: float | None
-    control: str | None
+    cpu_control: str | None
 
 
 class HostOperation(TypedDict):
@@ -162,13 +162,13 @@ class FunctionEntry(TypedDict):
     tests_by_verdict: Counts
     tests_by_category: Counts
     tests_by_placement: Counts
-    tests_by_numbers: Counts
-    tests_by_control: Counts
-    tests_by_strict: Counts
+    tests_by_value_verdict: Counts
+    tests_by_cpu_control: Counts
+    tests_by_full_precision: Counts
     flaky_tests: list[FlakyTest]
     wrong_values: list[WrongValues]
     host_operations: list[HostOperation]
-    unproven_tests: int
+    tests_with_failed_sync_check: int
     missing_tests: int | None
     skipped: list[SkipReason]
     cold_mean_ns: float | None
@@ -182,7 +182,7 @@ class TargetEntry(TypedDict):
     target: TargetName
     machine: str
     sync: str
-    proofs: SyncChecks
+    sync_checks: SyncChecks
     missing: Missing | None
     functions_by_status: Counts
     percent_of_rated_functions: dict[str, float] | None

@@ -22,7 +22,7 @@ KEY = ("run_id", "function", "test", "run")
 _FACTS = (
     *KEY,
     *("framework", "version", "device", "machine", "outcome", "phase", "category", "error_type", "error_message"),
-    *("error_causes", "exit_signal", "exit_code", "oom_killed", "numbers", "output_text"),
+    *("error_causes", "exit_signal", "exit_code", "oom_killed", "value_verdict", "output_text"),
 )
 _KEY_TYPES = {"run_id": "VARCHAR", "function": "VARCHAR", "test": "VARCHAR", "run": "BIGINT"}
 

@@ -12,10 +12,15 @@ from typing import Any, NamedTuple
 from portbench.study.document import RunFileEntry, TargetName
 
 COMPLETE = "complete"
-"""The usual synchronization, and that of run files which do not name one."""
+"""The usual synchronization, and that of the first versions of the format."""
 
 
-STATUS_TEXTS = {"pass": "all tests pass", "partial": "some fail", "complete": "all tests fail", "none": "not testable"}
+STATUS_TEXTS = {
+    "all_pass": "all tests pass",
+    "some_fail": "some fail",
+    "all_fail": "all tests fail",
+    "not_testable": "not testable",
+}
 """How the status of a function is shown to people."""
 
 
@@ -75,7 +80,7 @@ class RunFile:
     sync: str
     manifest: str
     manifest_sha256: str
-    started_at: str
+    started_at: str | None
 
     @property
     def key(self) -> TargetKey:
@@ -85,7 +90,7 @@ class RunFile:
     @property
     def order(self) -> tuple[Any, ...]:
         """Sorts the run files of a study by target, machine and start."""
-        return self.target.order, self.machine, self.started_at, self.run_id
+        return self.target.order, self.machine, self.started_at or "", self.run_id
 
     @classmethod
     def from_document(cls, data: Mapping[str, Any], sha256: str) -> RunFile:
@@ -95,7 +100,7 @@ class RunFile:
             sha256=sha256,
             target=Target(**data["target"]),
             machine=data["environment"]["machine"],
-            sync=data["protocol"].get("sync", COMPLETE),
+            sync=data["protocol"]["sync"],
             manifest=data["manifest"]["name"],
             manifest_sha256=data["manifest"]["sha256"],
             started_at=data["started_at"],
@@ -109,7 +114,7 @@ class RunFile:
             sha256=entry["sha256"],
             target=Target(**entry["target"]),
             machine=entry["machine"],
-            sync=entry.get("sync", COMPLETE),
+            sync=entry["sync"],
             manifest=entry["manifest"]["name"],
             manifest_sha256=entry["manifest"]["sha256"],
             started_at=entry["started_at"],

@@ -20,7 +20,8 @@ from pathlib import Path
 import duckdb
 
 from portbench.errors import BadInput
-from portbench.study.model import TargetKey
+from portbench.formats.upgrade import RENAMED_COLUMNS, RENAMED_SYNC
+from portbench.study.model import COMPLETE, TargetKey
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import shown
 
@@ -126,9 +127,22 @@ def _show_rows(
     kind = "older_samples" if table == "samples" and "protocol" in columns else table
     both = f"FROM stored_{table} UNION ALL BY NAME FROM added_{kind}"
     view = {"samples": "timed_calls", "functions": "functions_of_parts"}.get(kind, kind)
-    connection.execute(f"CREATE TEMP VIEW {view} AS FROM ({both}){where}")
+    present = "*" if table == "functions" else _present(columns)
+    connection.execute(f"CREATE TEMP VIEW {view} AS FROM (SELECT {present} FROM ({both})){where}")
     if kind == "older_samples":
         connection.execute(load_sql("study", "older_samples"))
+
+
+def _present(columns: Collection[str]) -> str:
+    """All columns of a table, with the names and values of the present version; ``columns`` are those of its files."""
+    older = [name for name in RENAMED_COLUMNS if name in columns]
+    exclude = f" EXCLUDE ({', '.join(older)})" if older else ""
+    cases = " ".join(f"WHEN {literal(old)} THEN {literal(new)}" for old, new in RENAMED_SYNC.items())
+    replaced = [
+        f"CASE sync {cases} ELSE coalesce(sync, {literal(COMPLETE)}) END AS sync",
+        *(f"coalesce({RENAMED_COLUMNS[name]}, {name}) AS {RENAMED_COLUMNS[name]}" for name in older),
+    ]
+    return f"*{exclude} REPLACE ({', '.join(replaced)})"
 
 
 def _parts_with(connection: duckdb.DuckDBPyConnection, files: Collection[Path], only: TargetKey) -> set[str]:
@@ -136,7 +150,9 @@ def _parts_with(connection: duckdb.DuckDBPyConnection, files: Collection[Path], 
     for name, value in only._asdict().items():
         set_variable(connection, f"only_{name}", value)
     where = " AND ".join(f"{name} = getvariable('only_{name}')" for name in only._fields)
-    query = f"SELECT DISTINCT parse_filename(filename) FROM read_parquet({_list(files)}, filename = true) WHERE {where}"
+    stored = f"FROM read_parquet({_list(files)}, filename = true, union_by_name = true)"
+    runs = f"SELECT {_present(())} FROM ({stored} UNION ALL BY NAME FROM added_runs)"
+    query = f"SELECT DISTINCT parse_filename(filename) FROM ({runs}) WHERE {where}"
     return {name for (name,) in connection.execute(query).fetchall()}
 
 
@@ -203,7 +219,7 @@ def sync(path: Path) -> None:
 
 def tables_name(sha256s: Iterable[str]) -> str:
     """The name of the tables of the run files with these digests, derived by this version of the code."""
-    lines = ["portbench/study 4", _derivation(), *sorted(sha256s)]
+    lines = ["portbench/study 5", _derivation(), *sorted(sha256s)]
     return "tables-" + hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 

@@ -27,11 +27,11 @@ from portbench.study.document import (
 )
 from portbench.study.drift import Drift, drifts
 from portbench.study.failures import put_fingerprints
-from portbench.study.model import FUNCTION_KEY, RunFile, Target, TargetKey
+from portbench.study.model import COMPLETE, FUNCTION_KEY, RunFile, Target, TargetKey
 from portbench.study.parquet import connect, create_views, set_variable
 from portbench.util.sql import load_sql
 
-STATUSES = ("pass", "partial", "complete", "none")
+STATUSES = ("all_pass", "some_fail", "all_fail", "not_testable")
 VERDICTS = ("passed", "failed", "flaky", "skipped")
 
 Row = dict[str, Any]
@@ -85,7 +85,7 @@ def summarise(
     """
     return {
         "schema": "portbench/study",
-        "schema_version": 4,
+        "schema_version": 5,
         "tables": tables,
         "strict_placement": strict_placement,
         "classification": classification,
@@ -129,7 +129,7 @@ def _targets(connection: duckdb.DuckDBPyConnection) -> list[TargetEntry]:
 
 
 def _order(entry: TargetEntry) -> tuple[Any, ...]:
-    return Target(**entry["target"]).order, entry["machine"], entry["sync"]
+    return Target(**entry["target"]).order, entry["machine"], entry["sync"] != COMPLETE, entry["sync"]
 
 
 def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[FunctionEntry]]:
@@ -155,13 +155,13 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[F
             "tests_by_verdict": {verdict: row[verdict] for verdict in VERDICTS},
             "tests_by_category": categories.get(key, {}),
             "tests_by_placement": placements.get(key, {}),
-            "tests_by_numbers": values.get(key, {}),
-            "tests_by_control": controls.get(key, {}),
-            "tests_by_strict": strict.get(key, {}),
+            "tests_by_value_verdict": values.get(key, {}),
+            "tests_by_cpu_control": controls.get(key, {}),
+            "tests_by_full_precision": strict.get(key, {}),
             "flaky_tests": flaky.get(key, []),
             "wrong_values": wrong.get(key, []),
             "host_operations": [{"name": name, "tests": tests} for name, tests in operations.get(key, {}).items()],
-            "unproven_tests": failed_checks.get(key, {}).get("tests", 0),
+            "tests_with_failed_sync_check": failed_checks.get(key, {}).get("tests", 0),
             "missing_tests": missing.get(key, {}).get("tests"),
             "skipped": [{"reason": why, "tests": tests} for why, tests in reasons.get(key, {}).items()],
             "cold_mean_ns": row["cold_mean_ns"],
@@ -175,14 +175,14 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> tuple[list[Row], list[F
 def _target(key: TargetKey, functions: list[FunctionEntry], checks: Row | None, missing: Row | None) -> TargetEntry:
     own = [function["status"] for function in functions if function["successor_of"] is None]
     counts = {status: own.count(status) for status in STATUSES}
-    rated = sum(counts.values()) - counts["none"]
+    rated = sum(counts.values()) - counts["not_testable"]
     percent = {status: 100 * counts[status] / rated for status in STATUSES[:-1]} if rated else None
     worst = checks["worst"] if checks else None
     return {
         "target": {"framework": key.framework, "version": key.version, "device": key.device},
         "machine": key.machine,
         "sync": key.sync,
-        "proofs": {
+        "sync_checks": {
             "passed": checks["passed"] if checks else 0,
             "failed": checks["failed"] if checks else 0,
             "reason": worst["reason"] if worst else None,

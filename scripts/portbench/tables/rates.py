@@ -96,9 +96,9 @@ def table_8(results: Results) -> Iterator[Table]:
         printed = paper.table8(found.framework, found.device) if found else None
         row: list[Cell] = [
             *side_cells(results, side),
-            *(ours[key] for key in ("partial", "complete", "pass", "total", "none")),
+            *(ours[key] for key in ("some_fail", "all_fail", "all_pass", "total", "not_testable")),
         ]
-        for key in ("partial", "complete", "pass", "total"):
+        for key in ("some_fail", "all_fail", "all_pass", "total"):
             row += published_cells(ours[key] if counts.rated else None, printed, key)
         rows.append(tuple(row))
     notes = (

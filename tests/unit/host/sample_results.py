@@ -27,7 +27,7 @@ MODELS = {GPU: "Tesla T4", NEWER: "NVIDIA A100-SXM4-40GB", TPU: "TPU v3-8"}
 
 def statuses(good: int, partial: int, complete: int, none: int = 0) -> FunctionRates:
     """Numbers of functions by status."""
-    return FunctionRates({"pass": good, "partial": partial, "complete": complete, "none": none})
+    return FunctionRates({"all_pass": good, "some_fail": partial, "all_fail": complete, "not_testable": none})
 
 
 def rates_of(side: Configuration, whole: FunctionRates, failed: int, tests: int, *exclusions: Excluded) -> Rates:
@@ -36,7 +36,7 @@ def rates_of(side: Configuration, whole: FunctionRates, failed: int, tests: int,
     strata = {ALL: whole}
     if whole.rated > 13:
         counts = whole.counts
-        top20 = {"pass": 10, "partial": 2, "complete": 1, "none": 0}
+        top20 = {"all_pass": 10, "some_fail": 2, "all_fail": 1, "not_testable": 0}
         strata[TOP20] = FunctionRates(top20)
         strata[OTHERS] = FunctionRates({status: counts[status] - top20[status] for status in counts})
         strata[DECILES[9]] = statuses(3, 1, 0)

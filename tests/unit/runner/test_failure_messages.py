@@ -18,7 +18,9 @@ def derived(entry):
     if entry["type"] is not None:
         error = {"type": entry["type"], "message": entry["message"], "causes": entry.get("causes", [])}
     outcome = entry.get("outcome", "failed")
-    return failure.category(entry["framework"], outcome, error, entry.get("oom_killed", False), entry.get("numbers"))
+    return failure.category(
+        entry["framework"], outcome, error, entry.get("oom_killed", False), entry.get("value_verdict")
+    )
 
 
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])

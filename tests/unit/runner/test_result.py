@@ -24,7 +24,7 @@ PROPERTIES = DEFINITIONS["result"]["properties"]
         (result.Prediction, PROPERTIES["prediction"]),
         (result.Deviation, PROPERTIES["deviation"]),
         (result.Repeated, DEFINITIONS["again"]),
-        (result.SyncCheck, DEFINITIONS["proof"]),
+        (result.SyncCheck, DEFINITIONS["sync_check"]),
         (result.TimedCall, PROPERTIES["calls"]["items"]),
         (result.Output, PROPERTIES["output"]),
     ],

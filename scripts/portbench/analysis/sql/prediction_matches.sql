@@ -33,7 +33,7 @@ UNION
 SELECT framework, version, function, successor_of, test
 FROM test_controls
 JOIN compared_sides USING (framework, version, device, machine, sync)
-WHERE place = 'measured' AND control = 'on_cpu_too';
+WHERE place = 'measured' AND cpu_control = 'on_cpu_too';
 
 CREATE OR REPLACE TEMP VIEW prediction_matches AS
 SELECT

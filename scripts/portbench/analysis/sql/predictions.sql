@@ -1,6 +1,6 @@
 -- What made the predictions of each predicted target. On the views runs and recorded.
 CREATE OR REPLACE TEMP VIEW predicted_runs AS
-SELECT DISTINCT framework, version, device, machine, coalesce(sync, 'complete') AS sync, prediction
+SELECT DISTINCT framework, version, device, machine, sync, prediction
 FROM runs
 WHERE prediction IS NOT NULL;
 

@@ -6,7 +6,7 @@ WITH times AS (
     SELECT
         framework, version, device, machine, sync, function, test,
         count(cold) AS cold_calls,
-        sum(cold.call_ns::HUGEINT + cold.wait_ns) AS cold_ns,
+        sum(cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0)) AS cold_ns,
         list_median(
             flatten(list(list_transform(steady.block_ns, lambda ns: ns / steady.calls_per_block)) FILTER (steady IS NOT NULL))
         ) AS steady_median_ns
@@ -18,9 +18,9 @@ reasons AS (
     SELECT
         framework, version, device, machine, sync, function, test,
         min(coalesce(reason, error_message)) FILTER (outcome = 'skipped' OR category = 'unavailable') AS reason,
-        coalesce(bool_or(NOT proof.passed), false) AS unproven
+        coalesce(bool_or(NOT sync_check.passed), false) AS unproven
     FROM recorded
-    WHERE (outcome = 'skipped' OR category = 'unavailable' OR NOT proof.passed) AND successor_of = ''
+    WHERE (outcome = 'skipped' OR category = 'unavailable' OR NOT sync_check.passed) AND successor_of = ''
     GROUP BY ALL
 )
 SELECT

@@ -18,7 +18,7 @@ SELECT
     any_value(passed_runs) AS passed_runs,
     any_value(ran_runs) AS ran_runs,
     coalesce(list_sort(list(DISTINCT category) FILTER (is_failure AND category IS NOT NULL)), []) AS categories,
-    coalesce(bool_or(numbers = 'wrong'), false) AS is_wrong,
+    coalesce(bool_or(value_verdict = 'wrong'), false) AS is_wrong,
     -- The worst of all passing runs: one fallback to the host is a finding, whatever the other runs did.
     CASE
         WHEN bool_or(outcome = 'passed' AND placement = 'host') THEN 'host'
@@ -36,7 +36,7 @@ SELECT
         coalesce(error_type || ': ' || ltrim(error_message, chr(9) || chr(10) || chr(13) || ' '), reason, exit_signal, outcome),
         run
     ) FILTER (is_failure) AS evidence,
-    coalesce(bool_or(NOT proof.passed), false) AS has_failed_sync_check
+    coalesce(bool_or(NOT sync_check.passed), false) AS has_failed_sync_check
 FROM (SELECT *, unnest(coalesce(nullif(host_operations, []), [NULL])) AS operation FROM of_side)
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 GROUP BY function, successor_of, test;

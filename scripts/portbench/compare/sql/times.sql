@@ -9,7 +9,7 @@ SELECT
     call,
     run_id,
     run,
-    list(CASE WHEN protocol = 'steady' THEN block_ns::DOUBLE / calls_per_block ELSE call_ns::DOUBLE + wait_ns END) AS ns
+    list(CASE WHEN protocol = 'steady' THEN block_ns::DOUBLE / calls_per_block ELSE call_ns::DOUBLE + coalesce(wait_ns, 0) END) AS ns
 FROM measured
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 WHERE

@@ -16,9 +16,9 @@ CREATE TEMP VIEW explained_times AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test,
     count(*) FILTER (protocol = 'cold') AS cold_samples,
-    median(call_ns + wait_ns) FILTER (protocol = 'cold') AS cold_median_ns,
-    min(call_ns + wait_ns) FILTER (protocol = 'cold') AS cold_least_ns,
-    max(call_ns + wait_ns) FILTER (protocol = 'cold') AS cold_most_ns,
+    median(call_ns + coalesce(wait_ns, 0)) FILTER (protocol = 'cold') AS cold_median_ns,
+    min(call_ns + coalesce(wait_ns, 0)) FILTER (protocol = 'cold') AS cold_least_ns,
+    max(call_ns + coalesce(wait_ns, 0)) FILTER (protocol = 'cold') AS cold_most_ns,
     count(*) FILTER (protocol = 'steady') AS steady_samples,
     median(block_ns / calls_per_block) FILTER (protocol = 'steady') AS steady_median_ns,
     bool_and(stable) FILTER (protocol = 'steady') AS stable

@@ -71,16 +71,16 @@ function rowOfComparison(first, second, row, all, method) {
 
 function changesOf(first, second, row, latency) {
   const [before, after] = [first, second].map((target) => statusOf(target, row));
-  const ran = (status) => ["pass", "partial", "complete"].includes(status);
+  const ran = (status) => ["all_pass", "some_fail", "all_fail"].includes(status);
   const found = [];
   if (ran(before) && !ran(after)) found.push("only on the first");
   else if (ran(after) && !ran(before)) found.push("only on the second");
   else if (ran(before)) {
-    if (before === "pass" && after !== "pass") found.push("newly failing");
-    else if (after === "pass" && before !== "pass") found.push("newly passing");
-    else if (before === "partial" && after === "complete") found.push("fails more");
-    else if (before === "complete" && after === "partial") found.push("fails less");
-    if (before !== "pass" && after !== "pass" && first.categories[row] !== second.categories[row]) found.push("another category");
+    if (before === "all_pass" && after !== "all_pass") found.push("newly failing");
+    else if (after === "all_pass" && before !== "all_pass") found.push("newly passing");
+    else if (before === "some_fail" && after === "all_fail") found.push("fails more");
+    else if (before === "all_fail" && after === "some_fail") found.push("fails less");
+    if (before !== "all_pass" && after !== "all_pass" && first.categories[row] !== second.categories[row]) found.push("another category");
     const place = (target) => marksOf(target, row).filter((mark) => mark === "host" || mark === "mixed").join();
     if (place(first) !== place(second)) found.push("another place");
   }

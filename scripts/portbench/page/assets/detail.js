@@ -2,7 +2,7 @@
 
 const WORST = ["failed", "flaky", "passed", "skipped"];
 const LONG = ["traceback", "printed", "error", "caused by"];
-const VERDICT = { passed: "pass", failed: "complete", flaky: "partial", skipped: "none" };
+const VERDICT = { passed: "all_pass", failed: "all_fail", flaky: "some_fail", skipped: "not_testable" };
 let goBack = null;
 
 /** Opens the panel; ``back`` is called when it is closed, and gives the focus back. */
@@ -195,7 +195,7 @@ function repeatOf(row, test) {
 
 function environmentOf(target, tests) {
   const runs = new Set(tests.flatMap((test) => test.results.map((result) => result.run)));
-  const pairs = [...target.environment, ...[...runs].map((run) => ["run file", `${run.run_id}, ${run.started_at}`])];
+  const pairs = [...target.environment, ...[...runs].map((run) => ["run file", run.started_at ? `${run.run_id}, ${run.started_at}` : run.run_id])];
   const packages = Object.entries(target.packages).map(([name, version]) => `${name} ${version}`).join("\n");
   return el(
     "details", { class: "environment" },

@@ -22,7 +22,7 @@ async function show(changed) {
 const showSafely = (changed) => show(changed).catch(problem);
 
 function showAbout() {
-  const started = study.runs.map((run) => run.started_at).sort();
+  const started = study.runs.map((run) => run.started_at).filter(Boolean).sort();
   const results = study.targets.reduce((sum, target) => sum + target.tests.reduce((all, one) => all + one, 0), 0);
   const between = started.length ? `, ${[...new Set([started[0], started.at(-1)].map((time) => time.slice(0, 10)))].join(" to ")}` : "";
   byId("summary").textContent =
@@ -37,7 +37,7 @@ function showAbout() {
     "Keys: Tab to the grid, arrows, Page Up and Down, Home and End to walk, Enter to open a cell, Escape to close it.",
   ];
   const rows = study.runs.map((run) =>
-    el("tr", {}, [`${run.framework}-${run.version}-${run.device}`, run.machine, run.sync, run.manifest, run.protocol, run.started_at, run.run_id].map((text) => el("td", {}, shown(text)))),
+    el("tr", {}, [`${run.framework}-${run.version}-${run.device}`, run.machine, run.sync, run.manifest, run.protocol, run.started_at ?? "", run.run_id].map((text) => el("td", {}, shown(text)))),
   );
   byId("about").append(
     el("h2", {}, "How to read it"), ...notes.filter(Boolean).map((note) => el("p", {}, note)),

@@ -16,9 +16,9 @@ let matrixMask = null;
 function causeWords(target, row) {
   const status = statusOf(target, row);
   const found = categoriesOf(target, row).map((name) => SHORT[name] ?? spaced(name));
-  if (status === "pass") return "";
+  if (status === "all_pass") return "";
   if (found.length) return found.length > 1 ? `${found[0]} +${found.length - 1}` : found[0];
-  return status === "none" ? "skipped" : "";
+  return status === "not_testable" ? "skipped" : "";
 }
 
 function makeMatrix() {
@@ -27,7 +27,7 @@ function makeMatrix() {
   show.addEventListener("change", () => choose({ show: show.value }));
   byId("legend").append(
     ...Object.entries(STATUS).map(([name, { word, says }]) => el("span", { title: says }, chip(name), word)),
-    ...(study.targets.some((target) => target.isPredicted) ? [el("span", { title: PREDICTED }, chip("pass", true), "predicted, nothing ran")] : []),
+    ...(study.targets.some((target) => target.isPredicted) ? [el("span", { title: PREDICTED }, chip("all_pass", true), "predicted, nothing ran")] : []),
     ...Object.entries(MARK).map(([, { symbol, word, says }]) => el("span", { title: says }, el("b", { class: "mark" }, symbol), word)),
   );
   const [field, direction] = sortChoice();
@@ -145,7 +145,7 @@ function compareNumbers(a, b, direction) {
   return (hasA ? -1 : 1) * (direction === "desc" ? -1 : 1);
 }
 
-const RANK = { complete: 0, partial: 1, pass: 2, none: 3, absent: 4 };
+const RANK = { all_fail: 0, some_fail: 1, all_pass: 2, not_testable: 3, absent: 4 };
 
 function compareCells(target, first, second, direction) {
   if (state.show === "cold" || state.show === "steady") {

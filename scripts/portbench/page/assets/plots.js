@@ -121,7 +121,7 @@ function plotScatter(element, points, titles, limit, hover, press) {
         scales: { x: { time: false, distr: 3, range }, y: { distr: 3, range } },
         axes: [axis(titles[0], inUnits, { size: 40, splits }), axis(titles[1], inUnits, { splits })],
         series: [{}, { ...dots("", `${colour("steady")}b0`, (path, x, y) => path.arc(x, y, 3.5 * devicePixelRatio, 0, 7)) }],
-        hooks: { drawAxes: [(plot) => { diagonal(plot, 1, colour("soft"), []); diagonal(plot, limit, colour("complete"), [6, 4]); }], draw: [ring] },
+        hooks: { drawAxes: [(plot) => { diagonal(plot, 1, colour("soft"), []); diagonal(plot, limit, colour("all_fail"), [6, 4]); }], draw: [ring] },
       },
       [sorted.map((point) => point.x), sorted.map((point) => point.y)],
       element,

@@ -1,10 +1,10 @@
 // Words, symbols and small builders. All text of the study is set as textContent, never as HTML.
 
 const STATUS = {
-  pass: { symbol: "✓", word: "all tests pass", says: "every test that ran passed in every run" },
-  partial: { symbol: "◐", word: "some fail", says: "some of its tests fail" },
-  complete: { symbol: "✕", word: "all tests fail", says: "all of its tests fail" },
-  none: { symbol: "–", word: "not testable", says: "none of its tests could be run" },
+  all_pass: { symbol: "✓", word: "all tests pass", says: "every test that ran passed in every run" },
+  some_fail: { symbol: "◐", word: "some fail", says: "some of its tests fail" },
+  all_fail: { symbol: "✕", word: "all tests fail", says: "all of its tests fail" },
+  not_testable: { symbol: "–", word: "not testable", says: "none of its tests could be run" },
   absent: { symbol: "·", word: "not run", says: "the study has no result of it" },
 };
 const MARK = {

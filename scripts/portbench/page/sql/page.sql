@@ -30,9 +30,9 @@ WITH seen AS (
         list(DISTINCT category) FILTER (category IS NOT NULL) AS categories,
         coalesce(bool_or(outcome = 'passed' AND placement = 'host'), false) AS host,
         coalesce(bool_or(outcome = 'passed' AND placement = 'mixed'), false) AS mixed,
-        coalesce(bool_or(numbers = 'wrong'), false) AS wrong,
+        coalesce(bool_or(value_verdict = 'wrong'), false) AS wrong,
         coalesce(bool_or(contaminated IS NOT NULL), false) AS contaminated,
-        coalesce(bool_or(NOT proof.passed), false) AS unproven
+        coalesce(bool_or(NOT sync_check.passed), false) AS unproven
     FROM recorded
     GROUP BY ALL
 )
@@ -62,7 +62,7 @@ CREATE TEMP VIEW page_times AS
 WITH of_test AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
-        sum(cold.call_ns::HUGEINT + cold.wait_ns) AS cold_sum_ns,
+        sum(cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0)) AS cold_sum_ns,
         count(cold) AS cold_samples,
         list_median(
             flatten(list(list_transform(steady.block_ns, lambda ns: ns / steady.calls_per_block)))
@@ -82,7 +82,7 @@ JOIN page_rows USING (framework, function, successor_of);
 CREATE TEMP VIEW page_samples AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test,
-    list(cold.call_ns + cold.wait_ns ORDER BY run_id, run, call) FILTER (cold IS NOT NULL) AS cold_ns,
+    list(cold.call_ns + coalesce(cold.wait_ns, 0) ORDER BY run_id, run, call) FILTER (cold IS NOT NULL) AS cold_ns,
     flatten(
         list(
             list_transform(steady.block_ns, lambda ns: ns / steady.calls_per_block) ORDER BY run_id, run, call

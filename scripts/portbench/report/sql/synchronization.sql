@@ -3,7 +3,7 @@
 WITH of_test AS (
     SELECT
         framework, version, device, machine, function, successor_of, test, sync,
-        avg(call_ns::DOUBLE + wait_ns) FILTER (protocol = 'cold') AS cold_ns,
+        avg(call_ns::DOUBLE + coalesce(wait_ns, 0)) FILTER (protocol = 'cold') AS cold_ns,
         median(block_ns / calls_per_block) FILTER (protocol = 'steady') AS steady_ns
     FROM measured
     JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
@@ -19,7 +19,7 @@ pairs AS (
         study.steady_ns AS study_steady_ns
     FROM of_test AS complete
     JOIN of_test AS study USING (framework, version, device, machine, function, successor_of, test)
-    WHERE complete.sync = 'complete' AND study.sync = 'study'
+    WHERE complete.sync = 'complete' AND study.sync = 'as-published'
 )
 SELECT
     framework, version, device, machine, function, successor_of,

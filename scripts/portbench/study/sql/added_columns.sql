@@ -2,7 +2,8 @@
 -- read as null.
 CREATE OR REPLACE TEMP VIEW added_runs AS
 SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync, NULL::BIGINT AS memory_bytes,
-    NULL::STRUCT(kind VARCHAR, compiler VARCHAR, topology VARCHAR) AS prediction
+    NULL::STRUCT(kind VARCHAR, compiler VARCHAR, topology VARCHAR) AS prediction,
+    NULL::STRUCT(source VARCHAR, not_recorded VARCHAR) AS imported
 WHERE false;
 
 -- Of a table samples up to version 3, with a row for each raw sample.
@@ -51,10 +52,10 @@ SELECT
     NULL::VARCHAR AS successor_of,
     NULL::VARCHAR AS sync,
     NULL::VARCHAR[] AS host_operations,
-    NULL::VARCHAR AS numbers,
+    NULL::VARCHAR AS value_verdict,
     NULL::STRUCT(dtype VARCHAR, device DOUBLE, host DOUBLE, other_seed DOUBLE) AS deviation,
-    nothing AS control,
-    nothing AS strict,
+    nothing AS cpu_control,
+    nothing AS full_precision,
     nothing AS contaminated,
     NULL::STRUCT(
         passed BOOLEAN,
@@ -64,7 +65,7 @@ SELECT
         grown_ns BIGINT,
         ratio DOUBLE,
         left_ns BIGINT
-    ) AS proof,
+    ) AS sync_check,
     NULL::STRUCT(
         verdict VARCHAR,
         reason VARCHAR,

@@ -23,7 +23,7 @@ FROM counted;
 
 -- As in the paper: the mean over all timed first calls of all runs of the passing tests.
 CREATE TEMP VIEW cold_times AS
-SELECT framework, version, device, machine, sync, function, successor_of, sum(cold.call_ns::HUGEINT + cold.wait_ns) / count(*) AS cold_mean_ns
+SELECT framework, version, device, machine, sync, function, successor_of, sum(cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0)) / count(*) AS cold_mean_ns
 FROM measured_calls
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
 WHERE cold IS NOT NULL AND verdict = 'passed'
@@ -50,10 +50,10 @@ GROUP BY ALL;
 -- The status of a function from the number of its tests with each verdict.
 CREATE TEMP MACRO status_of(passed, failed, flaky) AS
     CASE
-        WHEN passed + failed + flaky = 0 THEN 'none'
-        WHEN failed + flaky = 0 THEN 'pass'
-        WHEN passed + flaky = 0 THEN 'complete'
-        ELSE 'partial'
+        WHEN passed + failed + flaky = 0 THEN 'not_testable'
+        WHEN failed + flaky = 0 THEN 'all_pass'
+        WHEN passed + flaky = 0 THEN 'all_fail'
+        ELSE 'some_fail'
     END;
 
 CREATE TEMP VIEW functions AS

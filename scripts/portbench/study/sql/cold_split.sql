@@ -8,7 +8,7 @@ SELECT
     (
         cold.counters ->> ['$.trace_ns', '$.lower_ns', '$.compile_ns', '$.to_device_ns', '$.execute_ns', '$.from_device_ns']
     )::HUGEINT[] AS parts_ns,
-    cold.call_ns::HUGEINT + cold.wait_ns AS total_ns,
+    cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0) AS total_ns,
     total_ns - coalesce(list_sum(parts_ns), 0) AS rest_ns
 FROM measured_calls
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)

@@ -3,7 +3,7 @@
 
 CREATE TEMP VIEW listed_here AS
 WITH manifests AS (
-    SELECT DISTINCT framework, version, device, machine, coalesce(sync, 'complete') AS sync, manifest
+    SELECT DISTINCT framework, version, device, machine, sync, manifest
     FROM runs
 )
 SELECT manifests.*, listed.function, listed.tests

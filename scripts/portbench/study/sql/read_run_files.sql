@@ -20,8 +20,9 @@ SELECT
     protocol.steady_budget_s AS steady_budget_s,
     protocol.shuffle AS shuffle,
     protocol.memory_bytes AS memory_bytes,
-    coalesce(protocol.sync, 'complete') AS sync,
+    protocol.sync AS sync,
     prediction,
+    imported,
     started_at,
     ended_at,
     environment
@@ -42,6 +43,7 @@ FROM read_json(
         )',
         protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE, shuffle BIGINT, sync VARCHAR, memory_bytes BIGINT)',
         prediction: 'STRUCT(kind VARCHAR, compiler VARCHAR, topology VARCHAR)',
+        imported: 'STRUCT(source VARCHAR, not_recorded VARCHAR)',
         environment: 'JSON',
         started_at: 'VARCHAR',
         ended_at: 'VARCHAR'
@@ -68,15 +70,15 @@ FROM read_json(
         error: 'STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])',
         exit: 'STRUCT(code BIGINT, signal VARCHAR, oom_killed BOOLEAN, peak_memory_bytes BIGINT)',
         placement: 'STRUCT(verdict VARCHAR, evidence VARCHAR[], host_operations VARCHAR[])',
-        numbers: 'VARCHAR',
+        value_verdict: 'VARCHAR',
         deviation: 'STRUCT(dtype VARCHAR, device DOUBLE, host DOUBLE, other_seed DOUBLE)',
-        control: 'STRUCT(
+        cpu_control: 'STRUCT(
             outcome VARCHAR,
             reason VARCHAR,
             category VARCHAR,
             error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])
         )',
-        strict: 'STRUCT(
+        full_precision: 'STRUCT(
             outcome VARCHAR,
             reason VARCHAR,
             category VARCHAR,
@@ -88,7 +90,7 @@ FROM read_json(
             category VARCHAR,
             error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])
         )',
-        proof: 'STRUCT(
+        sync_check: 'STRUCT(
             passed BOOLEAN,
             reason VARCHAR,
             units BIGINT,

@@ -6,7 +6,7 @@
 CREATE TEMP VIEW recorded AS
 SELECT
     results.* EXCLUDE (fingerprint, cause)
-        REPLACE (coalesce(results.successor_of, '') AS successor_of, coalesce(results.sync, 'complete') AS sync),
+        REPLACE (coalesce(results.successor_of, '') AS successor_of),
     outcome = 'passed' AND placement IN ('host', 'mixed') AND getvariable('strict_placement') AS misplaced,
     coalesce(results.fingerprint, fingerprints.fingerprint) AS fingerprint,
     coalesce(results.cause, fingerprints.cause) AS cause
@@ -14,11 +14,11 @@ FROM results
 LEFT JOIN fingerprints USING (run_id, function, test, run);
 
 CREATE TEMP VIEW measured AS
-SELECT * REPLACE (coalesce(successor_of, '') AS successor_of, coalesce(sync, 'complete') AS sync)
+SELECT * REPLACE (coalesce(successor_of, '') AS successor_of)
 FROM samples;
 
 CREATE TEMP VIEW measured_calls AS
-SELECT * REPLACE (coalesce(successor_of, '') AS successor_of, coalesce(sync, 'complete') AS sync)
+SELECT * REPLACE (coalesce(successor_of, '') AS successor_of)
 FROM timed_calls;
 
 -- Failures by cause, over all targets and machines: those with the same fingerprint have one fix. Predicted failures have rows

@@ -2,9 +2,9 @@
 -- on the host, and the synchronization check of its worker. On the views of analysis.sql.
 
 CREATE TEMP VIEW value_verdicts AS
-SELECT framework, version, device, machine, sync, function, successor_of, numbers AS seen, count(DISTINCT test) AS tests
+SELECT framework, version, device, machine, sync, function, successor_of, value_verdict AS seen, count(DISTINCT test) AS tests
 FROM recorded
-WHERE numbers IS NOT NULL
+WHERE value_verdict IS NOT NULL
 GROUP BY ALL;
 
 -- Tests that failed on a device, by their outcome on the CPU. A test that ever failed there is no fault of the device.
@@ -12,16 +12,16 @@ CREATE TEMP VIEW test_controls AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test,
     CASE
-        WHEN coalesce(bool_or(control.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'on_cpu_too'
-        WHEN coalesce(bool_or(control.outcome = 'passed'), false) THEN 'only_on_device'
+        WHEN coalesce(bool_or(cpu_control.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'on_cpu_too'
+        WHEN coalesce(bool_or(cpu_control.outcome = 'passed'), false) THEN 'only_on_device'
         ELSE 'unknown'
-    END AS control
+    END AS cpu_control
 FROM recorded
 WHERE device <> 'cpu' AND outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
 GROUP BY framework, version, device, machine, sync, function, successor_of, test;
 
 CREATE TEMP VIEW controls AS
-SELECT * EXCLUDE (test, control), control AS seen, count(*) AS tests
+SELECT * EXCLUDE (test, cpu_control), cpu_control AS seen, count(*) AS tests
 FROM test_controls
 GROUP BY ALL;
 
@@ -35,10 +35,10 @@ WITH of_test AS (
         CASE WHEN bool_and(deviation.device IS NOT NULL) THEN max(deviation.device) END AS deviation_on_device,
         max(deviation.host) AS deviation_on_host
     FROM recorded
-    WHERE numbers = 'wrong'
+    WHERE value_verdict = 'wrong'
     GROUP BY ALL
 )
-SELECT of_test.*, control
+SELECT of_test.*, cpu_control
 FROM of_test
 LEFT JOIN test_controls USING (framework, version, device, machine, sync, function, successor_of, test);
 
@@ -48,8 +48,8 @@ WITH of_test AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
         CASE
-            WHEN coalesce(bool_or(strict.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'failed'
-            WHEN coalesce(bool_or(strict.outcome = 'passed'), false) THEN 'passed'
+            WHEN coalesce(bool_or(full_precision.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'failed'
+            WHEN coalesce(bool_or(full_precision.outcome = 'passed'), false) THEN 'passed'
             ELSE 'unknown'
         END AS seen
     FROM recorded
@@ -75,21 +75,21 @@ GROUP BY ALL;
 CREATE TEMP VIEW failed_sync_checks AS
 SELECT framework, version, device, machine, sync, function, successor_of, 'tests' AS seen, count(DISTINCT test) AS tests
 FROM recorded
-WHERE NOT proof.passed
+WHERE NOT sync_check.passed
 GROUP BY ALL;
 
 -- The number of workers whose synchronization check passed and failed, and the worst reason of those that failed.
 CREATE TEMP VIEW sync_checks AS
 WITH of_worker AS (
-    SELECT DISTINCT framework, version, device, machine, sync, run_id, worker, proof
+    SELECT DISTINCT framework, version, device, machine, sync, run_id, worker, sync_check
     FROM recorded
-    WHERE proof IS NOT NULL
+    WHERE sync_check IS NOT NULL
 )
 SELECT
     framework, version, device, machine, sync,
-    count(*) FILTER (proof.passed) AS passed,
-    count(*) FILTER (NOT proof.passed) AS failed,
-    min({ratio: proof.ratio, reason: coalesce(proof.reason, '')}) FILTER (NOT proof.passed) AS worst,
-    median(proof.grown_ns / nullif(proof.grown_ns::HUGEINT + proof.left_ns, 0)) AS seen_fraction
+    count(*) FILTER (sync_check.passed) AS passed,
+    count(*) FILTER (NOT sync_check.passed) AS failed,
+    min({ratio: sync_check.ratio, reason: coalesce(sync_check.reason, '')}) FILTER (NOT sync_check.passed) AS worst,
+    median(sync_check.grown_ns / nullif(sync_check.grown_ns::HUGEINT + sync_check.left_ns, 0)) AS seen_fraction
 FROM of_worker
 GROUP BY ALL;

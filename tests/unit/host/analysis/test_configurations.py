@@ -27,7 +27,7 @@ def test_configurations_sort_by_synchronization_then_version_as_numbers(make_run
     documents = [
         on(make_run, "jax-0.10.2-gpu", "a"),
         on(make_run, "jax-0.4.8-gpu", "b"),
-        on(make_run, "jax-0.4.8-gpu", "a", sync="study"),
+        on(make_run, "jax-0.4.8-gpu", "a", sync="as-published"),
         on(make_run, "jax-0.4.8-gpu", "a"),
     ]
     assert [str(side) for side in sides(opened(documents, tmp_path))] == [
@@ -88,7 +88,7 @@ def test_the_baseline_is_the_gpu_then_the_tpu_xla_and_cpu() -> None:
 
 
 def test_devices_of_other_versions_or_clocks_are_no_pair() -> None:
-    assert pairs_of_devices([side("gpu", "a"), side("tpu", "b", "0.4.9"), side("tpu", "b", sync="study")]) == []
+    assert pairs_of_devices([side("gpu", "a"), side("tpu", "b", "0.4.9"), side("tpu", "b", sync="as-published")]) == []
 
 
 def test_pairs_cross_machines_only_without_a_partner_on_the_same_machine() -> None:

@@ -109,7 +109,7 @@ def test_what_is_not_timed_on_both_is_named_with_the_reason(
         make_result(test="both"),
         make_result(test="failed", outcome="failed"),
         make_result(test="untimed", calls=[]),
-        make_result(test="unproven", calls=[], proof=failed_proof),
+        make_result(test="unproven", calls=[], sync_check=failed_proof),
         *flaky,
         make_result(test="skipped", outcome="skipped", reason="too large"),
     ]
@@ -153,9 +153,9 @@ def test_another_synchronization_of_a_target_is_another_configuration(
         call = {"cold": {"call_ns": call_ns, "wait_ns": 0, "counters": {}}, "steady": None}
         return make_run([make_result(calls=[call])], sync=sync)
 
-    study = opened([timed("complete", 300), timed("study", 100)], tmp_path)
+    study = opened([timed("complete", 300), timed("as-published", 100)], tmp_path)
     complete = Configuration("torch", "2.9.0", "cpu", "box")
-    as_study = Configuration("torch", "2.9.0", "cpu", "box", "study")
+    as_study = Configuration("torch", "2.9.0", "cpu", "box", "as-published")
     (function,) = as_published(study, complete, as_study).functions
     assert (function.first_ns, function.second_ns) == (300, 100)
 

@@ -57,8 +57,8 @@ def test_as_published_counts_functions_by_status(study: Any) -> None:
     found = rates(study)[GPU].as_published
     assert found.method == "as published"
     # add and gone pass, cat and dot are partial, eig is complete; fft has no status and is no part of the percentages.
-    assert found.counts == {"pass": 2, "partial": 2, "complete": 1, "none": 1}
-    assert found.percent == {"pass": 40.0, "partial": 40.0, "complete": 20.0}
+    assert found.counts == {"all_pass": 2, "some_fail": 2, "all_fail": 1, "not_testable": 1}
+    assert found.percent == {"all_pass": 40.0, "some_fail": 40.0, "all_fail": 20.0}
     assert (found.rated, found.failing, found.failing_percent) == (5, 3, 60.0)
     assert found.failing_interval == wilson(3, 5)
 
@@ -67,12 +67,12 @@ def test_strata_are_the_manifest_s_and_functions_without_one_are_in_none(study: 
     found = rates(study)[GPU]
     assert found.strata_known == 5
     assert {name: stratum.counts for name, stratum in found.by_stratum.items()} == {
-        ALL: {"pass": 2, "partial": 2, "complete": 1, "none": 1},
-        TOP20: {"pass": 1, "partial": 1, "complete": 0, "none": 0},
-        OTHERS: {"pass": 0, "partial": 1, "complete": 1, "none": 1},
-        "decile 1": {"pass": 0, "partial": 0, "complete": 1, "none": 1},
-        "decile 5": {"pass": 0, "partial": 1, "complete": 0, "none": 0},
-        "decile 10": {"pass": 1, "partial": 1, "complete": 0, "none": 0},
+        ALL: {"all_pass": 2, "some_fail": 2, "all_fail": 1, "not_testable": 1},
+        TOP20: {"all_pass": 1, "some_fail": 1, "all_fail": 0, "not_testable": 0},
+        OTHERS: {"all_pass": 0, "some_fail": 1, "all_fail": 1, "not_testable": 1},
+        "decile 1": {"all_pass": 0, "some_fail": 0, "all_fail": 1, "not_testable": 1},
+        "decile 5": {"all_pass": 0, "some_fail": 1, "all_fail": 0, "not_testable": 0},
+        "decile 10": {"all_pass": 1, "some_fail": 1, "all_fail": 0, "not_testable": 0},
     }
 
 
@@ -95,8 +95,8 @@ def test_a_pair_is_compared_over_the_tests_that_both_could_have_run(study: Any) 
     found = pair_rates(study, GPU, TPU)
     # Shared: 4 of add, 2 of cat (its third is skipped on the tpu), dot, 2 of eig. So cat passes on the gpu, where the
     # test that fails is not shared.
-    assert found.first.as_published.counts == {"pass": 2, "partial": 1, "complete": 1, "none": 0}
-    assert found.second.as_published.counts == {"pass": 1, "partial": 2, "complete": 1, "none": 0}
+    assert found.first.as_published.counts == {"all_pass": 2, "some_fail": 1, "all_fail": 1, "not_testable": 0}
+    assert found.second.as_published.counts == {"all_pass": 1, "some_fail": 2, "all_fail": 1, "not_testable": 0}
     assert (found.first.robust.failed, found.first.robust.tests) == (3, 9)
     assert (found.second.robust.failed, found.second.robust.tests) == (4, 9)
     assert found.first.by_stratum[TOP20].failing_percent == 0.0
@@ -131,7 +131,7 @@ def test_successors_do_not_count(make_result: Make, make_run: Make, tmp_path: Pa
     skipped = make_result("torch.eig", outcome="skipped")
     study = opened([make_run([tried, skipped, make_result()])], tmp_path)
     (found,) = rates(study).values()
-    assert found.as_published.counts == {"pass": 1, "partial": 0, "complete": 0, "none": 1}
+    assert found.as_published.counts == {"all_pass": 1, "some_fail": 0, "all_fail": 0, "not_testable": 1}
     assert found.robust.tests == 1
 
 

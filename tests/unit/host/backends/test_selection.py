@@ -28,7 +28,7 @@ def test_synchronization_and_memory_are_passed_on(
     monkeypatch.setenv("PORTBENCH_PYTHON", sys.executable)
     (target,) = find_targets(["jax-cpu"], CHECKOUT)
     manifest = CHECKOUT.manifests / "study" / "jax.json"
-    arguments = RunnerArguments(manifest, tmp_path, RunnerOptions(sync="study", memory="2G"))
+    arguments = RunnerArguments(manifest, tmp_path, RunnerOptions(sync="as-published", memory="2G"))
     argv = backend.command(target, arguments).argv
-    assert argv[argv.index("--sync") + 1] == "study"
+    assert argv[argv.index("--sync") + 1] == "as-published"
     assert argv[argv.index("--memory") + 1] == "2G"

@@ -94,7 +94,7 @@ def test_changes_of_outcomes(
         *thrice(make_result, "torch.cat", "fixed"),
         *thrice(make_result, "torch.cat", "stays", **failed),
         *thrice(make_result, "torch.cat", "reason", outcome="crashed"),
-        *thrice(make_result, "torch.cat", "wrong", **failed, category="precision", numbers="wrong"),
+        *thrice(make_result, "torch.cat", "wrong", **failed, category="precision", value_verdict="wrong"),
         make_result("torch.cat", "moves", 1, placement=ON_HOST),
         *thrice(make_result, "torch.cat", "moves")[1:],
         *thrice(make_result, "torch.cat", "returns"),
@@ -136,8 +136,8 @@ def test_a_status_is_of_the_tests_that_both_sides_have(
     ]
     (pair,) = compared(OLD, NEW, "--study", versions(before, after))["pairs"]
     assert [(each["function"], each["before"], each["after"]) for each in pair["functions"]] == [
-        ("torch.dot", "pass", "complete"),
-        ("torch.eye", "complete", "pass"),
+        ("torch.dot", "all_pass", "all_fail"),
+        ("torch.eye", "all_fail", "all_pass"),
     ]
     assert [(each["test"], each["reason"]) for each in pair["not_compared"]] == [("new", "missing on the first")]
 
@@ -262,7 +262,15 @@ NOT_TIMED = {
     "failed on the second": {"outcome": "failed"},
     "the synchronization check failed on the second": {
         "calls": [{"cold": None, "steady": None, "observed": None}],
-        "proof": {"passed": False, "reason": "r", "units": 1, "base_ns": 1, "grown_ns": 1, "ratio": 1.0, "left_ns": 0},
+        "sync_check": {
+            "passed": False,
+            "reason": "r",
+            "units": 1,
+            "base_ns": 1,
+            "grown_ns": 1,
+            "ratio": 1.0,
+            "left_ns": 0,
+        },
     },
 }
 
@@ -301,8 +309,13 @@ def test_other_protocols_and_calls_are_not_compared(
         ("new-failure", {}, {"outcome": "failed"}, True),
         ("new-failure", {"outcome": "failed"}, {"outcome": "failed"}, False),
         ("new-failure", {}, {"outcome": "skipped"}, False),
-        ("new-wrong", {"outcome": "failed"}, {"outcome": "failed", "numbers": "wrong"}, True),
-        ("new-wrong", {"outcome": "failed", "numbers": "wrong"}, {"outcome": "failed", "numbers": "wrong"}, False),
+        ("new-wrong", {"outcome": "failed"}, {"outcome": "failed", "value_verdict": "wrong"}, True),
+        (
+            "new-wrong",
+            {"outcome": "failed", "value_verdict": "wrong"},
+            {"outcome": "failed", "value_verdict": "wrong"},
+            False,
+        ),
         ("not-run", {}, {"outcome": "skipped"}, True),
         ("not-run", {"outcome": "skipped"}, {"outcome": "skipped"}, False),
         ("category", {"outcome": "failed"}, {"outcome": "crashed"}, True),
@@ -430,14 +443,16 @@ def test_the_ways_to_name_a_target(
 def test_a_synchronization_is_chosen_and_never_mixed(
     write: Write, make_run: Make, make_result: Make, compared: Callable[..., Document], tmp_path: Path
 ) -> None:
-    for number, (target, sync) in enumerate([(OLD, "complete"), (OLD, "study"), (NEW, "complete"), (NEW, "study")]):
+    for number, (target, sync) in enumerate(
+        [(OLD, "complete"), (OLD, "as-published"), (NEW, "complete"), (NEW, "as-published")]
+    ):
         results = [make_result("torch.cat", "a"), *([make_result("torch.cat", "b")] if number else [])]
         write(f"study/{number}.json", make_run(results, target=target, sync=sync))
     (complete,) = compared(OLD, NEW, "--study", tmp_path / "study")["pairs"]
     assert complete["first"]["sync"] == complete["second"]["sync"] == "complete"
     assert [each["reason"] for each in complete["not_compared"]] == ["only with another synchronization on the first"]
     (study,) = compared(OLD, NEW, "--study", tmp_path / "study", "--sync", "study")["pairs"]
-    assert study["first"]["sync"] == study["second"]["sync"] == "study"
+    assert study["first"]["sync"] == study["second"]["sync"] == "as-published"
     assert study["not_compared"] == []
 
 
@@ -505,7 +520,7 @@ def test_junit_has_a_case_for_each_test(
     before = [make_result("torch.cat", test) for test in ("fine", "breaks", "goes")]
     after = [
         make_result("torch.cat", "fine"),
-        make_result("torch.cat", "breaks", outcome="failed", numbers="wrong"),
+        make_result("torch.cat", "breaks", outcome="failed", value_verdict="wrong"),
         make_result("torch.cat", "goes", outcome="skipped"),
     ]
     path = tmp_path / "out" / "junit.xml"

@@ -56,12 +56,12 @@ def study(write: Write, make_run: Make, make_result: Make, torch_manifest: Path)
         "outcome": "failed",
         "category": "not_implemented",
         "error": ERROR,
-        "control": PASSED,
+        "cpu_control": PASSED,
         "placement": {"verdict": "mixed", "evidence": ["sort on cpu"], "host_operations": ["aten::sort"]},
         "output": {"text": "a warning\n", "total_bytes": 10},
-        "numbers": "imprecise",
+        "value_verdict": "imprecise",
         "deviation": {"dtype": "float32", "device": 0.125, "host": None, "other_seed": 0.0},
-        "strict": {"outcome": "failed", "reason": None, "category": "other", "error": ERROR},
+        "full_precision": {"outcome": "failed", "reason": None, "category": "other", "error": ERROR},
         "contaminated": {
             "outcome": "timed_out",
             "reason": "no result within 1 s",
@@ -90,7 +90,7 @@ def test_each_target_is_shown_with_its_evidence(portbench: Command, study: Path)
         "error           RuntimeError: no <b>such</b> kernel\\x1b[2J",
         "values          imprecise, off by 0.125 (the host by not finite), float32",
         "on the CPU      passed",
-        "in strict mode  failed: RuntimeError: no",
+        "full precision  failed: RuntimeError: no",
         "after others    timed out: no result within 1 s",
         "ran on          mixed, sort on cpu",
         "on the host     aten::sort",
@@ -137,7 +137,7 @@ def test_the_command_runs_the_first_failing_test_alone(
 
 
 def test_a_test_that_passes_is_repeated_as_it_was(portbench: Command, write: Write, make_run: Make) -> None:
-    run = make_run(sync="study", target="torch-9.9.9-cpu")
+    run = make_run(sync="as-published", target="torch-9.9.9-cpu")
     run["protocol"]["timeout_s"] = 30.0
     done = portbench("explain", write("run.json", run), "torch.cat", "--json")
     again = json.loads(done.stdout)["again"]
@@ -153,14 +153,14 @@ def test_a_test_that_passes_is_repeated_as_it_was(portbench: Command, write: Wri
 def test_json_has_every_fact(portbench: Command, study: Path) -> None:
     done = portbench("explain", study, "torch.argsort", "--json")
     cpu, gpu = json.loads(done.stdout)["targets"]
-    assert (cpu["status"], gpu["status"]) == ("pass", "partial")
+    assert (cpu["status"], gpu["status"]) == ("all_pass", "some_fail")
     passed, failed = gpu["tests"]
     assert passed["times"]["cold_samples"] == 2
     assert passed["times"]["cold_median_ns"] == 1_500_000
     assert passed["times"]["steady_median_ns"] == 20_000
     assert [row["run"] for row in failed["results"]] == [1, 2]
     assert failed["results"][0]["error_traceback"] == TRACEBACK
-    assert failed["results"][0]["control"]["outcome"] == "passed"
+    assert failed["results"][0]["cpu_control"]["outcome"] == "passed"
     assert gpu["runs"][0]["environment"]["image_digest"] == DIGEST
 
 

@@ -176,12 +176,12 @@ def test_every_figure_is_an_svg_and_a_png_of_one_or_two_columns(drawn: Path) -> 
 
 def test_statuses_are_shares_with_the_papers_figures_next_to_them(drawn: Path) -> None:
     svg = drawn / "statuses.svg"
-    whole = width(svg, "bar-0-pass")
+    whole = width(svg, "bar-0-all_pass")
     # The rows: A100 and T4, where all passes, and the TPU with 3 of 5, 1 and 1.
-    assert [width(svg, f"bar-2-{status}") / whole for status in ("pass", "partial", "complete")] == pytest.approx(
+    assert [width(svg, f"bar-2-{status}") / whole for status in ("all_pass", "some_fail", "all_fail")] == pytest.approx(
         [0.6, 0.2, 0.2], abs=0.001
     )
-    assert group(svg, "bar-0-partial") is None
+    assert group(svg, "bar-0-some_fail") is None
     assert all(group(svg, f"published-{row}") is not None for row in range(3))
     assert "tpu (TPU v3-8): all tests pass 60.0 % (3 of 5), some fail 20.0 % (1 of 5)" in section(drawn, "Functions by")
 
@@ -290,7 +290,7 @@ def test_a_study_with_failures_only(make_run: Make, make_result: Make, tmp_path:
     assert written == [
         "statuses.svg", "statuses.png", "failure-categories.svg", "failure-categories.png", "README.md",
     ]  # fmt: skip
-    assert group(tmp_path / "figures/statuses.svg", "bar-0-pass") is None
+    assert group(tmp_path / "figures/statuses.svg", "bar-0-all_pass") is None
     assert "torch 2.9.0 cpu: timeout 1, crash 1, other 1." in section(tmp_path / "figures", "Why tests fail")
 
 
@@ -331,8 +331,8 @@ def test_what_does_not_fit_goes_into_another_figure(make_run: Make, make_result:
     written = draw([make_run(failed, target=f"torch-1.{minor}.0-cpu") for minor in range(31)], tmp_path)
     assert {"statuses.svg", "statuses-2.svg", "statuses-2.png", "failure-categories-2.svg"} < set(written)
     assert "statuses-3.svg" not in written
-    assert group(tmp_path / "figures/statuses.svg", "bar-29-complete") is not None
-    assert group(tmp_path / "figures/statuses-2.svg", "bar-1-complete") is None
+    assert group(tmp_path / "figures/statuses.svg", "bar-29-all_fail") is not None
+    assert group(tmp_path / "figures/statuses-2.svg", "bar-1-all_fail") is None
 
 
 def test_thousands_of_points_are_a_picture_in_the_svg(side: Make, timed: Make, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def agree(kind: str, content: bytes) -> None:
     if fast is not None:
         assert repr(fast) == repr(data)
     try:
-        explained = next(validator(kind).iter_errors(data), None)
+        explained = next(validator(kind, data).iter_errors(data), None)
     except RecursionError:
         assert not fits(kind, data)
         return

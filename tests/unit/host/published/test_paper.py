@@ -27,10 +27,10 @@ def test_the_counts_of_table_8_are_the_percentages_of_table_1(framework: str, de
 
 def test_our_percentages_are_the_paper_s_where_its_counts_add_up() -> None:
     # tensorflow on gpu: 51 of 65 pass (78.46 %), 5 fail partially (7.69 %), 9 completely (13.85 %).
-    rates = FunctionRates({"pass": 51, "partial": 5, "complete": 9, "none": 0})
+    rates = FunctionRates({"all_pass": 51, "some_fail": 5, "all_fail": 9, "not_testable": 0})
     assert rates.percent
     ours = {status: paper.paper_rounding(value) for status, value in rates.percent.items()}
-    assert ours == {"pass": 78, "partial": 8, "complete": 14} == paper.table1("tensorflow", "gpu")
+    assert ours == {"all_pass": 78, "some_fail": 8, "all_fail": 14} == paper.table1("tensorflow", "gpu")
     assert rates.failing_percent == pytest.approx(paper.headlines()["failure_percent"]["gpu"]["tensorflow"], abs=5e-3)
 
 
@@ -48,7 +48,7 @@ def test_table_4_is_of_the_strata(framework: str, device: str) -> None:
     top = sum(row["top20"] for row in paper.sample(framework))
     others = len(paper.sample(framework)) - top
     # torch on tpu: the text has 28 of 63, and the counts add up to 64.
-    failing = counts["partial"] + counts["complete"]
+    failing = counts["some_fail"] + counts["all_fail"]
     of_top = [count for count in range(top + 1) if paper.paper_rounding(100 * count / top) == printed[TOP20]]
     assert len(of_top) == 1, "a percentage of the top 20 is that of one count"
     drawn = paper.paper_rounding(100 * (failing - of_top[0]) / others)
@@ -87,5 +87,5 @@ def test_what_the_paper_does_not_have_is_none() -> None:
 
 
 def test_table_3_is_by_model() -> None:
-    assert paper.table3("tensorflow", "A100") == {"pass": 79, "partial": 9, "complete": 12}
+    assert paper.table3("tensorflow", "A100") == {"all_pass": 79, "some_fail": 9, "all_fail": 12}
     assert paper.table3("torch", "T4") == paper.table1("torch", "gpu")

@@ -101,7 +101,7 @@ def test_other_hardware_has_no_published_figures() -> None:
 
 def test_another_synchronization_is_named() -> None:
     study = results()
-    as_study = replace(GPU, sync="study")
+    as_study = replace(GPU, sync="as-published")
     alone = replace(
         study,
         sides=(as_study,),

@@ -262,7 +262,7 @@ def test_help_has_an_example(command: str, portbench: Command) -> None:
 def test_a_target_that_ran_with_the_papers_synchronization_only_is_reported(
     write: Write, make_run: Make, portbench: Command
 ) -> None:
-    runs = [make_run(), make_run(sync="study"), make_run(target="torch-2.9.0-xla", sync="study")]
+    runs = [make_run(), make_run(sync="as-published"), make_run(target="torch-2.9.0-xla", sync="as-published")]
     files = [write(f"runs/{number}.json", document) for number, document in enumerate(runs)]
     shown = portbench("report", *files).stdout
     assert "torch-2.9.0-xla (synchronization as published) on box" in shown

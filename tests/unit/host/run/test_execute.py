@@ -74,16 +74,16 @@ def test_the_runner_gets_the_options(clone: Clone) -> None:
     manifest, out = clone.root / "manifests" / "study" / "fake.json", clone.root / "elsewhere"
     expected = f"--framework fake --device cpu --manifest {manifest} --out {out} --runs 2 --protocol cold"
     expected += " --timeout 1.5 --steady-budget 0.25 --function fake.i* --function fake.scale --test a[b=1]"
-    expected += " --sync study --shuffle 7 --memory 2G --resume --progress json"
+    expected += " --sync as-published --shuffle 7 --memory 2G --resume --progress json"
     assert argv_of(clone, out="elsewhere") == expected.split()
 
 
 @pytest.mark.parametrize("word", ["as-published", "study"])
-def test_sync_as_published_is_recorded_as_study(clone: Clone, word: str) -> None:
+def test_the_older_word_for_sync_as_published_is_accepted(clone: Clone, word: str) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, "--sync", word)
     assert done.returncode == 0, done.stderr
     argv = argv_of(clone)
-    assert argv[argv.index("--sync") + 1] == "study"
+    assert argv[argv.index("--sync") + 1] == "as-published"
 
 
 @pytest.mark.parametrize("size", ["0", "2GB", "-1", "much", "1.5G"])
@@ -218,7 +218,7 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_continues_is_pri
     assert "--resume" in argv
     assert argv[argv.index("--function") + 1] == "fake.[a-z]*"
     assert argv[argv.index("--runs") + 1] == "2"
-    assert argv[argv.index("--sync") + 1] == "study"
+    assert argv[argv.index("--sync") + 1] == "as-published"
     assert "torch" not in stdout
 
 

@@ -51,13 +51,13 @@ def runner() -> Any:
 
 
 def both(
-    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, numbers: str | None
+    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, value_verdict: str | None
 ) -> Any:
     """The category by the host and by the runner."""
     (kind, message), *causes = chain
     stored = {"type": kind, "message": message, "causes": [{"type": of, "message": said} for of, said in causes]}
-    by_host = RULES.category(framework, outcome, Error(kind, message, tuple(causes)), oom, numbers)
-    return by_host, runner.category(framework, outcome, stored, oom, numbers)
+    by_host = RULES.category(framework, outcome, Error(kind, message, tuple(causes)), oom, value_verdict)
+    return by_host, runner.category(framework, outcome, stored, oom, value_verdict)
 
 
 @settings(max_examples=500, deadline=None)
@@ -66,12 +66,12 @@ def both(
     outcome=st.sampled_from(["failed", "failed", "failed", "passed", "skipped", "timed_out", "crashed"]),
     chain=st.lists(facts, min_size=1, max_size=3),
     oom=st.booleans(),
-    numbers=st.sampled_from([None, None, "equal", "imprecise", "wrong", "random"]),
+    value_verdict=st.sampled_from([None, None, "equal", "imprecise", "wrong", "random"]),
 )
 def test_host_and_runner_agree_on_any_facts(
-    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, numbers: str | None
+    runner: Any, framework: str, outcome: str, chain: list[tuple[str, str]], oom: bool, value_verdict: str | None
 ) -> None:
-    by_host, by_runner = both(runner, framework, outcome, chain, oom, numbers)
+    by_host, by_runner = both(runner, framework, outcome, chain, oom, value_verdict)
     assert by_host == by_runner
 
 
@@ -87,7 +87,12 @@ def test_nearly_all_real_messages_get_the_expected_category() -> None:
     for entry in MESSAGES:
         causes = tuple((cause["type"], cause["message"]) for cause in entry.get("causes", ()))
         error = entry["type"] and Error(entry["type"], entry["message"], causes)
-        facts = (entry.get("outcome", "failed"), error or None, entry.get("oom_killed", False), entry.get("numbers"))
+        facts = (
+            entry.get("outcome", "failed"),
+            error or None,
+            entry.get("oom_killed", False),
+            entry.get("value_verdict"),
+        )
         if RULES.category(entry["framework"], *facts) != entry["category"]:
             missed.append(entry)
     assert len(missed) <= 0.05 * len(MESSAGES), missed

@@ -23,8 +23,8 @@ from tests.paths import DATA
 from tests.unit.host.opened_study import opened_study
 
 RAW = DATA / "study_2023" / "jax"
-GPU = Configuration("jax", "0.4.8", "gpu", "study-2023-t4", "study")
-TPU = Configuration("jax", "0.4.8", "tpu", "study-2023-v3-8", "study")
+GPU = Configuration("jax", "0.4.8", "gpu", "study-2023-t4", "as-published")
+TPU = Configuration("jax", "0.4.8", "tpu", "study-2023-v3-8", "as-published")
 ADD = {"add_test.py:testOp0": {"operations": [0.002, 0.001], "test_time": 0.5}}
 Portbench = Callable[..., Result]
 
@@ -88,8 +88,8 @@ def test_sides_and_models_are_those_of_the_paper(study: Any) -> None:
 def test_no_more_is_claimed_than_the_raw_data_says(study: Any) -> None:
     found = rates(study)
     # infeed was timed on the gpu alone, eig nowhere: whether they failed is unknown, so they have no status.
-    assert found[GPU].as_published.counts == {"pass": 62, "partial": 0, "complete": 0, "none": 1}
-    assert found[TPU].as_published.counts == {"pass": 61, "partial": 0, "complete": 0, "none": 2}
+    assert found[GPU].as_published.counts == {"all_pass": 62, "some_fail": 0, "all_fail": 0, "not_testable": 1}
+    assert found[TPU].as_published.counts == {"all_pass": 61, "some_fail": 0, "all_fail": 0, "not_testable": 2}
     assert found[GPU].strata_known == 63
 
 
@@ -119,7 +119,7 @@ def test_unknown_facts_are_recorded_as_unknown(tmp_path: Path, write: Callable[[
     assert environment["packages"] == {"jax": "0.4.8"}
     assert environment["device"]["source"] == published.source()
     assert "all of the environment but" in environment["device"]["not_told"]
-    assert document["protocol"]["sync"] == "study"
+    assert document["protocol"]["sync"] == "as-published"
     add, eig = document["results"]
     assert (add["function"], add["test"], add["run"], add["outcome"]) == ("jax.numpy.add", "testOp0", 2, "passed")
     assert [call["cold"]["call_ns"] for call in add["calls"]] == [2_000_000, 1_000_000]

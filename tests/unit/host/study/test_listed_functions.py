@@ -86,7 +86,7 @@ def test_missing_skipped_and_failed_are_different(
     assert (cat["missing_tests"], cat["skipped"]) == (2, [])
     assert add["skipped"] == [{"reason": "needs two devices", "tests": 1}]
     assert add["missing_tests"] == 0
-    assert target["functions_by_status"] == {"pass": 0, "partial": 1, "complete": 0, "none": 1}
+    assert target["functions_by_status"] == {"all_pass": 0, "some_fail": 1, "all_fail": 0, "not_testable": 1}
     done = portbench("merge", path, "-o", study)
     assert "torch-2.9.0-cpu on box: 2 functions, 5 tests of its manifest missing" in done.stdout
 

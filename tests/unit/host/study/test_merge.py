@@ -117,16 +117,18 @@ def test_samples_have_one_row_for_each_raw_sample(
     assert [json.loads(row[0]) for row in rows(study, "samples", "counters") if row[0]] == [{"compilations": 1}] * 2
 
 
-def test_results_and_samples_have_the_facts_of_version_3(study: Path) -> None:
+def test_results_and_samples_have_the_facts_of_the_run_file(study: Path) -> None:
     example = EXAMPLES / "run" / "valid" / "second_opinions.json"
     merge([str(example)], study)
     by_test = {result["test"]: result for result in json.loads(example.read_text())["results"]}
-    columns = "test, sync, host_operations, numbers, deviation, control, strict, proof"
+    columns = "test, sync, host_operations, value_verdict, deviation, cpu_control, full_precision, sync_check"
     for test, sync, host_operations, *facts in rows(study, "results", columns):
         result = by_test[test]
         assert sync == "complete"
         assert host_operations == result["placement"].get("host_operations")
-        assert facts == [result[key] for key in ("numbers", "deviation", "control", "strict", "proof")]
+        assert facts == [
+            result[key] for key in ("value_verdict", "deviation", "cpu_control", "full_precision", "sync_check")
+        ]
     (call,) = by_test["mixed"]["calls"]
     counters = {protocol: json.loads(text) for protocol, text in rows(study, "samples", "protocol, counters")}
     assert counters == {protocol: call[protocol]["counters"] for protocol in ("cold", "steady", "observed")}

@@ -89,14 +89,14 @@ def section(sections: tuple[Section, ...], title: str) -> Section:
 def test_verdicts_on_values_are_counted_in_tests(reported: Reported, make_result: Make) -> None:
     report = reported(
         [
-            make_result(test="a", run=1, numbers="equal"),
-            make_result(test="a", run=2, outcome="failed", numbers="random", deviation=deviation(None)),
-            make_result(test="b", numbers="equal"),
-            make_result(test="c", outcome="failed", numbers="imprecise", deviation=deviation(0.01)),
+            make_result(test="a", run=1, value_verdict="equal"),
+            make_result(test="a", run=2, outcome="failed", value_verdict="random", deviation=deviation(None)),
+            make_result(test="b", value_verdict="equal"),
+            make_result(test="c", outcome="failed", value_verdict="imprecise", deviation=deviation(0.01)),
             make_result(test="d"),
         ]
     )
-    assert function(report)["tests_by_numbers"] == {"equal": 2, "imprecise": 1, "random": 1}
+    assert function(report)["tests_by_value_verdict"] == {"equal": 2, "imprecise": 1, "random": 1}
     assert report.targets[0].wrong == 0
 
 
@@ -104,21 +104,23 @@ def test_wrong_values_are_listed_with_their_greatest_deviation_and_counted_first
     reported: Reported, make_result: Make
 ) -> None:
     def wrong(test: str, run: int, off: float | None, **facts: Any) -> Document:
-        return make_result(test=test, run=run, outcome="failed", numbers="wrong", deviation=deviation(off), **facts)
+        return make_result(
+            test=test, run=run, outcome="failed", value_verdict="wrong", deviation=deviation(off), **facts
+        )
 
     report = reported(
         [
-            wrong("a", 1, 0.25, control=PASSED),
-            wrong("a", 2, 0.5, control=PASSED),
-            wrong("b", 1, 0.25, control=FAILED),
-            wrong("b", 2, None, control=FAILED),
-            make_result("torch.dot", numbers="equal"),
+            wrong("a", 1, 0.25, cpu_control=PASSED),
+            wrong("a", 2, 0.5, cpu_control=PASSED),
+            wrong("b", 1, 0.25, cpu_control=FAILED),
+            wrong("b", 2, None, cpu_control=FAILED),
+            make_result("torch.dot", value_verdict="equal"),
         ]
     )
     common = {"dtype": "float32", "deviation_on_host": 1e-7, "runs": 2}
     assert function(report)["wrong_values"] == [
-        {"test": "a", "deviation_on_device": 0.5, "control": "only_on_device", **common},
-        {"test": "b", "deviation_on_device": None, "control": "on_cpu_too", **common},
+        {"test": "a", "deviation_on_device": 0.5, "cpu_control": "only_on_device", **common},
+        {"test": "b", "deviation_on_device": None, "cpu_control": "on_cpu_too", **common},
     ]
     assert report.targets[0].wrong == 1
     found = section(report.targets[0].before, "Wrong values")
@@ -132,7 +134,7 @@ def test_wrong_values_are_listed_with_their_greatest_deviation_and_counted_first
 
 
 def test_without_verdicts_on_values_there_is_no_section_on_wrong_values(reported: Reported, make_result: Make) -> None:
-    report = reported([make_result(numbers=None)])
+    report = reported([make_result(value_verdict=None)])
     assert report.targets[0].wrong is None
     assert report.targets[0].before == ()
 
@@ -140,20 +142,20 @@ def test_without_verdicts_on_values_there_is_no_section_on_wrong_values(reported
 def test_failures_are_specific_to_the_device_or_not(reported: Reported, make_result: Make, portbench: Command) -> None:
     report = reported(
         [
-            make_result(test="a", run=1, outcome="failed", control=PASSED),
-            make_result(test="a", run=2, outcome="crashed", control=PASSED),
-            make_result(test="b", outcome="timed_out", control=FAILED),
-            make_result(test="c", outcome="failed", control=SKIPPED),
-            make_result(test="d", outcome="failed", control=None),
+            make_result(test="a", run=1, outcome="failed", cpu_control=PASSED),
+            make_result(test="a", run=2, outcome="crashed", cpu_control=PASSED),
+            make_result(test="b", outcome="timed_out", cpu_control=FAILED),
+            make_result(test="c", outcome="failed", cpu_control=SKIPPED),
+            make_result(test="d", outcome="failed", cpu_control=None),
             make_result(test="e"),
             make_result(test="f", outcome="skipped"),
             # On one machine it passed on the CPU, on another run it failed there: not the device's to answer for.
-            make_result("torch.dot", run=1, outcome="failed", control=PASSED),
-            make_result("torch.dot", run=2, outcome="failed", control=FAILED),
+            make_result("torch.dot", run=1, outcome="failed", cpu_control=PASSED),
+            make_result("torch.dot", run=2, outcome="failed", cpu_control=FAILED),
         ]
     )
-    assert function(report)["tests_by_control"] == {"on_cpu_too": 1, "only_on_device": 1, "unknown": 2}
-    assert function(report, "torch.dot")["tests_by_control"] == {"on_cpu_too": 1}
+    assert function(report)["tests_by_cpu_control"] == {"on_cpu_too": 1, "only_on_device": 1, "unknown": 2}
+    assert function(report, "torch.dot")["tests_by_cpu_control"] == {"on_cpu_too": 1}
     (target,) = report.targets
     fails = {failure.function: failure.fails for failure in target.failures}
     assert fails["torch.dot"] == "on the CPU too"
@@ -164,14 +166,14 @@ def test_failures_are_specific_to_the_device_or_not(reported: Reported, make_res
 
 def test_on_the_cpu_no_fault_and_no_placement_is_shown(reported: Reported, make_result: Make) -> None:
     report = reported(([make_result(outcome="failed"), make_result("torch.dot")], {"target": "torch-2.9.0-cpu"}))
-    assert function(report)["tests_by_control"] == {}
+    assert function(report)["tests_by_cpu_control"] == {}
     assert report.targets[0].blame == ""
     assert "| function | status | tests passed |" in markdown(report)
 
 
 def test_precision_failures_pass_in_strict_mode_or_not(reported: Reported, make_result: Make) -> None:
     def imprecise(test: str, strict: Document | None) -> Document:
-        return make_result(test=test, outcome="failed", category="precision", strict=strict)
+        return make_result(test=test, outcome="failed", category="precision", full_precision=strict)
 
     report = reported(
         [
@@ -179,10 +181,10 @@ def test_precision_failures_pass_in_strict_mode_or_not(reported: Reported, make_
             imprecise("b", FAILED),
             imprecise("c", PASSED),
             imprecise("d", None),
-            make_result(test="e", outcome="failed", strict=None),
+            make_result(test="e", outcome="failed", full_precision=None),
         ]
     )
-    assert function(report)["tests_by_strict"] == {"failed": 1, "passed": 2, "unknown": 1}
+    assert function(report)["tests_by_full_precision"] == {"failed": 1, "passed": 2, "unknown": 1}
     found = section(report.targets[0].after, "Failed by precision")
     assert found.rows == (("torch.cat", "4", "2", "1", "1"),)
 
@@ -209,7 +211,7 @@ def test_placement_and_the_operations_that_ran_on_the_host(reported: Reported, m
     assert [found.ran_on for found in target.functions] == ["device 1, host 1, mixed 1"]
     found = section(target.after, MISPLACED)
     assert found.rows == (("torch.cat", "2", "host 1, mixed 1", "aten::nonzero, aten::sort"),)
-    assert target.functions[0].status == "partial"
+    assert target.functions[0].status == "some_fail"
 
 
 def test_strict_placement_counts_tests_that_ran_elsewhere_as_failed(
@@ -229,14 +231,14 @@ def test_strict_placement_counts_tests_that_ran_elsewhere_as_failed(
     lenient = json.loads(portbench("report", tmp_path / "study", "--json").stdout)
     assert lenient == json.loads((tmp_path / "study" / "study.json").read_text())
     assert lenient["strict_placement"] is False
-    assert lenient["targets"][0]["percent_of_rated_functions"]["pass"] == 100
+    assert lenient["targets"][0]["percent_of_rated_functions"]["all_pass"] == 100
 
     result = portbench("report", tmp_path / "study", "--json", "--strict-placement", "-o", tmp_path / "out")
     summary = read_document(write("strict.json", result.stdout), "study").data
     assert summary["strict_placement"] is True
     (target,) = summary["targets"]
-    assert [found["status"] for found in target["functions"]] == ["complete", "partial", "pass", "pass"]
-    assert target["percent_of_rated_functions"] == {"pass": 50.0, "partial": 25.0, "complete": 25.0}
+    assert [found["status"] for found in target["functions"]] == ["all_fail", "some_fail", "all_pass", "all_pass"]
+    assert target["percent_of_rated_functions"] == {"all_pass": 50.0, "some_fail": 25.0, "all_fail": 25.0}
     # The time of a host is never taken for the device's.
     assert [found["cold_mean_ns"] for found in target["functions"]] == [None, 1_500_000, 1_500_000, 1_500_000]
     assert target["functions"][0]["tests_by_placement"] == {"host": 1}
@@ -258,27 +260,27 @@ def test_targets_that_failed_the_synchronization_check_are_listed_without_latenc
     bad = {"worker": 2, "calls": NO_TIMES}
     report = reported(
         [
-            make_result(test="a", run=1, proof=proof(True)),
-            make_result(test="a", run=2, proof=proof(True)),
-            make_result("torch.dot", "b", proof=proof(False, 1.5, "1.5 times"), **bad),
-            make_result("torch.dot", "c", proof=proof(False, 1.5, "1.5 times"), **bad),
-            make_result("torch.dot", "d", proof=proof(False, 1.0, "1.0 times"), **(bad | {"worker": 3})),
-            make_result("torch.dot", "e", outcome="crashed", proof=None),
+            make_result(test="a", run=1, sync_check=proof(True)),
+            make_result(test="a", run=2, sync_check=proof(True)),
+            make_result("torch.dot", "b", sync_check=proof(False, 1.5, "1.5 times"), **bad),
+            make_result("torch.dot", "c", sync_check=proof(False, 1.5, "1.5 times"), **bad),
+            make_result("torch.dot", "d", sync_check=proof(False, 1.0, "1.0 times"), **(bad | {"worker": 3})),
+            make_result("torch.dot", "e", outcome="crashed", sync_check=None),
         ]
     )
     (target,) = report.summary["targets"]
-    assert target["proofs"] == {"passed": 1, "failed": 2, "reason": "1.0 times", "seen_fraction": 1.0}
+    assert target["sync_checks"] == {"passed": 1, "failed": 2, "reason": "1.0 times", "seen_fraction": 1.0}
     dot = function(report, "torch.dot")
-    assert (dot["unproven_tests"], dot["cold_mean_ns"], dot["steady_median_ns"]) == (3, None, None)
-    assert (function(report)["unproven_tests"], function(report)["cold_mean_ns"]) == (0, 1_500_000)
+    assert (dot["tests_with_failed_sync_check"], dot["cold_mean_ns"], dot["steady_median_ns"]) == (3, None, None)
+    assert (function(report)["tests_with_failed_sync_check"], function(report)["cold_mean_ns"]) == (0, 1_500_000)
     found = section(report.sections, "Synchronization check failed: no latencies")
     assert found.rows == ((XLA, "box", "2", "3", "1.0 times"),)
 
 
 def test_passed_synchronization_checks_are_not_listed(reported: Reported, make_result: Make) -> None:
-    report = reported([make_result(proof=proof(True))])
+    report = reported([make_result(sync_check=proof(True))])
     assert len(report.sections) == 1
-    assert report.summary["targets"][0]["proofs"] == {
+    assert report.summary["targets"][0]["sync_checks"] == {
         "passed": 1,
         "failed": 0,
         "reason": None,
@@ -358,21 +360,21 @@ def test_synchronizations_are_never_pooled_and_are_shown_side_by_side(
         times(make_result, make_call, "torch.a", 4_000_000, 2_000),
         times(make_result, make_call, "torch.b", 4_000_000, 2_000),
         times(make_result, make_call, "torch.c", 4_000_000, 2_000),
-        make_result("torch.d", proof=proof(True) | {"left_ns": 1_000_000}),
+        make_result("torch.d", sync_check=proof(True) | {"left_ns": 1_000_000}),
     ]
     study = [
         times(make_result, make_call, "torch.a", 1_000_000, 1_000),
         times(make_result, make_call, "torch.b", 2_000_000, 200),
         times(make_result, make_call, "torch.c", 3_000_000, 1_600),
         make_result("torch.d", outcome="failed"),
-        make_result("torch.e", proof=proof(False, 1.0, "it only starts the work") | {"left_ns": 3_000_000}),
+        make_result("torch.e", sync_check=proof(False, 1.0, "it only starts the work") | {"left_ns": 3_000_000}),
     ]
-    report = reported(complete, (study, {"sync": "study"}))
+    report = reported(complete, (study, {"sync": "as-published"}))
     apart = {entry["sync"]: entry for entry in report.summary["targets"]}
-    assert sorted(apart) == ["complete", "study"]
-    assert apart["complete"]["percent_of_rated_functions"]["pass"] == 100
-    assert apart["study"]["percent_of_rated_functions"]["pass"] == 80
-    assert [run["sync"] for run in report.summary["run_files"]].count("study") == 1
+    assert sorted(apart) == ["as-published", "complete"]
+    assert apart["complete"]["percent_of_rated_functions"]["all_pass"] == 100
+    assert apart["as-published"]["percent_of_rated_functions"]["all_pass"] == 80
+    assert [run["sync"] for run in report.summary["run_files"]].count("as-published") == 1
 
     (target,) = report.targets
     assert [found.cold_mean_ns for found in target.functions] == [4_000_000, 4_000_000, 4_000_000, 1_500_000]
@@ -388,7 +390,7 @@ def test_synchronizations_are_never_pooled_and_are_shown_side_by_side(
 
 
 def test_a_study_with_the_papers_synchronization_alone_is_marked(reported: Reported, make_result: Make) -> None:
-    report = reported(([make_result()], {"sync": "study"}))
+    report = reported(([make_result()], {"sync": "as-published"}))
     assert [target.target for target in report.targets] == [f"{XLA} (synchronization as published)"]
     assert not report.is_empty
     assert not [part for part in report.sections if part.title.startswith("Synchronization")]
@@ -402,12 +404,12 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
 ) -> None:
     error = {"type": "Mismatch", "message": "wrong", "traceback": "", "causes": []}
     found = [
-        make_result(HOSTILE, HOSTILE, outcome="failed", error=error, numbers="wrong", deviation=deviation(1.0)),
+        make_result(HOSTILE, HOSTILE, outcome="failed", error=error, value_verdict="wrong", deviation=deviation(1.0)),
         make_result(HOSTILE, "b", placement=placed("host", HOSTILE), calls=[cold(1_000, compile_ns=1)]),
-        make_result("torch.dot", "c", proof=proof(False, 1.0, HOSTILE), calls=NO_TIMES),
+        make_result("torch.dot", "c", sync_check=proof(False, 1.0, HOSTILE), calls=NO_TIMES),
     ]
     found[0]["deviation"]["dtype"] = HOSTILE
-    for sync in ("complete", "study"):
+    for sync in ("complete", "as-published"):
         write(f"runs/of-{sync}.json", make_run(found, target=XLA, machine=HOSTILE, sync=sync))
     monkeypatch.setenv("COLUMNS", "1000")
     arguments = ("report", tmp_path / "runs", "--strict-placement")
@@ -425,7 +427,7 @@ def test_hostile_text_reaches_neither_terminal_nor_markdown(
 def test_merge_marks_targets_with_the_papers_synchronization(
     write: Write, make_run: Make, portbench: Command, tmp_path: Path
 ) -> None:
-    for sync in ("complete", "study"):
+    for sync in ("complete", "as-published"):
         write(f"runs/of-{sync}.json", make_run(sync=sync))
     done = portbench("merge", tmp_path / "runs", "-o", tmp_path / "study").stdout.splitlines()
     assert done[1:] == [

@@ -36,14 +36,14 @@ def outcomes(make: Make, *outcomes: str, test: str = "rows", function: str = "to
 @pytest.mark.parametrize(
     ("seen", "verdict", "status"),
     [
-        (("passed", "passed", "passed"), "passed", "pass"),
-        (("failed", "failed", "failed"), "failed", "complete"),
-        (("failed", "timed_out", "crashed"), "failed", "complete"),
-        (("passed", "failed", "passed"), "flaky", "partial"),
-        (("crashed", "passed", "passed"), "flaky", "partial"),
-        (("skipped", "skipped", "skipped"), "skipped", "none"),
-        (("passed", "skipped", "passed"), "passed", "pass"),
-        (("failed", "skipped", "failed"), "failed", "complete"),
+        (("passed", "passed", "passed"), "passed", "all_pass"),
+        (("failed", "failed", "failed"), "failed", "all_fail"),
+        (("failed", "timed_out", "crashed"), "failed", "all_fail"),
+        (("passed", "failed", "passed"), "flaky", "some_fail"),
+        (("crashed", "passed", "passed"), "flaky", "some_fail"),
+        (("skipped", "skipped", "skipped"), "skipped", "not_testable"),
+        (("passed", "skipped", "passed"), "passed", "all_pass"),
+        (("failed", "skipped", "failed"), "failed", "all_fail"),
     ],
 )
 def test_verdict_and_status_of_a_single_test(
@@ -57,12 +57,12 @@ def test_verdict_and_status_of_a_single_test(
 @pytest.mark.parametrize(
     ("tests", "status"),
     [
-        (("passed", "passed"), "pass"),
-        (("passed", "failed"), "partial"),
-        (("failed", "crashed"), "complete"),
-        (("passed", "skipped"), "pass"),
-        (("timed_out", "skipped"), "complete"),
-        (("skipped", "skipped"), "none"),
+        (("passed", "passed"), "all_pass"),
+        (("passed", "failed"), "some_fail"),
+        (("failed", "crashed"), "all_fail"),
+        (("passed", "skipped"), "all_pass"),
+        (("timed_out", "skipped"), "all_fail"),
+        (("skipped", "skipped"), "not_testable"),
     ],
 )
 def test_status_over_tests(tests: tuple[str, ...], status: str, make_result: Make, summarise: Summarise) -> None:
@@ -78,7 +78,7 @@ def test_runs_of_several_run_files_count_together(make_result: Make, summarise: 
 
 def test_a_failure_of_category_unavailable_counts_as_not_run(make_result: Make, summarise: Summarise) -> None:
     (function,) = summarise([make_result(outcome="failed", category="unavailable")])["functions"]
-    assert function["status"] == "none"
+    assert function["status"] == "not_testable"
     assert function["tests_by_category"] == {"unavailable": 1}
     assert function["skipped"] == [{"reason": "it does not work", "tests": 1}]
 
@@ -90,14 +90,14 @@ def test_rates_are_over_functions_with_a_status(make_result: Make, summarise: Su
             outcome = {"p": "passed", "f": "failed", "s": "skipped"}[test]
             results.append(make_result(f"torch.f{number}", test, outcome=outcome))
     target = summarise(results)
-    assert target["functions_by_status"] == {"pass": 2, "partial": 1, "complete": 1, "none": 2}
-    assert target["percent_of_rated_functions"] == {"pass": 50.0, "partial": 25.0, "complete": 25.0}
+    assert target["functions_by_status"] == {"all_pass": 2, "some_fail": 1, "all_fail": 1, "not_testable": 2}
+    assert target["percent_of_rated_functions"] == {"all_pass": 50.0, "some_fail": 25.0, "all_fail": 25.0}
 
 
 def test_without_any_rated_function_there_is_no_percentage(make_result: Make, summarise: Summarise) -> None:
     target = summarise([make_result(outcome="skipped")])
     assert target["percent_of_rated_functions"] is None
-    assert target["functions_by_status"] == {"pass": 0, "partial": 0, "complete": 0, "none": 1}
+    assert target["functions_by_status"] == {"all_pass": 0, "some_fail": 0, "all_fail": 0, "not_testable": 1}
 
 
 def test_cold_is_the_mean_over_all_first_calls_of_passing_tests(
@@ -136,7 +136,7 @@ def test_steady_is_the_median_over_tests_of_the_median_over_runs_and_blocks(
 
 def test_without_samples_there_are_no_times(make_result: Make, summarise: Summarise) -> None:
     (function,) = summarise([make_result(calls=[])])["functions"]
-    assert function["status"] == "pass"
+    assert function["status"] == "all_pass"
     assert function["cold_mean_ns"] is None
     assert function["steady_median_ns"] is None
 
@@ -168,12 +168,12 @@ def test_a_successor_is_kept_apart_and_does_not_count(make_result: Make, summari
     target = summarise([*gone, *tried], itself)
     found = {(function["name"], function["successor_of"]): function["status"] for function in target["functions"]}
     assert found == {
-        ("torch.lu", None): "none",
-        ("torch.linalg.lu", "torch.lu"): "complete",
-        ("torch.linalg.lu", None): "pass",
+        ("torch.lu", None): "not_testable",
+        ("torch.linalg.lu", "torch.lu"): "all_fail",
+        ("torch.linalg.lu", None): "all_pass",
     }
-    assert target["functions_by_status"] == {"pass": 1, "partial": 0, "complete": 0, "none": 1}
-    assert target["percent_of_rated_functions"]["pass"] == 100
+    assert target["functions_by_status"] == {"all_pass": 1, "some_fail": 0, "all_fail": 0, "not_testable": 1}
+    assert target["percent_of_rated_functions"]["all_pass"] == 100
     times = {(function["name"], function["successor_of"]): function["cold_mean_ns"] for function in target["functions"]}
     assert times["torch.linalg.lu", "torch.lu"] is None
     assert times["torch.linalg.lu", None] == 1_500_000

@@ -35,7 +35,12 @@ def predicted(run):
 def test_a_call_that_is_accepted_passes_with_its_figures_and_without_times(predicted):
     finished = predicted({"scale": ("scale", {}, 2)}, "--protocol", "both")
     result = finished.results["scale"]
-    assert (result["outcome"], result["calls"], result["proof"], result["numbers"]) == ("passed", [], None, None)
+    assert (result["outcome"], result["calls"], result["sync_check"], result["value_verdict"]) == (
+        "passed",
+        [],
+        None,
+        None,
+    )
     figures = {"compile_ns": 1000, "flops": 3.0, "bytes": 48.0, "memory_bytes": 24, "roofline_ns": 2.0}
     assert result["prediction"] == {"verdict": "accepted", "reason": None, **figures}
     assert result["placement"]["verdict"] == "device"
@@ -46,7 +51,7 @@ def test_a_call_that_is_accepted_passes_with_its_figures_and_without_times(predi
 def test_a_call_that_is_refused_fails_by_the_device_alone(predicted):
     result = predicted({"t": ("scale_as_compiled", {"compiling": "refuses"}, 2)}).results["t"]
     assert (result["outcome"], result["phase"], result["category"]) == ("failed", "call", "not_implemented")
-    assert result["control"]["outcome"] == "passed"
+    assert result["cpu_control"]["outcome"] == "passed"
     assert result["prediction"]["verdict"] == "refused"
     assert result["prediction"]["reason"] == result["error"]["message"]
 
@@ -88,7 +93,7 @@ def test_a_compiler_that_dies_or_hangs_is_a_refusal_and_the_rest_goes_on(predict
     assert results["dies"]["exit"]["signal"] == "SIGABRT"
     assert results["dies"]["prediction"]["verdict"] == results["hangs"]["prediction"]["verdict"] == "refused"
     assert "while it was compiled the worker was ended by SIGABRT" in results["dies"]["prediction"]["reason"]
-    assert results["hangs"]["control"]["outcome"] == "passed"
+    assert results["hangs"]["cpu_control"]["outcome"] == "passed"
 
 
 @pytest.mark.parametrize("device", ["tpu-v5e", "tpu-v3"])

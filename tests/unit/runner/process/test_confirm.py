@@ -31,7 +31,7 @@ def test_a_test_that_an_earlier_one_affected_is_run_again_alone(run, how, outcom
         assert first["contaminated"] is poison["contaminated"] is last["contaminated"] is None
         assert (affected["contaminated"]["outcome"], affected["contaminated"]["category"]) == (outcome, category)
         assert affected["category"] is affected["error"] is affected["exit"] is None
-        assert affected["numbers"] == "equal"
+        assert affected["value_verdict"] == "equal"
         assert affected["calls"][0]["cold"]["call_ns"] > 0
         assert first["worker"] == poison["worker"] < affected["worker"] == last["worker"]
     if how == "fails":
@@ -68,5 +68,5 @@ def test_the_opinion_of_the_host_is_not_affected_either(run):
         ]},
     ]  # fmt: skip
     results = run(manifest, "--device", "xla", "--runs", "1").results
-    assert results["poisons"]["control"]["outcome"] == "passed"
-    assert (results["after"]["outcome"], results["after"]["control"]["outcome"]) == ("failed", "passed")
+    assert results["poisons"]["cpu_control"]["outcome"] == "passed"
+    assert (results["after"]["outcome"], results["after"]["cpu_control"]["outcome"]) == ("failed", "passed")

@@ -34,7 +34,7 @@ def result(run):
 )
 def test_where_it_ran(result, function, verdict, host_operations):
     found = result(function)
-    assert (found["outcome"], found["numbers"]) == ("passed", "equal")
+    assert (found["outcome"], found["value_verdict"]) == ("passed", "equal")
     assert (found["placement"]["verdict"], found["placement"]["host_operations"]) == (verdict, host_operations)
     assert "output on xla:0" in found["placement"]["evidence"]
     assert [call["observed"] for call in found["calls"]] == [{"counters": {}}]
@@ -43,73 +43,81 @@ def test_where_it_ran(result, function, verdict, host_operations):
 def test_on_the_cpu_the_host_is_the_device(result):
     found = result("scale_without_kernel", device="cpu")
     assert found["placement"]["verdict"] == "device"
-    assert found["control"] is None
+    assert found["cpu_control"] is None
 
 
 def test_a_lack_of_the_device_passes_in_the_control_run(result):
     found = result("refuse_on_device", args=[TENSOR], expect={"value": TENSOR["tensor"]["values"]})
-    assert (found["outcome"], found["category"], found["numbers"]) == ("failed", "not_implemented", None)
-    assert found["control"] == {"outcome": "passed", "reason": None, "category": None, "error": None}
+    assert (found["outcome"], found["category"], found["value_verdict"]) == ("failed", "not_implemented", None)
+    assert found["cpu_control"] == {"outcome": "passed", "reason": None, "category": None, "error": None}
 
 
 def test_a_lack_of_the_function_fails_in_the_control_run_too(result):
     found = result("refuse", args=[TENSOR])
-    assert (found["outcome"], found["control"]["outcome"]) == ("failed", "failed")
-    assert found["control"]["category"] == "not_implemented"
-    assert found["control"]["error"]["type"] == "NotImplementedError"
+    assert (found["outcome"], found["cpu_control"]["outcome"]) == ("failed", "failed")
+    assert found["cpu_control"]["category"] == "not_implemented"
+    assert found["cpu_control"]["error"]["type"] == "NotImplementedError"
 
 
 def test_wrong_values_are_told_from_imprecise_ones(result):
     wrong = result("scale_wrongly")
-    assert (wrong["outcome"], wrong["numbers"], wrong["category"]) == ("failed", "wrong", "other")
-    assert wrong["control"]["outcome"] == "passed"
-    assert wrong["strict"] is None
+    assert (wrong["outcome"], wrong["value_verdict"], wrong["category"]) == ("failed", "wrong", "other")
+    assert wrong["cpu_control"]["outcome"] == "passed"
+    assert wrong["full_precision"] is None
     assert wrong["placement"]["evidence"] == ["output on xla:0", "fake::scale on xla:0"], "it is watched too"
     assert wrong["deviation"]["device"] == pytest.approx(2 / 3)
     assert wrong["deviation"]["host"] == 0
 
 
-@pytest.mark.parametrize(("case", "numbers"), [("squares_back", "imprecise"), ("is_positive", None)])
+@pytest.mark.parametrize(("case", "value_verdict"), [("squares_back", "imprecise"), ("is_positive", None)])
 def test_outputs_that_may_differ_and_be_right_are_not_wrong(run, case, numbers):
     found = run(cases(case, function="fake.root"), "--device", "xla", "--runs", "1").results[case]
     assert found["deviation"]["device"] == pytest.approx(2, abs=0.01)
-    assert (found["outcome"], found["numbers"], found["control"]["outcome"]) == ("failed", numbers, "passed")
+    assert (found["outcome"], found["value_verdict"], found["cpu_control"]["outcome"]) == ("failed", numbers, "passed")
 
 
 def test_wrong_values_that_are_no_output_are_wrong_too(run):
     finished = run(cases("scales_in_place", function="fake.scale_wrongly_in_place"), "--device", "xla", "--runs", "1")
     found = finished.results["scales_in_place"]
-    assert (found["numbers"], found["category"], found["control"]["outcome"]) == ("wrong", "other", "passed")
+    assert (found["value_verdict"], found["category"], found["cpu_control"]["outcome"]) == ("wrong", "other", "passed")
 
 
 def test_imprecise_values_are_tried_again_in_full_precision(result):
     imprecise = result("scale_by_rounding")
-    assert (imprecise["outcome"], imprecise["numbers"], imprecise["category"]) == ("failed", "imprecise", "precision")
-    assert imprecise["strict"]["outcome"] == "passed"
+    assert (imprecise["outcome"], imprecise["value_verdict"], imprecise["category"]) == (
+        "failed",
+        "imprecise",
+        "precision",
+    )
+    assert imprecise["full_precision"]["outcome"] == "passed"
 
 
 def test_what_the_tolerance_of_the_dtype_calls_wrong_may_be_imprecise(result):
     expect = {"numpy": "multiply", "args": [{"arg": 0}, {"arg": 1}]}
     coarse = result("scale_by_rounding", args=(TENSOR, 3, 3), expect=expect)
     assert coarse["error"]["message"].startswith("wrong value")
-    assert (coarse["numbers"], coarse["category"], coarse["strict"]["outcome"]) == ("imprecise", "precision", "passed")
+    assert (coarse["value_verdict"], coarse["category"], coarse["full_precision"]["outcome"]) == (
+        "imprecise",
+        "precision",
+        "passed",
+    )
 
 
 @pytest.mark.parametrize("device", ["cpu", "xla"])
 def test_random_values_are_called_so(result, device):
     found = result("noise", args=[TENSOR], expect={"value": [0.1, 0.2, 0.3]}, device=device)
-    assert (found["outcome"], found["numbers"], found["category"]) == ("failed", "random", "other")
+    assert (found["outcome"], found["value_verdict"], found["category"]) == ("failed", "random", "other")
 
 
 @pytest.mark.parametrize(
-    ("expected", "numbers", "category"),
+    ("expected", "value_verdict", "category"),
     [([1.0, 2.0, 3.0], "wrong", "other"), ([3.703704, 7.0370367, 13.3703673], "imprecise", "precision")],
 )
 def test_where_the_host_fails_too_the_reference_has_the_last_word(result, expected, numbers, category):
     found = result("scale", expect={"value": expected})
-    assert (found["numbers"], found["category"]) == (numbers, category)
-    assert found["control"]["outcome"] == "failed"
-    assert (found["strict"] or {}).get("outcome") == ("failed" if category == "precision" else None)
+    assert (found["value_verdict"], found["category"]) == (numbers, category)
+    assert found["cpu_control"]["outcome"] == "failed"
+    assert (found["full_precision"] or {}).get("outcome") == ("failed" if category == "precision" else None)
 
 
 def test_the_control_run_is_made_once(run):
@@ -117,21 +125,21 @@ def test_the_control_run_is_made_once(run):
         {"id": "t", "case": "call", "args": [TENSOR], "expect": {"value": TENSOR["tensor"]["values"]}}
     ]}]  # fmt: skip
     results = run(functions, "--device", "xla", "--runs", "3").document["results"]
-    assert [result["control"]["outcome"] for result in results] == ["passed"] * 3
+    assert [result["cpu_control"]["outcome"] for result in results] == ["passed"] * 3
     # A worker for each run of the test; those of the control run are counted apart.
     assert [result["worker"] for result in results] == [1, 2, 3]
 
 
 def test_each_worker_proves_that_waiting_works(result):
-    proof = result("scale", "--protocol", "both")["proof"]
+    proof = result("scale", "--protocol", "both")["sync_check"]
     assert proof["passed"] and proof["ratio"] >= 2.5
     assert proof["grown_ns"] > proof["base_ns"] > 0
 
 
 def test_the_studys_synchronisation_is_shown_but_not_enforced(run, result):
     found = result("scale", "--protocol", "both", "--sync", "study")
-    assert not found["proof"]["passed"]
-    assert "the work was not done" in found["proof"]["reason"]
+    assert not found["sync_check"]["passed"]
+    assert "the work was not done" in found["sync_check"]["reason"]
     assert found["calls"][0]["cold"] and found["calls"][0]["steady"]
 
 
@@ -157,7 +165,7 @@ def test_without_the_proof_there_are_outcomes_but_no_latencies(tmp_path, monkeyp
     finished = run(functions, "--device", "xla", "--runs", "1", "--protocol", "both")
     (found,) = finished.document["results"]
     assert found["outcome"] == "passed"
-    assert not found["proof"]["passed"]
+    assert not found["sync_check"]["passed"]
     assert [(call["cold"], call["steady"]) for call in found["calls"]] == [(None, None)]
     (warning,) = [event for event in finished.events if event["event"] == "warning"]
     assert "no latencies" in warning["message"]

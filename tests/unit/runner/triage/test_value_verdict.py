@@ -15,7 +15,7 @@ HOST = [WIDE[0].astype("float32")]
 
 
 def judged(device, host=HOST, other=HOST, wide=WIDE, dtype="float32"):
-    return value_verdict.classify(device, host, other, wide, dtype)["numbers"]
+    return value_verdict.classify(device, host, other, wide, dtype)["value_verdict"]
 
 
 def off_by(share, arrays=HOST):
@@ -73,7 +73,7 @@ def test_float64_that_was_another_computation_is_no_witness():
 def test_without_the_host_nothing_is_said():
     found = value_verdict.classify(HOST, None, None, None, "float32")
     assert found == {
-        "numbers": None,
+        "value_verdict": None,
         "deviation": {"dtype": "float32", "device": None, "host": None, "other_seed": None},
     }
 
