@@ -8,6 +8,7 @@ has a real message as an example, which it must match.
 from __future__ import annotations
 
 import json
+import math
 import re
 import traceback
 from functools import lru_cache
@@ -15,6 +16,9 @@ from pathlib import Path
 from typing import Iterator, Mapping, NamedTuple
 
 from runners.core.result import Cause, ErrorFacts
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|\bnan\b|[-+]?\binf", re.IGNORECASE)
+_FLAGS = re.IGNORECASE | re.DOTALL
 
 RUNNERS = Path(__file__).resolve().parents[1]
 MESSAGE_LIMIT = 8_000
@@ -48,7 +52,25 @@ class Rule(NamedTuple):
     category: str
     exception: re.Pattern[str]
     message: re.Pattern[str]
+    at_most: Mapping[re.Pattern[str], float]
     example: Mapping[str, str]
+
+    def matches(self, kind: str, message: str) -> bool:
+        """Whether an exception of this type with this message is one of the rule's.
+
+        ``kind`` may be without its module. With ``at_most``, one of its patterns must be in the message, and what it
+        captures must be no more than its limit: the numbers of the group ``difference``, or those of ``found``
+        against those of ``expected``, relative to the greatest expected one.
+        """
+        kind = kind[len("builtins.") :] if kind.startswith("builtins.") else kind
+        if not (self.exception.fullmatch(kind) and self.message.search(message)):
+            return False
+        return not self.at_most or any(
+            _largest_difference(found.groupdict()) <= limit
+            for pattern, limit in self.at_most.items()
+            for found in [pattern.search(message)]
+            if found
+        )
 
 
 @lru_cache(maxsize=None)
@@ -58,7 +80,8 @@ def rules(framework: str) -> list[Rule]:
         Rule(
             category=entry["category"],
             exception=re.compile(entry.get("exception", ".*")),
-            message=re.compile(entry.get("message", ""), re.IGNORECASE | re.DOTALL),
+            message=re.compile(entry.get("message", ""), _FLAGS),
+            at_most={re.compile(pattern, _FLAGS): limit for pattern, limit in entry.get("at_most", {}).items()},
             example=entry["example"],
         )
         for home in (framework, "core")
@@ -91,9 +114,26 @@ def _by_rules(framework: str, error: ErrorFacts) -> str:
     found = [(error["type"], error["message"]), *((cause["type"], cause["message"]) for cause in error["causes"])]
     for kind, message in found:
         for rule in rules(framework):
-            if rule.exception.fullmatch(kind) and rule.message.search(message):
+            if rule.matches(kind, message):
                 return rule.category
     return "other"
+
+
+def _largest_difference(captured: Mapping[str, str]) -> float:
+    """The largest difference that a message states; infinite if it states none, or one that is not finite."""
+    if "difference" in captured:
+        differences, scale = [abs(number) for number in _numbers(captured["difference"])], 1.0
+    else:
+        expected = _numbers(captured["expected"])
+        differences = [abs(one - other) for one, other in zip(_numbers(captured["found"]), expected)]
+        scale = max(map(abs, expected), default=0.0)
+    if not differences or not scale or not all(map(math.isfinite, differences)):
+        return math.inf
+    return max(differences) / scale
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(number) for number in _NUMBER.findall(text)]
 
 
 def _type_name(error: BaseException) -> str:

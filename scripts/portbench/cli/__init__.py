@@ -1,12 +1,14 @@
 """The command ``portbench``: one module per command; each parses its words and calls one function.
 
-A module here has the name of its command, with _ for -, and adds the command to ``cli``. It is imported when somebody
-asks for that command: ``portbench --help`` takes its sentences from the table below and imports none of them.
+A module here has the name of its command, with _ for - (``import_`` for ``import``), and adds the command to ``cli``.
+It is imported when somebody asks for that command: ``portbench --help`` takes its sentences from the table below and
+imports none of them.
 """
 
 from __future__ import annotations
 
 import importlib
+import keyword
 import sys
 
 import click
@@ -29,6 +31,7 @@ COMMANDS = {
         "explain": "Show everything that STUDY records about one FUNCTION.",
         "compare": "Show what changed from A to B: outcomes, times, environments.",
         "classify": "Derive the categories of a study's failures again.",
+        "import": "Convert test reports of other software to a run file.",
         "import-study-2023": "Convert raw timings of the paper of 2023 to run files.",
     },
     "Choose functions": {
@@ -52,7 +55,8 @@ class _Commands(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in self.list_commands(context):
-            importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+            module = name.replace("-", "_")
+            importlib.import_module(f"{__name__}.{module}{'_' * keyword.iskeyword(module)}")
         return super().get_command(context, name)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -181,6 +181,15 @@ def _in_exclusions(document: Data) -> Iterator[Violation]:
             yield Violation(f"$.exclusions[{position}].function", found)
 
 
+def _in_mapping(document: Data) -> Iterator[Violation]:
+    seen: dict[str, int] = {}
+    for position, entry in enumerate(document["tests"]):
+        first = seen.setdefault(entry["nodes"], position)
+        if first != position:
+            found = f"is a duplicate of $.tests[{first}], which is used; remove one"
+            yield Violation(f"$.tests[{position}].nodes", found)
+
+
 def _in_study(study: Data) -> Iterator[Violation]:
     for position, target in enumerate(study["targets"]):
         statuses = Counter(function["status"] for function in target["functions"] if not function.get("successor_of"))
@@ -219,4 +228,5 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Violation]]] = {
     "counts": _in_counts,
     "exclusions": _in_exclusions,
     "kernels": _in_kernels,
+    "mapping": _in_mapping,
 }

@@ -33,6 +33,7 @@ _NAMES = {
     "counts": "a file of counts",
     "exclusions": "a file of exclusions",
     "kernels": "a list of kernels",
+    "mapping": "a mapping",
 }
 _REMEDIES = {
     "manifest": "Fix the manifest.",
@@ -42,6 +43,7 @@ _REMEDIES = {
     "comparison": "The file was changed or damaged: compare again.",
     "functions": "The file was changed or damaged: create it again with 'portbench enumerate'.",
     "exclusions": "Fix the file.",
+    "mapping": "Fix the file.",
     "kernels": "The file was changed or damaged: create it again with 'portbench kernels'.",
     "counts": "The file was changed or damaged: count again.",
     "run": "The file was changed or damaged: copy it again from the machine that wrote it, or run the target again.",

@@ -40,6 +40,7 @@ VERSIONS = {
     "counts": 1,
     "exclusions": 1,
     "kernels": 1,
+    "mapping": 1,
 }
 
 

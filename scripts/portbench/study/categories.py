@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from portbench.errors import BadInput
-from portbench.util.strict_json import FIX, read_json, shown
+from portbench.util.strict_json import FIX, quoted, read_json, shown
 from portbench.util.text import escape_control
 
 CATEGORIES = ("type", "not_implemented", "timeout", "memory", "precision", "crash", "other")
@@ -24,21 +25,44 @@ CATEGORIES = ("type", "not_implemented", "timeout", "memory", "precision", "cras
 
 _FILE = "failure_rules.json"
 _GENERAL = "core"
+_FLAGS = re.IGNORECASE | re.DOTALL
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|\bnan\b|[-+]?\binf", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """``exception`` matches a whole type name, ``message`` any part of a message. ``place``: file and number."""
+    """``exception`` matches a whole type name, ``message`` any part of a message. ``place``: file and number.
+
+    ``at_most`` has patterns with a limit. If there are any, one of them must be in the message, and what it captures
+    must be no more than its limit: the numbers of the group ``difference``, or those of ``found`` against those of
+    ``expected``, relative to the greatest expected one.
+    """
 
     category: str
     exception: re.Pattern[str]
     message: re.Pattern[str]
+    at_most: Mapping[re.Pattern[str], float]
     place: str
 
     def __str__(self) -> str:
         parts = (("exception", self.exception.pattern, ".*"), ("message", self.message.pattern, ""))
-        matched = (f"{name} matches /{pattern}/" for name, pattern, any_text in parts if pattern != any_text)
-        return f"{self.place}: {', '.join(matched)}"
+        matched = [f"{name} matches /{pattern}/" for name, pattern, any_text in parts if pattern != any_text]
+        return f"{self.place}: {', '.join(matched)}{', and the difference is small' if self.at_most else ''}"
+
+    def stated(self) -> list[Any]:
+        """What the rule says, without its example."""
+        limits = {pattern.pattern: limit for pattern, limit in self.at_most.items()}
+        return [self.category, self.exception.pattern, self.message.pattern, *([limits] if limits else [])]
+
+    def matches(self, kind: str, message: str) -> bool:
+        """Whether an exception of this type (with its module or without) and message is one of the rule's."""
+        if not (self.exception.fullmatch(kind.removeprefix("builtins.")) and self.message.search(message)):
+            return False
+        return not self.at_most or any(
+            _largest_difference(found.groupdict()) <= limit
+            for pattern, limit in self.at_most.items()
+            if (found := pattern.search(message))
+        )
 
 
 @dataclass(frozen=True)
@@ -104,7 +128,7 @@ class Rules:
         # A wrapper first, then the exceptions that it wraps.
         for kind, message in ((error.type, error.message), *error.causes):
             for rule in self.of_framework.get(framework, ()):
-                if rule.exception.fullmatch(kind) and rule.message.search(message):
+                if rule.matches(kind, message):
                     return rule
         return None
 
@@ -116,10 +140,7 @@ def read_rules(folder: Path, frameworks: Sequence[str]) -> Rules:
     """
     general = _rules(folder / _GENERAL / _FILE)
     own = {framework: _rules(folder / framework / _FILE) for framework in sorted(set(frameworks))}
-    stated = {
-        name: [[r.category, r.exception.pattern, r.message.pattern] for r in rules] for name, rules in own.items()
-    }
-    stated[_GENERAL] = [[r.category, r.exception.pattern, r.message.pattern] for r in general]
+    stated = {name: [rule.stated() for rule in rules] for name, rules in {**own, _GENERAL: general}.items()}
     digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
     return Rules({name: [*rules, *general] for name, rules in own.items()}, digest)
 
@@ -139,9 +160,41 @@ def _rule(path: Path, position: int, entry: Any) -> Rule:
     return Rule(
         entry["category"],
         _pattern(f"{place}.exception", entry.get("exception", ".*"), 0),
-        _pattern(f"{place}.message", entry.get("message", ""), re.IGNORECASE | re.DOTALL),
+        _pattern(f"{place}.message", entry.get("message", ""), _FLAGS),
+        _limits(f"{place}.at_most", entry.get("at_most", {})),
         f"runners/{path.parent.name}/{path.name}, rule {position + 1}",
     )
+
+
+def _limits(place: str, entry: Any) -> dict[re.Pattern[str], float]:
+    if not isinstance(entry, dict):
+        raise BadInput(f"{place}: expected an object of regular expressions and their limits", FIX)
+    found = {}
+    for text, limit in entry.items():
+        pattern = _pattern(place, text, _FLAGS)
+        if set(pattern.groupindex) not in ({"difference"}, {"found", "expected"}):
+            raise BadInput(f"{place}: expected the group difference, or found and expected, in {quoted(text)}", FIX)
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)):
+            raise BadInput(f"{place}: expected a number as the limit of {quoted(text)}", FIX)
+        found[pattern] = float(limit)
+    return found
+
+
+def _largest_difference(captured: Mapping[str, str]) -> float:
+    """The largest difference that a message states; infinite if it states none, or one that is not finite."""
+    if "difference" in captured:
+        differences, scale = [abs(number) for number in _numbers(captured["difference"])], 1.0
+    else:
+        expected = _numbers(captured["expected"])
+        differences = [abs(one - other) for one, other in zip(_numbers(captured["found"]), expected, strict=False)]
+        scale = max(map(abs, expected), default=0.0)
+    if not differences or not scale or not all(map(math.isfinite, differences)):
+        return math.inf
+    return max(differences) / scale
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(number) for number in _NUMBER.findall(text)]
 
 
 def _pattern(place: str, text: Any, flags: int) -> re.Pattern[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import click
 import pytest
 
 from portbench.cli import cli
-from tests.paths import ROOT
+from tests.paths import EXAMPLES, ROOT
 
 _FOLDERS = ("images", "manifests", "runners", "schema", "scripts", "tests")
 _TOP = (*_FOLDERS, "docs", "core", "cli", "page", "unit", "study")
@@ -76,6 +77,14 @@ def test_every_environment_variable_is_documented() -> None:
     text = (ROOT / "docs" / "configuration.md").read_text("utf-8")
     documented = set(re.findall(r"`(\w+)(?:=[^`]*)?`", text))
     assert sorted(_variables() - documented) == []
+
+
+def test_the_example_of_a_run_file_in_the_manual_is_the_tested_one() -> None:
+    text = (ROOT / "docs" / "foreign.md").read_text("utf-8")
+    blocks = [json.loads(block) for language, block in _BLOCK.findall(text) if language == "json"]
+    examples = ("mapping/valid/gpu.json", "run/valid/smallest_imported.json")
+    tested = [json.loads((EXAMPLES / name).read_text("utf-8")) for name in examples]
+    assert blocks == tested
 
 
 def _variables() -> set[str]:

@@ -22,7 +22,7 @@ def entries():
 
 @pytest.mark.parametrize(("framework", "entry"), entries())
 def test_each_rule_is_hit_by_its_example(framework, entry):
-    assert set(entry) <= {"category", "exception", "message", "example"}
+    assert set(entry) <= {"category", "exception", "message", "at_most", "example"}
     assert set(entry["example"]) == {"type", "message", "seen_in"}
     error = {"type": entry["example"]["type"], "message": entry["example"]["message"], "causes": []}
     assert failure.category(framework, "failed", error) == entry["category"]

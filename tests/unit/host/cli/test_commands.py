@@ -30,7 +30,9 @@ def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[t
 
 
 def test_the_table_has_every_module_of_a_command() -> None:
-    modules = {module.name.replace("_", "-") for module in pkgutil.iter_modules(portbench.cli.__path__)}
+    modules = {
+        module.name.removesuffix("_").replace("_", "-") for module in pkgutil.iter_modules(portbench.cli.__path__)
+    }
     assert set(SENTENCES) == modules - {"options"}
 
 

@@ -22,6 +22,7 @@ KINDS = (
     "counts",
     "exclusions",
     "kernels",
+    "mapping",
 )
 
 

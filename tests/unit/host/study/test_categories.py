@@ -23,11 +23,16 @@ STATED = [
     for home in (*FRAMEWORKS, "core")
     for entry in json.loads((ROOT / "runners" / home / "failure_rules.json").read_text("utf-8"))["rules"]
 ]
-MESSAGES = json.loads((ROOT / "tests" / "unit" / "failure_messages.json").read_text("utf-8"))["messages"]
+MESSAGES = [
+    entry
+    for name in ("failure_messages.json", "failure_messages_2023.json")
+    for entry in json.loads((ROOT / "tests" / "unit" / name).read_text("utf-8"))["messages"]
+]
 
 Write = Callable[[str, Any], Path]
 
 TYPES = [*{entry["example"]["type"] for _, entry in STATED}, "AssertionError", "RuntimeError", "ValueError"]
+TYPES += [kind.rpartition(".")[2] for kind in TYPES] + ["builtins.AssertionError"]
 SAID = [*(entry["example"]["message"] for _, entry in STATED), *(entry["message"] or "" for entry in MESSAGES)]
 SAID += ["wrong value: 1 of 2 values differ", "imprecise: 1 of 2 values differ", ""]
 
@@ -82,6 +87,83 @@ def test_host_and_runner_agree_on_every_example_and_it_matches_its_rule(runner: 
             assert both(runner, framework, "failed", [example], False, None) == (entry["category"],) * 2
 
 
+def test_an_error_type_may_lack_its_module(runner: Any) -> None:
+    for home, entry in STATED:
+        kind, message = entry["example"]["type"], entry["example"]["message"]
+        if kind.startswith("runners."):
+            continue  # no other software raises these
+        for written in (kind.rpartition(".")[2], kind if "." in kind else f"builtins.{kind}"):
+            for framework in FRAMEWORKS if home == "core" else (home,):
+                found = both(runner, framework, "failed", [(written, message)], False, None)
+                assert found == (entry["category"],) * 2, written
+
+
+def tensors(absolute: str, relative: str) -> str:
+    """What torch.testing says about tensors with these greatest differences."""
+    return (
+        "Tensor-likes are not close!\n\nMismatched elements: 2 / 9 (22.2%)\n"
+        f"Greatest absolute difference: {absolute} at index (1,) (up to 1e-05 allowed)\n"
+        f"Greatest relative difference: {relative} at index (1,) (up to 1.3e-06 allowed)"
+    )
+
+
+def arrays(rest: str) -> str:
+    """What numpy.testing and tf.test say."""
+    return f"\nNot equal to tolerance rtol=1e-06, atol=0\nMismatched elements: 2 / 9 (22.2%)\n{rest}"
+
+
+UNEQUAL = "\nArrays are not equal\n\nMax absolute difference: 1\nMax relative difference: 0.001"
+
+
+@pytest.mark.parametrize(
+    ("message", "category"),
+    [
+        (tensors("3.1", "0.001"), "precision"),
+        (tensors("0.001", "0.25"), "precision"),
+        (tensors("2e-07", "inf"), "precision"),
+        (tensors("0.001", "1.5"), "other"),
+        (tensors("12345.1", "1.0"), "other"),
+        (tensors("nan", "nan"), "other"),
+        ("Tensor-likes are not close!\n\nMismatched elements: 2 / 9 (22.2%)", "other"),
+        ("Scalars are not equal!\n\nAbsolute difference: 1\nRelative difference: 0.001", "other"),
+        (UNEQUAL, "other"),
+        (UNEQUAL.replace(" 1\n", " 1.0\n"), "precision"),
+        (arrays("Max absolute difference: 0.5\nMax relative difference: 0.0001\n x: array([1.])"), "precision"),
+        (arrays("Max absolute difference among violations: 5.\nMax relative difference among violations: 2."), "other"),
+        (arrays("x and y nan location mismatch:\n x: array([1., 2.])\n y: array([1., nan])"), "other"),
+        (arrays("not close lhs = [100. 0.25]\nnot close rhs = [101. 0.5]\nnot close dif = [1. 0.25]"), "precision"),
+        (arrays("not close lhs = [1. 1.2]\nnot close rhs = [1. 1.4]\nnot close dif = [0. 0.2]"), "other"),
+        (arrays("not close lhs = [1.5 1.2]\nnot close rhs = [1.501 1."), "precision"),
+        (arrays("not close lhs = [1.5 1.2 1.3"), "other"),
+        (arrays("not close lhs = [1.5]\nnot close rhs = [nan]\nnot close dif = [nan]"), "other"),
+        ("assert 1.001 == 1.0 ± 1.0e-06\n  \n  comparison failed\n", "precision"),
+        ("assert 3.0 == 1.0 ± 1.0e-06\n  \n  comparison failed\n", "other"),
+        ("1.001 != 1.0 within 7 places (0.0009999999999998899 difference)", "precision"),
+        ("7.0 != 1.0 within 7 places (6.0 difference)", "other"),
+    ],
+)
+def test_the_size_of_the_difference_decides_between_precision_and_other(
+    message: str, category: str, runner: Any
+) -> None:
+    for framework in FRAMEWORKS:
+        assert both(runner, framework, "failed", [("AssertionError", message)], False, None) == (category,) * 2
+
+
+@pytest.mark.parametrize(
+    ("numerical", "analytical", "category"),
+    [("1.2879", "1.2896", "precision"), ("0.", "-0.5171", "other"), ("nan", "-1143061.5447", "other")],
+)
+def test_the_two_derivatives_decide_about_a_failed_gradient_check(
+    numerical: str, analytical: str, category: str, runner: Any
+) -> None:
+    message = (
+        f"Jacobian mismatch for output 0 with respect to input 0,\nnumerical:tensor({numerical}, device='xla:1')\n"
+        f"analytical:tensor({analytical}, device='xla:1')\n"
+    )
+    for kind in ("GradcheckError", "torch.autograd.gradcheck.GradcheckError"):
+        assert both(runner, "torch", "failed", [(kind, message)], False, None) == (category,) * 2
+
+
 def test_nearly_all_real_messages_get_the_expected_category() -> None:
     missed = []
     for entry in MESSAGES:
@@ -119,6 +201,10 @@ def test_other_rules_have_another_digest(write: Write) -> None:
     one, other = rules_of(write, {"category": "memory"}), rules_of(write, {"category": "type"})
     assert one.sha256 != other.sha256
     assert one.sha256 == rules_of(write, {"category": "memory", "example": {}}).sha256
+    narrow, wide = (
+        rules_of(write, {"category": "memory", "at_most": {"(?P<difference>1)": limit}}) for limit in (1, 2)
+    )
+    assert len({one.sha256, narrow.sha256, wide.sha256}) == 3
 
 
 @pytest.mark.parametrize(
@@ -128,6 +214,11 @@ def test_other_rules_have_another_digest(write: Write) -> None:
         ({"rules": [{"category": "type"}, {"category": "type", "message": "("}]}, "$.rules[1].message"),
         ({"rules": [{"category": "type", "exception": 3}]}, "$.rules[0].exception"),
         ({"rules": ["type"]}, "$.rules[0]"),
+        ({"rules": [{"category": "type", "at_most": 1}]}, "$.rules[0].at_most"),
+        ({"rules": [{"category": "type", "at_most": {"(?P<difference>x": 1}}]}, "$.rules[0].at_most"),
+        ({"rules": [{"category": "type", "at_most": {"difference": 1}}]}, "$.rules[0].at_most"),
+        ({"rules": [{"category": "type", "at_most": {"(?P<found>x)": 1}}]}, "$.rules[0].at_most"),
+        ({"rules": [{"category": "type", "at_most": {"(?P<difference>x)": "1"}}]}, "$.rules[0].at_most"),
         ({}, "$.rules"),
         ([], "$.rules"),
         ("{", "not JSON"),

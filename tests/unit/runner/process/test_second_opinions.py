@@ -70,10 +70,14 @@ def test_wrong_values_are_told_from_imprecise_ones(result):
 
 
 @pytest.mark.parametrize(("case", "value_verdict"), [("squares_back", "imprecise"), ("is_positive", None)])
-def test_outputs_that_may_differ_and_be_right_are_not_wrong(run, case, numbers):
+def test_outputs_that_may_differ_and_be_right_are_not_wrong(run, case, value_verdict):
     found = run(cases(case, function="fake.root"), "--device", "xla", "--runs", "1").results[case]
     assert found["deviation"]["device"] == pytest.approx(2, abs=0.01)
-    assert (found["outcome"], found["value_verdict"], found["cpu_control"]["outcome"]) == ("failed", numbers, "passed")
+    assert (found["outcome"], found["value_verdict"], found["cpu_control"]["outcome"]) == (
+        "failed",
+        value_verdict,
+        "passed",
+    )
 
 
 def test_wrong_values_that_are_no_output_are_wrong_too(run):
@@ -113,9 +117,9 @@ def test_random_values_are_called_so(result, device):
     ("expected", "value_verdict", "category"),
     [([1.0, 2.0, 3.0], "wrong", "other"), ([3.703704, 7.0370367, 13.3703673], "imprecise", "precision")],
 )
-def test_where_the_host_fails_too_the_reference_has_the_last_word(result, expected, numbers, category):
+def test_where_the_host_fails_too_the_reference_has_the_last_word(result, expected, value_verdict, category):
     found = result("scale", expect={"value": expected})
-    assert (found["value_verdict"], found["category"]) == (numbers, category)
+    assert (found["value_verdict"], found["category"]) == (value_verdict, category)
     assert found["cpu_control"]["outcome"] == "failed"
     assert (found["full_precision"] or {}).get("outcome") == ("failed" if category == "precision" else None)
 
@@ -137,7 +141,7 @@ def test_each_worker_proves_that_waiting_works(result):
 
 
 def test_the_studys_synchronisation_is_shown_but_not_enforced(run, result):
-    found = result("scale", "--protocol", "both", "--sync", "study")
+    found = result("scale", "--protocol", "both", "--sync", "as-published")
     assert not found["sync_check"]["passed"]
     assert "the work was not done" in found["sync_check"]["reason"]
     assert found["calls"][0]["cold"] and found["calls"][0]["steady"]
@@ -187,7 +191,7 @@ def test_a_run_of_another_synchronisation_is_not_resumed(start):
             running.process.kill()
             break
     running.wait()
-    again = start(numbered(50), "--resume", "--sync", "study").wait()
+    again = start(numbered(50), "--resume", "--sync", "as-published").wait()
     assert again.status == 2
     assert "protocol.sync" in again.error["message"]
     assert json.loads(running.journals[0].read_text().splitlines()[0])["document"]["protocol"]["sync"] == "complete"
