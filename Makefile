@@ -6,6 +6,9 @@ FUZZ_MINUTES ?= 10
 SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
+# Tests start thousands of Pythons. Without kept bytecode each compiles every module that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Many tests wait for processes, so there are more of them at once than cores.
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
 PYTEST = -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --junit-xml build/reports/$@.xml
