@@ -17,6 +17,7 @@ from tensorflow.python.eager import context, core, execute
 from tensorflow.python.framework import op_def_registry
 
 from runners.tensorflow.op_trace import short
+from runners.tensorflow.patches import EXECUTE, replaced
 
 Types = Dict[str, List[str]]
 
@@ -77,15 +78,11 @@ def listening(listener: Listener, steps: StepListener = _ignore, graphs: GraphLi
 
         return run
 
-    plain, cancellable, fast = execute.execute, execute.execute_with_cancellation, pywrap_tfe.TFE_Py_FastPathExecute
-    execute.execute, execute.execute_with_cancellation = reported(plain), reported(cancellable)
-    pywrap_tfe.TFE_Py_FastPathExecute = _not_fast
-    try:
-        with _reported_sessions(listener, graphs):
-            yield
-    finally:
-        execute.execute, execute.execute_with_cancellation = plain, cancellable
-        pywrap_tfe.TFE_Py_FastPathExecute = fast
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(replaced(execute, EXECUTE, reported))
+        stack.enter_context(replaced(pywrap_tfe, ("TFE_Py_FastPathExecute",), lambda _: _not_fast))
+        stack.enter_context(_reported_sessions(listener, graphs))
+        yield
 
 
 def _not_fast(*args: Any) -> NoReturn:
@@ -132,25 +129,27 @@ def _of_nodes(nodes: Iterable[Any], functions: Iterable[str] = ()) -> Iterator[R
 
 @contextlib.contextmanager
 def _reported_sessions(listener: Listener, graphs: GraphListener) -> Iterator[None]:
-    original, original_inner = sessions.BaseSession._run, sessions.BaseSession._do_run
+    def reported(original: Callable[..., Any]) -> Callable[..., Any]:
+        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+            graph = self.graph.as_graph_def()
+            names = [function.signature.name for function in graph.library.function]
+            for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
+                for asked in _of_nodes(nodes, names):
+                    listener(asked)
+            return original(self, *args, **kwargs)
 
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        graph = self.graph.as_graph_def()
-        names = [function.signature.name for function in graph.library.function]
-        for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
-            for asked in _of_nodes(nodes, names):
-                listener(asked)
-        return original(self, *args, **kwargs)
+        return run
 
-    def run_inner(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, *args: Any) -> Any:
-        graphs(self.graph, [*targets, *fetches], feeds)
-        return original_inner(self, handle, targets, fetches, feeds, *args)
+    def reported_inner(original: Callable[..., Any]) -> Callable[..., Any]:
+        def run(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, *args: Any) -> Any:
+            graphs(self.graph, [*targets, *fetches], feeds)
+            return original(self, handle, targets, fetches, feeds, *args)
 
-    sessions.BaseSession._run, sessions.BaseSession._do_run = run, run_inner
-    try:
+        return run
+
+    run, run_inner = ("_run",), ("_do_run",)
+    with replaced(sessions.BaseSession, run, reported), replaced(sessions.BaseSession, run_inner, reported_inner):
         yield
-    finally:
-        sessions.BaseSession._run, sessions.BaseSession._do_run = original, original_inner
 
 
 def _types_of_attributes(attributes: Mapping[str, Any]) -> Types:

@@ -22,6 +22,7 @@ from typing import Any, Callable, Iterable, Iterator
 import tensorflow as tf
 
 from runners.core.adapter import HOST, Operation, OpTrace
+from runners.tensorflow.patches import EXECUTE, replaced
 
 FUNCTION = re.compile(r"_*(?:inference|forward|backward)_(.*?)(?:_\d+)*")
 COMPILING = {"TPU", "XLA_CPU", "XLA_GPU"}
@@ -83,7 +84,7 @@ def _private_modules() -> SimpleNamespace:
         (pywrap_tf_session, ("TF_GetBuffer", "TF_NewBuffer", "TF_NewBufferFromString", "TF_DeleteBuffer")),
         (context, ("enable_run_metadata", "disable_run_metadata", "export_run_metadata")),
         (context.context(), ("clear_kernel_cache", "get_function_def", "device_name")),
-        (execute, ("execute", "execute_with_cancellation")),
+        (execute, EXECUTE),
         (ops._EagerTensorBase, ("_numpy",)),
         (tensor_util, ("constant_value", "constant_value_as_shape")),
         (script_ops, ("py_func_common",)),
@@ -156,36 +157,34 @@ def _partition_graphs(run: Any) -> Iterator[Any]:
 @contextlib.contextmanager
 def _traced_sessions(runs: list[Any], private: SimpleNamespace) -> Iterator[None]:
     # Below the public ``run``, because a caller may have taken that from its class before.
-    sessions, buffers, config = private.session, private.buffers, private.config
-    original = sessions.BaseSession._run
+    buffers, config = private.buffers, private.config
 
-    def run(self: Any, handle: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
-        with_graphs = config.RunOptions()
-        if options is not None:
-            with_graphs.ParseFromString(buffers.TF_GetBuffer(options))
-        with_graphs.output_partition_graphs = True
-        run_options = buffers.TF_NewBufferFromString(with_graphs.SerializeToString())
-        metadata = buffers.TF_NewBuffer() if run_metadata is None else run_metadata
-        try:
-            output = original(self, handle, fetches, feed_dict, run_options, metadata)
-            runs.append(config.RunMetadata.FromString(buffers.TF_GetBuffer(metadata)))
-        finally:
-            buffers.TF_DeleteBuffer(run_options)
-            if run_metadata is None:
-                buffers.TF_DeleteBuffer(metadata)
-        return output
+    def with_graphs(original: Callable[..., Any]) -> Callable[..., Any]:
+        def run(self: Any, handle: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+            changed = config.RunOptions()
+            if options is not None:
+                changed.ParseFromString(buffers.TF_GetBuffer(options))
+            changed.output_partition_graphs = True
+            run_options = buffers.TF_NewBufferFromString(changed.SerializeToString())
+            metadata = buffers.TF_NewBuffer() if run_metadata is None else run_metadata
+            try:
+                output = original(self, handle, fetches, feed_dict, run_options, metadata)
+                runs.append(config.RunMetadata.FromString(buffers.TF_GetBuffer(metadata)))
+            finally:
+                buffers.TF_DeleteBuffer(run_options)
+                if run_metadata is None:
+                    buffers.TF_DeleteBuffer(metadata)
+            return output
 
-    sessions.BaseSession._run = run
-    try:
+        return run
+
+    with replaced(private.session.BaseSession, ("_run",), with_graphs):
         yield
-    finally:
-        sessions.BaseSession._run = original
 
 
 @contextlib.contextmanager
 def _traced_compiled_functions(compiled: list[Operation], private: SimpleNamespace) -> Iterator[None]:
-    execute, context = private.execute, private.context
-    plain, cancellable = execute.execute, execute.execute_with_cancellation
+    context = private.context
 
     def noted(original: Callable[..., Any]) -> Callable[..., Any]:
         def run(op_name: Any, *args: Any, **kwargs: Any) -> Any:
@@ -201,11 +200,8 @@ def _traced_compiled_functions(compiled: list[Operation], private: SimpleNamespa
 
         return run
 
-    execute.execute, execute.execute_with_cancellation = noted(plain), noted(cancellable)
-    try:
+    with replaced(private.execute, EXECUTE, noted):
         yield
-    finally:
-        execute.execute, execute.execute_with_cancellation = plain, cancellable
 
 
 def _must_compile(function: Any) -> bool:
@@ -220,19 +216,22 @@ def _traced_host_code(device: str, operations: list[Operation], private: SimpleN
     What is read through ``numpy.asarray(tensor)``, which does not call Python, cannot be traced.
     """
     is_describing = False
-    tensors, script_ops, tensor_util = private.ops._EagerTensorBase, private.script_ops, private.tensor_util
-    read, call = tensors._numpy, script_ops.py_func_common
-    looks = {name: getattr(tensor_util, name) for name in ("constant_value", "constant_value_as_shape")}
 
-    def noted_read(self: Any) -> Any:
-        if not is_describing and self.shape.rank and short(self.backing_device) == short(device):
-            operations.append(Operation("read to host", HOST))
-        return read(self)
+    def noted_read(read: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(self: Any) -> Any:
+            if not is_describing and self.shape.rank and short(self.backing_device) == short(device):
+                operations.append(Operation("read to host", HOST))
+            return read(self)
 
-    def noted_call(func: Callable[..., Any], inp: Any, Tout: Any, *args: Any, **kwargs: Any) -> Any:
-        if tf.executing_eagerly():
-            operations.append(Operation("numpy_function", HOST))
-        return call(func, inp, Tout, *args, **kwargs)
+        return noted
+
+    def noted_call(call: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(func: Callable[..., Any], inp: Any, Tout: Any, *args: Any, **kwargs: Any) -> Any:
+            if tf.executing_eagerly():
+                operations.append(Operation("numpy_function", HOST))
+            return call(func, inp, Tout, *args, **kwargs)
+
+        return noted
 
     def unnoted(look: Callable[..., Any]) -> Callable[..., Any]:
         # TensorFlow reads shapes and axes in this way; nothing is computed with them.
@@ -246,12 +245,8 @@ def _traced_host_code(device: str, operations: list[Operation], private: SimpleN
 
         return described
 
-    tensors._numpy, script_ops.py_func_common = noted_read, noted_call
-    for name, look in looks.items():
-        setattr(tensor_util, name, unnoted(look))
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(replaced(private.ops._EagerTensorBase, ("_numpy",), noted_read))
+        stack.enter_context(replaced(private.script_ops, ("py_func_common",), noted_call))
+        stack.enter_context(replaced(private.tensor_util, ("constant_value", "constant_value_as_shape"), unnoted))
         yield
-    finally:
-        tensors._numpy, script_ops.py_func_common = read, call
-        for name, look in looks.items():
-            setattr(tensor_util, name, look)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,10 @@ import click
 from portbench.backends.selection import BACKENDS
 from portbench.formats.upgrade import RENAMED_SYNC
 from portbench.run.model import SYNCHRONIZATIONS
+
+_NUMBER = r"(\d+(?:\.\d+)?)"
+_DURATION = re.compile(rf"(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s?)?")
+_LONGEST_S = 30 * 86_400
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -59,14 +64,33 @@ def sync(default: str | None, help: str) -> Option:
     )
 
 
+class Duration(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no arguments here
+    """A time of at least a moment and at most 30 days: 900, 2.5, 90s, 10m, 1h30m. Its value is in seconds."""
+
+    name = "time"
+
+    def convert(self, value: str | float, parameter: click.Parameter | None, context: click.Context | None) -> float:
+        found = _DURATION.fullmatch(str(value))
+        seconds = (
+            sum(float(part or 0) * unit for part, unit in zip(found.groups(), (3600, 60, 1), strict=True))
+            if found
+            else 0
+        )
+        if not 0 < seconds <= _LONGEST_S:
+            self.fail(
+                f"{value!r} is not a time such as 900, 2.5, 90s, 10m or 1h30m, at most 30 days.", parameter, context
+            )
+        return seconds
+
+
 def timeout(default_s: float, help: str) -> Option:
     """``--timeout``, as the parameter ``timeout_s``."""
     return click.option(
         "--timeout",
         "timeout_s",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Duration(),
         default=default_s,
         show_default=True,
-        metavar="SECONDS",
-        help=help,
+        metavar="TIME",
+        help=f"{help} In seconds, or as 10m or 1h30m.",
     )

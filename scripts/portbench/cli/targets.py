@@ -29,7 +29,8 @@ def command(as_json: bool) -> None:
 
     A target is a framework, a version and a device, such as torch-2.9.0-cpu. If the version is the framework's default
     (marked *), torch-cpu means the same target. "image" says whether the container image is built, and "venv" whether
-    the virtual environment exists. 'portbench run' creates both when it needs them.
+    the virtual environment exists. 'portbench run' creates both when it needs them. "no (1)" refers to the reasons
+    below the table.
 
     A "predicted" target needs no device: outcomes on that device are predicted. Targets of a version that share an
     image are on one line: tpu-v2 … tpu7x are tpu-v2, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, tpu-v6e and tpu7x.
@@ -44,15 +45,21 @@ def command(as_json: bool) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("target", "python", "image", "venv", "runs here"):
         table.add_column(heading, overflow="fold", no_wrap=heading != "runs here")
+    # A column of whole sentences would have no room on a terminal of 80 columns.
+    reasons: dict[str, int] = {}
     for group in groups:
         row = _row(group[0], docker)
         image = _word(row.image_built, "built", "not built")
         venv = _word(row.environment_made, "created", "not created")
-        here = f"with {row.backend}{', predicted' if row.predicted else ''}" if row.backend else f"no: {row.blocker}"
-        table.add_row(
-            f"{title(group)}{' *' if row.default else ''}", row.python, image, venv, escape(escape_control(here))
-        )
-    Console().print(table)
+        if row.blocker is None:
+            here = f"with {row.backend}{', predicted' if row.predicted else ''}"
+        else:
+            here = f"no ({reasons.setdefault(row.blocker, len(reasons) + 1)})"
+        table.add_row(f"{title(group)}{' *' if row.default else ''}", row.python, image, venv, here)
+    console = Console()
+    console.print(table)
+    for reason, number in reasons.items():
+        console.print(f"({number}) {escape(escape_control(reason))}", highlight=False)
 
 
 @dataclass(frozen=True)

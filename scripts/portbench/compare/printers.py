@@ -9,9 +9,10 @@ from rich.rule import Rule
 from rich.text import Text
 
 from portbench.compare.comparison import Comparison
-from portbench.compare.sections import parts
-from portbench.util.console import print_sections
-from portbench.util.markdown import plain, sections_as_markdown
+from portbench.compare.tables import parts
+from portbench.tables.as_markdown import markdown_lines
+from portbench.tables.as_terminal import print_tables
+from portbench.util.markdown import plain
 from portbench.util.text import escape_control
 
 _MOST_ROWS = 50
@@ -25,7 +26,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         console.print(Rule(style="bright_black"))
         console.print(Text(escape_control(part.title), "bold"))
         console.print()
-        print_sections(part.sections, console)
+        print_tables(part.tables, console)
 
 
 def markdown(comparison: Comparison, verdict: str) -> str:
@@ -46,4 +47,5 @@ def _document(comparison: Comparison, verdict: str, most_rows: int) -> Iterator[
         yield from (f"**{plain(verdict)}**", "")
     for part in parts(comparison, most_rows):
         yield from (f"## {plain(part.title)}", "")
-        yield from sections_as_markdown(part.sections, 3)
+        for table in part.tables:
+            yield from markdown_lines(table, level=3)

@@ -23,6 +23,7 @@ from portbench.explain.texts import environment
 from portbench.page.details import pack_details
 from portbench.page.packing import bits, pack, rounded
 from portbench.study.categories import CATEGORIES, read_rules
+from portbench.study.document import StudySummary
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.repository import Checkout, find_checkout
 from portbench.util.sql import load_sql
@@ -46,7 +47,7 @@ class PageData:
     blocks: tuple[str, ...]
 
 
-def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: float) -> PageData:
+def page_data(connection: duckdb.DuckDBPyConnection, summary: StudySummary, intolerable: float) -> PageData:
     """Packs a study for the page.
 
     ``connection`` has the views of a study, and ``analyse`` was called on it; ``summary`` is the study's. From a ratio
@@ -64,7 +65,7 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: Row, intolerable: 
     repeats, repeat_of = _repeats(runs, checkout)
     index = {
         "strict_placement": summary["strict_placement"],
-        "classified": bool(summary.get("classification")),
+        "classified": bool(summary["classification"]),
         "intolerable": intolerable,
         "most_samples": most_samples,
         "statuses": STATUSES,

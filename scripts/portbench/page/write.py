@@ -20,7 +20,7 @@ from markupsafe import Markup
 from portbench.analysis.terms import INTOLERABLE
 from portbench.page import vendored
 from portbench.page.data import page_data
-from portbench.study.summary import Row
+from portbench.study.document import StudySummary
 from portbench.util.files import write_text
 
 _STYLES = ("vendor/tabulator_simple.min.css", "vendor/uPlot.min.css", "assets/page.css")
@@ -42,7 +42,7 @@ _SCRIPTS = (
 
 
 def write(
-    connection: duckdb.DuckDBPyConnection, study_summary: Row, path: Path, intolerable: float = INTOLERABLE
+    connection: duckdb.DuckDBPyConnection, study_summary: StudySummary, path: Path, intolerable: float = INTOLERABLE
 ) -> None:
     """Writes the page of a study to ``path``.
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.predictions import HOW_PREDICTED, PredictedFunction
 from portbench.analysis.results import Predictions, compute_predictions
 from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
-from portbench.report import cold_start, environment, failures, placement, synchronization
-from portbench.report.model import Function, Report, TargetReport
-from portbench.report.predictions import prediction_sections
+from portbench.report import cold_start, environment, failures, functions, placement, synchronization
+from portbench.report.model import Report, TargetReport
+from portbench.report.predictions import prediction_tables
+from portbench.study.document import FunctionEntry, TargetEntry
 from portbench.study.model import TargetKey
 from portbench.study.open import Analysed
 from portbench.study.summary import Row, fetch_dicts
-from portbench.util.format import NOTHING
-from portbench.util.section import Section
+from portbench.tables.model import Cell, Table, fixed, names, numbers
 from portbench.util.sql import load_sql
 
 HOW_STATUSES = (
@@ -47,11 +46,12 @@ def build_report(study: Analysed, headlines: Sequence[str] = (), predictions: Pr
     known = [(entry["target"], entry["machine"]) for entry in complete]
     entries = [*complete, *(entry for entry in as_published if (entry["target"], entry["machine"]) not in known)]
     causes = _causes(study)
+    strict = summary["strict_placement"]
     predicted = {one.side.key: one.functions for one in found.targets}
-    targets = tuple(_target(entry, causes, bool(summary["strict_placement"]), predicted) for entry in entries)
-    sections = (
+    targets = tuple(_target(entry, causes, strict, predicted) for entry in entries)
+    tables = (
         *_all_rates(targets, found),
-        *environment.drift_sections(summary),
+        *environment.drift_table(summary),
         *synchronization.failed_checks(entries),
         *cold_start.target_breakdown(entries),
         *synchronization.comparison(complete, as_published, times),
@@ -59,7 +59,7 @@ def build_report(study: Analysed, headlines: Sequence[str] = (), predictions: Pr
         *failures.overruled(summary),
         *failures.contaminated(contaminated),
     )
-    return Report(summary, tuple(headlines), sections, targets)
+    return Report(summary, tuple(headlines), tables, targets)
 
 
 def _causes(study: Analysed) -> Causes:
@@ -69,48 +69,44 @@ def _causes(study: Analysed) -> Causes:
     return causes
 
 
-def _rates(targets: Sequence[TargetReport]) -> Section:
-    """The rates of all targets; a dash where there is none."""
+def _rates(title: str, targets: Sequence[TargetReport], *notes: str, has_values: bool = True) -> Table:
+    """The rates of all targets, with the number of functions with wrong values where these were checked."""
     rows = []
     for target in targets:
-        rates = target.percent and [f"{target.percent[status]:.1f}" for status in ("all_pass", "some_fail", "all_fail")]
-        counts = [str(sum(target.counts.values())), str(target.counts["not_testable"])]
-        wrong = NOTHING if target.wrong is None else str(target.wrong)
-        rows.append((target.target, target.machine, *(rates or [NOTHING] * 3), *counts, wrong))
-    numbers = ("all pass", "some fail", "all fail", "total", "not testable", "wrong")
-    note = f"{HOW_RATES}\n\n{HOW_TIMES}"
-    return Section("Percent of functions", ("target", "machine"), numbers, (), tuple(rows), note)
+        percent: Mapping[str, Cell] = target.percent or {}
+        rates = (percent.get(status) for status in ("all_pass", "some_fail", "all_fail"))
+        counts = (sum(target.counts.values()), target.counts["not_testable"], *([target.wrong] if has_values else []))
+        rows.append((target.target, target.machine, *rates, *counts))
+    columns = (
+        *names("target", "machine"),
+        *numbers("all pass", "some fail", "all fail", shown=fixed(1)),
+        *numbers("total", "not testable", *(["wrong"] if has_values else [])),
+    )
+    return Table.of_rows(title, columns, rows, *notes)
 
 
-def _all_rates(targets: Sequence[TargetReport], found: Predictions) -> Iterator[Section]:
+def _all_rates(targets: Sequence[TargetReport], found: Predictions) -> Iterator[Table]:
     """The rates of what was measured and, apart from them, of what was predicted, and their comparison."""
     measured = [target for target in targets if not target.is_predicted]
     predicted = [target for target in targets if target.is_predicted]
     if measured or not predicted:
-        yield _rates(measured)
+        yield _rates("Percent of functions", measured, HOW_RATES, HOW_TIMES)
     if predicted:
-        rates = _rates(predicted)
         # Values are never predicted.
-        yield replace(
-            rates,
-            title="Percent of functions, predicted",
-            numbers=rates.numbers[:-1],
-            rows=tuple(row[:-1] for row in rates.rows),
-            note=f"{HOW_PREDICTED} {HOW_STATUSES}",
-        )
-    yield from prediction_sections(found)
+        title = "Percent of functions, predicted"
+        yield _rates(title, predicted, f"{HOW_PREDICTED} {HOW_STATUSES}", has_values=False)
+    yield from prediction_tables(found)
 
 
-def _target(entry: Row, causes: Causes, strict: bool, predicted: Predicted) -> TargetReport:
-    functions = [(_named(function), function) for function in entry["functions"]]
-    failing = [found for found in functions if found[1]["status"] in ("some_fail", "all_fail")]
+def _target(entry: TargetEntry, causes: Causes, strict: bool, predicted: Predicted) -> TargetReport:
+    named = [(_named(function), function) for function in entry["functions"]]
+    failing = [found for found in named if found[1]["status"] in ("some_fail", "all_fail")]
     failing.sort(key=lambda found: (found[1]["status"], found[0]))
     key = TargetKey.of_entry(entry)
     side = Configuration(*key)
     is_cpu, is_predicted = side.device == "cpu", side.device in PREDICTED_DEVICES
-    has_checks = any(function["tests_by_value_verdict"] for _, function in functions)
-    own = [function for _, function in functions if function["successor_of"] is None]
-    own_figures = predicted.get(side.key, {})
+    has_checks = any(function["tests_by_value_verdict"] for _, function in named)
+    own = [function for _, function in named if function["successor_of"] is None]
     return TargetReport(
         target=str(side.target)
         + (f" ({side.synchronization})" if side.synchronization else "")
@@ -121,43 +117,29 @@ def _target(entry: Row, causes: Causes, strict: bool, predicted: Predicted) -> T
         percent=entry["percent_of_rated_functions"],
         counts=entry["functions_by_status"],
         wrong=sum(bool(function["wrong_values"]) for function in own) if has_checks else None,
-        functions=tuple(
-            _function(name, function, own_figures.get((function["name"], function["successor_of"] or "")))
-            for name, function in functions
+        functions=(
+            functions.predicted(named, predicted.get(side.key, {}))
+            if is_predicted
+            else functions.measured(named, has_placement=not is_cpu)
         ),
         failures=tuple(
             failures.failure(name, function, causes[place])
             for name, function in failing
             if (place := (*key, function["name"], function["successor_of"] or "")) in causes
         ),
-        blame=failures.blamed([function for _, function in functions]),
-        before=tuple(failures.wrong_values(functions)),
+        blame=failures.blamed(entry["functions"]),
+        before=tuple(failures.wrong_values(named)),
         after=(
-            *failures.flaky(functions),
-            *failures.precision(functions),
-            *failures.gaps(functions),
+            *failures.flaky(named),
+            *failures.precision(named),
+            *failures.gaps(named),
             *failures.missing(entry),
-            *(() if is_cpu else placement.fallbacks(functions, strict)),
-            *cold_start.function_breakdown(functions),
+            *(() if is_cpu else placement.fallbacks(named, strict)),
+            *cold_start.function_breakdown(named),
         ),
     )
 
 
-def _function(name: str, function: Row, prediction: PredictedFunction | None) -> Function:
-    tests = function["tests_by_verdict"]
-    return Function(
-        name=name,
-        status=function["status"],
-        passed=tests["passed"],
-        ran=tests["passed"] + tests["failed"] + tests["flaky"],
-        flaky=tests["flaky"],
-        ran_on=placement.ran_on(function),
-        cold_mean_ns=function["cold_mean_ns"],
-        steady_median_ns=function["steady_median_ns"],
-        prediction=prediction,
-    )
-
-
-def _named(function: Row) -> str:
-    former = function.get("successor_of")
-    return f"{function['name']} (successor of {former})" if former else str(function["name"])
+def _named(function: FunctionEntry) -> str:
+    former = function["successor_of"]
+    return f"{function['name']} (successor of {former})" if former else function["name"]

@@ -1,10 +1,12 @@
-"""The section of a report on drift: facts of one target, or one machine, that differ between run files."""
+"""The table of a report on drift: facts of one target, or one machine, that differ between run files."""
 
 from __future__ import annotations
 
-from portbench.study.summary import Row
+from collections.abc import Iterator
+
+from portbench.study.document import StudySummary
+from portbench.tables.model import Table, names, texts
 from portbench.util.format import NOTHING
-from portbench.util.section import Section
 from portbench.util.text import pluralize
 
 _NOTE = (
@@ -14,9 +16,9 @@ _NOTE = (
 )
 
 
-def drift_sections(summary: Row) -> list[Section]:
-    """A row for each value of each fact that drifted; no section where none did. ``summary``: that of a study."""
-    rows = tuple(
+def drift_table(summary: StudySummary) -> Iterator[Table]:
+    """A row for each value of each fact that drifted; no table where none did."""
+    rows = [
         (
             drift["target"] or NOTHING,
             drift["machine"] or NOTHING,
@@ -24,9 +26,9 @@ def drift_sections(summary: Row) -> list[Section]:
             value["value"],
             pluralize(len(value["run_files"]), "run file"),
         )
-        for drift in summary.get("drift", ())
+        for drift in summary["drift"]
         for value in drift["values"]
-    )
-    if not rows:
-        return []
-    return [Section("Environment drift", ("target", "machine", "fact"), (), ("value", "run files"), rows, _NOTE)]
+    ]
+    if rows:
+        columns = (*names("target", "machine", "fact"), *texts("value", "run files"))
+        yield Table.of_rows("Environment drift", columns, rows, _NOTE)

@@ -1,4 +1,4 @@
-"""The sections of a report on tests that did not pass: wrong values, causes, and where else they fail."""
+"""The tables of a report on tests that did not pass: wrong values, causes, and where else they fail."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from portbench.study.document import FailureCause, FunctionEntry, StudySummary, TargetEntry
 from portbench.study.model import Target
 from portbench.study.summary import Row
+from portbench.tables.model import Cell, Cells, Table, names, numbers, texts
 from portbench.util.format import NOTHING, counted, significant
-from portbench.util.section import Section
 from portbench.util.text import pluralize, shortened
 
 SHOWN = 30
-"""How many rows a section has at most, where study.json has all of them."""
+"""How many rows a table has at most, where study.json has all of them."""
 _CONTROL = {"only_on_device": "only on the device", "on_cpu_too": "on the CPU too", "unknown": "not run elsewhere"}
 
 
@@ -33,24 +34,23 @@ class Failure:
     others: int
 
 
-def failure(name: str, function: Row, causes: Sequence[Row]) -> Failure:
+def failure(name: str, function: FunctionEntry, causes: Sequence[Row]) -> Failure:
     """The failure of a function whose tests did not pass. ``causes``: the most frequent first."""
     first = causes[0]
     what = first["what"].replace("_", " ") if first["what"] in ("timed_out", "crashed") else first["what"]
+    tests = function["tests_by_cpu_control"]
     lines = [line.strip() for line in first["message"].splitlines() if line.strip()]
     return Failure(
         function=name,
         status=function["status"],
         category=first["category"] + (" (overruled)" if first["overruled"] else ""),
-        fails=NOTHING
-        if set(function["tests_by_cpu_control"]) <= {"unknown"}
-        else _fails(function["tests_by_cpu_control"]),
+        fails=NOTHING if set(tests) <= {"unknown"} else counted(tests, _CONTROL),
         evidence=f"{what}: {lines[0]}" if lines else what,
         others=len(causes) - 1,
     )
 
 
-def blamed(functions: Sequence[Row]) -> str:
+def blamed(functions: Sequence[FunctionEntry]) -> str:
     """A sentence that counts the failing tests by where they fail; empty where none was run elsewhere."""
     tests: Counter[str] = Counter()
     for function in functions:
@@ -64,7 +64,7 @@ def blamed(functions: Sequence[Row]) -> str:
     )
 
 
-def wrong_values(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
+def wrong_values(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Table]:
     """The tests whose values are wrong."""
     rows = [
         (
@@ -72,84 +72,86 @@ def wrong_values(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
             found["test"],
             _deviation(found["deviation_on_device"], found["dtype"]),
             _deviation(found["deviation_on_host"], found["dtype"]),
-            str(found["runs"]),
-            found["dtype"] or NOTHING,
-            _CONTROL.get(found["cpu_control"], NOTHING),
+            found["runs"],
+            found["dtype"],
+            _CONTROL.get(found["cpu_control"] or ""),
         )
         for name, function in functions
         for found in function["wrong_values"]
     ]
     if rows:
-        yield Section(
+        columns = (
+            *names("function", "test"),
+            *numbers("off by", "host off by", shown=significant),
+            *numbers("runs"),
+            *texts("dtype", "fails"),
+        )
+        yield Table.of_rows(
             "Wrong values",
-            ("function", "test"),
-            ("off by", "host off by", "runs"),
-            ("dtype", "fails"),
-            tuple(rows),
+            columns,
+            rows,
             "The call succeeded, and its values are wrong by more than lacking precision explains. off by: greatest "
             "difference from what the host computes in float64, over the greatest value (not finite: of another shape, "
             "or not finite where it should be); host off by: the same of the host in the test's own dtype.",
         )
 
 
-def precision(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
+def precision(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Table]:
     """The tests that failed by precision, and how many of them pass in full precision."""
-    rows = []
+    rows: list[Cells] = []
     for name, function in functions:
         tests = function["tests_by_full_precision"]
         if tests:
-            numbers = [sum(tests.values()), *(tests.get(seen, 0) for seen in ("passed", "failed", "unknown"))]
-            rows.append((name, *(str(number) for number in numbers)))
+            rows.append((name, sum(tests.values()), *(tests.get(seen, 0) for seen in ("passed", "failed", "unknown"))))
     if rows:
-        yield Section(
+        yield Table.of_rows(
             "Failed by precision",
-            ("function",),
-            ("tests", "pass in full precision", "fail", "not run"),
-            (),
-            tuple(rows),
+            (*names("function"), *numbers("tests", "pass in full precision", "fail", "not run")),
+            rows,
             "Strict mode: the same device with the full precision of each dtype, no TF32 or bfloat16 in its place.",
         )
 
 
-def gaps(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
+def gaps(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Table]:
     """The tests that did not run, and why."""
-    rows = [(name, str(gap["tests"]), gap["reason"]) for name, function in functions for gap in function["skipped"]]
+    rows = [(name, gap["tests"], gap["reason"]) for name, function in functions for gap in function["skipped"]]
     if rows:
-        yield Section("Did not run", ("function",), ("tests",), ("reason",), tuple(rows))
+        yield Table.of_rows("Did not run", (*names("function"), *numbers("tests"), *texts("reason")), rows)
 
 
-def missing(entry: Row) -> Iterator[Section]:
+def missing(entry: TargetEntry) -> Iterator[Table]:
     """The tests of the manifest of which nothing was recorded: the run was cut short, or ran only some functions.
     ``entry``: a target of a study's summary."""
-    found = entry.get("missing")
+    found = entry["missing"]
     if found and found["tests"]:
-        rows = [
-            (function["name"], str(function["missing_tests"]))
+        rows: list[Cells] = [
+            (function["name"], function["missing_tests"])
             for function in entry["functions"]
-            if function.get("missing_tests")
+            if function["missing_tests"]
         ]
         rows += [(name, "all") for name in found["functions"]]
         left = f" {pluralize(len(rows) - SHOWN, 'function')} more: see study.json." if rows[SHOWN:] else ""
         note = f"In all {pluralize(found['tests'], 'test')} of the manifest. They count in no rate.{left}"
-        yield Section("Missing: nothing was recorded", ("function",), ("tests",), (), tuple(rows[:SHOWN]), note)
+        columns = (*names("function"), *numbers("tests"))
+        yield Table.of_rows("Missing: nothing was recorded", columns, rows[:SHOWN], note)
 
 
-def by_cause(summary: Row) -> Iterator[Section]:
+def by_cause(summary: StudySummary) -> Iterator[Table]:
     """The causes of failures over all targets and machines, the one of most tests first; predicted ones apart."""
-    measured = [cause for cause in summary["failures"] if not cause.get("predicted")]
-    predicted = [cause for cause in summary["failures"] if cause.get("predicted")]
+    measured = [cause for cause in summary["failures"] if not cause["predicted"]]
+    predicted = [cause for cause in summary["failures"] if cause["predicted"]]
     yield from _by_cause(measured, "Failures by cause")
     yield from _by_cause(predicted, "Failures by cause, predicted")
 
 
-def _by_cause(causes: Sequence[Row], title: str) -> Iterator[Section]:
+def _by_cause(causes: Sequence[FailureCause], title: str) -> Iterator[Table]:
     rows = [
         (
             cause["fingerprint"],
             ", ".join(cause["categories"]),
-            str(cause["tests"]),
-            str(len(cause["functions"])),
-            str(len(cause["targets"])),
+            cause["tests"],
+            len(cause["functions"]),
+            len(cause["targets"]),
             f"{cause['framework']}: {cause['cause']}",
         )
         for cause in causes[:SHOWN]
@@ -157,42 +159,38 @@ def _by_cause(causes: Sequence[Row], title: str) -> Iterator[Section]:
     left = len(causes) - len(rows)
     more = f" The {left} less frequent ones are in study.json." if left else ""
     if rows:
-        yield Section(
+        yield Table.of_rows(
             title,
-            ("fingerprint", "category"),
-            ("tests", "functions", "targets"),
-            ("cause",),
-            tuple(rows),
+            (*names("fingerprint", "category"), *numbers("tests", "functions", "targets"), *texts("cause")),
+            rows,
             "Failures with the same cause share a fingerprint over tests, runs, versions and machines." + more,
         )
 
 
-def overruled(summary: Row) -> Iterator[Section]:
+def overruled(summary: StudySummary) -> Iterator[Table]:
     """The categories that annotations decided against the rules, with their reasons."""
     rows = [
         (
             str(Target(**found["target"])),
             found["function"],
             found["test"],
-            str(found["results"]),
+            found["results"],
             f"{found['by_rules']} by the rules, {found['category']} by annotation",
             found["reason"],
-            found["link"] or NOTHING,
+            found["link"] or None,
         )
         for found in summary["overruled"]
     ]
     if rows:
-        yield Section(
+        yield Table.of_rows(
             "Categories overruled by annotations",
-            ("target", "function", "test"),
-            ("results",),
-            ("category", "reason", "link"),
-            tuple(rows),
+            (*names("target", "function", "test"), *numbers("results"), *texts("category", "reason", "link")),
+            rows,
             "Annotations decide these categories (portbench classify). Outcomes are those of the runs.",
         )
 
 
-def contaminated(found: Sequence[Row]) -> Iterator[Section]:
+def contaminated(found: Sequence[Row]) -> Iterator[Table]:
     """The tests that failed because of an earlier one, from the rows of sql/contaminated.sql."""
     rows = [
         (
@@ -200,7 +198,7 @@ def contaminated(found: Sequence[Row]) -> Iterator[Section]:
             row["machine"],
             row["function"],
             row["test"],
-            str(row["runs"]),
+            row["runs"],
             row["first"].replace("_", " "),
             (row["category"] or NOTHING).replace("_", " "),
             shortened(" ".join(row["message"].split()), 200) or NOTHING,
@@ -209,18 +207,21 @@ def contaminated(found: Sequence[Row]) -> Iterator[Section]:
         for row in found
     ]
     if rows:
-        yield Section(
+        columns = (
+            *names("target", "machine", "function", "test"),
+            *numbers("runs"),
+            *texts("first", "category", "message", "alone"),
+        )
+        yield Table.of_rows(
             "Failed after an earlier test",
-            ("target", "machine", "function", "test"),
-            ("runs",),
-            ("first", "category", "message", "alone"),
-            tuple(rows),
+            columns,
+            rows,
             "These tests failed in a worker that had run other tests, and ended in another way in a worker of their "
             "own, whose result counts.",
         )
 
 
-def flaky(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
+def flaky(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Table]:
     """The tests whose outcome differs between runs, by name."""
     rows = [
         (name, found["test"], f"{found['passed']}/{found['ran']}", ", ".join(found["categories"]))
@@ -228,21 +229,13 @@ def flaky(functions: Sequence[tuple[str, Row]]) -> Iterator[Section]:
         for found in function["flaky_tests"]
     ]
     if rows:
-        yield Section(
+        yield Table.of_rows(
             "Flaky tests",
-            ("function", "test"),
-            ("runs passed",),
-            ("category",),
-            tuple(rows),
+            (*names("function", "test"), *numbers("runs passed"), *texts("category")),
+            rows,
             "A flaky test counts as failed. category: why the test failed in the other runs.",
         )
 
 
-def _fails(tests: dict[str, int]) -> str:
-    return counted(tests, _CONTROL)
-
-
-def _deviation(deviation: float | None, dtype: str | None) -> str:
-    if deviation is None:
-        return "not finite" if dtype else NOTHING
-    return significant(deviation)
+def _deviation(deviation: float | None, dtype: str | None) -> Cell:
+    return "not finite" if deviation is None and dtype else deviation

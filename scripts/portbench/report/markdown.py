@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from portbench.analysis.terms import STRICT
-from portbench.report.model import Report, TargetReport, figure_titles, figures
+from portbench.report.model import Report, TargetReport
 from portbench.study.model import STATUS_TEXTS
-from portbench.util.markdown import code, plain, sections_as_markdown, table
+from portbench.tables.as_markdown import markdown_lines
+from portbench.util.markdown import code, plain, table
 
 
 def markdown(report: Report) -> str:
@@ -25,22 +26,16 @@ def _document(report: Report) -> Iterator[str]:
         yield from ("## Headlines", "")
         yield from (f"- {plain(sentence, limit=None)}" for sentence in report.headlines)
         yield ""
-    yield from sections_as_markdown(report.sections, level=2)
+    for shown in report.tables:
+        yield from markdown_lines(shown, level=2)
     for target in report.targets:
         yield from _target(target)
 
 
 def _target(target: TargetReport) -> Iterator[str]:
     yield from (f"## {code(target.target)} on {code(target.machine)}", "")
-    yield from table(
-        ["function", "status", *([] if target.is_cpu else ["ran on"])],
-        figure_titles(target),
-        (
-            [code(found.name), STATUS_TEXTS[found.status], *([] if target.is_cpu else [found.ran_on]), *figures(found)]
-            for found in target.functions
-        ),
-    )
-    yield from sections_as_markdown(target.before, level=3)
+    for shown in (target.functions, *target.before):
+        yield from markdown_lines(shown, level=3)
     if target.failures:
         yield from ("### Why tests did not pass", "")
         yield from table(
@@ -59,4 +54,5 @@ def _target(target: TargetReport) -> Iterator[str]:
         )
         if target.blame:
             yield from (target.blame, "")
-    yield from sections_as_markdown(target.after, level=3)
+    for shown in target.after:
+        yield from markdown_lines(shown, level=3)

@@ -1,94 +1,93 @@
-"""The sections of a report on predictions: what could not be predicted, and how the rest compares with what was
-measured and what the paper published."""
+"""The tables of a report on predictions: what could not be predicted, and how the rest compares with what was measured
+and what the paper published. Their figures are those of ``portbench.tables.predictions``, with less detail."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from portbench.analysis.accuracy import HOW_MATCHED, HOW_PLACED, MISSED, WRONG, MatchedTest, PredictionMatch
-from portbench.analysis.accuracy_published import HOW_COMPARED
-from portbench.analysis.predictions import LOWER_BOUND, VERDICTS, PredictedFunction
+from portbench.analysis.accuracy_published import HOW_COMPARED, PublishedComparison
+from portbench.analysis.predictions import LOWER_BOUND, VERDICTS
 from portbench.analysis.results import Predictions
 from portbench.analysis.terms import PAPER_STATUSES, PAPER_STATUSES_NOTE
-from portbench.util.format import NOTHING, percent, significant
-from portbench.util.section import Section
+from portbench.tables.model import Cells, Group, Table, fixed, names, numbers, texts
+from portbench.tables.predictions import accuracy, published_rates
+from portbench.util.format import in_us, scaled
 from portbench.util.text import pluralize, shortened
 
-FIGURES = ("tests accepted", "unknown", "memory KiB", "MFLOPs", "at least µs")
+_ACCURACY = (
+    *("predicted", "measured", "machine", "tests", "agreements", "missed", "false_alarms", "both_pass"),
+    *("predicted_percent", "true_percent"),
+)
 _SHOWN = 30
 _REASONS = 3
 _LONGEST_MESSAGE = 200
 
 
-def figures(function: PredictedFunction) -> tuple[str, ...]:
-    """The predicted figures of a function, in the order of FIGURES; a dash where the compiler reports none."""
-    tried = function.accepted + function.refused
-    return (
-        f"{function.accepted}/{tried}" if tried else NOTHING,
-        str(function.unknown),
-        _in(function.memory_bytes, 1024),
-        _in(function.flops, 1e6),
-        _in(function.roofline_ns, 1e3),
-    )
-
-
-def prediction_sections(found: Predictions) -> Iterator[Section]:
+def prediction_tables(found: Predictions) -> Iterator[Table]:
     """How much was predicted; agreements, missed failures and false alarms; and the comparison with the paper."""
     yield from _targets(found)
-    yield from _accuracy(found)
-    yield from _wrong_predictions(found)
-    yield from _published(found)
-    yield from _because(found)
+    if found.matches:
+        yield _accuracy(found.matches)
+        yield from _wrong_predictions(found.matches)
+    if found.comparisons:
+        yield from _published(found.comparisons)
 
 
-def _targets(found: Predictions) -> Iterator[Section]:
+def _targets(found: Predictions) -> Iterator[Table]:
     rows = []
     for one in found.targets:
         reasons = "; ".join(f"{reason} ({tests:,})" for reason, tests in list(one.reasons.items())[:_REASONS])
         functions = list(one.functions.values())
-        counts = (f"{one.tests[name]:,}" for name in VERDICTS)
         needs = (
-            _in(_greatest(found.memory_bytes for found in functions), 2**20),
-            _in(_greatest(found.flops for found in functions), 1e6),
-            _in(_greatest(found.roofline_ns for found in functions), 1e3),
-            _in(sum(found.compile_ns or 0 for found in functions) or None, 1e9),
+            _greatest(found.memory_bytes for found in functions),
+            _greatest(found.flops for found in functions),
+            _greatest(found.roofline_ns for found in functions),
+            sum(found.compile_ns or 0 for found in functions) or None,
         )
         rows.append(
-            (str(one.side.target), one.side.machine, *counts, *needs, "; ".join(one.sources), reasons or NOTHING)
+            (
+                *(str(one.side.target), one.side.machine, *(one.tests[name] for name in VERDICTS), *needs),
+                *("; ".join(one.sources), reasons or None),
+            )
         )
     if rows:
-        yield Section(
-            "Predicted: tests, and what they need",
-            ("target", "machine"),
-            (*VERDICTS, "memory MiB", "MFLOPs", "at least µs", "compiling s"),
-            ("predicted", "unknown, most often since"),
-            tuple(rows),
-            f"{LOWER_BOUND} compiling: all of it, on this host.",
+        columns = (
+            *names("target", "machine"),
+            *numbers(*VERDICTS),
+            *numbers("memory MiB", shown=scaled(2**20)),
+            *numbers("MFLOPs", shown=scaled(1e6)),
+            *numbers("at least µs", shown=in_us),
+            *numbers("compiling s", shown=scaled(1e9)),
+            *texts("predicted", "unknown, most often since"),
         )
+        note = f"{LOWER_BOUND} compiling: all of it, on this host."
+        yield Table.of_rows("Predicted: tests, and what they need", columns, rows, note)
 
 
-def _accuracy(found: Predictions) -> Iterator[Section]:
-    rows = []
-    for one in found.matches:
-        names = (str(one.predicted.target), str(one.measured.target), one.measured.machine)
-        for by, counts in (("failures", one.failures), ("work on the host", one.placements)):
-            right = counts.agreements
-            numbers = (counts.tests, right, counts.missed, counts.false_alarms, counts.both_pass)
-            shares = (percent(right, counts.failures), percent(right, counts.predicted_failures))
-            remarks = _remarks(one) if by == "failures" else NOTHING
-            rows.append((*names, *map(str, numbers), *shares, by, one.model, remarks))
-    if rows:
-        yield Section(
-            "Predicted against measured",
-            ("predicted", "measured", "machine"),
-            ("tests", "agreements", "missed", "false alarms", "both pass", "predicted %", "true %"),
-            ("by", "device model", "remarks"),
-            tuple(rows),
-            f"{HOW_MATCHED} predicted: of what failed; true: of what was predicted to. {HOW_PLACED}",
-        )
+def _accuracy(matches: Sequence[PredictionMatch]) -> Table:
+    detailed = accuracy(matches)
+    rows: list[Cells] = []
+    by_failure, by_placement = (_parts(detailed, group, _ACCURACY) for group in detailed.groups)
+    for one, of_failures, of_placements in zip(matches, by_failure, by_placement, strict=True):
+        rows.append((*of_failures, "failures", one.model, _remarks(one)))
+        rows.append((*of_placements, "work on the host", one.model, None))
+    columns = (
+        *names("predicted", "measured", "machine"),
+        *numbers("tests", "agreements", "missed", "false alarms", "both pass"),
+        *numbers("predicted %", "true %", shown=fixed(1)),
+        *texts("by", "device model", "remarks"),
+    )
+    note = f"{HOW_MATCHED} predicted: of what failed; true: of what was predicted to. {HOW_PLACED}"
+    return Table.of_rows("Predicted against measured", columns, rows, note)
 
 
-def _remarks(one: PredictionMatch) -> str:
+def _parts(table: Table, group: Group, columns: Iterable[str]) -> Iterator[Cells]:
+    """The cells of these columns, of each row of a group."""
+    return zip(*(table.column(name, group) for name in columns), strict=True)
+
+
+def _remarks(one: PredictionMatch) -> str | None:
     """The categories of missed failures, how many agree in it, and the tests that say nothing of the prediction."""
     found = []
     if one.failures.missed:
@@ -97,35 +96,26 @@ def _remarks(one: PredictionMatch) -> str:
     if one.failures.agreements:
         found.append(f"{one.same_category} of {pluralize(one.failures.agreements, 'agreement')} of the same category")
     found += [f"{name} {tests}" for name, tests in one.apart.items() if tests]
-    return "; ".join(found) or NOTHING
+    return "; ".join(found) or None
 
 
-def _wrong_predictions(found: Predictions) -> Iterator[Section]:
+def _wrong_predictions(matches: Iterable[PredictionMatch]) -> Iterator[Table]:
     """The tests of which the prediction was wrong."""
     rows = [
         (
-            str(one.predicted.target),
-            str(one.measured.target),
-            test.function,
-            test.test,
-            kind,
+            *(str(one.predicted.target), str(one.measured.target), test.function, test.test, kind),
             _cause(test.predicted_category, test.predicted_message),
             _cause(test.measured_category, test.measured_message),
         )
-        for one in found.matches
+        for one in matches
         for test in one.tests
         for kind in _kinds(test)
     ]
     left = f" {pluralize(len(rows) - _SHOWN, 'test')} more: tables/ has all of them." if rows[_SHOWN:] else ""
     if rows:
-        yield Section(
-            "Missed failures and false alarms",
-            ("predicted", "measured", "function", "test"),
-            (),
-            ("what", "predicted", "measured"),
-            tuple(rows[:_SHOWN]),
-            f"{pluralize(len(rows), 'test')}.{left}",
-        )
+        columns = (*names("predicted", "measured", "function", "test"), *texts("what", "predicted", "measured"))
+        note = f"{pluralize(len(rows), 'test')}.{left}"
+        yield Table.of_rows("Missed failures and false alarms", columns, rows[:_SHOWN], note)
 
 
 def _kinds(test: MatchedTest) -> Iterator[str]:
@@ -135,45 +125,33 @@ def _kinds(test: MatchedTest) -> Iterator[str]:
         yield f"{test.placement}: work on the host"
 
 
-def _published(found: Predictions) -> Iterator[Section]:
-    rows = []
-    for one in found.comparisons:
-        ours = one.rates.percent or {}
-        figures = [f"{ours[status]:.1f}" if status in ours else NOTHING for status in PAPER_STATUSES]
-        theirs = [str(one.percent[status]) for status in PAPER_STATUSES]
-        both = (figure for pair in zip(figures, theirs, strict=True) for figure in pair)
+def _published(comparisons: Sequence[PublishedComparison]) -> Iterator[Table]:
+    detailed = published_rates(comparisons)
+    rates: list[Cells] = []
+    because: list[Cells] = []
+    for one, group in zip(comparisons, detailed.groups, strict=True):
+        side = (str(one.predicted.side.target), one.predicted.side.machine)
+        both = (cell for pair in _parts(detailed, group, ("percent", "published_percent")) for cell in pair)
         outcomes = ", ".join(f"{name} {tests}" for name, tests in sorted(one.outcomes.items()))
-        side = one.predicted.side
-        rows.append((str(side.target), side.machine, *both, str(one.rates.rated), one.column, outcomes))
-    if rows:
-        titles = (title for name in PAPER_STATUSES.values() for title in (name, "published"))
-        yield Section(
-            "Predicted against published: percent of functions",
-            ("target", "machine"),
-            (*titles, "functions"),
-            ("published of", "functions by outcome"),
-            tuple(rows),
-            f"{PAPER_STATUSES_NOTE} {HOW_COMPARED}",
-        )
-
-
-def _because(found: Predictions) -> Iterator[Section]:
-    rows = [
-        (str(one.predicted.side.target), one.predicted.side.machine, sentence)
-        for one in found.comparisons
-        for sentence in one.because
-    ]
-    if rows:
-        title = "Why predicted and published rates differ"
-        yield Section(title, ("target", "machine"), (), ("because",), tuple(rows))
+        rates.append((*side, *both, one.rates.rated, one.column, outcomes))
+        because += [(*side, sentence) for sentence in group.notes]
+    statuses = (
+        column for name in PAPER_STATUSES.values() for column in (*numbers(name, shown=fixed(1)), *numbers("published"))
+    )
+    columns = (
+        *names("target", "machine"),
+        *(*statuses, *numbers("functions")),
+        *texts("published of", "functions by outcome"),
+    )
+    note = f"{PAPER_STATUSES_NOTE} {HOW_COMPARED}"
+    yield Table.of_rows("Predicted against published: percent of functions", columns, rates, note)
+    if because:
+        columns = (*names("target", "machine"), *texts("because"))
+        yield Table.of_rows("Why predicted and published rates differ", columns, because)
 
 
 def _greatest(figures: Iterable[float | None]) -> float | None:
     return max((figure for figure in figures if figure is not None), default=None)
-
-
-def _in(value: float | None, unit: float) -> str:
-    return NOTHING if value is None else significant(value / unit)
 
 
 def _cause(category: str | None, message: str | None) -> str:

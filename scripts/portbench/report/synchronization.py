@@ -1,14 +1,15 @@
-"""The sections of a report on synchronization: failed checks, and what the paper's synchronization leaves out."""
+"""The tables of a report on synchronization: failed checks, and what the paper's synchronization leaves out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 
+from portbench.study.document import SyncChecks, TargetEntry
 from portbench.study.model import Target
 from portbench.study.summary import Row
-from portbench.util.format import NOTHING, in_ms, in_us, significant
-from portbench.util.section import Section
+from portbench.tables.model import Cell, Table, fixed, names, numbers, texts
+from portbench.util.format import in_ms, in_us, significant
 
 _RATIO = (
     "Ratio: the time with the paper's points of synchronization over the time with the complete wait, over tests that "
@@ -18,32 +19,32 @@ _RATIO = (
 )
 
 
-def failed_checks(entries: Sequence[Row]) -> Iterator[Section]:
+def failed_checks(entries: Sequence[TargetEntry]) -> Iterator[Table]:
     """The targets whose synchronization check failed: their clock may not see the device's work."""
     rows = [
         (
             str(Target(**entry["target"])),
             entry["machine"],
-            str(entry["sync_checks"]["failed"]),
-            str(entry["sync_checks"]["passed"] + entry["sync_checks"]["failed"]),
-            entry["sync_checks"]["reason"] or NOTHING,
+            entry["sync_checks"]["failed"],
+            entry["sync_checks"]["passed"] + entry["sync_checks"]["failed"],
+            entry["sync_checks"]["reason"] or None,
         )
         for entry in entries
         if entry["sync_checks"]["failed"]
     ]
     if rows:
-        yield Section(
+        yield Table.of_rows(
             "Synchronization check failed: no latencies",
-            ("target", "machine"),
-            ("workers", "of"),
-            ("reason",),
-            tuple(rows),
+            (*names("target", "machine"), *numbers("workers", "of"), *texts("reason")),
+            rows,
             "Before a worker times anything, four times the work must take at least 2.5 times as long by its clock. "
             "The tests of these workers have outcomes and no latencies.",
         )
 
 
-def comparison(complete: Sequence[Row], as_published: Sequence[Row], times: Sequence[Row]) -> Iterator[Section]:
+def comparison(
+    complete: Sequence[TargetEntry], as_published: Sequence[TargetEntry], times: Sequence[Row]
+) -> Iterator[Table]:
     """Both synchronizations: one table of all targets, then one of each target's functions.
 
     ``complete`` and ``as_published``: the summary's targets with the one and the other; ``times``: the rows of
@@ -55,60 +56,62 @@ def comparison(complete: Sequence[Row], as_published: Sequence[Row], times: Sequ
         target = Target(row["framework"], row["version"], row["device"])
         of_target.setdefault((target, row["machine"]), []).append(row)
     # Without a run with the complete wait and without a check there is nothing to compare.
-    as_published = [
-        entry
+    compared = {
+        _key(entry): entry["sync_checks"]
         for entry in as_published
         if _key(entry) in seen or entry["sync_checks"]["passed"] + entry["sync_checks"]["failed"]
-    ]
-    keys = [_key(entry) for entry in as_published]
-    if keys:
-        rows = tuple(
+    }
+    if compared:
+        rows = [
             (
-                str(key[0]),
-                key[1],
-                *_overall(of_target.get(key, [])),
-                _percent(entry["sync_checks"]["seen_fraction"]),
-                _percent(seen.get(key)),
-                _check(entry["sync_checks"]),
+                *(str(key[0]), key[1], *_overall(of_target.get(key, []))),
+                *(_percent(checks["seen_fraction"]), _percent(seen.get(key)), _check(checks)),
             )
-            for key, entry in zip(keys, as_published, strict=True)
+            for key, checks in compared.items()
+        ]
+        columns = (
+            *names("target", "machine"),
+            *numbers("functions"),
+            *numbers("first call", "steady state", shown=significant),
+            *numbers("kernel seen %", "complete %", shown=fixed(1)),
+            *texts("do the paper's points wait?"),
         )
-        numbers = ("functions", "first call", "steady state", "kernel seen %", "complete %")
-        title = "Synchronization as published: median ratio over functions"
-        yield Section(title, ("target", "machine"), numbers, ("do the paper's points wait?",), rows, _RATIO)
-    for key in keys:
+        yield Table.of_rows("Synchronization as published: median ratio over functions", columns, rows, _RATIO)
+    columns = (
+        *names("function"),
+        *numbers("first call ms", "paper's", shown=in_ms),
+        *numbers("ratio", shown=significant),
+        *numbers("steady state µs", "paper's", shown=in_us),
+        *numbers("ratio", shown=significant),
+    )
+    for key in compared:
         if key in of_target:
-            yield Section(
-                f"Synchronization of {key[0]} on {key[1]}",
-                ("function",),
-                ("first call ms", "paper's", "ratio", "steady state µs", "paper's", "ratio"),
-                (),
-                tuple((_named(row), *_figures(row)) for row in of_target[key]),
-            )
+            title = f"Synchronization of {key[0]} on {key[1]}"
+            yield Table.of_rows(title, columns, [(_named(row), *_figures(row)) for row in of_target[key]])
 
 
-def _key(entry: Row) -> tuple[Target, str]:
+def _key(entry: TargetEntry) -> tuple[Target, str]:
     return Target(**entry["target"]), entry["machine"]
 
 
-def _percent(fraction: float | None) -> str:
-    return NOTHING if fraction is None else f"{100 * fraction:.1f}"
+def _percent(fraction: float | None) -> float | None:
+    return None if fraction is None else 100 * fraction
 
 
-def _overall(rows: Sequence[Row]) -> tuple[str, ...]:
-    return str(len(rows)), _median(map(_cold_ratio, rows)), _median(map(_steady_ratio, rows))
+def _overall(rows: Sequence[Row]) -> tuple[Cell, ...]:
+    return len(rows), _median(map(_cold_ratio, rows)), _median(map(_steady_ratio, rows))
 
 
-def _check(checks: Row) -> str:
+def _check(checks: SyncChecks) -> str | None:
     """The result of the check that the complete wait must pass too."""
     if checks["failed"]:
         return f"no: {checks['reason']}" if checks["reason"] else "no"
-    return "yes" if checks["passed"] else NOTHING
+    return "yes" if checks["passed"] else None
 
 
-def _figures(row: Row) -> Iterator[str]:
-    yield from (in_ms(row["cold_ns"]), in_ms(row["study_cold_ns"]), _shown(_cold_ratio(row)))
-    yield from (in_us(row["steady_ns"]), in_us(row["study_steady_ns"]), _shown(_steady_ratio(row)))
+def _figures(row: Row) -> Iterator[float | None]:
+    yield from (row["cold_ns"], row["study_cold_ns"], _cold_ratio(row))
+    yield from (row["steady_ns"], row["study_steady_ns"], _steady_ratio(row))
 
 
 def _ratio(complete: str, study: str) -> Callable[[Row], float | None]:
@@ -119,13 +122,9 @@ _cold_ratio = _ratio("cold_ns", "study_cold_ns")
 _steady_ratio = _ratio("steady_ns", "study_steady_ns")
 
 
-def _median(ratios: Iterable[float | None]) -> str:
+def _median(ratios: Iterable[float | None]) -> float | None:
     known = [ratio for ratio in ratios if ratio is not None]
-    return _shown(median(known) if known else None)
-
-
-def _shown(ratio: float | None) -> str:
-    return NOTHING if ratio is None else significant(ratio)
+    return median(known) if known else None
 
 
 def _named(row: Row) -> str:

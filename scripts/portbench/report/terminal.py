@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
 from rich.text import Text
 
 from portbench.analysis.terms import STRICT
 from portbench.report.failures import Failure
-from portbench.report.model import Report, TargetReport, figure_titles, figures
+from portbench.report.model import Report, TargetReport
 from portbench.study.model import STATUS_TEXTS
-from portbench.util.console import dim, heading, print_sections, safe_text, section_block, simple_table
+from portbench.tables.as_terminal import as_grid, print_tables, table_block
+from portbench.util.console import dim, heading, safe_text
 from portbench.util.format import NOTHING
 from portbench.util.text import escape_control
 
@@ -22,7 +22,7 @@ _COLOURS = {"all_pass": "green", "some_fail": "yellow", "all_fail": "red", "not_
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Prints headlines and sections on all targets, then each target."""
+    """Prints headlines and tables on all targets, then each target."""
     if report.is_strict:
         console.print(Text(STRICT, "bold yellow"))
         console.print()
@@ -31,7 +31,7 @@ def print_report(report: Report, console: Console) -> None:
         for sentence in report.headlines:
             console.print(Padding(Text(escape_control(sentence)), (0, 0, 0, 2)))
         console.print()
-    print_sections(report.sections, console)
+    print_tables(report.tables, console)
     for target in report.targets:
         for part in _target(target, console.width):
             console.print(part)
@@ -41,22 +41,13 @@ def print_report(report: Report, console: Console) -> None:
 def _target(target: TargetReport, width: int) -> Iterator[RenderableType]:
     title = Text.assemble((escape_control(target.target), "bold"), f" on {escape_control(target.machine)}")
     yield Rule(title, align="left", style="bright_black")
-    yield _functions(target)
-    yield from (section_block(section, width) for section in target.before)
+    yield as_grid(target.functions, {STATUS_TEXTS[status]: colour for status, colour in _COLOURS.items()})
+    yield from (table_block(table, width) for table in target.before)
     if target.failures:
         lines = (line for found in target.failures for line in _failure(found))
         blame = [dim(target.blame)] if target.blame else []
         yield Group(heading("Why tests did not pass"), *lines, *blame)
-    yield from (section_block(section, width) for section in target.after)
-
-
-def _functions(target: TargetReport) -> Table:
-    where = [] if target.is_cpu else ["ran on"]
-    table = simple_table(["function", "status", *where], figure_titles(target))
-    for function in target.functions:
-        place = [] if target.is_cpu else [function.ran_on]
-        table.add_row(safe_text(function.name), _status(function.status), *place, *figures(function))
-    return table
+    yield from (table_block(table, width) for table in target.after)
 
 
 def _failure(failure: Failure) -> Iterator[RenderableType]:

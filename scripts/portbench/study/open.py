@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import duckdb
 
+from portbench.study.document import StudySummary
 from portbench.study.merge import merge
 from portbench.study.store import Study, connect, create_views, is_study, read_study
-from portbench.study.summary import Row, analyse, runs_of, summarise
+from portbench.study.summary import analyse, runs_of, summarise
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Analysed:
     """A study with the views of the analysis on ``connection``. ``summary`` has the same placement rule applied."""
 
     connection: duckdb.DuckDBPyConnection
-    summary: Row
+    summary: StudySummary
 
 
 @contextmanager
@@ -53,4 +53,4 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
             strict_placement,
             study.summary.get("classification"),
         )
-        yield Analysed(connection, cast("Row", summary))
+        yield Analysed(connection, summary)

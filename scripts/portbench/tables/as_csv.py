@@ -16,10 +16,9 @@ def as_csv(table: Table) -> str:
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["method", *(column.name for column in (*table.keys, *table.columns))])
-    for group in table.groups:
-        for row in group.rows:
-            writer.writerow([table.method, *map(_cell, (*group.key, *row))])
+    writer.writerow(["method", *(column.name for column in table.flat_columns)])
+    for row in table.flat_rows:
+        writer.writerow([table.method, *map(_cell, row)])
     return file.getvalue()
 
 

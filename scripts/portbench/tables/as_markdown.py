@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from portbench.tables.model import Cell, Column, Table, without_empty_columns
-from portbench.util.format import NOTHING
 from portbench.util.markdown import code, plain, table
 
 _FILES = (("Markdown", "md"), ("CSV", "csv"), ("LaTeX", "tex"))
@@ -14,14 +13,16 @@ _FILES = (("Markdown", "md"), ("CSV", "csv"), ("LaTeX", "tex"))
 
 def as_markdown(shown: Table) -> str:
     """The table as a document: a heading, then each group with its heading and notes, then the notes of the table."""
-    return "\n".join(_document(shown))
+    return "\n".join(markdown_lines(shown, level=1))
 
 
-def _document(shown: Table) -> Iterator[str]:
-    yield from (f"# {plain(shown.heading)}", "")
+def markdown_lines(shown: Table, level: int) -> Iterator[str]:
+    """The lines of a table below a heading of this level, as a part of a document."""
+    if shown.heading:
+        yield from (f"{'#' * level} {plain(shown.heading)}", "")
     for group in shown.groups:
         if heading := shown.heading_of(group):
-            yield from (f"## {plain(heading)}", "")
+            yield from (f"{'#' * (level + 1)} {plain(heading)}", "")
         yield from _group(without_empty_columns(replace(shown, groups=(group,))))
     yield from _notes((*shown.notes, *filter(None, [shown.on_published])))
 
@@ -33,7 +34,8 @@ def _group(shown: Table) -> Iterator[str]:
     numbers = [place for place, column in enumerate(shown.columns) if column.shown is not None]
     rows = ([_cell(shown.columns[place], row[place]) for place in (*texts, *numbers)] for row in group.rows)
     titles = [plain(column.title) for column in shown.columns]
-    if group.rows:
+    # The notes of a group without rows say why; without notes its empty table says that there is nothing.
+    if group.rows or not group.notes:
         yield from table([titles[place] for place in texts], [titles[place] for place in numbers], rows)
     yield from _notes(group.notes)
 
@@ -44,11 +46,9 @@ def _notes(notes: tuple[str, ...]) -> Iterator[str]:
 
 
 def _cell(column: Column, cell: Cell) -> str:
-    if cell is None:
-        return NOTHING
     if isinstance(cell, str):
         return code(cell) if column.is_code else plain(cell)
-    return column.shown(cell) if column.shown else str(cell)
+    return column.text(cell)
 
 
 def index(tables: Sequence[Table], absent: Sequence[str]) -> str:

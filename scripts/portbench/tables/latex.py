@@ -125,5 +125,4 @@ def _notes(table: Table) -> Iterator[str]:
 def _cell(column: Column, cell: str | int | float) -> str:
     if isinstance(cell, str):
         return f"\\texttt{{{escaped(cell)}}}" if column.is_code else escaped(cell)
-    text = column.shown(cell) if column.shown else str(cell)
-    return re.sub(r"^-", "$-$", text)
+    return re.sub(r"^-", "$-$", column.text(cell))

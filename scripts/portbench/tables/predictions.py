@@ -26,6 +26,7 @@ from portbench.tables.cells import TARGET_COLUMNS, single_group
 from portbench.tables.model import Cell, Column, Group, Table, fixed, signed, whole, without_empty_columns
 from portbench.tables.rates import table_1, table_8
 from portbench.tables.strata import table_4
+from portbench.util.format import percent_of
 
 PREDICTED = "predicted"
 AGAINST_MEASURED = "predicted against measured"
@@ -48,9 +49,9 @@ def prediction_tables(results: Results) -> Iterator[Table]:
     found = results.predictions
     yield from _rates(results)
     yield _figures(results)
-    yield _accuracy(found.matches)
+    yield accuracy(found.matches)
     yield _tests(found.matches)
-    yield _published_rates(found.comparisons)
+    yield published_rates(found.comparisons)
     yield _published_functions(found.comparisons)
 
 
@@ -95,8 +96,9 @@ def _figures(results: Results) -> Table:
     return single_group("functions", title, PREDICTED, columns, rows, (HOW_PREDICTED, LOWER_BOUND))
 
 
-def _accuracy(found: Iterable[PredictionMatch]) -> Table:
-    """Agreements, missed failures and false alarms by failure and by placement."""
+def accuracy(found: Iterable[PredictionMatch]) -> Table:
+    """Agreements, missed failures and false alarms: a group by failure and one by placement, each with a row for each
+    match."""
     columns = (
         *_PAIR,
         Column("tests", "tests", whole),
@@ -122,11 +124,9 @@ def _accuracy(found: Iterable[PredictionMatch]) -> Table:
 
 
 def _counts(found: Accuracy) -> tuple[Cell, ...]:
-    def percent(of: int) -> float | None:
-        return 100 * found.agreements / of if of else None
-
     counts = (found.tests, found.agreements, found.missed, found.false_alarms, found.both_pass)
-    return (*counts, percent(found.failures), percent(found.predicted_failures))
+    of_failures = percent_of(found.agreements, found.failures)
+    return (*counts, of_failures, percent_of(found.agreements, found.predicted_failures))
 
 
 def _tests(found: Iterable[PredictionMatch]) -> Table:
@@ -153,8 +153,8 @@ def _tests(found: Iterable[PredictionMatch]) -> Table:
     return single_group("tests", "Prediction and outcome of each test", AGAINST_MEASURED, columns, rows, notes)
 
 
-def _published_rates(found: Iterable[PublishedComparison]) -> Table:
-    """Predicted rates with those of Tables 1 and 8, and what explains the difference."""
+def published_rates(found: Iterable[PublishedComparison]) -> Table:
+    """Predicted rates with those of Tables 1 and 8: a group for each comparison, whose notes explain the difference."""
     columns = (
         *TARGET_COLUMNS,
         Column("published_of", "published of"),

@@ -84,7 +84,7 @@ def all_targets(checkout: Checkout) -> list[Target]:
 def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
     """The targets of these full or short names, in the same order, without duplicates.
 
-    Raises one UnknownTarget for all unknown names, with similar names as suggestions.
+    Raises one UnknownTarget for all unknown names, with up to three similar names of each as suggestions.
     """
     catalogue = all_targets(checkout)
     by_name = {target.name: replace(target, version_named=True) for target in catalogue}
@@ -94,7 +94,7 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
     if unknown:
         raise UnknownTarget(
             "\n".join(_unknown(name, by_name) for name in unknown),
-            f"Known: {', '.join(by_name)}. 'portbench targets' describes each.",
+            "'portbench targets' lists the targets.",
         )
     chosen: dict[str, Target] = {}
     for target in (by_name[name] for name in names):

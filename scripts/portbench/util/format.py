@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 NOTHING = "-"
 
@@ -25,9 +25,20 @@ def in_us(ns: float | None) -> str:
     return NOTHING if ns is None else significant(ns / 1e3)
 
 
+def scaled(unit: float) -> Callable[[float], str]:
+    """Formats numbers in a larger unit, which is so many of their own."""
+    return lambda value: significant(value / unit)
+
+
+def percent_of(part: float, whole: float) -> float | None:
+    """``part`` in percent of ``whole``; None if ``whole`` is 0."""
+    return 100 * part / whole if whole else None
+
+
 def percent(part: float, whole: float) -> str:
     """``part`` in percent of ``whole``, without the sign; a dash if ``whole`` is 0."""
-    return f"{100 * part / whole:.1f}" if whole else NOTHING
+    found = percent_of(part, whole)
+    return NOTHING if found is None else f"{found:.1f}"
 
 
 def counted(tests: Mapping[str, int], words: Mapping[str, str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from portbench.util.section import Section
 from portbench.util.text import escape_control, shortened
 
 
@@ -31,28 +30,6 @@ def table(texts: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[
     for row in rows:
         yield _row(row)
     yield ""
-
-
-def sections_as_markdown(sections: Iterable[Section], level: int) -> Iterator[str]:
-    """The lines of tables, each below a heading of this level."""
-    for section in sections:
-        yield from _section(section, level)
-
-
-def _section(section: Section, level: int) -> Iterator[str]:
-    yield from (f"{'#' * level} {plain(section.title)}", "")
-    names, numbers = len(section.names), len(section.numbers)
-    rows = (
-        [
-            *map(code, row[:names]),
-            *map(plain, row[names + numbers :]),
-            *row[names : names + numbers],
-        ]
-        for row in section.rows
-    )
-    yield from table([*section.names, *section.texts], section.numbers, rows)
-    if section.note:
-        yield from (section.note, "")
 
 
 def _row(cells: Sequence[str]) -> str:

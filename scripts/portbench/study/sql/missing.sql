@@ -1,14 +1,18 @@
 -- Missing: tests and functions of the manifests without any record, not even that they were skipped. On the views of
 -- analysis.sql and on listed_functions. Nothing is known of a target whose run files do not list the manifest's functions.
 
+-- What a run did not select (--function, --test) is not missing. A run that selected tests says nothing about the number of
+-- tests of its functions.
 CREATE TEMP VIEW listed_here AS
-WITH manifests AS (
-    SELECT DISTINCT framework, version, device, machine, sync, manifest
+WITH whole AS (
+    SELECT framework, version, device, machine, sync, manifest, selection AS globs
     FROM runs
+    WHERE len(list_filter(selection, lambda entry: starts_with(entry, 'test:'))) = 0
 )
-SELECT manifests.*, listed.function, listed.tests
-FROM manifests
-JOIN listed_functions AS listed USING (framework, manifest);
+SELECT DISTINCT framework, version, device, machine, sync, manifest, listed.function, listed.tests
+FROM whole
+JOIN listed_functions AS listed USING (framework, manifest)
+WHERE len(globs) = 0 OR len(list_filter(globs, lambda entry: listed.function GLOB entry)) > 0;
 
 CREATE TEMP TABLE listed_tests AS
 WITH counted AS (

@@ -86,6 +86,21 @@ def test_the_older_word_for_sync_as_published_is_accepted(clone: Clone, word: st
     assert argv[argv.index("--sync") + 1] == "as-published"
 
 
+@pytest.mark.parametrize(("time", "seconds"), [("90s", 90), ("10m", 600), ("1h30m", 5400), ("0.5m", 30), ("2.5", 2.5)])
+def test_a_limit_is_in_seconds_minutes_or_hours(clone: Clone, time: str, seconds: float) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, "--timeout", time)
+    assert done.returncode == 0, done.stderr
+    argv = argv_of(clone)
+    assert float(argv[argv.index("--timeout") + 1]) == seconds
+
+
+@pytest.mark.parametrize("time", ["10 min", "m", "", "-1", "1e3", "30m1h", "31h31m99999999s"])
+def test_a_wrong_limit_is_wrong_usage(clone: Clone, time: str) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, "--timeout", time)
+    assert done.returncode == 2
+    assert "is not a time such as" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize("size", ["0", "2GB", "-1", "much", "1.5G"])
 def test_a_wrong_memory_limit_is_wrong_usage(clone: Clone, size: str) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, "--memory", size)

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from portbench.errors import Contradiction
-from portbench.report.environment import drift_sections
+from portbench.report.environment import drift_table
 from portbench.study.merge import merge
 from portbench.study.open import analysed
 from portbench.study.store import read_study
@@ -93,7 +93,7 @@ def test_machines_targets_and_the_host_may_differ(write: Write, make_run: Make, 
     summary = merge([str(study.parent / "r")], study).study.summary
     assert len(summary["run_files"]) == 5
     assert summary["drift"] == []
-    assert drift_sections(summary) == []
+    assert list(drift_table(summary)) == []
 
 
 def test_allowed_drift_is_reported_and_does_not_stop_later_merges(
@@ -122,8 +122,8 @@ def test_a_report_shows_drift(write: Write, make_run: Make, study: Path) -> None
     write("r/2.json", changed(base, kernel="6.18.0"))
     merge([str(study.parent / "r")], study, allow_drift=True)
     with analysed(read_study(study)) as shown:
-        (section,) = drift_sections(shown.summary)
-    assert section.rows == (
+        (table,) = drift_table(shown.summary)
+    assert table.flat_rows == (
         ("-", "box", "kernel", "6.1.0-18-amd64", "1 run file"),
         ("-", "box", "kernel", "6.18.0", "1 run file"),
     )

@@ -123,3 +123,23 @@ def test_the_kept_example_is_read(study: Path) -> None:
     functions = json.loads(example.read_text())["manifest"]["functions"]
     merge([str(example)], study)
     assert [row[2] for row in table(study)] == sorted(function["name"] for function in functions)
+
+
+@pytest.mark.parametrize(
+    ("selection", "missing"),
+    [
+        ([], {"functions": ["torch.add", "torch.linalg.eig"], "tests": 6}),
+        (["torch.[abc]*"], {"functions": ["torch.add"], "tests": 4}),
+        (["torch.cat", "torch.linalg.*"], {"functions": ["torch.linalg.eig"], "tests": 3}),
+        (["torch.cat"], {"functions": [], "tests": 1}),
+        (["torch.cat", "test:rows[*]"], None),
+    ],
+)
+def test_what_was_not_selected_is_not_missing(
+    write: Write, make_run: Make, study: Path, selection: list[str], missing: Document | None
+) -> None:
+    run = listing(make_run(), listed("torch.cat", 2), listed("torch.add", 3), listed("torch.linalg.eig", 2))
+    run["manifest"]["selection"] = selection
+    (target,) = merge([str(write("1.json", run))], study).study.summary["targets"]
+    assert target["missing"] == missing
+    assert target["functions"][0]["missing_tests"] == (1 if missing else None)

@@ -90,15 +90,17 @@ def test_targets_keep_the_users_order_without_duplicates(clone: Clone) -> None:
     ]
 
 
-def test_unknown_names_are_one_error_with_near_misses_and_the_known_ones(clone: Clone) -> None:
-    clone.add_version("torch", "1.12.0")
+def test_unknown_names_are_one_short_error_with_at_most_three_near_misses_each(clone: Clone) -> None:
+    for version in ("1.12.0", "1.12.1", "1.13.0", "1.13.1", "2.0.0"):
+        clone.add_version("torch", version)
     with pytest.raises(UnknownTarget) as caught:
         named(clone, "tocrh-cpu", "fake-cpu", "torch-1.21.0-cpu", "abacus")
     message = str(caught.value)
     assert "'tocrh-cpu'; did you mean torch-cpu" in message
-    assert "'torch-1.21.0-cpu'; did you mean torch-1.12.0-cpu" in message
-    assert "'abacus'" in message
-    assert "fake-1.0.0-cpu" in caught.value.remedy
+    assert "'torch-1.21.0-cpu'; did you mean torch-1.1" in message
+    assert all(line.count(" or ") <= 2 for line in message.splitlines())
+    assert message.endswith("no target is called 'abacus'")
+    assert caught.value.remedy == "'portbench targets' lists the targets."
 
 
 @pytest.mark.parametrize(
@@ -142,6 +144,12 @@ def test_the_command_shows_how_each_would_run_here(clone: Clone) -> None:
     assert table.returncode == 0
     assert "torch-1.12.0-cpu" in table.stdout
     assert "not created" in table.stdout
+    narrow = clone.portbench("targets", variables={"PATH": "/nowhere", "COLUMNS": "80"}).stdout.splitlines()
+    (line,) = [line for line in narrow if line.startswith("torch-1.12.0-gpu")]
+    number = line.split()[-1]
+    assert line.split()[-2:] == ["no", number]
+    (reason,) = [line for line in narrow if line.startswith(number)]
+    assert f"{number} {gpu['blocker']}".startswith(reason.strip())
 
 
 def test_predicted_tpus_are_seven_targets_and_one_line(clone: Clone) -> None:

@@ -9,40 +9,35 @@ from portbench.analysis.intervals import Interval
 from portbench.compare.facts import Key
 from portbench.compare.noise import least_p
 from portbench.compare.times import Limits, TestLatency, Times
-from portbench.util.format import NOTHING, in_us, significant
-from portbench.util.section import Section
+from portbench.tables.model import Cell, Table, names, numbers
+from portbench.util.format import in_us, significant
 from portbench.util.text import pluralize
 
 PROTOCOL_TEXTS = {"steady": "steady state", "cold": "first call"}
 
 
-def times_section(both: Sequence[Times], limits: Limits) -> Section:
+def times_table(both: Sequence[Times], limits: Limits) -> Table:
     """How the times of each protocol changed, over all tests. ``both``: steady, then cold."""
-    rows = tuple(
+    rows = [
         (
-            PROTOCOL_TEXTS[times.protocol],
-            f"{len(times.tests):,}",
-            NOTHING if times.ratio is None else significant(times.ratio),
-            shown_interval(times.interval),
-            NOTHING if times.median_ratio is None else significant(times.median_ratio),
-            *_counts(times),
+            *(PROTOCOL_TEXTS[times.protocol], len(times.tests)),
+            *(times.ratio, shown_interval(times.interval), times.median_ratio, *_counts(times)),
         )
         for times in both
+    ]
+    columns = (
+        *names("time"),
+        *numbers("tests"),
+        *numbers("geometric mean", "95 %", "median", shown=significant),
+        *numbers("slower", "faster", "unclear"),
     )
-    return Section(
-        "Times: after over before",
-        ("time",),
-        ("tests", "geometric mean", "95 %", "median", "slower", "faster", "unclear"),
-        (),
-        rows,
-        " ".join(_notes(both, limits)),
-    )
+    return Table.of_rows("Times: after over before", columns, rows, " ".join(_notes(both, limits)))
 
 
-def _counts(times: Times) -> Iterator[str]:
-    """The numbers of tests that are slower, faster and unclear; dashes if no test has a verdict."""
+def _counts(times: Times) -> Iterator[int | None]:
+    """The numbers of tests that are slower, faster and unclear; None if no test has a verdict."""
     for verdict in ("slower", "faster", "unclear"):
-        yield f"{len(times.found(verdict)):,}" if any(test.q is not None for test in times.tests) else NOTHING
+        yield len(times.found(verdict)) if any(test.q is not None for test in times.tests) else None
 
 
 def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
@@ -80,29 +75,28 @@ def _moved_together(tests: Sequence[TestLatency], limits: Limits) -> bool:
     return len(ratios) >= 4 and max(sum(r >= least for r in ratios), sum(r <= -least for r in ratios)) > len(ratios) / 2
 
 
-def latency_sections(times: Times) -> Iterator[Section]:
+def latency_tables(times: Times) -> Iterator[Table]:
     """A table of the tests that are slower and one of those that are faster, unless empty."""
+    columns = (
+        *names("function", "test"),
+        *numbers("before µs", "after µs", shown=in_us),
+        *numbers("ratio", "95 %", shown=significant),
+        *numbers("q", shown=shown_q),
+        *numbers("runs"),
+    )
     for verdict in ("slower", "faster"):
-        rows = tuple(
+        rows = [
             (
-                *names(test.key),
-                in_us(test.first_ns),
-                in_us(test.second_ns),
-                significant(test.ratio),
-                shown_interval(test.interval),
-                NOTHING if test.q is None else f"{test.q:.2g}",
-                f"{test.first_runs}+{test.second_runs}",
+                *(*cells_of(test.key), test.first_ns, test.second_ns, test.ratio, shown_interval(test.interval)),
+                *(test.q, f"{test.first_runs}+{test.second_runs}"),
             )
             for test in times.found(verdict)
-        )
+        ]
         if rows:
-            numbers = ("before µs", "after µs", "ratio", "95 %", "q", "runs")
-            yield Section(
-                f"{verdict.capitalize()} ({PROTOCOL_TEXTS[times.protocol]})", ("function", "test"), numbers, (), rows
-            )
+            yield Table.of_rows(f"{verdict.capitalize()} ({PROTOCOL_TEXTS[times.protocol]})", columns, rows)
 
 
-def names(key: Key) -> tuple[str, str]:
+def cells_of(key: Key) -> tuple[Cell, Cell]:
     """The cells that name a test: its function and its id."""
     return named(key.function, key.successor_of), key.test
 
@@ -112,6 +106,11 @@ def named(function: str, successor_of: str) -> str:
     return f"{function} (successor of {successor_of})" if successor_of else function
 
 
-def shown_interval(interval: Interval | None) -> str:
-    """Low to high end of an interval; a dash for None."""
-    return f"{significant(interval.low)} to {significant(interval.high)}" if interval else NOTHING
+def shown_interval(interval: Interval | None) -> str | None:
+    """Low to high end of an interval."""
+    return f"{significant(interval.low)} to {significant(interval.high)}" if interval else None
+
+
+def shown_q(q: float) -> str:
+    """The expected share of false changes among those that are at least as clear."""
+    return f"{q:.2g}"

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from portbench.compare.comparison import Comparison, DevicesComparison, PairComparison
 from portbench.compare.environment import Drift
 from portbench.compare.outcomes import FunctionChange, TestChange
 from portbench.compare.selection import Unpaired
-from portbench.compare.time_sections import latency_sections, named, names, shown_interval, times_section
+from portbench.compare.time_tables import cells_of, latency_tables, named, shown_interval, shown_q, times_table
 from portbench.compare.times import Limits
 from portbench.study.model import STATUS_TEXTS
-from portbench.util.format import NOTHING, significant
-from portbench.util.section import Section
+from portbench.tables.model import Cells, Group, Table, names, numbers, texts
+from portbench.util.format import significant
 from portbench.util.text import pluralize
 
 _PACKAGES = 8
@@ -28,7 +28,7 @@ class Part:
     """A title, which has text out of run files, and the tables below it."""
 
     title: str
-    sections: tuple[Section, ...]
+    tables: tuple[Table, ...]
 
 
 def parts(comparison: Comparison, most_rows: int) -> list[Part]:
@@ -37,12 +37,12 @@ def parts(comparison: Comparison, most_rows: int) -> list[Part]:
     found += [_devices(each, comparison.limits) for each in comparison.devices]
     if comparison.unpaired:
         found.append(Part("Targets that were not compared", (_unpaired(comparison.unpaired),)))
-    return [Part(part.title, tuple(_cut(section, most_rows) for section in part.sections)) for part in found]
+    return [Part(part.title, tuple(_cut(table, most_rows) for table in part.tables)) for part in found]
 
 
 def _pair(pair: PairComparison, limits: Limits) -> Part:
     found = pair.outcomes
-    sections = [
+    tables = [
         _drift(pair.drift),
         _summary(pair),
         *_functions(pair),
@@ -53,31 +53,27 @@ def _pair(pair: PairComparison, limits: Limits) -> Part:
         *_changes("Fail for another reason", found.categories, "why"),
         *_changes("Other placement", found.placements, "on the host"),
         *_changes("Flaky: neither new failures nor new passes", found.flaky, "fails with"),
-        times_section((pair.steady, pair.cold), limits),
-        *latency_sections(pair.steady),
-        *latency_sections(pair.cold),
+        times_table((pair.steady, pair.cold), limits),
+        *latency_tables(pair.steady),
+        *latency_tables(pair.cold),
         *_not_compared(pair),
     ]
-    return Part(f"{pair.first} ({_runs(pair.first_runs)}) → {pair.second} ({_runs(pair.second_runs)})", tuple(sections))
+    return Part(f"{pair.first} ({_runs(pair.first_runs)}) → {pair.second} ({_runs(pair.second_runs)})", tuple(tables))
 
 
 def _runs(count: int) -> str:
     return pluralize(count, "run")
 
 
-def _drift(changes: Sequence[Drift]) -> Section:
+def _drift(changes: Sequence[Drift]) -> Table:
     packages = [change for change in changes if change.kind == "package"]
     shown = [change for change in changes if change.kind != "package"] + packages[:_PACKAGES]
     note = "In addition to the target. Any of these may have caused a change." if changes else "Nothing differs."
     if packages[_PACKAGES:]:
         note += f" {pluralize(len(packages) - _PACKAGES, 'more package')} of another version: --json lists all."
-    return Section(
-        "Differences between the environments",
-        ("what",),
-        (),
-        ("before", "after"),
-        tuple((_what(change), _values(change.first), _values(change.second)) for change in shown),
-        note,
+    rows = [(_what(change), _values(change.first), _values(change.second)) for change in shown]
+    return Table.of_rows(
+        "Differences between the environments", (*names("what"), *texts("before", "after")), rows, note
     )
 
 
@@ -85,11 +81,11 @@ def _what(change: Drift) -> str:
     return (change.kind if change.kind == change.name else f"{change.kind}: {change.name}").replace("_", " ")
 
 
-def _values(values: Sequence[str]) -> str:
-    return ", ".join(values) or NOTHING
+def _values(values: Sequence[str]) -> str | None:
+    return ", ".join(values) or None
 
 
-def _summary(pair: PairComparison) -> Section:
+def _summary(pair: PairComparison) -> Table:
     found = pair.outcomes
     rows = [
         ("compared", found.compared, None),
@@ -102,76 +98,63 @@ def _summary(pair: PairComparison) -> Section:
         ("flaky on a side", len(found.flaky), _of_functions(found.flaky)),
         ("not comparable", len(found.not_compared), len({entry.key[:2] for entry in found.not_compared})),
     ]
-    cells = tuple(
-        (what, f"{tests:,}", NOTHING if functions is None else f"{functions:,}") for what, tests, functions in rows
-    )
     note = (
         "Tests that passed in every run, or in none, on both sides. A function is newly failing if all of these passed "
         "before, newly passing if all pass now."
     )
     if min(pair.first_runs, pair.second_runs) == 1:
         note += " With one run on a side, flaky tests are not recognized: a new failure may be one."
-    return Section("What changed", ("what",), ("tests", "functions"), (), cells, note)
+    return Table.of_rows("What changed", (*names("what"), *numbers("tests", "functions")), rows, note)
 
 
 def _of_functions(changes: Iterable[TestChange]) -> int:
     return len({change.key[:2] for change in changes})
 
 
-def _functions(pair: PairComparison) -> Iterator[Section]:
-    rows = tuple(
-        (
-            named(change.function, change.successor_of),
-            str(change.tests),
-            _statuses(change),
-        )
+def _functions(pair: PairComparison) -> Iterator[Table]:
+    rows = [
+        (named(change.function, change.successor_of), change.tests, _statuses(change))
         for change in sorted(pair.outcomes.functions, key=lambda each: (each.after == "all_pass", each.function))
-    )
+    ]
     if rows:
-        yield Section("Functions whose status changed", ("function",), ("tests",), ("status",), rows)
+        columns = (*names("function"), *numbers("tests"), *texts("status"))
+        yield Table.of_rows("Functions whose status changed", columns, rows)
 
 
 def _statuses(change: FunctionChange) -> str:
     return f"{STATUS_TEXTS[change.before]} → {STATUS_TEXTS[change.after]}"
 
 
-def _changes(title: str, changes: Sequence[TestChange], evidence: str) -> Iterator[Section]:
+def _changes(title: str, changes: Sequence[TestChange], evidence: str) -> Iterator[Table]:
     if changes:
-        rows = tuple((*names(change.key), f"{change.before} → {change.after}", change.evidence) for change in changes)
-        yield Section(title, ("function", "test"), (), ("before → after", evidence), rows)
+        rows = [(*cells_of(each.key), f"{each.before} → {each.after}", each.evidence) for each in changes]
+        yield Table.of_rows(title, (*names("function", "test"), *texts("before → after", evidence)), rows)
 
 
-def _not_compared(pair: PairComparison) -> Iterator[Section]:
+def _not_compared(pair: PairComparison) -> Iterator[Table]:
     every = (pair.outcomes, pair.steady, pair.cold)
     counts = [Counter(entry.reason for entry in compared.not_compared) for compared in every]
     total = sum(counts, Counter[str]())
     if total:
         reasons = sorted(total, key=lambda reason: (-total[reason], reason))
-        rows = tuple((*(f"{found[reason]:,}" for found in counts), reason) for reason in reasons)
-        numbers = ("outcome", "steady state", "first call")
-        yield Section("Tests that are not comparable, by reason", (), numbers, ("why",), rows)
+        rows: list[Cells] = [(*(found[reason] for found in counts), reason) for reason in reasons]
+        columns = (*numbers("outcome", "steady state", "first call"), *texts("why"))
+        yield Table.of_rows("Tests that are not comparable, by reason", columns, rows)
 
 
 def _devices(found: DevicesComparison, limits: Limits) -> Part:
     what = found.difference
-    sections = [
-        Section(
-            "New failures",
-            ("where",),
-            ("tests",),
-            (),
-            (
-                (f"only on {what.device}", f"{len(what.failing_here_only):,}"),
-                (f"only on {what.other}", f"{len(what.failing_there_only):,}"),
-                ("on both", f"{len(what.failing_on_both):,}"),
-            ),
-            "Of the tests that were compared on both. A failure on one device only is specific to that device.",
-        )
+    rows: list[Cells] = [
+        (f"only on {what.device}", len(what.failing_here_only)),
+        (f"only on {what.other}", len(what.failing_there_only)),
+        ("on both", len(what.failing_on_both)),
     ]
+    note = "Of the tests that were compared on both. A failure on one device only is specific to that device."
+    tables = [Table.of_rows("New failures", (*names("where"), *numbers("tests")), rows, note)]
     for device, keys in ((what.device, what.failing_here_only), (what.other, what.failing_there_only)):
         if keys:
-            rows = tuple(map(names, keys))
-            sections.append(Section(f"Fails now on {device} only", ("function", "test"), (), (), rows))
+            title = f"Fails now on {device} only"
+            tables.append(Table.of_rows(title, names("function", "test"), map(cells_of, keys)))
     note = (
         f"Ratio of ratios: above 1 the change made it slower on {what.device} than on {what.other}. Of "
         f"{pluralize(what.timed, 'test')} with steady-state times on both: by {100 * limits.effect:g} % at least, and "
@@ -180,32 +163,32 @@ def _devices(found: DevicesComparison, limits: Limits) -> Part:
     if what.without_noise:
         left_out = pluralize(what.without_noise, "test")
         note += f" {left_out} left out: with one run on each side the noise between runs is not known."
-    latencies = tuple(
+    rows = [
         (
-            *names(each.key),
-            significant(each.ratio),
-            significant(each.other_ratio),
-            significant(each.ratio_of_ratios),
-            shown_interval(each.interval),
-            f"{each.q:.2g}",
+            *(*cells_of(each.key), each.ratio, each.other_ratio, each.ratio_of_ratios),
+            *(shown_interval(each.interval), each.q),
         )
         for each in what.latencies
+    ]
+    columns = (
+        *names("function", "test"),
+        *numbers(f"on {what.device}", f"on {what.other}", "ratio of ratios", "95 %", shown=significant),
+        *numbers("q", shown=shown_q),
     )
-    numbers = (f"on {what.device}", f"on {what.other}", "ratio of ratios", "95 %", "q")
-    heading = "Times that changed on one more than on the other" + ("" if latencies else ": none")
-    sections.append(Section(heading, ("function", "test"), numbers, (), latencies, note))
+    heading = "Times that changed on one more than on the other" + ("" if rows else ": none")
+    tables.append(Table.of_rows(heading, columns, rows, note))
     title = f"{found.here[0].target} → {found.here[1].target}: {what.device} against {what.other}"
-    return Part(title, tuple(sections))
+    return Part(title, tuple(tables))
 
 
-def _unpaired(unpaired: Iterable[Unpaired]) -> Section:
-    rows = tuple((str(each.side), "before" if each.is_first else "after", each.reason) for each in unpaired)
-    return Section("In one study only", ("target",), (), ("study", "why"), rows)
+def _unpaired(unpaired: Iterable[Unpaired]) -> Table:
+    rows = [(str(each.side), "before" if each.is_first else "after", each.reason) for each in unpaired]
+    return Table.of_rows("In one study only", (*names("target"), *texts("study", "why")), rows)
 
 
-def _cut(section: Section, most: int) -> Section:
-    left = len(section.rows) - most
+def _cut(table: Table, most: int) -> Table:
+    left = len(table.flat_rows) - most
     if left <= 0:
-        return section
-    note = " ".join(filter(None, (f"And {pluralize(left, 'row')} more: --json has all.", section.note)))
-    return Section(section.title, section.names, section.numbers, section.texts, section.rows[:most], note)
+        return table
+    note = " ".join((f"And {pluralize(left, 'row')} more: --json has all.", *table.notes))
+    return replace(table, groups=(Group(table.flat_rows[:most]),), notes=(note,))

@@ -1,0 +1,70 @@
+"""The table of a target's functions: their status, where they ran, and their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from portbench.analysis.predictions import PredictedFunction
+from portbench.report.placement import ran_on
+from portbench.study.document import FunctionEntry
+from portbench.study.model import STATUS_TEXTS
+from portbench.tables.model import Cell, Table, names, numbers, texts
+from portbench.util.format import in_ms, in_us, scaled
+
+Named = Sequence[tuple[str, FunctionEntry]]
+"""Functions with their names for people."""
+
+
+def measured(functions: Named, *, has_placement: bool) -> Table:
+    """How many tests of each function passed, and its times; with ``has_placement`` where its tests ran."""
+    columns = (
+        *names("function"),
+        *texts("status", *(["ran on"] if has_placement else [])),
+        *numbers("tests passed"),
+        *numbers("first call ms", shown=in_ms),
+        *numbers("steady state µs", shown=in_us),
+    )
+    rows = [
+        (
+            *(name, STATUS_TEXTS[function["status"]], *([ran_on(function)] if has_placement else [])),
+            *(_passed(function), function["cold_mean_ns"], function["steady_median_ns"]),
+        )
+        for name, function in functions
+    ]
+    return Table.of_rows("", columns, rows)
+
+
+def predicted(functions: Named, figures: Mapping[tuple[str, str], PredictedFunction]) -> Table:
+    """How many tests of each function would be accepted, and what they need. ``figures``: by the function's name and
+    what it is successor of."""
+    columns = (
+        *names("function"),
+        *texts("status", "ran on"),
+        *numbers("tests accepted", "unknown"),
+        *numbers("memory KiB", shown=scaled(1024)),
+        *numbers("MFLOPs", shown=scaled(1e6)),
+        *numbers("at least µs", shown=in_us),
+    )
+    rows = [
+        (
+            *(name, STATUS_TEXTS[function["status"]], ran_on(function)),
+            *_predicted(figures.get((function["name"], function["successor_of"] or ""))),
+        )
+        for name, function in functions
+    ]
+    return Table.of_rows("", columns, rows)
+
+
+def _passed(function: FunctionEntry) -> str | None:
+    tests = function["tests_by_verdict"]
+    ran = tests["passed"] + tests["failed"] + tests["flaky"]
+    flaky = f" ({tests['flaky']} flaky)" if tests["flaky"] else ""
+    return f"{tests['passed']}/{ran}{flaky}" if ran else None
+
+
+def _predicted(found: PredictedFunction | None) -> tuple[Cell, ...]:
+    if not found:
+        return (None,) * 5
+    tried = found.accepted + found.refused
+    tests = f"{found.accepted}/{tried}" if tried else None
+    return tests, found.unknown, found.memory_bytes, found.flops, found.roofline_ns
