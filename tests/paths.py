@@ -6,5 +6,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "tests" / "examples"
-DATA = ROOT / "tests" / "data"
 OLDER_STUDIES = ROOT / "tests" / "unit" / "host" / "older_studies"
+DATA = ROOT / "tests" / "data"

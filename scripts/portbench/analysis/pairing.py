@@ -14,9 +14,11 @@ _LONGEST_REASON = 200
 _STATES = {
     "not recorded": "not recorded",
     "skipped": "skipped",
+    "unknown": "of unknown outcome",
     "failed": "failed",
     "flaky": "failed in some runs",
     "not timed": "not timed",
+    "not timed in every run": "not timed in every run",
     "unproven": "not timed, since the synchronization check failed,",
 }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.latency import Latencies
-from portbench.analysis.terms import AS_PUBLISHED
+from portbench.analysis.terms import PAPER_METHOD
 from portbench.published import paper
 from portbench.published.paper import PublishedColumn, PublishedLatency
 
@@ -19,28 +19,18 @@ _MODELS = {"T4": r"\bT4\b", "A100": r"\bA100\b", "v3-8": r"^TPU v3(-8)?$", "v2-8
 class Difference:
     """A function's published latency and ours: milliseconds and the ratio of these, rounded as the paper prints them.
 
-    ``ratio`` is null where our ``gpu_ms`` is 0 in all printed digits. ``by_test_gpu_ms`` and ``by_test_tpu_ms`` are
-    ours with each test counted alike, however many calls it times: with these the paper's raw data gives all of Table
-    7, although its text says that the mean is over all timed operations.
-    """
+    ``ratio`` is null where our ``gpu_ms`` is 0 in all printed digits."""
 
     published: PublishedLatency
     gpu_ms: float
     tpu_ms: float
     ratio: float | None
-    by_test_gpu_ms: float
-    by_test_tpu_ms: float
 
     @property
     def agrees(self) -> bool:
         """Whether milliseconds and ratio are the published ones to the last printed digit."""
         printed = self.published
         return (self.gpu_ms, self.tpu_ms, self.ratio) == (printed.gpu_ms, printed.tpu_ms, printed.ratio)
-
-    @property
-    def agrees_by_test(self) -> bool:
-        """Whether our milliseconds with each test counted alike are the published ones to the last printed digit."""
-        return (self.by_test_gpu_ms, self.by_test_tpu_ms) == (self.published.gpu_ms, self.published.tpu_ms)
 
 
 def published_column(configuration: Configuration, model: str | None) -> PublishedColumn | None:
@@ -57,12 +47,12 @@ def published_column(configuration: Configuration, model: str | None) -> Publish
 
 
 def differences(measured: Latencies) -> tuple[Difference, ...]:
-    """Our as-published latencies of a GPU (first) and a TPU (second) with Tables 5-7, for every function that both
-    have, in the printed order; ``Difference.agrees`` says which are the published ones.
+    """Our latencies by the paper's method, of a GPU (first) and a TPU (second) with Tables 5-7, for every function that
+    both have, in the printed order; ``Difference.agrees`` says which are the published ones.
 
     Raises ValueError for latencies of another method or of other devices."""
-    if measured.method != AS_PUBLISHED or (measured.first.device, measured.second.device) != ("gpu", "tpu"):
-        raise ValueError("published latencies are those of a GPU and a TPU, as published")
+    if measured.method != PAPER_METHOD or (measured.first.device, measured.second.device) != ("gpu", "tpu"):
+        raise ValueError("published latencies are those of a GPU and a TPU, by the paper's method")
     ours = {function.listed_as: function for function in measured.functions}
     found = []
     for name, printed in paper.latencies(measured.first.framework).items():
@@ -70,8 +60,7 @@ def differences(measured: Latencies) -> tuple[Difference, ...]:
             gpu_ms, tpu_ms = _in_ms(function.first_ns), _in_ms(function.second_ns)
             # The paper's ratios are those of its printed figures.
             ratio = paper.round_half_up(tpu_ms / gpu_ms, 3) if gpu_ms else None
-            by_test = _in_ms(function.first_by_test_ns), _in_ms(function.second_by_test_ns)
-            found.append(Difference(printed, gpu_ms, tpu_ms, ratio, *by_test))
+            found.append(Difference(printed, gpu_ms, tpu_ms, ratio))
     return tuple(found)
 
 
@@ -80,5 +69,5 @@ def disagreeing(found: Iterable[Difference]) -> tuple[Difference, ...]:
     return tuple(difference for difference in found if not difference.agrees)
 
 
-def _in_ms(ns: float | None) -> float:
-    return paper.round_half_up((ns or 0) / 1e6, 3)
+def _in_ms(ns: float) -> float:
+    return paper.round_half_up(ns / 1e6, 3)

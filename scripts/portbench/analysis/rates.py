@@ -1,8 +1,9 @@
 """How many functions and tests fail on a configuration, and on two over the tests that both could have run.
 
-*As published*: functions by status, in percent of those that have one, over all, the top 20 and each decile of use.
+*Paper's method*: functions by status, in percent of those that have one, over all, the top 20 and each decile of use.
 *Robust*: tests that fail, with Wilson's interval, and the same weighted by how often functions are used in the corpus.
-A test fails if it did not pass in every run in which it ran. Successors do not count. Needs the views of
+A test fails if it did not pass in every run in which it ran. As in the paper, a function that was timed, and of which
+no outcome is known, counts as a success where those of others are known. Successors do not count. Needs the views of
 ``portbench.study.summary.analyse``; strata come from the view listed_functions, and are unknown where it has no row.
 """
 
@@ -19,7 +20,7 @@ from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval, bootstrap_weighted_rate, wilson
 from portbench.analysis.pairing import pair, pair_exclusions
 from portbench.analysis.strata import Stratum, strata
-from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.analysis.terms import PAPER_METHOD, ROBUST
 from portbench.published.paper import OTHERS, TOP20
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.sql import load_sql
@@ -34,10 +35,10 @@ _LONGEST_REASON = 200
 
 @dataclass(frozen=True)
 class FunctionRates:
-    """As published: how many functions have which status (pass, partial, complete; none: nothing ran)."""
+    """Paper's method: how many functions have which status (pass, partial, complete; none: nothing ran)."""
 
     counts: Mapping[str, int]
-    method: str = field(default=AS_PUBLISHED, init=False)
+    method: str = field(default=PAPER_METHOD, init=False)
 
     @property
     def rated(self) -> int:
@@ -105,16 +106,23 @@ class TestRates:
 class Rates:
     """The rates of one configuration. Keys of ``by_stratum`` are ALL, always, and those of TOP20, OTHERS and DECILES
     that have a function; ``strata_known`` counts the functions of which it is known whether they are of the top 20.
-    ``exclusions``: tests that did not run."""
+    ``unknown`` counts the tests whose outcome is not known: they are in no rate. ``exclusions``: tests that did not
+    run."""
 
     side: Configuration
     by_stratum: Mapping[str, FunctionRates]
     robust: TestRates
     strata_known: int
     exclusions: tuple[Excluded, ...]
+    unknown: int = 0
 
     @property
-    def as_published(self) -> FunctionRates:
+    def is_timings_only(self) -> bool:
+        """Whether no outcome is known: nothing can be said about failures."""
+        return bool(self.unknown) and not self.by_function.rated
+
+    @property
+    def by_function(self) -> FunctionRates:
         """Over all functions."""
         return self.by_stratum[ALL]
 
@@ -166,9 +174,10 @@ def _rates(
         for name in _strata_of(stratum):
             groups.setdefault(name, []).append(row)
     order = (ALL, TOP20, OTHERS, *DECILES)
+    outcomes_known = any(_ran(row) for row in rows)
     return Rates(
         side=side,
-        by_stratum={name: _function_rates(groups[name]) for name in order if name in groups},
+        by_stratum={name: _function_rates(groups[name], outcomes_known) for name in order if name in groups},
         robust=TestRates(
             failed=sum(row["failed"] + row["flaky"] for row in rows),
             tests=sum(_ran(row) for row in rows),
@@ -176,6 +185,7 @@ def _rates(
         ),
         strata_known=sum(stratum is not None and stratum.top20 is not None for _, stratum in placed),
         exclusions=tuple(exclusions),
+        unknown=sum(row.get("unknown", 0) for row in rows),
     )
 
 
@@ -186,8 +196,10 @@ def _strata_of(stratum: Stratum | None) -> list[str]:
     return by_use + ([] if stratum.decile is None else [DECILES[stratum.decile - 1]])
 
 
-def _function_rates(rows: Iterable[Row]) -> FunctionRates:
-    found = [row["status"] for row in rows]
+def _function_rates(rows: Iterable[Row], outcomes_known: bool) -> FunctionRates:
+    found = [
+        "all_pass" if outcomes_known and not _ran(row) and row.get("unknown_timed") else row["status"] for row in rows
+    ]
     return FunctionRates({status: found.count(status) for status in STATUSES})
 
 

@@ -20,9 +20,11 @@ from portbench.analysis.configurations import (
 )
 from portbench.analysis.intervals import Interval
 from portbench.analysis.latency import Latencies
+from portbench.analysis.paper_method import paper_method
 from portbench.analysis.predictions import PredictedTarget, read_predictions
 from portbench.analysis.published import published_column
 from portbench.analysis.rates import PairRates, Rates, WeightedRate, pair_rates, rates
+from portbench.analysis.timing import unverified_timing
 from portbench.published.paper import PublishedColumn
 
 
@@ -38,8 +40,8 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two configurations that are compared: ``rates`` over the tests that ran on both, ``latencies`` as published and
-    robust."""
+    """Two configurations that are compared: ``rates`` over the tests that ran on both, ``latencies`` by
+    the paper's method and robust."""
 
     first: Configuration
     second: Configuration
@@ -53,14 +55,19 @@ class Results:
 
     ``sides`` are the measured configurations, sorted; ``models`` names each one's device. ``by_device``: two devices of
     a framework and version, the baseline first; ``by_model``: two models of a device, the older one first. ``rates``
-    are of predicted configurations too."""
+    are of predicted configurations too. ``unverified``: why the times of a configuration are not to be trusted."""
 
     sides: tuple[Configuration, ...]
     models: Mapping[Configuration, str | None]
     rates: Mapping[Configuration, Rates]
     by_device: tuple[Pair, ...]
     by_model: tuple[Pair, ...]
+    unverified: Mapping[Configuration, str] = field(default_factory=dict)
     predictions: Predictions = field(default_factory=Predictions)
+
+    def unverified_sides(self, pair: Pair) -> tuple[Configuration, ...]:
+        """The configurations of a pair whose timing is unverified."""
+        return tuple(side for side in (pair.first, pair.second) if side in self.unverified)
 
     def published(self, side: Configuration) -> PublishedColumn | None:
         """The column of the paper that a configuration repeats."""
@@ -75,12 +82,14 @@ class Results:
 def compute_results(connection: duckdb.DuckDBPyConnection) -> Results:
     """The results of the study that ``connection`` shows; ``portbench.study.summary.analyse`` was called on it."""
     found = tuple(measured_sides(connection))
+    by_model = tuple(_pair(connection, *pair) for pair in pairs_of_models(connection))
     return Results(
         sides=found,
         models=device_model(connection),
         rates=rates(connection),
         by_device=tuple(_pair(connection, *pair) for pair in pairs_of_devices(found)),
-        by_model=tuple(_pair(connection, *pair) for pair in pairs_of_models(connection)),
+        by_model=by_model,
+        unverified=unverified_timing(connection, (pair.latencies[0] for pair in by_model)),
         predictions=compute_predictions(connection),
     )
 
@@ -101,5 +110,5 @@ def weighted_interval(weighted: WeightedRate) -> Interval | None:
 
 
 def _pair(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Pair:
-    both = (latency.as_published(connection, first, second), latency.robust(connection, first, second))
+    both = (paper_method(connection, first, second), latency.robust(connection, first, second))
     return Pair(first, second, pair_rates(connection, first, second), both)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-AS_PUBLISHED, ROBUST = "as published", "robust"
-"""The two methods of analysis; every figure is labelled with one of them."""
+PAPER_METHOD, ROBUST = "paper's method", "robust"
+"""The two methods of analysis; every figure is labelled with one of them. "published" is only said of figures that the
+paper prints."""
+
+METHOD_SLUGS = {PAPER_METHOD: "paper-method", ROBUST: "robust"}
+"""The methods in names of files."""
 
 INTOLERABLE = 10.0
 """A function that takes more than so many times as long is in the paper's class of intolerable latencies."""
 
 NEWER = 1.5
 """A function counts as faster on newer hardware from this factor on, as in the paper."""
+
+EXTREMES = 5
+"""How many functions the paper's Table 2 has of each end."""
 
 PAPER_STATUSES = {"all_pass": "success", "some_fail": "partial", "all_fail": "complete"}
 """The paper's words for the statuses, in its order. Only the paper's own tables use them."""

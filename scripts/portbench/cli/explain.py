@@ -9,9 +9,10 @@ import click
 from rich.console import Console
 
 from portbench.cli import cli
+from portbench.errors import BadInput
 from portbench.explain.bundle import write_bundle
 from portbench.explain.evidence import as_data, explain
-from portbench.explain.reproducer import reproducer
+from portbench.explain.reproducer import not_repeatable, reproducer
 from portbench.explain.terminal import print_explanation
 from portbench.study.open import study_of
 from portbench.util.repository import find_checkout
@@ -57,9 +58,13 @@ def command(
     with study_of([study]) as found:
         explanation = explain(found, function, test, target)
     again = reproducer(*explanation.worst, checkout, manifest.absolute() if manifest else None)
-    written = write_bundle(bundle, again, checkout.root) if bundle else []
+    if bundle and again is None:
+        target_of, test_of = explanation.worst
+        raise BadInput(not_repeatable(target_of.run_of(test_of)), "Leave out --bundle.")
+    written = write_bundle(bundle, again, checkout.root) if bundle and again else []
     if as_json:
-        repeat = {"command": again.command, "notes": again.notes, "bundle": [str(path) for path in written]}
+        shown_files = [str(path) for path in written]
+        repeat = again and {"command": again.command, "notes": again.notes, "bundle": shown_files}
         click.echo(json.dumps({**as_data(explanation), "again": repeat}, indent=1))
         return
     print_explanation(explanation, again, bool(test), Console(highlight=False))

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from portbench.analysis.paper_cells import paper_cells
 from portbench.analysis.results import compute_results
 from portbench.analysis.terms import INTOLERABLE
 from portbench.cli import cli
@@ -72,7 +73,8 @@ def command(
     written = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study:
         results = compute_results(shown_study.connection)
-        report = build_report(shown_study, tuple(build_headlines(results, intolerable)), results.predictions)
+        headlines = tuple(build_headlines(results, intolerable))
+        report = build_report(shown_study, headlines, results.predictions, paper_cells(results))
         if out:
             # Imported here: Matplotlib takes a second to load.
             from portbench.report import write as report_files

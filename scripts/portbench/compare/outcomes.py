@@ -166,14 +166,17 @@ def _status(verdicts: tuple[str, ...]) -> str:
 
 def _not_compared(first: SideFacts, second: SideFacts) -> Iterator[NotCompared]:
     for key in sorted(first.tests.keys() | second.tests.keys()):
-        reason = absence(key, first, second) or _flaky(first.tests[key], second.tests[key])
+        reason = absence(key, first, second) or _uncertain(first.tests[key], second.tests[key])
         if reason:
             yield NotCompared(key, reason)
 
 
-def _flaky(first: TestFacts, second: TestFacts) -> str:
-    names = [name for name, test in zip(NAMES, (first, second), strict=True) if test.verdict == "flaky"]
-    return f"flaky on {' and '.join(names)}" if names else ""
+def _uncertain(first: TestFacts, second: TestFacts) -> str:
+    for verdict, said in (("unknown", "of unknown outcome"), ("flaky", "flaky")):
+        names = [name for name, test in zip(NAMES, (first, second), strict=True) if test.verdict == verdict]
+        if names:
+            return f"{said} on {' and '.join(names)}"
+    return ""
 
 
 def _described(test: TestFacts) -> str:

@@ -112,7 +112,7 @@ def _not_comparable(key: Key, first: SideFacts, second: SideFacts, protocol: str
     if first.side.sync != second.side.sync:
         return "another synchronization ends the timed regions"
     for name, test in zip(NAMES, tests, strict=True):
-        if test.verdict != "passed":
+        if test.verdict not in ("passed", "unknown"):
             return f"{test.verdict} on {name}"
     for name, test in zip(NAMES, tests, strict=True):
         if protocol not in test.samples:

@@ -78,9 +78,12 @@ class Reproducer:
 
 def reproducer(
     evidence: TargetEvidence, test: TestEvidence, checkout: Checkout, manifest: Path | None = None
-) -> Reproducer:
-    """Finds how to repeat a test. ``manifest``: its manifest, if that is not one of the clone's."""
+) -> Reproducer | None:
+    """Finds how to repeat a test; None where its run was imported. ``manifest``: its manifest, if that is not one of
+    the clone's."""
     run = evidence.run_of(test)
+    if run["imported"]:
+        return None
     found, sha256 = (manifest, read_json(manifest).sha256) if manifest else _find_manifest(run, evidence, checkout)
     backend, note = _backend(run["environment"], evidence, checkout)
     notes = [note] if note else []
@@ -92,6 +95,11 @@ def reproducer(
     elif sha256 != run["manifest_sha256"]:
         notes.insert(0, f"{shown(found)} has changed since this run: the test may be another one.")
     return Reproducer(evidence, test, found, backend, tuple(notes))
+
+
+def not_repeatable(run: Row) -> str:
+    """Why there is no command to repeat a test of an imported run."""
+    return f"Imported from: {run['imported']['source']}. portbench has no such test, so it cannot run it again."
 
 
 def _backend(environment: Row, evidence: TargetEvidence, checkout: Checkout) -> tuple[str, str]:

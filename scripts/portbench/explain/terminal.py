@@ -13,27 +13,32 @@ from rich.text import Text
 
 from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.explain.evidence import Explanation, TargetEvidence, TestEvidence
-from portbench.explain.reproducer import Reproducer
+from portbench.explain.reproducer import Reproducer, not_repeatable
 from portbench.explain.texts import environment, evidence, trimmed
 from portbench.study.model import STATUS_TEXTS
 from portbench.util.format import NOTHING, in_ms, in_us
 from portbench.util.text import counts, escape_control, shortened
 
-_COLOURS = {"passed": "green", "flaky": "yellow", "failed": "red", "skipped": "bright_black"}
+_COLOURS = {"passed": "green", "flaky": "yellow", "failed": "red", "skipped": "bright_black", "unknown": ""}
 _MOST_TESTS = 5
 _OUTPUT_LINES = 10
 _FIRST_LINES = 3
 _SHORT = 500
 
 
-def print_explanation(explanation: Explanation, repro: Reproducer, in_full: bool, console: Console) -> None:
-    """Prints each target: status, tests, evidence of failures, environment; then the command that repeats a test.
+def print_explanation(explanation: Explanation, repro: Reproducer | None, in_full: bool, console: Console) -> None:
+    """Prints each target: status, tests, evidence of failures, environment; then the command that repeats a test if
+    there is one.
 
     ``in_full`` adds tracebacks and output; it is meant for a single test.
     """
     for entry in explanation.targets:
         _print_target(entry, in_full, console)
     console.print(Rule(style="bright_black"))
+    if repro is None:
+        target, test = explanation.worst
+        console.print(Text(escape_control(not_repeatable(target.run_of(test)))))
+        return
     where = f"{repro.evidence.target} on {repro.evidence.machine}"
     console.print(Text(escape_control(f"To run {repro.test.id} of {where} again, alone, in a clone of portbench:")))
     # Not wrapped, so that it can be copied.
@@ -75,7 +80,10 @@ def _tests(tests: Sequence[TestEvidence]) -> Table:
         row = test.representative
         table.add_row(
             Text(escape_control(shortened(test.id, 200))),
-            Text(counts(Counter(result["outcome"] for result in test.results)), _COLOURS[test.verdict]),
+            Text(
+                counts(Counter(result["outcome"] or "outcome not known" for result in test.results)),
+                _COLOURS[test.verdict],
+            ),
             (row["category"] or NOTHING).replace("_", " "),
             row["placement"] if row["outcome"] != "skipped" else NOTHING,
             in_ms(times.get("cold_median_ns")),
@@ -88,7 +96,10 @@ def _tests(tests: Sequence[TestEvidence]) -> Table:
 def _print_test(test: TestEvidence, in_full: bool, console: Console) -> None:
     row = test.representative
     console.print(
-        Text.assemble((escape_control(test.id), "bold"), f"  {row['outcome'].replace('_', ' ')} in run {row['run']}")
+        Text.assemble(
+            (escape_control(test.id), "bold"),
+            f"  {(row['outcome'] or 'outcome not known').replace('_', ' ')} in run {row['run']}",
+        )
     )
     _print_pairs(evidence(row), console, most_lines=1000 if in_full else _FIRST_LINES)
     if in_full:

@@ -60,12 +60,15 @@ def environment(entry: TargetEvidence) -> Iterator[tuple[str, str]]:
     """Where the runs were made: pairs of a label and a text, which has every value that differs between runs."""
     runs = [(run, run["environment"]) for run in entry.runs.values()]
     yield "predicted", _each(prediction_source(run["prediction"]) for run, _ in runs if run["prediction"])
-    yield "machine", _each(f"{env['cpu_model']}, {env['cpu_cores']} cores, {env['os']}" for _, env in runs)
+    yield "machine", _each(_machine(env) for _, env in runs)
     yield "device", _each(", ".join(f"{key} {value}" for key, value in env["device"].items()) for _, env in runs)
     yield "software", _each(", ".join(_software(entry.target.framework, env)) for _, env in runs)
     yield "image", _each(_image(env) for _, env in runs)
     yield "manifest", _each(f"{run['manifest']} {run['manifest_sha256'][:12]}" for run, _ in runs)
-    yield "runner", _each(str(env["runner_commit"] or env["runner_sha256"])[:12] for _, env in runs)
+    yield "runner", _each((env["runner_commit"] or env["runner_sha256"] or "")[:12] for _, env in runs)
+    imported = [run["imported"] for run, _ in runs if run["imported"]]
+    yield "imported from", _each(facts["source"] for facts in imported)
+    yield "not recorded", _each(facts["not_recorded"] for facts in imported)
 
 
 def trimmed(traceback: str) -> str:
@@ -95,9 +98,15 @@ def _predicted(prediction: Row) -> Iterator[tuple[str, str]]:
         yield "at least", f"{in_us(prediction['roofline_ns'])} µs (roofline: a lower bound, not measured)"
 
 
+def _machine(environment: Row) -> str:
+    cores = f"{environment['cpu_cores']} cores" if environment["cpu_cores"] else ""
+    return ", ".join(fact for fact in (environment["cpu_model"], cores, environment["os"]) if fact)
+
+
 def _software(framework: str, environment: Row) -> Iterator[str]:
     """Python and the packages most likely to matter; environment.json of a bundle has all of them."""
-    yield f"Python {environment['python']}"
+    if environment["python"]:
+        yield f"Python {environment['python']}"
     for name, version in environment["packages"].items():
         if name.startswith((framework, "numpy", "libtpu", "keras")):
             yield f"{name} {version}"
@@ -110,7 +119,7 @@ def _image(environment: Row) -> str:
 
 
 def _each(texts: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(texts))
+    return "; ".join(text for text in dict.fromkeys(texts) if text)
 
 
 def _overruled(annotation: Row | None) -> str:

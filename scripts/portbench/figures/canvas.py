@@ -89,8 +89,11 @@ def rows(
         "va": "bottom",
         "bbox": _box("white"),
     }
+    names = [label for label, _ in named]
     for row, (label, note) in enumerate(named):
-        axes.text(0, row - 0.13, style.fitted(label, width - style.width(note, style.SMALL) - 0.1), **text)
+        axes.text(
+            0, row - 0.13, style.fitted(label, width - style.width(note, style.SMALL) - 0.1, others=names), **text
+        )
         axes.text(1, row - 0.13, note, ha="right", **text)
     legend.put(figure)
     return figure, axes
@@ -120,7 +123,7 @@ def panels(
         x = before + column * (before + side)
         y = height - top - (row + 1) * (above + side) - row * below
         axes = figure.add_axes((x / width, y / height, side / width, side / height))
-        axes.set_title(style.fitted(label, side, 7), loc="left", fontsize=7)
+        axes.set_title(style.fitted(label, side, 7, labels), loc="left", fontsize=7)
         axes.yaxis.set_label_coords(-0.43 / side, 0.5)
         made.append(axes)
     if legend:

@@ -6,7 +6,7 @@ Rates and latencies come from ``Results``; only the times of single tests and fu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +32,12 @@ MOST_IN_PANEL = 4
 @dataclass(frozen=True)
 class Names:
     """The measured configurations of a study and their names in figures: ``labels`` are whole names, ``places`` only
-    the device, next to the framework and version."""
+    the device, next to the framework and version. The timing of ``unverified`` is not to be trusted."""
 
     sides: Sequence[Configuration]
     labels: Mapping[Configuration, str]
     places: Mapping[Configuration, str]
+    unverified: Collection[Configuration] = ()
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,14 @@ class Panel:
 @dataclass(frozen=True)
 class Pair:
     """The latencies of two configurations, and their names in figures: ``shared`` is what both have in common (``jax
-    0.4.8``), ``first`` and ``second`` the rest. ``latencies`` has at least one function."""
+    0.4.8``), ``first`` and ``second`` the rest. ``latencies`` has at least one function. ``synchronization`` comes last
+    in labels, as it differs least."""
 
     latencies: Latencies
     shared: str
     first: str
     second: str
+    synchronization: str = ""
 
     @property
     def functions(self) -> Sequence[FunctionLatency]:
@@ -77,7 +80,7 @@ class Pair:
     @property
     def label(self) -> str:
         """Which configuration is compared with which."""
-        return f"{self.shared}: {self.second} against {self.first}"
+        return f"{self.shared}: {self.second} against {self.first}{self.synchronization}"
 
     @property
     def count(self) -> str:
@@ -87,7 +90,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Latency:
-    """The latencies of a configuration's functions in nanoseconds, as published; at least one function."""
+    """The latencies of a configuration's functions in nanoseconds, by the paper's method; at least one function."""
 
     label: str
     device: str
@@ -114,9 +117,11 @@ def names_of(results: Results) -> Names:
         for side, place in short.items()
     }
     labels = {
-        side: f"{side.framework} {side.version} {place}{_synchronization(side)}" for side, place in places.items()
+        side: f"{side.framework} {side.version} {place}{_synchronization(side)}"
+        + (", timing unverified" if side in results.unverified else "")
+        for side, place in places.items()
     }
-    return Names(results.sides, labels, places)
+    return Names(results.sides, labels, places, set(results.unverified))
 
 
 def release(side: Configuration) -> str:
@@ -130,13 +135,17 @@ def timed_pairs(pairs: Iterable[analysis.Pair], names: Names) -> dict[str, list[
     for pair in pairs:
         for latencies in pair.latencies:
             if latencies.functions:
-                named = Pair(latencies, release(pair.first), names.places[pair.first], names.places[pair.second])
+                shared = f"{pair.first.framework} {pair.first.version}"
+                if pair.first in names.unverified or pair.second in names.unverified:
+                    shared += ", timing unverified"
+                places = (names.places[pair.first], names.places[pair.second])
+                named = Pair(latencies, shared, *places, _synchronization(pair.first))
                 found.setdefault(latencies.method, []).append(named)
     return found
 
 
 def function_latencies(connection: duckdb.DuckDBPyConnection, names: Names) -> list[Latency]:
-    """The latency of every function as published, of each configuration that has one."""
+    """The latency of every function by the paper's method, of each configuration that has one."""
     query = (
         "SELECT framework, version, device, machine, sync, list(cold_mean_ns::DOUBLE ORDER BY function) FROM functions "
         "WHERE cold_mean_ns > 0 AND successor_of = '' GROUP BY ALL"
@@ -159,7 +168,7 @@ def rated_sides(results: Results, names: Names) -> dict[Configuration, Rated]:
     """The rates of each configuration of which some function has a status, with the paper's."""
     rates = results.rates
     return {
-        side: _rated(results, side, names) for side in results.sides if side in rates and rates[side].as_published.rated
+        side: _rated(results, side, names) for side in results.sides if side in rates and rates[side].by_function.rated
     }
 
 

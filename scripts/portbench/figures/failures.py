@@ -53,7 +53,7 @@ _DODGE = 0.19
 
 def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
     """Functions by status on each target, over all functions."""
-    title = "Functions by status on each target (as published)"
+    title = "Functions by status on each target (paper's method)"
     handles: list[Artist] = [
         Patch(
             facecolor=colour,
@@ -88,13 +88,13 @@ def statuses(name: str, sides: Sequence[Rated]) -> Drawing:
 
 def deciles(name: str, panels: Sequence[Panel]) -> Drawing:
     """Share of functions that fail by decile of their use in the corpus, with Wilson's intervals."""
-    title = "Functions that fail, by decile of use in the corpus (as published)"
+    title = "Functions that fail, by decile of use in the corpus (paper's method)"
     most = max(len(panel.sides) for panel in panels)
     figure, made = canvas.panels(title, [panel.label for panel in panels], None, own_legend_lines=most)
     for position, (panel, axes) in enumerate(zip(panels, made, strict=True)):
         _decile_panel(axes, panel, f"deciles-{position}")
     caption = (
-        "Percent of the functions with a status that fail partially or completely (as published), in each decile of "
+        "Percent of the functions with a status that fail partially or completely (paper's method), in each decile of "
         "use in the corpus (10: used most), with 95 % Wilson intervals."
     )
     details = [
@@ -107,7 +107,7 @@ def deciles(name: str, panels: Sequence[Panel]) -> Drawing:
 
 def top20(name: str, sides: Sequence[Rated]) -> Drawing:
     """Share of functions that fail among the 20 of greatest use and among those drawn by decile."""
-    title = "Functions that fail: the 20 used most against all (as published)"
+    title = "Functions that fail: the 20 used most against all (paper's method)"
     handles: list[Artist] = [
         Line2D([], [], color=colour, marker=marker, markersize=4, label=label)
         for marker, colour, label in _STRATA.values()
@@ -129,7 +129,7 @@ def top20(name: str, sides: Sequence[Rated]) -> Drawing:
                 (dot,) = axes.plot([side.published_failing[stratum]], [row + place], marker, **_HOLLOW)
                 dot.set_gid(f"published-{stratum}-{row}")
     caption = (
-        "Percent of the functions with a status that fail partially or completely (as published), with 95 % Wilson "
+        "Percent of the functions with a status that fail partially or completely (paper's method), with 95 % Wilson "
         "intervals: of the 20 functions of each framework that are used most, and of those drawn by decile of use, "
         "which the paper calls all. n: functions of the former, of the latter."
     )

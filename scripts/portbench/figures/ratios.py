@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from portbench.analysis.exclusions import by_reason
 from portbench.analysis.latency import FunctionLatency
-from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.analysis.terms import PAPER_METHOD, ROBUST
 from portbench.figures import canvas, style
 from portbench.figures.data import Pair
 from portbench.figures.style import Drawing
@@ -31,7 +31,8 @@ _HATCHES = {MUCH_FASTER: "////", MUCH_SLOWER: "xxxx"}
 _MARKERS = {MUCH_FASTER: "v", FASTER: "v", UNCLEAR: "o", SLOWER: "o", MUCH_SLOWER: "^"}
 
 _HOW = {
-    AS_PUBLISHED: "As published: latency is the mean of all first calls, over all runs, of the tests timed on both.",
+    PAPER_METHOD: "Paper's method: latency is the mean over the tests that every run timed on both, of each test's "
+    "mean over its first calls and runs.",
     ROBUST: "Robust: latency is that of calls after the warm-up (medians of the tests timed on both, and their "
     "geometric mean); no clear difference where the 95 % interval of the ratio holds 1 (a single test has none).",
 }
@@ -64,7 +65,9 @@ def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
         ],
         across=2 if len(pairs) == 1 else 3,
     )
-    figure, panels = canvas.panels(title, [f"{pair.shared} ({pair.count})" for pair in pairs], legend)
+    figure, panels = canvas.panels(
+        title, [f"{pair.shared} ({pair.count}){pair.synchronization}" for pair in pairs], legend
+    )
     for position, (pair, axes) in enumerate(zip(pairs, panels, strict=True)):
         _scatter_panel(axes, pair, threshold, f"points-{position}")
     caption = (

@@ -7,7 +7,7 @@ written as escapes.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -108,13 +108,26 @@ def plain(text: str) -> str:
     )
 
 
-def fitted(text: str, inches: float, points: float = SMALL) -> str:
-    """``plain`` text, cut with an ellipsis where it is wider than ``inches`` at a size of ``points``."""
-    shown = plain(text)
-    limit = len(shown)
+def fitted(text: str, inches: float, points: float = SMALL, others: Iterable[str] = ()) -> str:
+    """``plain`` text, cut with an ellipsis where it is wider than ``inches`` at a size of ``points``.
+
+    It is cut at its end, or in its middle where one of ``others`` begins with what would be left of it.
+    """
+    whole = plain(text)
+    shown = _cut(whole, inches, points, lambda limit: shortened(whole, limit))
+    left = shown.removesuffix("…")
+    if shown != whole and any(other != text and plain(other).startswith(left) for other in others):
+        return _cut(
+            whole, inches, points, lambda limit: f"{whole[: limit // 3].rstrip()}…{whole[limit // 3 - limit :]}"
+        )
+    return shown
+
+
+def _cut(whole: str, inches: float, points: float, cut: Callable[[int], str]) -> str:
+    shown, limit = whole, len(whole)
     while limit > 1 and width(shown, points) > inches:
         limit -= 1
-        shown = shortened(plain(text), limit)
+        shown = cut(limit)
     return shown
 
 

@@ -27,7 +27,7 @@ _WORDS = {COLD: "first call", STEADY: "steady state"}
 
 def densities(name: str, sides: Sequence[Latency]) -> Drawing:
     """The density of the functions over the logarithm of their latency, a row for each target; a tick is a function."""
-    title = "Densities of the functions' latencies on each target (as published)"
+    title = "Densities of the functions' latencies on each target (paper's method)"
     devices = [device for device in style.OF_DEVICE if any(side.device == device for side in sides)]
     handles: list[Artist] = [Patch(color=style.OF_DEVICE[device], alpha=0.5, label=device) for device in devices]
     handles.append(Line2D([], [], color=style.BLACK, label="median"))
@@ -65,7 +65,7 @@ def densities(name: str, sides: Sequence[Latency]) -> Drawing:
 
 def distributions(name: str, sides: Sequence[tuple[str, Mapping[str, Spread]]]) -> Drawing:
     """Times of tests, first calls (COLD) and calls after the warm-up (STEADY): a row for each label."""
-    title = "Times of tests on each target: first calls (as published) and steady state (robust)"
+    title = "Times of tests on each target: first calls (paper's method) and steady state (robust)"
     shown = [kind for kind in _COLOURS if any(kind in spreads for _, spreads in sides)]
     handles = [Patch(facecolor=_COLOURS[k], edgecolor=style.BLACK, linewidth=0.5, label=_WORDS[k]) for k in shown]
     named = [(label, _tests(spreads)) for label, spreads in sides]
@@ -77,8 +77,8 @@ def distributions(name: str, sides: Sequence[tuple[str, Mapping[str, Spread]]]) 
             _box(axes, row + _PLACES[kind], spread, _COLOURS[kind], f"box-{row}-{kind}")
     caption = (
         "Boxes: median and quartiles over the tests that passed; whiskers: 5th and 95th percentile; dots: least and "
-        "greatest. First call: mean of a test's first calls, over all runs (as published); steady state: median of its "
-        "calls after the warm-up (robust). n: tests with a first call, and with a steady state where these differ."
+        "greatest. First call: mean of a test's first calls, over all runs (paper's method); steady state: median of "
+        "its calls after the warm-up (robust). n: tests with a first call, and with a steady state where these differ."
     )
     details = [f"{label}: {', '.join(map(_median, spreads, spreads.values()))}." for label, spreads in sides]
     return Drawing(name, title, caption, details, figure)

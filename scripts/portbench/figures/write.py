@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from portbench.analysis.results import Results
-from portbench.analysis.terms import AS_PUBLISHED, INTOLERABLE, NEWER, ROBUST
+from portbench.analysis.terms import INTOLERABLE, METHOD_SLUGS, NEWER, PAPER_METHOD, ROBUST
 from portbench.errors import StorageFailed
 from portbench.figures import data, failures, ratios, times
 from portbench.figures.canvas import MOST_PANELS, MOST_ROWS
@@ -41,7 +41,7 @@ _NAMES = (
     "newer-hardware",
 )
 STATUSES, DECILES, TOP20, CATEGORIES, DENSITIES, TIMES, SCATTER, SHARES, RATIOS, NEWER_HARDWARE = _NAMES
-_OURS = re.compile(rf"({'|'.join(_NAMES)})(-as-published|-robust)?(-\d+)?\.(svg|png)")
+_OURS = re.compile(rf"({'|'.join(_NAMES)})(-paper-method|-as-published|-robust)?(-\d+)?\.(svg|png)")
 
 _UNTIMED = "no function was timed on two devices with the same version of a framework ({})"
 _ONE_MODEL = "no function was timed on two models of one device of which it is known which is newer ({})"
@@ -93,7 +93,7 @@ def _every(
     yield from _times(connection, names)
     of_devices = data.timed_pairs(results.by_device, names)
     of_models = data.timed_pairs(results.by_model, names)
-    for method in (AS_PUBLISHED, ROBUST):
+    for method in (PAPER_METHOD, ROBUST):
         yield from _ratios(method, of_devices.get(method, []), of_models.get(method, []), intolerable)
 
 
@@ -124,7 +124,7 @@ def _ratios(
         return _drawn(named(name), of_devices, most, draw, _UNTIMED.format(method))
 
     def named(name: str) -> str:
-        return f"{name}-{method.replace(' ', '-')}"
+        return f"{name}-{METHOD_SLUGS[method]}"
 
     yield from devices(SCATTER, MOST_PANELS, partial(ratios.scatter, threshold=intolerable))
     title = "Functions that are faster or slower on one device than on another"

@@ -42,6 +42,10 @@ def _in_run(run: Data) -> Iterator[Violation]:
             test = f"{escape_control(key[0])} {escape_control(key[1])}, run {key[2]}"
             found = f"a second result of {test}, expected one; the first is $.results[{first}]"
             yield Violation(f"$.results[{position}]", found)
+        if result["outcome"] is None and not run.get("imported"):
+            yield Violation(
+                f"$.results[{position}].outcome", "found null, expected an outcome, since $.imported is absent"
+            )
         check = result.get("sync_check")
         if is_complete and check and not check["passed"]:
             yield from _without_times(f"$.results[{position}]", result)

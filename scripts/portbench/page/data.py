@@ -18,7 +18,7 @@ import duckdb
 from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, sides
 from portbench.devices import BASELINE_ORDER, PREDICTED_MARK
 from portbench.explain.evidence import TargetEvidence, TestEvidence
-from portbench.explain.reproducer import reproducer
+from portbench.explain.reproducer import not_repeatable, reproducer
 from portbench.explain.texts import environment
 from portbench.page.details import pack_details
 from portbench.page.packing import bits, pack, rounded
@@ -134,9 +134,19 @@ def _repeats(runs: Sequence[Row], checkout: Checkout) -> tuple[list[Row], list[i
     """The commands that repeat a test, without function and test; and the number of each run file's command."""
     found: dict[tuple[Any, ...], Row] = {}
     numbers = []
-    facts = ("framework", "version", "device", "sync", "manifest", "manifest_sha256", "protocol", "timeout_s")
+    facts = (
+        "framework",
+        "version",
+        "device",
+        "sync",
+        "manifest",
+        "manifest_sha256",
+        "protocol",
+        "timeout_s",
+        "imported",
+    )
     for run in runs:
-        key = (*(run[name] for name in facts), run["environment"]["image_digest"], run["environment"]["container"])
+        key = (*(str(run[name]) for name in facts), run["environment"]["image_digest"], run["environment"]["container"])
         if key not in found:
             found[key] = _repeat(run, checkout)
         numbers.append(list(found).index(key))
@@ -149,6 +159,8 @@ def _repeat(run: Row, checkout: Checkout) -> Row:
     passed, failed = (
         reproducer(place, TestEvidence("", verdict, (result,), None), checkout) for verdict in ("passed", "failed")
     )
+    if passed is None or failed is None:
+        return {"before": "", "after_passed": "", "after_failed": "", "notes": [not_repeatable(run)]}
     return {
         "before": shlex.join(passed.argv_before(passed.manifest_or_blank)),
         "after_passed": shlex.join(passed.argv_after),
@@ -181,12 +193,12 @@ def _cells(connection: duckdb.DuckDBPyConnection, targets: int) -> list[Row]:
 
 
 def _times(connection: duckdb.DuckDBPyConnection, targets: int) -> list[dict[str, list[Any]]]:
-    """For each target the columns row, test (a number within the row), sum and number of first calls, steady median."""
-    names = ("row", "test", "cold_sum_ns", "cold_samples", "steady_ns")
+    """For each target the columns row, test (a number within the row), mean of the first calls, steady median."""
+    names = ("row", "test", "cold_ns", "steady_ns")
     columns: list[dict[str, list[Any]]] = [{name: [] for name in names} for _ in range(targets)]
     query = f"SELECT target, {', '.join(names)} FROM page_times ORDER BY target, row, test"
-    for target, row, test, cold_sum_ns, samples, steady_ns in _streamed(connection, query):
-        values = (row, test, rounded(cold_sum_ns, 9), samples, rounded(steady_ns))
+    for target, row, test, cold_ns, steady_ns in _streamed(connection, query):
+        values = (row, test, rounded(cold_ns, 9), rounded(steady_ns))
         for column, value in zip(columns[target].values(), values, strict=True):
             column.append(value)
     return columns

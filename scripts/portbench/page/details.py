@@ -64,7 +64,10 @@ class _Block:
             "id": first["test"],
             "verdict": first["verdict"],
             "category": next((row["category"] for row in results if row["category"]), None),
-            "results": [[self._runs[row["run_id"]], row["run"], row["outcome"], self._number(row)] for row in results],
+            "results": [
+                [self._runs[row["run_id"]], row["run"], row["outcome"] or "unknown", self._number(row)]
+                for row in results
+            ],
             "cold_samples": first["cold_samples"] or 0,
             "cold_ns": [rounded(value) for value in first["cold_ns"] or ()],
             "steady_samples": first["steady_samples"] or 0,
@@ -82,7 +85,7 @@ def _texts(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
     yield from evidence(row)
     if row["misplaced"]:
         yield "strict placement", "passed, but not wholly on the device: counted as failed"
-    if row["outcome"] in ("passed", "skipped") or row["category"] == "unavailable":
+    if row["outcome"] in ("passed", "skipped", None) or row["category"] == "unavailable":
         return
     yield from _why(row, rules)
     yield "traceback", trimmed(row["error_traceback"] or "").strip()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")
@@ -86,8 +87,8 @@ def table3(framework: str, model: str) -> Mapping[str, int] | None:
 def table4(framework: str, device: str) -> Mapping[str, int] | None:
     """Percent of functions that fail, partially or completely, by stratum: TOP20 and OTHERS.
 
-    The figures of OTHERS are shares of the functions drawn by decile alone (torch on gpu: 5 of 50), except tensorflow
-    on gpu, where 22 % is the share of all 65.
+    The figures of OTHERS are shares of the functions drawn by decile alone (torch on gpu: 5 of 50). Tensorflow's 22 %
+    on gpu is 11 of 50 by the raw data; by the counts of Table 8, 14 of all 65 rounds to the same.
     """
     rows = _data()["table4_failure_percent"].get(device)
     if rows is None or framework not in rows["all"]:
@@ -145,9 +146,39 @@ def sample(framework: str) -> list[dict[str, Any]]:
     return [row for row in _data()["functions"] if row["framework"] == framework]
 
 
+def raw_data() -> Path:
+    """The folder of the paper's raw data, with a folder for each framework (see its README.md)."""
+    return Path(__file__).with_name("raw_2023")
+
+
 def raw_test_files(framework: str) -> Mapping[str, str]:
-    """The function that each test file of the paper's raw timings tests, by the printed name; empty where unknown."""
-    found: dict[str, str] = _data()["raw_test_files"].get(framework, {})
+    """The function that each test file of the paper's raw data tests, by the printed name; empty where unknown."""
+    return _raw_test_files().get(framework, {}) if framework in FRAMEWORKS else {}
+
+
+def machine(model: str) -> str:
+    """The name of the machine in run files of the paper's own measurements on a model of device."""
+    return f"study-2023-{model.lower()}"
+
+
+def reason(kind: str, column: PublishedColumn) -> str:
+    """Why a cell of the paper differs from what its raw data give by its method: differences.json; empty where that is
+    not known. ``kind``: "table-1" and so on, or "failures", "slower", "newer" for figures of its text."""
+    for entry in _differences():
+        if (
+            kind in entry["kinds"]
+            and entry.get("framework", column.framework) == column.framework
+            and entry.get("device", column.device) == column.device
+            and column.model in entry.get("models", [column.model])
+        ):
+            return str(entry["says"])
+    return ""
+
+
+@cache
+def _differences() -> list[dict[str, Any]]:
+    text = (resources.files("portbench.published") / "differences.json").read_text("utf-8")
+    found: list[dict[str, Any]] = json.loads(text)["differences"]
     return found
 
 
@@ -168,6 +199,12 @@ def round_half_up(value: float, decimals: int) -> float:
     """``value`` with so many decimals, halves up, as the paper rounds its printed figures."""
     # By the shortest decimal that is this number: 0.125 and 2.675 are what they look like.
     return float(Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
+
+
+@cache
+def _raw_test_files() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads((raw_data() / "files.json").read_text("utf-8"))
+    return found
 
 
 @cache

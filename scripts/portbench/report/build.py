@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from portbench.analysis.configurations import Configuration
+from portbench.analysis.paper_cells import PaperCell
 from portbench.analysis.predictions import HOW_PREDICTED, PredictedFunction
 from portbench.analysis.results import Predictions, compute_predictions
 from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.report import cold_start, environment, failures, functions, placement, synchronization
 from portbench.report.model import Report, TargetReport
+from portbench.report.paper_cells import differing_cells
 from portbench.report.predictions import prediction_tables
 from portbench.study.document import FunctionEntry, TargetEntry
 from portbench.study.model import TargetKey
@@ -20,14 +22,16 @@ from portbench.util.sql import load_sql
 
 HOW_STATUSES = (
     "Percentages are over the functions of which some test ran, by their tests that passed in every run: all pass, "
-    "some fail, all fail. 'not testable' counts the functions of which no test ran. A successor is tried where a "
-    "version lacks a function, and does not count."
+    "some fail, all fail. 'not testable' counts the functions of which no test ran, or no outcome is known. A "
+    "successor is tried where a version lacks a function, and does not count."
 )
 HOW_RATES = f"{HOW_STATUSES} wrong: functions of which a test gave wrong values."
 HOW_TIMES = (
-    "first call: mean of all first calls, waiting included, over all runs of the passing tests (as published). "
+    "first call: mean over the passing tests of each test's mean over its first calls, waiting included, and runs "
+    "(paper's method). "
     "steady state: median over the passing tests of the median time of a call after the warm-up."
 )
+_TIMINGS_ONLY = "Targets without a rate have timings only: nothing is known of their failures."
 
 Causes = Mapping[tuple[str, ...], Sequence[Row]]
 """The evidence of failing tests by target and function, the most frequent first."""
@@ -35,8 +39,14 @@ Predicted = Mapping[tuple[str, str, str, str, str], Mapping[tuple[str, str], Pre
 """The predicted figures of each predicted target, by function and what it is successor of."""
 
 
-def build_report(study: Analysed, headlines: Sequence[str] = (), predictions: Predictions | None = None) -> Report:
-    """The report of a study. ``predictions``: those of the study, where they were computed already."""
+def build_report(
+    study: Analysed,
+    headlines: Sequence[str] = (),
+    predictions: Predictions | None = None,
+    cells: Sequence[PaperCell] = (),
+) -> Report:
+    """The report of a study. ``predictions``: those of the study, where they were computed already; ``cells``: the
+    paper's beside what its own raw data give."""
     summary = study.summary
     found = compute_predictions(study.connection) if predictions is None else predictions
     times = fetch_dicts(study.connection, load_sql("report", "synchronization"))
@@ -51,6 +61,7 @@ def build_report(study: Analysed, headlines: Sequence[str] = (), predictions: Pr
     targets = tuple(_target(entry, causes, strict, predicted) for entry in entries)
     tables = (
         *_all_rates(targets, found),
+        *differing_cells(cells),
         *environment.drift_table(summary),
         *synchronization.failed_checks(entries),
         *cold_start.target_breakdown(entries),
@@ -75,14 +86,16 @@ def _rates(title: str, targets: Sequence[TargetReport], *notes: str, has_values:
     for target in targets:
         percent: Mapping[str, Cell] = target.percent or {}
         rates = (percent.get(status) for status in ("all_pass", "some_fail", "all_fail"))
-        counts = (sum(target.counts.values()), target.counts["not_testable"], *([target.wrong] if has_values else []))
+        not_testable = None if target.is_timings_only else target.counts["not_testable"]
+        counts = (sum(target.counts.values()), not_testable, *([target.wrong] if has_values else []))
         rows.append((target.target, target.machine, *rates, *counts))
     columns = (
         *names("target", "machine"),
         *numbers("all pass", "some fail", "all fail", shown=fixed(1)),
         *numbers("total", "not testable", *(["wrong"] if has_values else [])),
     )
-    return Table.of_rows(title, columns, rows, *notes)
+    only = [_TIMINGS_ONLY] if any(target.is_timings_only for target in targets) else []
+    return Table.of_rows(title, columns, rows, *notes, *only)
 
 
 def _all_rates(targets: Sequence[TargetReport], found: Predictions) -> Iterator[Table]:

@@ -32,6 +32,13 @@ class TargetReport:
     before: tuple[Table, ...]
     after: tuple[Table, ...]
 
+    @property
+    def is_timings_only(self) -> bool:
+        """Whether there are times, and no outcome is known."""
+        if self.is_predicted or self.percent is not None:
+            return False
+        return any(time is not None for time in self.functions.column("first call ms", self.functions.groups[0]))
+
 
 @dataclass(frozen=True)
 class Report:
@@ -53,5 +60,9 @@ class Report:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing ran on any target."""
-        return all(entry["percent_of_rated_functions"] is None for entry in self.summary["targets"])
+        """Whether nothing ran on any target: there is no outcome and no time."""
+        return all(
+            entry["percent_of_rated_functions"] is None
+            and all(function["cold_mean_ns"] is None for function in entry["functions"])
+            for entry in self.summary["targets"]
+        )

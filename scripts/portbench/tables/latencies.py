@@ -1,7 +1,7 @@
 """The paper's tables of latencies: 2 (largest and least ratios) and 5-7 (all functions of TensorFlow, PyTorch, JAX),
 for every two devices of a framework and version; and those of older and newer hardware.
 
-As published, the paper's figures are next to ours where both devices are the paper's.
+By the paper's method, its printed figures are next to ours where both devices are the paper's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from portbench.analysis.configurations import SYNCHRONIZATION
 from portbench.analysis.latency import FunctionLatency, Latencies
 from portbench.analysis.published import Difference, differences, disagreeing
 from portbench.analysis.results import Pair, Results
-from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.analysis.terms import EXTREMES, PAPER_METHOD, ROBUST
 from portbench.published import paper
 from portbench.tables.model import (
     Cell,
@@ -30,26 +30,23 @@ from portbench.tables.model import (
 from portbench.util.format import NOTHING, significant
 from portbench.util.text import pluralize
 
-EXTREMES = 5
-"""How many functions Table 2 has of each end."""
-
 _NUMBERS = {"tensorflow": "table-5", "torch": "table-6", "jax": "table-7"}
 _NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
 
 _HOW = {
-    AS_PUBLISHED: "Latency of a function: mean of all first calls, waiting included, over all runs of the tests that "
-    "passed and were timed on both. ratio: of the means.",
+    PAPER_METHOD: "Latency of a function: mean over the tests that passed and were timed in every run on both, of each "
+    "test's mean over its first calls (waiting included) and runs. ratio: of the means.",
     ROBUST: "Latency of a test: median of a call after the warm-up, over all blocks and runs. Latency of a function: "
     "geometric mean over the tests that passed and were timed on both. ratio: geometric mean of the tests' "
     "ratios, with a bootstrap interval over tests, 95 %; none where only one test was timed.",
 }
 _DIFFERENCE = (
-    "published: the paper's figures, as printed; difference: ours, rounded in the same way, less the published. The "
+    "paper: its figures, as printed; difference: ours, rounded in the same way, less the printed. The "
     "paper's ratios are of its printed milliseconds; for the difference ours are computed in the same way."
 )
 
 # As the paper prints its figures, so that they can be compared by eye.
-_SHOWN = {AS_PUBLISHED: fixed(3), ROBUST: significant}
+_SHOWN = {PAPER_METHOD: fixed(3), ROBUST: significant}
 
 
 def speed(ratio: float, intolerable: float) -> str:
@@ -97,7 +94,7 @@ def _latencies(
     extremes: int | None = None,
 ) -> Iterator[Table]:
     """A table for each method, with a group for each pair; ``called`` names the first and the second configuration."""
-    for place, method in enumerate((AS_PUBLISHED, ROBUST)):
+    for place, method in enumerate((PAPER_METHOD, ROBUST)):
         groups = [_group(results, pair, pair.latencies[place], called, intolerable, extremes) for pair in pairs]
         notes = (
             f"{_HOW[method]} intolerable: more than {intolerable:g} times the latency on {called[0]}.",
@@ -119,7 +116,11 @@ def _keys(called: Sequence[str]) -> Iterator[Column]:
 
 def _key(results: Results, pair: Pair) -> tuple[str, ...]:
     machines = [text for side in (pair.first, pair.second) for text in (side.machine, results.models.get(side) or "")]
-    return pair.first.framework, pair.first.version, *machines, SYNCHRONIZATION.get(pair.first.sync, pair.first.sync)
+    synchronization = SYNCHRONIZATION.get(pair.first.sync, pair.first.sync)
+    unverified = " and ".join(side.machine for side in results.unverified_sides(pair))
+    if unverified:
+        synchronization += f", timing unverified on {unverified}"
+    return pair.first.framework, pair.first.version, *machines, synchronization
 
 
 def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
@@ -131,7 +132,7 @@ def _columns(method: str, called: Sequence[str]) -> Iterator[Column]:
         yield from interval_of(figures[-1])
     yield Column("tests", "tests", whole)
     yield Column("class", "class")
-    if method == AS_PUBLISHED:
+    if method == PAPER_METHOD:
         for figure in figures:
             yield from published_columns(figure, shown, signed(3))
 
@@ -150,10 +151,11 @@ def _group(
     if extremes and len(functions) > 2 * extremes:
         functions = [*functions[:extremes], *functions[-extremes:]]
     rows = tuple(_row(found, measured.method, published.get(found.listed_as), intolerable) for found in functions)
+    doubts = tuple(f"Timing unverified: {side}; {results.unverified[side]}." for side in results.unverified_sides(pair))
     if extremes:
-        return Group(rows, _key(results, pair))
+        return Group(rows, _key(results, pair), doubts if rows else ())
     nothing = () if rows else ("No function was timed on both.",)
-    notes = (*nothing, *_agreement(pair, published, called), *exclusion_notes(measured.exclusions))
+    notes = (*doubts, *nothing, *_agreement(pair, published, called), *exclusion_notes(measured.exclusions))
     return Group(rows, _key(results, pair), notes)
 
 
@@ -180,10 +182,10 @@ def _less(ours: float | None, theirs: float) -> float | None:
 
 
 def _published(results: Results, pair: Pair, measured: Latencies) -> dict[str, Difference]:
-    """The differences to the published latencies, by published name; only as published, and of the paper's GPU and
-    TPU."""
+    """The differences to the published latencies, by published name; only by the paper's method, and of the paper's
+    GPU and TPU."""
     sides = (results.primary(pair.first), results.primary(pair.second))
-    if measured.method != AS_PUBLISHED or [side and side.device for side in sides] != ["gpu", "tpu"]:
+    if measured.method != PAPER_METHOD or [side and side.device for side in sides] != ["gpu", "tpu"]:
         return {}
     return {found.published.function: found for found in differences(measured)}
 
@@ -197,15 +199,12 @@ def _agreement(pair: Pair, published: Mapping[str, Difference], called: Sequence
     yield f"{agreeing} of {len(published)} functions have the published figures to the last printed digit."
     if others:
         each = (
-            f"{found.published.function}: {called[0]} {found.gpu_ms:.3f} ms (published {found.published.gpu_ms:.3f}), "
-            f"{called[1]} {found.tpu_ms:.3f} ms (published {found.published.tpu_ms:.3f}), "
-            f"ratio {_printed(found.ratio)} (published {_printed(found.published.ratio)})"
+            f"{found.published.function}: {called[0]} {found.gpu_ms:.3f} ms (paper: {found.published.gpu_ms:.3f}), "
+            f"{called[1]} {found.tpu_ms:.3f} ms (paper: {found.published.tpu_ms:.3f}), "
+            f"ratio {_printed(found.ratio)} (paper: {_printed(found.published.ratio)})"
             for found in others
         )
         yield f"Differing: {'; '.join(each)}."
-    if by_test := [found.published.function for found in others if found.agrees_by_test]:
-        names = ", ".join(by_test)
-        yield f"Of these with the published milliseconds where each test counts alike, with all its calls: {names}."
     missing = [name for name in paper.latencies(pair.first.framework) if name not in published]
     if missing:
         of = pluralize(len(missing), "function")

@@ -119,7 +119,7 @@ def _notes(table: Table) -> Iterator[str]:
     if "low" in roles:
         yield "In brackets: the 95 % interval."
     if "published" in roles:
-        yield "In parentheses: the published figure."
+        yield "In parentheses: the figure that the paper prints."
 
 
 def _cell(column: Column, cell: str | int | float) -> str:

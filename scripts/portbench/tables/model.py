@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from portbench.analysis.exclusions import Excluded, by_reason
+from portbench.analysis.terms import METHOD_SLUGS
 from portbench.util.format import NOTHING
 from portbench.util.text import pluralize
 
@@ -70,7 +71,7 @@ def published_columns(column: Column, shown: Shown, difference: Shown) -> tuple[
     """The columns of the published figure and of ours less the published, in points where the figure is in percent."""
     points = column.name.replace("_percent", "_points")
     return (
-        Column(f"published_{column.name}", f"published {column.title}", shown, False, True, column.name, "published"),
+        Column(f"published_{column.name}", f"paper: {column.title}", shown, False, True, column.name, "published"),
         Column(f"difference_{points}", "difference", difference, False, True, column.name, "difference"),
     )
 
@@ -125,8 +126,8 @@ class Table:
 
     @property
     def file_stem(self) -> str:
-        """The name of its files without ending: ``table-1-as-published``."""
-        return f"{self.name}-{self.method.replace(' ', '-')}"
+        """The name of its files without ending: ``table-1-paper-method``."""
+        return f"{self.name}-{METHOD_SLUGS.get(self.method, self.method.replace(' ', '-'))}"
 
     @property
     def heading(self) -> str:

@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.rates import Rates
 from portbench.analysis.results import Pair, Results, weighted_interval
-from portbench.analysis.terms import AS_PUBLISHED, PAPER_STATUSES, PAPER_STATUSES_NOTE, ROBUST
+from portbench.analysis.terms import PAPER_METHOD, PAPER_STATUSES, PAPER_STATUSES_NOTE, ROBUST
 from portbench.published import paper
 from portbench.tables.cells import (
     DIFFERENCE_OF_COUNTS,
     DIFFERENCE_OF_PERCENTS,
     SIDE_COLUMNS,
     published_cells,
+    rated_pairs,
+    rated_sides,
     side_cells,
     single_group,
+    timings_only,
 )
 from portbench.tables.model import (
     Cell,
@@ -40,7 +43,7 @@ _OVER = Column("over", "over")
 _OWN = "all tests that ran there"
 
 _HOW = {
-    AS_PUBLISHED: (
+    PAPER_METHOD: (
         "Percent of the functions of which some test ran. A test counts as passed if it passed in every run. "
         f"Successors do not count. {PAPER_STATUSES_NOTE}"
     ),
@@ -62,9 +65,10 @@ def table_1(results: Results) -> Iterator[Table]:
         return paper.table1(found.framework, found.device) if found else None
 
     title = "Table 1: functions that succeed, fail partially and fail completely"
-    yield _statuses(results, "table-1", title, _own(results, results.sides), results.by_device, figures)
+    pairs = rated_pairs(results, results.by_device)
+    yield _statuses(results, "table-1", title, _own(results, results.sides), pairs, figures)
     title = "Table 1: tests that fail"
-    yield _failing_tests(results, "table-1", title, _own(results, results.sides), results.by_device)
+    yield _failing_tests(results, "table-1", title, _own(results, results.sides), pairs)
 
 
 def table_3(results: Results) -> Iterator[Table]:
@@ -77,10 +81,9 @@ def table_3(results: Results) -> Iterator[Table]:
     compared = {side: None for pair in results.by_model for side in (pair.first, pair.second)}
     own = _own(results, compared)
     title = "Table 3: functions that succeed, fail partially and fail completely on older and newer hardware"
-    yield _statuses(results, "table-3", title, own, results.by_model, figures)
-    yield _failing_tests(
-        results, "table-3", "Table 3: tests that fail on older and newer hardware", own, results.by_model
-    )
+    pairs = rated_pairs(results, results.by_model)
+    yield _statuses(results, "table-3", title, own, pairs, figures)
+    yield _failing_tests(results, "table-3", "Table 3: tests that fail on older and newer hardware", own, pairs)
 
 
 def table_8(results: Results) -> Iterator[Table]:
@@ -89,8 +92,8 @@ def table_8(results: Results) -> Iterator[Table]:
     published = (column for own in counted for column in published_columns(own, whole, signed(0)))
     columns = (*SIDE_COLUMNS, *counted, Column("not_testable", "not testable", whole), *published)
     rows = []
-    for side in results.sides:
-        counts = results.rates[side].as_published
+    for side in rated_sides(results):
+        counts = results.rates[side].by_function
         ours = {**counts.counts, "total": counts.rated}
         found = results.primary(side)
         printed = paper.table8(found.framework, found.device) if found else None
@@ -104,9 +107,10 @@ def table_8(results: Results) -> Iterator[Table]:
     notes = (
         PAPER_STATUSES_NOTE,
         "total: the functions that have a status; not testable: the others, of which no test ran.",
+        *timings_only(results),
     )
     title = "Table 8: number of functions that fail partially, fail completely and succeed"
-    yield single_group("table-8", title, AS_PUBLISHED, columns, rows, notes, DIFFERENCE_OF_COUNTS)
+    yield single_group("table-8", title, PAPER_METHOD, columns, rows, notes, DIFFERENCE_OF_COUNTS)
 
 
 def _statuses(
@@ -118,20 +122,24 @@ def _statuses(
     columns = (*SIDE_COLUMNS, *percents, Column("functions", "functions", whole), *published)
 
     def row(rates: Rates, printed: Mapping[str, float] | None) -> tuple[Cell, ...]:
-        percent: Mapping[str, float] = rates.as_published.percent or {}
+        percent: Mapping[str, float] = rates.by_function.percent or {}
         ours = [percent.get(status) for status in PAPER_STATUSES]
         pairs_of_cells = (published_cells(percent.get(status), printed, status) for status in PAPER_STATUSES)
         return (
             *side_cells(results, rates.side),
             *ours,
-            rates.as_published.rated,
+            rates.by_function.rated,
             *(cell for cells in pairs_of_cells for cell in cells),
         )
 
     rated = list(own)
     groups = _groups(rated, pairs, lambda rates: row(rates, figures(rates.side)), lambda rates: row(rates, None))
-    notes = (_HOW[AS_PUBLISHED], *_agreement((rates.as_published.percent, figures(rates.side)) for rates in rated))
-    return _grouped(name, title, AS_PUBLISHED, columns, groups, notes, DIFFERENCE_OF_PERCENTS)
+    notes = (
+        _HOW[PAPER_METHOD],
+        *timings_only(results),
+        *_agreement((rates.by_function.percent, figures(rates.side)) for rates in rated),
+    )
+    return _grouped(name, title, PAPER_METHOD, columns, groups, notes, DIFFERENCE_OF_PERCENTS)
 
 
 def _failing_tests(results: Results, name: str, title: str, own: Iterable[Rates], pairs: Iterable[Pair]) -> Table:
@@ -152,7 +160,7 @@ def _failing_tests(results: Results, name: str, title: str, own: Iterable[Rates]
     def row(rates: Rates) -> tuple[Cell, ...]:
         return (*side_cells(results, rates.side), *_tests(rates))
 
-    return _grouped(name, title, ROBUST, columns, _groups(own, pairs, row, row), (_HOW[ROBUST],))
+    return _grouped(name, title, ROBUST, columns, _groups(own, pairs, row, row), (_HOW[ROBUST], *timings_only(results)))
 
 
 def _tests(rates: Rates) -> tuple[Cell, ...]:
@@ -174,7 +182,7 @@ def _tests(rates: Rates) -> tuple[Cell, ...]:
 
 
 def _own(results: Results, sides: Iterable[Configuration]) -> list[Rates]:
-    return [results.rates[side] for side in sides]
+    return [rates for side in sides if not (rates := results.rates[side]).is_timings_only]
 
 
 def _groups(

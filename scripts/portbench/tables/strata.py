@@ -7,10 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.rates import ALL, DECILES, FunctionRates
 from portbench.analysis.results import Results
-from portbench.analysis.terms import AS_PUBLISHED, ROBUST
+from portbench.analysis.terms import PAPER_METHOD, ROBUST
 from portbench.published import paper
 from portbench.published.paper import OTHERS, TOP20
-from portbench.tables.cells import DIFFERENCE_OF_PERCENTS, SIDE_COLUMNS, published_cells, side_cells, single_group
+from portbench.tables.cells import (
+    DIFFERENCE_OF_PERCENTS,
+    SIDE_COLUMNS,
+    published_cells,
+    rated_sides,
+    side_cells,
+    single_group,
+    timings_only,
+)
 from portbench.tables.model import Cell, Column, Table, fixed, interval_of, published_columns, signed, whole
 
 _STRATA = {TOP20: "top 20", OTHERS: "others", ALL: "all"}
@@ -25,7 +33,7 @@ def table_4(results: Results) -> Iterator[Table]:
     """Failure rates of the functions of greatest use against the others; the robust table has each decile too."""
     unknown = tuple(
         f"{side}: its run files do not say which functions are of the top 20."
-        for side in results.sides
+        for side in rated_sides(results)
         if not results.rates[side].strata_known
     )
     title = "Table 4: functions that fail, the top 20 against the others"
@@ -46,8 +54,8 @@ def table_4(results: Results) -> Iterator[Table]:
         )
         for side, stratum, rates in _by_stratum(results, _STRATA)
     ]
-    notes = (_HOW, *unknown)
-    yield single_group("table-4", title, AS_PUBLISHED, (*columns, *published), rows, notes, DIFFERENCE_OF_PERCENTS)
+    notes = (_HOW, *unknown, *timings_only(results))
+    yield single_group("table-4", title, PAPER_METHOD, (*columns, *published), rows, notes, DIFFERENCE_OF_PERCENTS)
     strata = _STRATA | {decile: decile for decile in DECILES}
     rows = [
         (
@@ -57,13 +65,13 @@ def table_4(results: Results) -> Iterator[Table]:
         )
         for side, stratum, rates in _by_stratum(results, strata)
     ]
-    notes = (_HOW, _HOW_ROBUST, *unknown)
+    notes = (_HOW, _HOW_ROBUST, *unknown, *timings_only(results))
     yield single_group("table-4", title, ROBUST, (*columns, *interval_of(failing)), rows, notes)
 
 
 def _by_stratum(results: Results, strata: Iterable[str]) -> Iterator[tuple[Configuration, str, FunctionRates]]:
     """Each of these strata of each configuration whose strata are known."""
-    for side in results.sides:
+    for side in rated_sides(results):
         by_stratum = results.rates[side].by_stratum
         for stratum in strata:
             if len(by_stratum) > 1 and stratum in by_stratum:

@@ -13,6 +13,7 @@ from portbench.tables.as_markdown import as_markdown, index
 from portbench.tables.latencies import newer_hardware, table_2, tables_5_to_7
 from portbench.tables.latex import as_latex
 from portbench.tables.model import Table
+from portbench.tables.paper_cells import paper_cells_table
 from portbench.tables.predictions import prediction_tables
 from portbench.tables.rates import table_1, table_3, table_8
 from portbench.tables.strata import table_4
@@ -67,6 +68,7 @@ def _tables(results: Results, intolerable: float) -> Iterator[Table]:
     yield from table_4(results)
     yield from tables_5_to_7(results, intolerable)
     yield from table_8(results)
+    yield from paper_cells_table(results)
     yield from prediction_tables(results)
 
 

@@ -7,10 +7,13 @@ them, many times faster. All other files go through the slow parser, which write
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import json
 import math
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +27,7 @@ from portbench.util.text import escape_control, shortened
 
 FIX = "Fix the file, or create it again."
 _LARGEST = 2**63 - 1
+_MOST_UNPACKED_BYTES = 2**30
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NINES = bytes.maketrans(b"012345678", b"9" * 9)
 _LONG = b"9" * 19
@@ -33,7 +37,7 @@ _BEFORE_NUMBER = (b"", b"-", b":", b",", b"[", b" ", b"\t", b"\n", b"\r")
 
 @dataclass(frozen=True)
 class JsonFile:
-    """A parsed file; ``sha256`` is that of its bytes, as sha256sum prints it."""
+    """A parsed file; ``sha256`` and ``size_bytes`` are of its JSON text, unpacked."""
 
     path: Path
     sha256: str
@@ -42,11 +46,12 @@ class JsonFile:
 
 
 def read_json(path: Path, name: str = "") -> JsonFile:
-    """Reads and parses ``path``. Messages about its content call it ``name`` (default: its path).
+    """Reads and parses ``path``, unpacked first if its name ends in .gz. Messages about its content call it ``name``
+    (default: its path).
 
     Raises BadInput where the file is not strict JSON, StorageFailed where it cannot be read.
     """
-    content = bytes_of(path)
+    content = _unpacked(path, bytes_of(path)) if path.suffix == ".gz" else bytes_of(path)
     data = _parse_fast(content)
     if data is None:
         data = _parse_strictly(escape_control(name or str(path)), content)
@@ -88,6 +93,17 @@ def bytes_of(path: Path) -> bytes:
         raise BadInput(f"{shown(path)} does not exist", "Check the path.") from None
     except OSError as error:
         raise StorageFailed(f"{shown(path)} cannot be read: {error.strerror}", "Check its permissions.") from error
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            unpacked = file.read(_MOST_UNPACKED_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInput(f"{shown(path)}: not a gzip file: {escape_control(str(error))}", FIX) from None
+    if len(unpacked) > _MOST_UNPACKED_BYTES:
+        raise BadInput(f"{shown(path)}: unpacks to more than {_MOST_UNPACKED_BYTES:,} bytes", FIX)
+    return unpacked
 
 
 class _Defect(str):

@@ -49,7 +49,7 @@ def result_document(function: str = "torch.cat", test: str = "rows", run: int = 
     elif outcome == "skipped":
         result |= {"category": "unavailable", "reason": f"{function} is not in this version", "worker": 0, "case_ns": 0}
         result["placement"] = {"verdict": "unknown", "evidence": []}
-    else:
+    elif outcome is not None:
         signal = "SIGKILL" if outcome == "timed_out" else "SIGSEGV"
         ended = {"code": None, "signal": signal, "oom_killed": False, "peak_memory_bytes": 300_000_000}
         reason = "no result within 900 s" if outcome == "timed_out" else "the worker was ended by SIGSEGV"

@@ -16,9 +16,9 @@ WITH placed AS (
         {
             verdict: verdict,
             reason: reason,
-            is_timed: verdict = 'passed' AND if(getvariable('protocol') = 'cold', cold_ns, steady_median_ns) IS NOT NULL,
+            is_timed: verdict IN ('passed', 'unknown') AND if(getvariable('protocol') = 'cold', cold_ns, steady_median_ns) IS NOT NULL,
             unproven: unproven,
-            cold_calls: cold_calls,
+            timed_in_some_runs: timed_in_some_runs,
             cold_ns: cold_ns,
             steady_median_ns: steady_median_ns
         } AS facts
@@ -36,7 +36,7 @@ paired AS (
 )
 SELECT
     *,
-    coalesce(first.verdict <> 'skipped' AND second.verdict <> 'skipped', false) AS ran_on_both,
+    coalesce(first.verdict NOT IN ('skipped', 'unknown') AND second.verdict NOT IN ('skipped', 'unknown'), false) AS ran_on_both,
     coalesce(first.is_timed AND second.is_timed, false) AS timed_on_both
 FROM paired;
 
@@ -59,16 +59,9 @@ counted AS (
 SELECT *, status_of(passed, failed, flaky) AS status
 FROM counted;
 
--- As published: the mean of all first calls of the tests that were timed on both, and the mean in which each test counts alike,
--- however many calls it times.
+-- The paper's method: the mean over the tests that every run timed on both, of each test's mean over its calls and runs.
 CREATE OR REPLACE TEMP VIEW cold_pairs AS
-SELECT
-    function,
-    sum(first.cold_ns) / sum(first.cold_calls) AS first_ns,
-    sum(second.cold_ns) / sum(second.cold_calls) AS second_ns,
-    avg(first.cold_ns / first.cold_calls) AS first_by_test_ns,
-    avg(second.cold_ns / second.cold_calls) AS second_by_test_ns,
-    count(*) AS tests
+SELECT function, avg(first.cold_ns) AS first_ns, avg(second.cold_ns) AS second_ns, count(*) AS tests
 FROM paired_tests
 WHERE timed_on_both
 GROUP BY ALL;
@@ -80,13 +73,14 @@ WHERE timed_on_both;
 
 -- Why a test is excluded, for either configuration: null where it is not.
 CREATE OR REPLACE TEMP MACRO why_not_run(side) AS
-    CASE WHEN side IS NULL THEN 'not recorded' WHEN side.verdict = 'skipped' THEN 'skipped' END;
+    CASE WHEN side IS NULL THEN 'not recorded' WHEN side.verdict IN ('skipped', 'unknown') THEN side.verdict END;
 
 CREATE OR REPLACE TEMP MACRO why_not_timed(side) AS
     CASE
         WHEN side.is_timed THEN NULL
-        WHEN side.verdict <> 'passed' OR side IS NULL THEN coalesce(side.verdict, 'not recorded')
+        WHEN side.verdict NOT IN ('passed', 'unknown') OR side IS NULL THEN coalesce(side.verdict, 'not recorded')
         WHEN side.unproven THEN 'unproven'
+        WHEN getvariable('protocol') = 'cold' AND side.timed_in_some_runs THEN 'not timed in every run'
         ELSE 'not timed'
     END;
 

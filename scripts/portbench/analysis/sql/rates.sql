@@ -4,7 +4,9 @@ WITH counted AS (
         framework, version, device, machine, sync, function,
         count(*) FILTER (verdict = 'passed') AS passed,
         count(*) FILTER (verdict = 'failed') AS failed,
-        count(*) FILTER (verdict = 'flaky') AS flaky
+        count(*) FILTER (verdict = 'flaky') AS flaky,
+        count(*) FILTER (verdict = 'unknown') AS unknown,
+        count(*) FILTER (verdict = 'unknown' AND cold_ns IS NOT NULL) AS unknown_timed
     FROM test_facts
     GROUP BY ALL
 )

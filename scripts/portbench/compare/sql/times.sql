@@ -18,7 +18,7 @@ WHERE
     AND device = getvariable('device')
     AND machine = getvariable('machine')
     AND sync = getvariable('sync')
-    AND verdict = 'passed'
+    AND verdict IN ('passed', 'unknown')
     AND protocol IN ('cold', 'steady')
 GROUP BY ALL
 ORDER BY ALL;

@@ -1,8 +1,8 @@
 // The panel next to the matrix: everything about one function on one target, the cause first.
 
-const WORST = ["failed", "flaky", "passed", "skipped"];
+const WORST = ["failed", "flaky", "passed", "unknown", "skipped"];
 const LONG = ["traceback", "printed", "error", "caused by"];
-const VERDICT = { passed: "all_pass", failed: "all_fail", flaky: "some_fail", skipped: "not_testable" };
+const VERDICT = { passed: "all_pass", failed: "all_fail", flaky: "some_fail", skipped: "not_testable", unknown: "not_testable" };
 let goBack = null;
 
 /** Opens the panel; ``back`` is called when it is closed, and gives the focus back. */
@@ -73,7 +73,7 @@ function facts(target, row) {
     listed_as[row] ? `published as ${shown(listed_as[row])}` : "",
   ].filter(Boolean);
   const times = [
-    target.cold_ns[row] >= 0 ? `first call ${duration(target.cold_ns[row])} (mean of all first calls, as published)` : "",
+    target.cold_ns[row] >= 0 ? `first call ${duration(target.cold_ns[row])} (mean of the tests' means, paper's method)` : "",
     target.steady_ns[row] >= 0 ? `steady state ${duration(target.steady_ns[row])} (median of medians, robust)` : "",
   ].filter(Boolean);
   return [
@@ -171,6 +171,7 @@ const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replac
 function repeatOf(row, test) {
   const failing = test.results.find((result) => result.outcome !== "passed") ?? test.results[0];
   const repeat = study.repeats[failing.run.repeat];
+  if (!repeat.before) return el("div", { class: "repeat" }, repeat.notes.map((note) => el("p", { class: "soft" }, shown(note))));
   const wanted = study.rows.successor_of[row] || study.rows.function[row];
   const after = test.verdict === "passed" ? repeat.after_passed : repeat.after_failed;
   const command = `${repeat.before} --function ${quoted(wanted)} --test ${quoted(test.id)} ${after}`;

@@ -1,7 +1,7 @@
-// Latencies of functions on two targets, as in portbench/analysis/latency.py: over tests that were timed on both.
+// Latencies of functions on two targets, as in portbench/analysis/paper_method.py and latency.py: over tests that were timed on both.
 
 const METHODS = {
-  published: ["as published (first call)", "as published: mean of all first calls of the tests timed on both; the ratio is that of the means"],
+  paper: ["paper's method (first call)", "paper's method: mean over the tests that every run timed on both, of each test's mean over its first calls and runs; the ratio is that of the means"],
   robust: ["robust (steady state)", "robust: median of each test after the warm-up, geometric mean over the tests timed on both"],
 };
 let times = null;
@@ -26,7 +26,7 @@ function readTimes() {
 function latencyOf(first, second, row, method) {
   const [a, b] = [first.places.get(row), second.places.get(row)];
   if (!a || !b) return null;
-  const sums = method === "published" ? meanOfCalls() : meanOfLogarithms();
+  const sums = method === "paper" ? meanOfTests() : meanOfLogarithms();
   let tests = 0;
   for (let [i, j] = [a[0], b[0]]; i < a[1] && j < b[1]; ) {
     const difference = first.columns.test[i] - second.columns.test[j];
@@ -39,15 +39,17 @@ function latencyOf(first, second, row, method) {
   return { ...found, ratio: found.second / found.first, tests };
 }
 
-function meanOfCalls() {
-  const sums = [0, 0, 0, 0];
+function meanOfTests() {
+  const sums = [0, 0];
   return {
     add(a, i, b, j) {
-      if (!a.cold_samples[i] || !b.cold_samples[j]) return false;
-      [a.cold_sum_ns[i], a.cold_samples[i], b.cold_sum_ns[j], b.cold_samples[j]].forEach((value, place) => (sums[place] += value));
+      // -1: no time.
+      if (!(a.cold_ns[i] >= 0 && b.cold_ns[j] >= 0)) return false;
+      sums[0] += a.cold_ns[i];
+      sums[1] += b.cold_ns[j];
       return true;
     },
-    means: () => ({ first: sums[0] / sums[1], second: sums[2] / sums[3] }),
+    means: (tests) => ({ first: sums[0] / tests, second: sums[1] / tests }),
   };
 }
 

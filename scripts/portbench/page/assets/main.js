@@ -29,7 +29,7 @@ function showAbout() {
     `${count(study.size, "function")} on ${count(study.targets.length, "target")}, ${count(results, "test")}, ${count(study.runs.length, "run file")}${between}`;
   const notes = [
     "Status: by how many of a function's tests passed in every run in which they ran: all tests pass, some fail, all tests fail. not testable: none could be run; such functions do not count in percentages, nor do successors, which are tried where a version lacks a function.",
-    "First-call times are as published: the mean of all first calls, waiting included, over all runs of the passing tests. Steady-state times are robust: medians after the warm-up.",
+    "First-call times are by the paper's method: the mean over the passing tests of each test's mean over its first calls, waiting included, and runs. Steady-state times are robust: medians after the warm-up.",
     study.targets.some((target) => target.isPredicted) ? `${PREDICTED}. Such targets have hatched columns, and are in no headline, figure or comparison of latencies.` : "",
     study.strict_placement ? "Strict placement: a test that passed, but not wholly on the device, counts as failed." : "",
     study.classified ? "Categories were derived again by portbench classify." : "Categories are those of the runners.",

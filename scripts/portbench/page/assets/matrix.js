@@ -3,7 +3,7 @@
 const SHOW = {
   cause: ["Status and cause", (target, row) => causeWords(target, row)],
   tests: ["Tests passed", (target, row) => (target.ran[row] ? `${target.passed[row]}/${target.ran[row]}` : "")],
-  cold: ["First call ms (as published)", (target, row) => (target.cold_ns[row] >= 0 ? inMs(target.cold_ns[row]) : "")],
+  cold: ["First call ms (paper's method)", (target, row) => (target.cold_ns[row] >= 0 ? inMs(target.cold_ns[row]) : "")],
   steady: ["Steady state µs (robust)", (target, row) => (target.steady_ns[row] >= 0 ? inUs(target.steady_ns[row]) : "")],
 };
 const SHORT = { not_implemented: "not impl.", precision: "precision", unavailable: "unavailable" };

@@ -4,7 +4,7 @@ const STATUS = {
   all_pass: { symbol: "✓", word: "all tests pass", says: "every test that ran passed in every run" },
   some_fail: { symbol: "◐", word: "some fail", says: "some of its tests fail" },
   all_fail: { symbol: "✕", word: "all tests fail", says: "all of its tests fail" },
-  not_testable: { symbol: "–", word: "not testable", says: "none of its tests could be run" },
+  not_testable: { symbol: "–", word: "not testable", says: "none of its tests could be run, or no outcome is known" },
   absent: { symbol: "·", word: "not run", says: "the study has no result of it" },
 };
 const MARK = {
@@ -16,7 +16,7 @@ const MARK = {
   unproven: { symbol: "?", word: "synchronization check failed", says: "the synchronization check failed: the clock may not see the device's work" },
 };
 const PREDICTED = "Predicted: no such device was there, and nothing ran; accepted tests count as passed";
-const OUTCOME = { passed: "✓", failed: "✕", timed_out: "⧖", crashed: "☠", skipped: "–" };
+const OUTCOME = { passed: "✓", failed: "✕", timed_out: "⧖", crashed: "☠", skipped: "–", unknown: "?" };
 const NOTHING = "–";
 
 const spaced = (word) => word.replaceAll("_", " ");

@@ -56,25 +56,33 @@ JOIN seen USING (framework, version, device, machine, sync, function, successor_
 JOIN page_targets USING (framework, version, device, machine, sync)
 JOIN page_rows USING (framework, function, successor_of);
 
--- The times by which the latencies of two targets are compared: as published, all first calls of a test; robust, the median of
--- its steady-state samples. Of tests that passed in every run, as in analysis.sql.
+-- The times by which the latencies of two targets are compared: by the paper's method, the mean of a test's first calls, null unless
+-- every run timed one; robust, the median of its steady-state samples. Of tests that passed in every run, as in analysis.sql.
 CREATE TEMP VIEW page_times AS
-WITH of_test AS (
+WITH runs_of_test AS (
+    SELECT framework, version, device, machine, sync, function, successor_of, test, count(*) AS runs
+    FROM recorded
+    GROUP BY ALL
+),
+of_test AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
-        sum(cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0)) AS cold_sum_ns,
-        count(cold) AS cold_samples,
+        CASE
+            WHEN count(DISTINCT (run_id, run)) FILTER (cold IS NOT NULL) = any_value(runs)
+            THEN sum(cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0)) / count(cold)
+        END AS cold_ns,
         list_median(
             flatten(list(list_transform(steady.block_ns, lambda ns: ns / steady.calls_per_block)))
         ) AS steady_ns
     FROM measured_calls
     JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-    WHERE verdict = 'passed' AND (cold IS NOT NULL OR steady IS NOT NULL)
+    JOIN runs_of_test USING (framework, version, device, machine, sync, function, successor_of, test)
+    WHERE verdict IN ('passed', 'unknown') AND (cold IS NOT NULL OR steady IS NOT NULL)
     GROUP BY ALL
 )
 SELECT
     target, row, dense_rank() OVER (PARTITION BY row ORDER BY test) - 1 AS test,
-    cold_sum_ns::DOUBLE AS cold_sum_ns, cold_samples, steady_ns
+    cold_ns, steady_ns
 FROM of_test
 JOIN page_targets USING (framework, version, device, machine, sync)
 JOIN page_rows USING (framework, function, successor_of);

@@ -1,19 +1,22 @@
 -- The verdict of each test, and the status and times of each function, for each target on each machine. Results of different
 -- machines, and of different synchronizations, are never pooled. On the views of recorded.sql.
 
+-- A test of unknown outcome (of an imported run) counts in no rate; its times count.
 -- A result whose function is not in that version counts as not run, like a skipped one.
 CREATE TEMP TABLE verdicts AS
 WITH counted AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
         count(*) FILTER (outcome = 'passed' AND NOT misplaced) AS passed_runs,
-        count(*) FILTER (outcome <> 'skipped' AND category IS DISTINCT FROM 'unavailable') AS ran_runs
+        count(*) FILTER (outcome <> 'skipped' AND category IS DISTINCT FROM 'unavailable') AS ran_runs,
+        count(*) FILTER (outcome IS NULL) AS unknown_runs
     FROM recorded
     GROUP BY ALL
 )
 SELECT
     *,
     CASE
+        WHEN ran_runs = 0 AND unknown_runs > 0 THEN 'unknown'
         WHEN ran_runs = 0 THEN 'skipped'
         WHEN passed_runs = ran_runs THEN 'passed'
         WHEN passed_runs = 0 THEN 'failed'
@@ -21,12 +24,19 @@ SELECT
     END AS verdict
 FROM counted;
 
--- As in the paper: the mean over all timed first calls of all runs of the passing tests.
+-- As in the paper: the mean over the passing tests of each test's mean over its timed first calls and runs.
 CREATE TEMP VIEW cold_times AS
-SELECT framework, version, device, machine, sync, function, successor_of, sum(cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0)) / count(*) AS cold_mean_ns
-FROM measured_calls
-JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-WHERE cold IS NOT NULL AND verdict = 'passed'
+WITH of_test AS (
+    SELECT
+        framework, version, device, machine, sync, function, successor_of, test,
+        sum(cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0)) / count(*) AS mean_ns
+    FROM measured_calls
+    JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
+    WHERE cold IS NOT NULL AND verdict IN ('passed', 'unknown')
+    GROUP BY ALL
+)
+SELECT framework, version, device, machine, sync, function, successor_of, avg(mean_ns) AS cold_mean_ns
+FROM of_test
 GROUP BY ALL;
 
 -- The median of a test is over the blocks of all its runs and timed calls. It reads the calls as they are stored, since the
@@ -40,7 +50,7 @@ WITH of_test AS (
         ) AS median_ns
     FROM measured_calls
     JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-    WHERE steady IS NOT NULL AND verdict = 'passed'
+    WHERE steady IS NOT NULL AND verdict IN ('passed', 'unknown')
     GROUP BY ALL
 )
 SELECT framework, version, device, machine, sync, function, successor_of, median(median_ns) AS steady_median_ns

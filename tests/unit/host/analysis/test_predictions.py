@@ -121,7 +121,7 @@ def test_the_report_shows_predicted_targets_apart(write: Write, tmp_path: Path) 
     assert "a lower bound of the time, not measured" in text
     assert "the call cannot be traced as one program: TracerBoolConversionError (2)" in text
     assert "## Failures by cause, predicted" in lines
-    heading = (tables / "predicted-table-8-as-published.md").read_text("utf-8").splitlines()[0]
+    heading = (tables / "predicted-table-8-paper-method.md").read_text("utf-8").splitlines()[0]
     assert heading.startswith("# Predicted, nothing ran: Table 8")
     with (tables / "functions-predicted.csv").open(newline="") as file:
         rows = {row["function"]: row for row in csv.DictReader(file)}

@@ -1,4 +1,4 @@
-"""Failure rates: as published over functions, robust over tests; alone, and over what two sides share."""
+"""Failure rates: by the paper's method over functions, robust over tests; alone, and over what two sides share."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def study(make_result: Make, make_run: Make, tmp_path: Path) -> Any:
 
 
 def test_as_published_counts_functions_by_status(study: Any) -> None:
-    found = rates(study)[GPU].as_published
-    assert found.method == "as published"
+    found = rates(study)[GPU].by_function
+    assert found.method == "paper's method"
     # add and gone pass, cat and dot are partial, eig is complete; fft has no status and is no part of the percentages.
     assert found.counts == {"all_pass": 2, "some_fail": 2, "all_fail": 1, "not_testable": 1}
     assert found.percent == {"all_pass": 40.0, "some_fail": 40.0, "all_fail": 20.0}
@@ -95,8 +95,8 @@ def test_a_pair_is_compared_over_the_tests_that_both_could_have_run(study: Any) 
     found = pair_rates(study, GPU, TPU)
     # Shared: 4 of add, 2 of cat (its third is skipped on the tpu), dot, 2 of eig. So cat passes on the gpu, where the
     # test that fails is not shared.
-    assert found.first.as_published.counts == {"all_pass": 2, "some_fail": 1, "all_fail": 1, "not_testable": 0}
-    assert found.second.as_published.counts == {"all_pass": 1, "some_fail": 2, "all_fail": 1, "not_testable": 0}
+    assert found.first.by_function.counts == {"all_pass": 2, "some_fail": 1, "all_fail": 1, "not_testable": 0}
+    assert found.second.by_function.counts == {"all_pass": 1, "some_fail": 2, "all_fail": 1, "not_testable": 0}
     assert (found.first.robust.failed, found.first.robust.tests) == (3, 9)
     assert (found.second.robust.failed, found.second.robust.tests) == (4, 9)
     assert found.first.by_stratum[TOP20].failing_percent == 0.0
@@ -120,8 +120,8 @@ def test_a_shared_reason_to_skip_is_one_exclusion(make_result: Make, make_run: M
     documents = [make_run(skipped, target=str(side.target), machine=side.machine) for side in (GPU, TPU)]
     found = pair_rates(opened(documents, tmp_path), GPU, TPU)
     assert found.exclusions == (Excluded("torch.cat", f"skipped on {GPU} and on {TPU} (needs two devices)", 2),)
-    assert found.first.as_published.percent is None
-    assert found.first.as_published.failing_percent is None
+    assert found.first.by_function.percent is None
+    assert found.first.by_function.failing_percent is None
     assert found.first.robust.rate is None
     assert found.first.robust.weighted is None
 
@@ -131,7 +131,7 @@ def test_successors_do_not_count(make_result: Make, make_run: Make, tmp_path: Pa
     skipped = make_result("torch.eig", outcome="skipped")
     study = opened([make_run([tried, skipped, make_result()])], tmp_path)
     (found,) = rates(study).values()
-    assert found.as_published.counts == {"all_pass": 1, "some_fail": 0, "all_fail": 0, "not_testable": 1}
+    assert found.by_function.counts == {"all_pass": 1, "some_fail": 0, "all_fail": 0, "not_testable": 1}
     assert found.robust.tests == 1
 
 

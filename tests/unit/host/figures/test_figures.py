@@ -16,6 +16,7 @@ from matplotlib.image import imread
 
 from portbench.analysis.results import compute_results
 from portbench.errors import StorageFailed
+from portbench.figures import style
 from portbench.figures import write as figures
 from portbench.study.merge import merge
 from portbench.study.store import connect, create_views
@@ -156,7 +157,7 @@ def test_every_figure_is_an_svg_and_a_png_of_one_or_two_columns(drawn: Path) -> 
         "times",
         *(
             f"{name}-{method}"
-            for method in ("as-published", "robust")
+            for method in ("paper-method", "robust")
             for name in ("latency-scatter", "faster-shares", "latency-ratios", "newer-hardware")
         ),
     ]
@@ -212,7 +213,7 @@ def test_categories(drawn: Path) -> None:
 
 
 def test_each_function_that_was_timed_on_both_is_a_point_of_its_class(drawn: Path) -> None:
-    svg = drawn / "latency-scatter-as-published.svg"
+    svg = drawn / "latency-scatter-paper-method.svg"
     # The second pair is the TPU against the T4: b is timed 1.25 ms in the mean of both tests, d not at all.
     assert marks(svg, "points-1-") == {"slower": 1, "much-slower": 1, "faster": 1, "much-faster": 1}
     assert marks(drawn / "latency-scatter-robust.svg", "points-1-") == {
@@ -221,14 +222,14 @@ def test_each_function_that_was_timed_on_both_is_a_point_of_its_class(drawn: Pat
         "faster": 1,
         "much-faster": 1,
     }
-    assert sum(marks(drawn / "latency-ratios-as-published.svg", "dots-1").values()) == 4
+    assert sum(marks(drawn / "latency-ratios-paper-method.svg", "dots-1").values()) == 4
     said = section(drawn, "Functions that are faster or slower on one device than on another (robust)")
     assert "tpu (TPU v3-8) against gpu (Tesla T4): more than 10 times faster 25.0 % (1 of 4), faster 25.0 %" in said
     assert "Left out: " in said
 
 
 def test_a_point_is_at_its_latencies(drawn: Path) -> None:
-    svg = drawn / "latency-scatter-as-published.svg"
+    svg = drawn / "latency-scatter-paper-method.svg"
     ((fast_x, fast_y),) = places(svg, "points-1-much-faster")
     ((slow_x, slow_y),) = places(svg, "points-1-much-slower")
     ((some_x, some_y),) = places(svg, "points-1-faster")
@@ -238,10 +239,10 @@ def test_a_point_is_at_its_latencies(drawn: Path) -> None:
 
 
 def test_newer_hardware(drawn: Path) -> None:
-    svg = drawn / "newer-hardware-as-published.svg"
+    svg = drawn / "newer-hardware-paper-method.svg"
     classes = ("much-faster", "faster", "unclear", "slower", "much-slower")
     assert len({round(width(svg, f"bar-0-{cls}"), 1) for cls in classes}) == 1
-    said = section(drawn, "Functions that are faster or slower on newer hardware (as published)")
+    said = section(drawn, "Functions that are faster or slower on newer hardware (paper's method)")
     assert "gpu (A100-SXM4-40GB) against gpu (Tesla T4): more than 1.5 times faster 20.0 % (1 of 5)" in said
 
 
@@ -257,7 +258,7 @@ def test_densities_and_times(drawn: Path) -> None:
 
 def test_the_threshold_is_the_readers(documents: list[Document], tmp_path: Path) -> None:
     draw(documents[:2], tmp_path, intolerable=30)
-    assert marks(tmp_path / "figures/latency-scatter-as-published.svg", "points-0-") == {"slower": 2, "faster": 2}
+    assert marks(tmp_path / "figures/latency-scatter-paper-method.svg", "points-0-") == {"slower": 2, "faster": 2}
     assert "more than 30" not in (tmp_path / "figures/README.md").read_text("utf-8")
 
 
@@ -338,7 +339,7 @@ def test_what_does_not_fit_goes_into_another_figure(make_run: Make, make_result:
 def test_thousands_of_points_are_a_picture_in_the_svg(side: Make, timed: Make, tmp_path: Path) -> None:
     results = [timed(f"f{number}", "x", 1 + number) for number in range(1001)]
     draw([side(results, device, "box", {}) for device in ("cpu", "xla")], tmp_path)
-    svg = tmp_path / "figures/latency-scatter-as-published.svg"
+    svg = tmp_path / "figures/latency-scatter-paper-method.svg"
     assert list(ET.parse(svg).iter(f"{SVG}image"))
     assert svg.stat().st_size < 200_000
 
@@ -349,7 +350,7 @@ def test_figures_of_an_earlier_study_are_removed_and_nothing_else(
     folder = tmp_path / "figures"
     folder.mkdir()
     mine = ["notes.md", "my-plot.svg", "statuses-of-mine.svg"]
-    for name in (*mine, "times-3.png", "latency-scatter-robust-2.svg", "newer-hardware-as-published.png"):
+    for name in (*mine, "times-3.png", "latency-scatter-robust-2.svg", "newer-hardware-paper-method.png"):
         (folder / name).write_text("")
     written = draw([make_run([make_result(outcome="failed")])], tmp_path)
     assert {path.name for path in folder.iterdir()} == {*mine, *written}
@@ -359,3 +360,14 @@ def test_a_folder_that_cannot_be_written_is_an_error(make_run: Make, make_result
     (tmp_path / "figures").write_text("")
     with pytest.raises(StorageFailed, match="cannot be written"):
         draw([make_run([make_result(outcome="failed")])], tmp_path)
+
+
+def test_a_label_is_never_cut_where_it_differs_from_another() -> None:
+    first, second = ("torch 1.12.0: tpu (TPU v3-8) against gpu (a long model's name) on " + name for name in "ab")
+    with style.style():
+        alone = style.fitted(first, 1.5)
+        both = [style.fitted(first, 1.5, others=[first, second]), style.fitted(second, 1.5, others=[first, second])]
+        assert all(style.width(label, style.SMALL) <= 1.5 for label in (alone, *both))
+    assert alone.endswith("…")
+    assert (both[0][-1], both[1][-1]) == ("a", "b")
+    assert all("…" in label for label in both)

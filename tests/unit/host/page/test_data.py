@@ -125,7 +125,7 @@ def test_cells_and_latencies(study: Study, tmp_path: Path) -> None:
     assert index["intolerable"] == 4
     assert index["pairs"] == [[1, 0]]
     times = parts.unpacked("data-times")
-    assert times[0] == {"row": [0], "test": [0], "cold_sum_ns": [3_000_000], "cold_samples": [2], "steady_ns": [20_000]}
+    assert times[0] == {"row": [0], "test": [0], "cold_ns": [1_500_000], "steady_ns": [20_000]}
 
 
 def test_samples_beyond_the_limit_are_counted(study: Study, tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_the_terminal_shows_all_within_its_width(
         "(and 1 more) crashed: the worker was ended",
         "Did not run",
         "Passed, but not on the device",
-        "as published",
+        "paper's method",
     ):
         assert part in " ".join(shown.split())
     if width < 120:

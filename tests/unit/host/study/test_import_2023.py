@@ -1,10 +1,11 @@
-"""Imports the paper's raw timings and recomputes its Table 7 from them."""
+"""Imports the paper's raw data and recomputes its Tables 5, 6 and 7 from them."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,119 +13,200 @@ import pytest
 from click.testing import Result
 
 from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, pairs_of_models, sides
-from portbench.analysis.latency import Latencies, as_published
-from portbench.analysis.published import differences, disagreeing, published_column
-from portbench.analysis.rates import rates
+from portbench.analysis.latency import Latencies
+from portbench.analysis.paper_cells import agreement, paper_cells
+from portbench.analysis.paper_method import paper_method
+from portbench.analysis.published import differences, published_column
+from portbench.analysis.rates import Rates, rates
+from portbench.analysis.results import Results, compute_results
 from portbench.errors import BadInput
-from portbench.published import paper as published
-from portbench.study.import_2023 import import_raw_timings
+from portbench.published import paper
+from portbench.report.headlines import build_headlines
+from portbench.study.categories import Rules, read_rules
+from portbench.study.import_2023 import import_raw_data
 from portbench.study.merge import merge
-from tests.paths import DATA
+from portbench.util.repository import find_checkout
 from tests.unit.host.opened_study import opened_study
 
-RAW = DATA / "study_2023" / "jax"
-GPU = Configuration("jax", "0.4.8", "gpu", "study-2023-t4", "as-published")
-TPU = Configuration("jax", "0.4.8", "tpu", "study-2023-v3-8", "as-published")
+RAW = paper.raw_data()
+PRINTED = {"tensorflow": 51, "torch": 43, "jax": 61}
+NO_RULES = Rules({}, "")
+OUTCOME = {"file": "cat_test.py", "class": "CatTest", "test": "test_cat_cuda", "outcome": "passed"}
 ADD = {"add_test.py:testOp0": {"operations": [0.002, 0.001], "test_time": 0.5}}
 Portbench = Callable[..., Result]
 
 
+def side(framework: str, model: str) -> Configuration:
+    device = "gpu" if model in ("t4", "a100") else "tpu"
+    return Configuration(framework, paper.versions()[framework], device, f"study-2023-{model}", "as-published")
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The paper's JAX runs as a merged study."""
+    """All of the paper's raw data as a merged study."""
     folder = tmp_path_factory.mktemp("study_2023")
-    import_raw_timings([RAW], folder / "runs")
+    import_raw_data([RAW], folder / "runs", read_rules(find_checkout().runners, paper.FRAMEWORKS))
     merge([str(folder / "runs")], folder / "study")
     return opened_study(folder / "study")
 
 
 @pytest.fixture(scope="module")
-def table7(study: Any) -> Latencies:
-    return as_published(study, GPU, TPU)
+def latencies(study: Any) -> Mapping[str, Latencies]:
+    """The latencies of each framework on the T4 and the v3-8."""
+    return {name: paper_method(study, side(name, "t4"), side(name, "v3-8")) for name in PRINTED}
 
 
-def test_table_7_is_recomputed_to_the_last_printed_digit(table7: Latencies) -> None:
-    found = differences(table7)
-    assert [entry.published for entry in found] == list(published.latencies("jax").values())
-    differing = {entry.published.function: entry for entry in disagreeing(found)}
-    # These time several calls in some of their tests, and the paper's mean is not over all calls, but over tests.
-    assert set(differing) == {"jax.tree_util.Partial", "jax.numpy.linalg.svd", "jax.scipy.linalg.lu"}
-    lu = differing["jax.scipy.linalg.lu"]
-    assert (lu.gpu_ms, lu.published.gpu_ms) == (248.211, 654.291)
-    assert (lu.tpu_ms, lu.published.tpu_ms) == (62.604, 164.111)
+@pytest.fixture(scope="module")
+def results(study: Any) -> Results:
+    return compute_results(study)
 
 
-def test_all_of_table_7_agrees_if_each_test_has_the_same_weight(table7: Latencies) -> None:
-    assert [entry.agrees_by_test for entry in differences(table7)] == [True] * 61
+@pytest.fixture(scope="module")
+def found_rates(study: Any) -> Mapping[Configuration, Rates]:
+    return rates(study)
 
 
-def test_the_headlines_of_jax_are_those_of_the_raw_data(table7: Latencies) -> None:
-    found = differences(table7)
-    slower = sum(entry.ratio is not None and entry.ratio > 1 for entry in found)
-    headlines = published.headlines()
-    assert published.paper_rounding(100 * slower / len(found)) == headlines["slower_on_tpu_percent"]["jax"]
-    assert round(100 * (len(found) - slower) / len(found), 1) == headlines["faster_on_tpu_percent"]["jax"]
+def test_tables_5_to_7_are_recomputed_to_the_last_printed_digit(latencies: Mapping[str, Latencies]) -> None:
+    for name, measured in latencies.items():
+        found = differences(measured)
+        assert [entry.published for entry in found] == list(paper.latencies(name).values())
+        assert [entry.published.function for entry in found if not entry.agrees] == []
+    assert {name: len(differences(measured)) for name, measured in latencies.items()} == PRINTED
+    assert sum(PRINTED.values()) == 155
 
 
-def test_other_functions_are_excluded_with_their_reason(table7: Latencies) -> None:
-    timed = {function.function for function in table7.functions}
-    assert {entry.function for entry in table7.exclusions} - timed == {"jax.lax.infeed", "jax.numpy.linalg.eig"}
-    infeed = {entry.reason: entry.tests for entry in table7.exclusions if entry.function == "jax.lax.infeed"}
-    why = "the study timed nothing in it, and its raw data does not tell whether it passed"
-    assert infeed == {f"skipped on {TPU} ({why})": 2, f"skipped on {GPU} and on {TPU} ({why})": 2}
+def test_the_paper_leaves_out_one_function_that_was_timed_on_both(latencies: Mapping[str, Latencies]) -> None:
+    names = {name: {one.listed_as for one in measured.functions} for name, measured in latencies.items()}
+    others = {name: found - paper.latencies(name).keys() for name, found in names.items()}
+    assert others == {"tensorflow": {"tf.data.experimental.dense_to_ragged_batch"}, "torch": set(), "jax": set()}
 
 
-def test_sides_and_models_are_those_of_the_paper(study: Any) -> None:
-    assert sides(study) == [GPU, TPU]
+def test_a_test_that_some_runs_did_not_time_is_left_out(latencies: Mapping[str, Latencies]) -> None:
+    why = f"not timed in every run on {side('torch', 'v3-8')}"
+    assert ("torch.cat", 1) in {
+        (entry.function, entry.tests) for entry in latencies["torch"].exclusions if entry.reason == why
+    }
+
+
+def test_table_8_follows_from_the_outcomes(found_rates: Mapping[Configuration, Rates]) -> None:
+    def statuses(framework: str, model: str) -> tuple[int, ...]:
+        counts = found_rates[side(framework, model)].by_function.counts
+        return tuple(counts.values())
+
+    # Published: 2, 3 and 58 on the T4; 17, 11 and 36 on the v3-8.
+    assert statuses("torch", "t4")[:3] == (58, 2, 3)
+    assert statuses("torch", "v3-8")[:3] == (32, 18, 13)
+    # Published: 5, 9 and 51; 10, 9 and 46.
+    assert statuses("tensorflow", "t4")[:3] == (49, 8, 8)
+    assert statuses("tensorflow", "v3-8")[:3] == (44, 13, 8)
+
+
+def test_nothing_is_said_of_failures_where_only_times_are_known(found_rates: Mapping[Configuration, Rates]) -> None:
+    with_outcomes = {side(framework, model) for framework in ("torch", "tensorflow") for model in ("t4", "v3-8")}
+    assert {one for one, rates in found_rates.items() if not rates.is_timings_only} == with_outcomes
+    for one, found in found_rates.items():
+        assert (found.by_function.percent is None) == (one not in with_outcomes)
+
+
+def test_timing_that_is_implausible_against_another_model_is_unverified(results: Results) -> None:
+    ((unverified, why),) = results.unverified.items()
+    assert unverified == side("torch", "v2-8")
+    assert "the median function takes 27.9 times as long on torch-1.12.0-tpu on study-2023-v3-8" in why
+    assert "torch.fliplr: 0.035 ms here, 725.480 ms there" in why
+    said = [sentence for sentence in build_headlines(results) if "study-2023-v2-8" in sentence and "torch" in sentence]
+    assert len(said) == 1 and said[0].startswith("Timing unverified")
+
+
+def test_every_cell_of_the_paper_that_differs_has_a_reason(results: Results) -> None:
+    cells = paper_cells(results)
+    assert [cell for cell in cells if not cell.agrees and not cell.reason] == []
+    assert agreement(cells).startswith("Of 92 cells 31 are as printed, 29 differ, and 32 cannot be computed")
+    found = {(cell.place, cell.what): (cell.published, cell.ours) for cell in cells}
+    assert found["Table 2", "torch: rows, the 5 largest and 5 least ratios"] == ("10", "10")
+    assert found["Table 5", "tensorflow: rows"] == ("51", "51")
+    assert found["Table 4", "tensorflow on T4: failing, all"] == ("22 %", "22 %")
+    assert found["text", "tensorflow on T4: functions that fail"] == ("21.54 %", "24.62 %")
+    assert found["text", "torch: over 10 times slower on the TPU"] == ("81.4 %", "81.4 %")
+    assert found["text", "jax: 1.5 times faster on the A100 than on the T4"] == ("0.05 %", "4.84 %")
+
+
+def test_an_imported_test_has_no_command_to_repeat_it(tmp_path: Path, portbench: Portbench) -> None:
+    import_raw_data(sorted((RAW / "torch").glob("tpu_v3_*")), tmp_path / "runs", NO_RULES)
+    done = portbench("explain", tmp_path / "runs", "torch.unsqueeze")
+    assert done.exit_code == 0, done.output
+    assert "portbench run" not in done.output
+    assert "so it cannot run it again" in " ".join(done.output.split())
+    assert json.loads(portbench("explain", tmp_path / "runs", "torch.unsqueeze", "--json").output)["again"] is None
+    refused = portbench("explain", tmp_path / "runs", "torch.unsqueeze", "--bundle", tmp_path / "bundle").exception
+    assert isinstance(refused, BadInput)
+
+
+def test_a_report_of_timings_only_has_no_rate(tmp_path: Path, portbench: Portbench) -> None:
+    done = portbench("import-study-2023", RAW / "jax", "-o", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    done = portbench("report", tmp_path / "runs", "-o", tmp_path / "report")
+    assert done.exit_code == 0, done.output
+    assert "100.0" not in (tmp_path / "report" / "report.md").read_text("utf-8").split("##")[1]
+    assert not (tmp_path / "report" / "tables" / "table-8-paper-method.md").exists()
+
+
+def test_models_are_those_of_the_paper(study: Any) -> None:
     models = device_model(study)
-    assert models == {GPU: "Tesla T4", TPU: "TPU v3-8"}
-    assert [published_column(side, models[side]) for side in sides(study)] == [
-        published.PublishedColumn("jax", "gpu", "T4"),
-        published.PublishedColumn("jax", "tpu", "v3-8"),
-    ]
-    assert pairs_of_devices(sides(study)) == [(GPU, TPU)]
+    assert {published_column(one, models[one]) for one in sides(study) if one.framework == "jax"} == {
+        paper.PublishedColumn("jax", "gpu", "T4"),
+        paper.PublishedColumn("jax", "gpu", "A100"),
+        paper.PublishedColumn("jax", "tpu", "v3-8"),
+        paper.PublishedColumn("jax", "tpu", "v2-8"),
+    }
+    assert (side("jax", "t4"), side("jax", "v3-8")) in pairs_of_devices(sides(study))
+    assert (side("torch", "v2-8"), side("torch", "v3-8")) in pairs_of_models(study)
 
 
-def test_no_more_is_claimed_than_the_raw_data_says(study: Any) -> None:
-    found = rates(study)
-    # infeed was timed on the gpu alone, eig nowhere: whether they failed is unknown, so they have no status.
-    assert found[GPU].as_published.counts == {"all_pass": 62, "some_fail": 0, "all_fail": 0, "not_testable": 1}
-    assert found[TPU].as_published.counts == {"all_pass": 61, "some_fail": 0, "all_fail": 0, "not_testable": 2}
-    assert found[GPU].strata_known == 63
-
-
-def test_every_function_of_the_sample_has_one_test_file() -> None:
-    functions = list(published.raw_test_files("jax").values())
-    assert sorted(functions) == sorted(row["name"] for row in published.sample("jax"))
+@pytest.mark.parametrize("framework", paper.FRAMEWORKS)
+def test_every_function_of_the_sample_has_one_test_file(framework: str) -> None:
+    functions = list(paper.raw_test_files(framework).values())
+    assert sorted(functions) == sorted(row["name"] for row in paper.sample(framework))
 
 
 def test_the_command_writes_valid_run_files_and_lists_unused_test_files(portbench: Portbench, tmp_path: Path) -> None:
-    done = portbench("import-study-2023", RAW, "-o", tmp_path / "runs")
+    done = portbench("import-study-2023", "-o", tmp_path / "runs")
     assert done.exit_code == 0, done.output
-    assert "6 raw files imported" in done.output
+    assert "36 raw runs imported" in done.output
+    assert f"wrote {tmp_path}/runs/study-2023-torch-gpu-t4.json\n" in done.output
+    assert f"wrote {tmp_path}/runs/study-2023-torch-gpu-a100.json, timings only\n" in done.output
     assert "left out, belongs to no function of the paper: PRNG_test.py (1 test)" in done.output
-    assert "not in the raw files: whether a test passed" in done.output
-    names = ["study-2023-jax-gpu-t4.json", "study-2023-jax-tpu-v3.json"]
+    assert "left out, ran on the CPU: 1,115 tests" in done.output
+    assert "not in the raw files: when and on which host it ran" in done.output
+    names = [
+        f"study-2023-{framework}-{device}.json"
+        for framework in sorted(paper.FRAMEWORKS)
+        for device in ("gpu-a100", "gpu-t4", "tpu-v2", "tpu-v3")
+    ]
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == names
     checked = portbench("validate", tmp_path / "runs")
     assert checked.exit_code == 0, checked.output
 
 
-def test_unknown_facts_are_recorded_as_unknown(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
+def test_what_is_not_known_is_null(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
     raw = write("jax/tpu_v3_run2.json", ADD | {"eig_test.py:testEig0": {"operations": [], "test_time": 0.25}})
-    (path,) = import_raw_timings([raw], tmp_path / "runs").files
+    (path,) = import_raw_data([raw], tmp_path / "runs", NO_RULES).files
     document = json.loads(path.read_text("utf-8"))
     environment = document["environment"]
-    assert {environment[name] for name in ("os", "kernel", "cpu_model", "python")} == {"unknown"}
+    unknown = ("os", "kernel", "cpu_model", "cpu_cores", "memory_bytes", "python", "runner_commit", "runner_sha256")
+    assert {environment[name] for name in unknown} == {None}
+    assert (document["started_at"], document["ended_at"], document["protocol"]["steady_budget_s"]) == (None, None, None)
     assert environment["packages"] == {"jax": "0.4.8"}
-    assert environment["device"]["source"] == published.source()
-    assert "all of the environment but" in environment["device"]["not_told"]
+    assert document["imported"]["source"].startswith(paper.source())
+    assert document["imported"]["not_recorded"].startswith("whether a test passed, when and on which host it ran")
     assert document["protocol"]["sync"] == "as-published"
     add, eig = document["results"]
-    assert (add["function"], add["test"], add["run"], add["outcome"]) == ("jax.numpy.add", "testOp0", 2, "passed")
-    assert [call["cold"]["call_ns"] for call in add["calls"]] == [2_000_000, 1_000_000]
+    assert (add["function"], add["test"], add["run"], add["outcome"]) == ("jax.numpy.add", "testOp0", 2, None)
+    assert [(call["cold"]["call_ns"], call["cold"]["wait_ns"]) for call in add["calls"]] == [
+        (2_000_000, None),
+        (1_000_000, None),
+    ]
     assert (add["case_ns"], add["placement"]["verdict"]) == (500_000_000, "unknown")
-    assert (eig["outcome"], eig["calls"], eig["category"]) == ("skipped", [], None)
+    assert (eig["outcome"], eig["calls"], eig["worker"]) == (None, [], None)
     listed = {row["name"]: row for row in document["manifest"]["functions"]}
     assert len(listed) == 63
     renamed = listed["jax._src.interpreters.partial_eval.PartialVal"]
@@ -133,15 +215,15 @@ def test_unknown_facts_are_recorded_as_unknown(tmp_path: Path, write: Callable[[
 
 
 def test_the_same_files_give_the_same_run_files(tmp_path: Path) -> None:
-    files = sorted(RAW.glob("gpu_*.json"))
-    once = import_raw_timings(files, tmp_path / "once").files
-    again = import_raw_timings([*files[::-1], RAW / files[0].name], tmp_path / "again").files
+    files = sorted((RAW / "torch").glob("gpu_t4_*"))
+    once = import_raw_data(files, tmp_path / "once", NO_RULES).files
+    again = import_raw_data([*files[::-1], files[0]], tmp_path / "again", NO_RULES).files
     assert [path.read_bytes() for path in once] == [path.read_bytes() for path in again]
 
 
 def test_newer_hardware_of_the_paper_is_kept_apart(tmp_path: Path, write: Callable[[str, Any], Path]) -> None:
     raw = [write(f"jax/{name}_run1.json", ADD) for name in ("gpu_a100", "gpu_t4", "tpu_v3", "tpu_v2")]
-    import_raw_timings(raw, tmp_path / "runs")
+    import_raw_data(raw, tmp_path / "runs", NO_RULES)
     merge([str(tmp_path / "runs")], tmp_path / "study")
     found = pairs_of_models(opened_study(tmp_path / "study"))
     assert [(first.machine, second.machine) for first, second in found] == [
@@ -156,7 +238,14 @@ def test_newer_hardware_of_the_paper_is_kept_apart(tmp_path: Path, write: Callab
         ("jax/gpu_t4.json", ADD, "expected a device of the paper (gpu_t4, "),
         ("jax/gpu_h100_run1.json", ADD, "found the name gpu_h100_run1.json"),
         ("jax/gpu_t4_run0.json", ADD, "found the name gpu_t4_run0.json"),
-        ("torch/gpu_t4_run1.json", ADD, "not known for framework torch"),
+        ("caffe/gpu_t4_run1.json", ADD, "found framework caffe, expected one of tensorflow, torch, jax"),
+        ("jax/gpu_t4_run1.json.gz", ADD, "not a gzip file"),
+        ("torch/gpu_t4_outcomes.json", {}, "$: expected a list"),
+        ("torch/gpu_t4_outcomes.json", [{"file": "a.py"}], "$[0]: expected an object with file, class, test and"),
+        ("torch/gpu_t4_outcomes.json", [OUTCOME | {"outcome": "xfail"}], "$[0].outcome: expected one of passed"),
+        ("torch/gpu_t4_outcomes.json", [OUTCOME | {"message": 1}], "$[0].message: expected text"),
+        ("torch/gpu_t4_outcomes.json", [OUTCOME, OUTCOME], "$[1]: a second outcome of this test"),
+        ("torch/gpu_t4_outcomes.json", [OUTCOME], "outcomes without times"),
         ("jax/gpu_t4_run1.json", [], "$: expected an object"),
         ("jax/gpu_t4_run1.json", {}, "$: expected an object"),
         ("jax/gpu_t4_run1.json", "{", "not JSON"),
@@ -203,11 +292,52 @@ def test_any_other_file_is_refused_and_nothing_is_written(
 
 def test_one_run_given_twice_is_refused(tmp_path: Path, portbench: Portbench) -> None:
     copies = tmp_path / "copies" / "jax"
-    shutil.copytree(RAW, copies)
-    done = portbench("import-study-2023", RAW, copies, "-o", tmp_path / "runs")
+    shutil.copytree(RAW / "jax", copies)
+    done = portbench("import-study-2023", RAW / "jax", copies, "-o", tmp_path / "runs")
     assert isinstance(done.exception, BadInput)
-    assert "are both run 1 of jax on the gpu t4" in str(done.exception)
+    assert "are both run 1 of jax on the gpu " in str(done.exception)
     assert not (tmp_path / "runs").exists()
+
+
+def test_failures_have_their_message_and_pair_across_devices(
+    tmp_path: Path, write: Callable[[str, Any], Path], portbench: Portbench
+) -> None:
+    def raw(device: str, name: str, outcome: dict[str, str]) -> None:
+        times = {f"cat_test.py:test_cat_{name}_int8": {"operations": [0.001], "test_time": 0.01}}
+        times |= {"cat_test.py:test_cat_cpu_int8": {"operations": [0.001], "test_time": 0.01}}
+        packed = write(f"torch/{device}_run1.json", times)
+        packed.with_suffix(".json.gz").write_bytes(gzip.compress(packed.read_bytes()))
+        packed.unlink()
+        write(f"torch/{device}_outcomes.json", [OUTCOME | {"test": f"test_cat_{name}_int8"} | outcome])
+
+    raw("gpu_t4", "cuda", {})
+    message = "RuntimeError: XLA tensors do not have storage"
+    raw("tpu_v3", "xla", {"outcome": "failed", "phase": "call", "message": message})
+    done = portbench("import-study-2023", tmp_path / "torch", "-o", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    gpu, tpu = (json.loads(path.read_text("utf-8"))["results"] for path in sorted((tmp_path / "runs").iterdir()))
+    assert [(result["test"], result["outcome"]) for result in (*gpu, *tpu)] == [
+        ("test_cat_int8", "passed"),
+        ("test_cat_int8", "failed"),
+    ]
+    (failed,) = tpu
+    assert (failed["error"]["type"], failed["error"]["message"]) == ("RuntimeError", "XLA tensors do not have storage")
+    assert failed["category"] == "not_implemented"
+
+
+def test_times_of_a_name_that_several_classes_have_are_of_none_of_them(
+    tmp_path: Path, write: Callable[[str, Any], Path]
+) -> None:
+    one = {"file": "cast_test.py", "test": "testCast", "outcome": "passed"}
+    write("tensorflow/gpu_t4_run1.json", {"cast_test.py:testCast": {"operations": [0.5], "test_time": 1}})
+    write("tensorflow/gpu_t4_outcomes.json", [one | {"class": "A"}, one | {"class": "B"}])
+    (path,) = import_raw_data([tmp_path / "tensorflow"], tmp_path / "runs", NO_RULES).files
+    results = json.loads(path.read_text("utf-8"))["results"]
+    assert [(result["test"], len(result["calls"])) for result in results] == [
+        ("A.testCast", 0),
+        ("B.testCast", 0),
+        ("testCast", 1),
+    ]
 
 
 def test_an_option_names_the_framework_of_files_in_other_folders(

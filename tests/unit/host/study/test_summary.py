@@ -100,11 +100,11 @@ def test_without_any_rated_function_there_is_no_percentage(make_result: Make, su
     assert target["functions_by_status"] == {"all_pass": 0, "some_fail": 0, "all_fail": 0, "not_testable": 1}
 
 
-def test_cold_is_the_mean_over_all_first_calls_of_passing_tests(
+def test_cold_is_the_mean_of_the_means_of_passing_tests(
     make_result: Make, make_call: Make, summarise: Summarise
 ) -> None:
     results = [
-        # Call and wait count; every timed call has the same weight, however many a test has.
+        # Call and wait count; every test has the same weight, however many calls it times.
         make_result(test="a", run=1, calls=[make_call(100, 20), make_call(200, 0), make_call() | {"cold": None}]),
         make_result(test="a", run=2, calls=[make_call(400, 0)]),
         make_result(test="b", run=1, calls=[make_call(1_000, 0)]),
@@ -113,7 +113,7 @@ def test_cold_is_the_mean_over_all_first_calls_of_passing_tests(
         make_result(test="flaky", run=2, outcome="failed", calls=[make_call(10**9, 0)]),
     ]
     (function,) = summarise(results)["functions"]
-    assert function["cold_mean_ns"] == (120 + 200 + 400 + 1_000) / 4
+    assert function["cold_mean_ns"] == (240 + 1_000) / 2
 
 
 def test_steady_is_the_median_over_tests_of_the_median_over_runs_and_blocks(
