@@ -6,6 +6,9 @@ FUZZ_MINUTES ?= 10
 SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
+# Tests start thousands of Pythons. Without kept bytecode each compiles every module that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Many tests wait for processes, so there are more of them at once than cores.
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
 PYTEST = -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --junit-xml build/reports/$@.xml
@@ -31,7 +34,6 @@ test: .venv/ready ## what a change must pass, within 10 min: unit tests, Python 
 
 test-rest: .venv/ready ## what `make test` leaves out: whole studies, all versions, containers, long series, Ray
 	$(BIN)/python $(PYTEST) -m slow $(SUITES)
-	$(BIN)/python -m tests.python38 $(PYTEST) -m slow --junit-xml build/reports/$@-python38.xml
 	$(MAKE) --no-print-directory test-ray
 
 test-all: ## all tests, within 35 min: test, then test-rest

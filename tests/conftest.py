@@ -1,7 +1,11 @@
-"""What all tests share: signals, and the table of the faults that tests injected. Loaded under Python 3.8, too."""
+"""What all tests share: signals, threads, the order, and the table of the faults that tests injected.
+
+Loaded under Python 3.8, too.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import Counter
 from typing import Any, Callable
@@ -17,11 +21,28 @@ _HANDLERS = {
 }
 
 
-def pytest_configure() -> None:
-    """Programs that tests interrupt must not inherit ignored signals, as under nohup or in a shell's background."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Programs that tests interrupt must not inherit ignored signals, as under nohup or in a shell's background.
+
+    Programs that compute with OpenMP have one thread each. There are more of them at once than cores, and threads that
+    wait for each other actively make the same work ten times as long. Containers have as many threads as always.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # The processes of pytest-xdist take groups of tests in the order below, not those with the most tests first.
+    config.option.loadscopereorder = False
     for number, handler in _HANDLERS.items():
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first, by the minutes that their mark gives: ``pytest.mark.slow(minutes=5)``."""
+    items.sort(key=_minutes, reverse=True)
+
+
+def _minutes(item: pytest.Item) -> float:
+    mark = item.get_closest_marker("slow")
+    return float(mark.kwargs.get("minutes", 0)) if mark else 0
 
 
 @pytest.fixture

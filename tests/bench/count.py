@@ -1,10 +1,10 @@
-"""How fast ``portbench count`` is, MB of source a second and core, beside what the study did.
+"""How fast ``portbench count`` is, MB of source a second and core, beside what the paper's method does.
 
     python -m tests.bench.count [--quick] [FOLDER]
 
 FOLDER holds .py files and wheels, such as tests.bench.corpus makes; without one, the sources of this machine's Python
 stand in, each with an import in front. With --quick few of them, once: it shows that it runs, and its figures say
-nothing. The study used code_tokenize: tree-sitter parses, a visitor goes through every
+nothing. The paper used code_tokenize: tree-sitter parses, a visitor goes through every
 node, each leaf becomes a token with its text, and Python looks at each token. That is written again here, since
 code_tokenize downloads its grammar. All in one run and in turn, so that the ratios hold on a machine whose speed
 drifts.
@@ -97,8 +97,8 @@ class Leaves:
                     return
 
 
-def as_study(source: bytes, words: frozenset[str]) -> Counter[str]:
-    """The study's count: identifiers out of the words, with "(" behind and no "def" before."""
+def as_published(source: bytes, words: frozenset[str]) -> Counter[str]:
+    """The paper's count: identifiers out of the words, with "(" behind and no "def" before."""
     lines = source.split(b"\n")
     tokens: list[Token] = []
     Leaves(lambda node: tokens.append(Token(node, lines))).walk(parsed(source))
@@ -126,7 +126,7 @@ def main() -> None:
     words = frozenset(WORDS)
     compare(sources, functions, words)
     contestants: dict[str, Callable[[], object]] = {
-        "the study's way": lambda: [as_study(source, words) for source in sources],
+        "the paper's method": lambda: [as_published(source, words) for source in sources],
         "tree-sitter parses": lambda: [parsed(source) for source in sources],
         "stripped and parsed": lambda: [parsed(lexer.bare(source).text) for source in sources],
         "portbench, both counts": lambda: [count_calls(source, [functions]) for source in sources],
@@ -150,11 +150,11 @@ def main() -> None:
 
 def report(rounds: dict[str, list[float]]) -> None:
     whole = statistics.median(rounds["and read from .json.gz"])
-    ours, study = rounds["portbench, both counts"], rounds["the study's way"]
-    ratio = statistics.median(a / b for a, b in zip(ours, study, strict=True))
+    ours, published = rounds["portbench, both counts"], rounds["the paper's method"]
+    ratio = statistics.median(a / b for a, b in zip(ours, published, strict=True))
     filtered = statistics.median(rounds["dropped by the filter"])
     reached = verdict(ratio >= WANTED_RATIO)
-    print(f"parsed and counted: {ratio:.2f} times the study's way, wanted {WANTED_RATIO}: {reached}")
+    print(f"parsed and counted: {ratio:.2f} times the paper's method, wanted {WANTED_RATIO}: {reached}")
     print(f"dropped: {filtered:.0f} MB/s, wanted {WANTED_FILTER:.0f}: {verdict(filtered >= WANTED_FILTER)}")
     print("CodeParrot-clean (50 GB of text), unpacked, by the share that imports a framework:")
     for share in (0.01, 0.05, 0.1, 0.25):
@@ -199,8 +199,8 @@ def compare(sources: list[bytes], functions: FunctionList, words: frozenset[str]
     differ = 0
     for source in sources:
         (calls,) = count_calls(source, [functions]).values()
-        differ += {word.decode(): n for word, n in calls.identifiers.items()} != dict(as_study(source, words))
-    print(f"the study's way and ours count the same words in all but {differ} of {len(sources)} files")
+        differ += {word.decode(): n for word, n in calls.identifiers.items()} != dict(as_published(source, words))
+    print(f"the paper's method and ours count the same words in all but {differ} of {len(sources)} files")
 
 
 if __name__ == "__main__":

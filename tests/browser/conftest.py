@@ -104,7 +104,7 @@ def look(browser: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         if not is_attacked:
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda message: message.type in ("error", "warning") and wrong.append(message.text))

@@ -461,7 +461,7 @@ def test_an_address_that_nobody_made_does_no_harm(small: Path, look: Look) -> No
     assert len(names(page)) > 10
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=1)
 def test_six_thousand_functions_on_twenty_targets(
     large: Path, look: Look, screenshot: Keep, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,9 @@ XLA_TARGETS = [target.replace("-cpu", "-xla") for target in CPU_TARGETS if targe
 TARGETS = [*CPU_TARGETS, *XLA_TARGETS]
 """torch_xla of PyTorch 1.12 is not in the package index."""
 
+FUNCTIONS = {"torch": 63, "tensorflow": 65, "jax": 63}
+"""How many there are in the study."""
+
 FEW = {
     "torch": (
         "torch.argsort",
@@ -44,7 +47,7 @@ def study_of(run_manifest: Any, framework: str, few: bool = False) -> dict[str, 
     """The study in its own version: two runs, each in an order of its own; few of its functions, or all."""
     selected = {"function": list(FEW[framework])} if few else {}
     # What is tested is that there are steady times, not how exact they are.
-    options = {"runs": 2, "protocol": "both", "shuffle": 7, "steady_budget": 0.02, **selected}
+    options = {"runs": 2, "protocol": "both", "shuffle": 7, "steady_budget": 0.005, **selected}
     document: dict[str, Any] = run_manifest(framework, VERSIONS[framework][0], "study", **options)
     return document
 

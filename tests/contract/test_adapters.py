@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.contracts import ROOT, TARGETS, VERSIONS, outcomes, study_of, versions
+from tests.contract.contracts import FUNCTIONS, ROOT, TARGETS, VERSIONS, outcomes, study_of, versions
 
 pytestmark = pytest.mark.frameworks
-
-FUNCTIONS = {"torch": 63, "tensorflow": 65, "jax": 63}
 
 NODES = {"gpu": ["nvidia[0-9]*"], "tpu": ["accel*", "vfio/[0-9]*"]}
 
@@ -38,7 +36,7 @@ def test_an_adapter_keeps_its_promises(environment_python, target):
 
 
 WHOLE_STUDIES = [
-    pytest.param(framework, marks=[pytest.mark.slow, pytest.mark.xdist_group(f"study of {framework}")])
+    pytest.param(framework, marks=[pytest.mark.slow(minutes=5), pytest.mark.xdist_group(f"study of {framework}")])
     for framework in VERSIONS
 ]
 
@@ -85,7 +83,7 @@ def test_every_function_of_the_study_passes_on_the_cpu_twice_and_in_any_order(ru
     assert first != second
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=1)
 @pytest.mark.parametrize(("framework", "function"), AUDITED)
 def test_the_tests_notice_a_broken_function(framework, function):
     command = [sys.executable, "-m", "portbench", "mutation-test", "study", "--target", f"{framework}-cpu"]

@@ -37,7 +37,7 @@ def study(run_manifest: Run) -> dict[str, Any]:
     return study_of(run_manifest, "jax")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=4)
 def test_the_current_version_lacks_two_functions_and_changed_one(run_manifest: Run) -> None:
     current = current_of(run_manifest, "jax")
     assert is_as_known(current)

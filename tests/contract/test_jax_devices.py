@@ -19,8 +19,9 @@ Run = Callable[..., dict[str, Any]]
 
 STUDY, CURRENT = VERSIONS["jax"]
 
+SLOW = pytest.mark.slow(minutes=4)
 ON_XLA = [
-    pytest.param(version, marks=[pytest.mark.slow, pytest.mark.xdist_group(f"study of jax {version} on xla")])
+    pytest.param(version, marks=[SLOW, pytest.mark.xdist_group(f"study of jax {version} on xla")])
     for version in VERSIONS["jax"]
 ]
 

@@ -52,7 +52,7 @@ def run_on_xla(run_manifest: Callable[..., dict[str, Any]]) -> Run:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=7)
 @pytest.mark.xdist_group("study of tensorflow on xla")
 @pytest.mark.parametrize("version", [STUDY])
 def test_the_whole_manifest_runs_on_xla(run_on_xla: Run, version: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import runners.torch
-from tests.contract.contracts import ROOT, VERSIONS, findings, unavailable
+from tests.contract.contracts import FUNCTIONS, ROOT, VERSIONS, findings, unavailable
 
 pytestmark = pytest.mark.frameworks
 
@@ -61,17 +62,43 @@ LACKING = {
 """A few functions of each kind."""
 
 
+LONG_PROGRAMS = {"torch.optim.LBFGS", "torch.nn.Transformer", "torch.nn.TransformerEncoderLayer"}
+"""Functions with large programs: compiling them takes three quarters of the time of the manifest."""
+
+SMALL_TESTS = [
+    "quadratic[dtype=float32,line_search=null]",
+    "first-iteration*",
+    "at-the-minimum*",
+    "max-eval[max_eval=3]",
+    "idle",
+    "options",
+    "forward[dtype=float32]",
+    "evaluation[gradients=*",
+    "inference[activation=relu,dtype=float32]",
+    "mask[*",
+    "without-batch",
+    "layout",
+]
+"""Some of their tests: small programs, and one that grows with every step until the limit."""
+
+
 @pytest.fixture
 def study(run_manifest: Run) -> dict[str, Any]:
-    """The study manifest through XLA. Only programs that grow with every step reach the limit."""
-    return run_manifest("torch", CURRENT, "study", device="xla", runs=1, protocol="cold", timeout=20)
+    """The study manifest through XLA, of LONG_PROGRAMS only SMALL_TESTS."""
+    manifest = json.loads((ROOT / "manifests" / "study" / "torch.json").read_text("utf-8"))
+    others = [entry["function"] for entry in manifest["functions"] if entry["function"] not in LONG_PROGRAMS]
+    options = {"device": "xla", "runs": 1, "protocol": "cold", "timeout": 20}
+    document = run_manifest("torch", CURRENT, "study", function=others, **options)
+    small = run_manifest("torch", CURRENT, "study", function=sorted(LONG_PROGRAMS), test=SMALL_TESTS, **options)
+    return {**document, "results": document["results"] + small["results"]}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=8)
 @pytest.mark.xdist_group("study of torch on xla")
 def test_the_whole_manifest_runs_on_xla_with_the_known_failures(study: dict[str, Any]) -> None:
     found = findings(study)
     assert unavailable(study) == set()
+    assert _outcomes(study).keys() >= LONG_PROGRAMS and len(_outcomes(study)) == FUNCTIONS["torch"]
     assert {test: found.get(test) for test in LACKING} == LACKING
     complete = {name for name, ends in _outcomes(study).items() if "passed" not in ends}
     assert complete == {"torch.cuda", "torch.cuda.synchronize", "torch.Tensor.data_ptr", "torch.saddmm"}
@@ -133,7 +160,7 @@ def test_the_papers_synchronization_does_not_wait(run_manifest: Run) -> None:
     assert proofs and not any(proof["passed"] for proof in proofs)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=1)
 def test_known_wrong_functions_are_found_wrong(run_manifest: Run) -> None:
     host = run_manifest("torch", CURRENT, "known_wrong", runs=1, protocol="cold")
     assert findings(host) == {}

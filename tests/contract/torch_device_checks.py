@@ -198,7 +198,7 @@ def trace_sees_where_operations_run():
         ("views", lambda: (x.t(), x[1:], x.view(-1), x.detach(), x.expand(2, 3, 4), x.unbind()), []),
         ("copies", lambda: (x.clone(), x.contiguous(), x.half(), torch.empty(3), y.to(there)), []),
         ("an index, copied", lambda: x.index_copy(0, torch.tensor([1], device=there), x[:1]), ["meta"]),
-        ("value_verdict", lambda: torch.tensor(2.0) * torch.tensor(3.0), []),
+        ("numbers", lambda: torch.tensor(2.0) * torch.tensor(3.0), []),
     ):
         with traced_ops(there) as seen:
             call()
