@@ -18,7 +18,8 @@ function causeWords(target, row) {
   const found = categoriesOf(target, row).map((name) => SHORT[name] ?? spaced(name));
   if (status === "all_pass") return "";
   if (found.length) return found.length > 1 ? `${found[0]} +${found.length - 1}` : found[0];
-  return status === "not_testable" ? "skipped" : "";
+  if (status !== "not_testable") return "";
+  return target.cold_ns[row] >= 0 ? "timed only" : "skipped";
 }
 
 function makeMatrix() {
@@ -76,20 +77,31 @@ function strataColumns() {
 }
 
 function targetColumn(target) {
+  const lines = [
+    ...(target.isPredicted ? ["predicted"] : []), `${target.framework} ${target.version}`, ...(study.hasMachines ? [target.machine] : []),
+    ...(target.sync === "complete" ? [] : ["sync as published"]),
+  ];
+  // Names of targets often differ at their ends only, so they are not cut.
+  const width = Math.min(220, Math.max(112, 36 + 6.3 * Math.max(...lines.map((line) => line.length))));
   return {
-    field: `t${target.number}`, title: "", width: 112, cssClass: "cell",
+    field: `t${target.number}`, title: "", width, cssClass: "cell",
     titleFormatter: () => {
-      const rated = [0, 1, 2].map((status) => countStatus(target, status));
-      const all = rated.reduce((sum, one) => sum + one, 0);
-      const rate = all ? `${((100 * rated[0]) / all).toFixed(1)} % ${target.isPredicted ? "accepted" : "pass"}` : target.isPredicted ? "not predicted" : "nothing ran";
-      const lines = [...(target.isPredicted ? ["predicted"] : []), `${target.framework} ${target.version}`, ...(study.hasMachines ? [target.machine] : [])];
-      const header = headerButton(target.device + (target.sync === "complete" ? "" : " (sync as published)"), ...lines, rate);
+      const header = headerButton(target.device, ...lines, rateOf(target));
       header.classList.toggle("predicted", target.isPredicted);
       return header;
     },
     formatter: (cell) => targetCell(cell, target, cell.getData().id),
     sorter: (a, b, first, second, column, dir) => compareCells(target, first.getData().id, second.getData().id, dir),
   };
+}
+
+/** The share of passing functions; where no outcome is known, what is known instead. */
+function rateOf(target) {
+  const rated = [0, 1, 2].map((status) => countStatus(target, status));
+  const all = rated.reduce((sum, one) => sum + one, 0);
+  if (all) return `${((100 * rated[0]) / all).toFixed(1)} % ${target.isPredicted ? "accepted" : "pass"}`;
+  if (target.isPredicted) return "not predicted";
+  return target.cold_ns.some((time) => time >= 0) ? "timings only" : "nothing ran";
 }
 
 function countStatus(target, status) {
