@@ -136,6 +136,17 @@ def test_the_command_runs_the_first_failing_test_alone(
     assert again["notes"] == [f"It ran in the image {DIGEST}; --bundle writes a command for that very image."]
 
 
+def test_without_a_recorded_limit_the_test_is_repeated_with_the_usual_one(
+    portbench: Command, write: Write, make_run: Make
+) -> None:
+    run = make_run(target="torch-9.9.9-cpu")
+    run["protocol"]["timeout_s"] = None
+    done = portbench("explain", write("run.json", run), "torch.cat", "--json")
+    assert done.exception is None
+    again = json.loads(done.stdout)["again"]
+    assert again["command"].endswith("--test rows --runs 1 --protocol both --backend current")
+
+
 def test_a_test_that_passes_is_repeated_as_it_was(portbench: Command, write: Write, make_run: Make) -> None:
     run = make_run(sync="as-published", target="torch-9.9.9-cpu")
     run["protocol"]["timeout_s"] = 30.0
