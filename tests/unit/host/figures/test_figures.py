@@ -22,6 +22,9 @@ from portbench.study.merge import merge
 from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse, runs_of, summarise
 
+# Most tests look at the same figures, which are drawn once.
+pytestmark = pytest.mark.xdist_group("figures")
+
 Document = dict[str, Any]
 Make = Callable[..., Document]
 

@@ -28,6 +28,9 @@ from portbench.study.merge import merge
 from portbench.util.repository import find_checkout
 from tests.unit.host.opened_study import opened_study
 
+# The raw data are imported and merged once.
+pytestmark = pytest.mark.xdist_group("the paper's raw data")
+
 RAW = paper.raw_data()
 PRINTED = {"tensorflow": 51, "torch": 43, "jax": 61}
 NO_RULES = Rules({}, "")
