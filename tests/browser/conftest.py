@@ -87,7 +87,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with connect() as connection:
         create_views(connection, folder)
         analyse(connection)
-        pages.write(connection, {"strict_placement": False}, folder / "index.html")
+        pages.write(connection, {"strict_placement": False, "classification": None}, folder / "index.html")
     return folder / "index.html"
 
 
