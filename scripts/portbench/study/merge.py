@@ -23,7 +23,16 @@ from portbench.study.document import StudySummary, TargetEntry
 from portbench.study.drift import drifts
 from portbench.study.failures import put_fingerprints
 from portbench.study.model import RunFile, TargetKey
-from portbench.study.parquet import VIEWS, connect, create_views, files_of, link_parts, tables_name, write_part
+from portbench.study.parquet import (
+    SMALL_BYTES,
+    VIEWS,
+    connect,
+    create_views,
+    files_of,
+    link_parts,
+    tables_name,
+    write_part,
+)
 from portbench.study.run_files import InputFile, Listing, Source, list_files, no_run_file, write_run_files
 from portbench.study.store import Study
 from portbench.study.summary import analyse, analyse_failures, runs_of, summarise, target_entries
@@ -120,7 +129,8 @@ def _read_and_check(files: Sequence[InputFile], listings: Iterable[Listing], tab
     """
     tables.mkdir()
     batches = list(_batches(files))
-    threads = 1 if batches[1:] else 0
+    is_small = sum(file.size_bytes for file in files) <= SMALL_BYTES
+    threads = 1 if batches[1:] or is_small else 0
     sources = map_processes(write_run_files, [(batch, tables, threads) for batch in batches])
     accepted = dict(zip((file.sha256 for file in files), chain.from_iterable(sources), strict=True))
     for listing in listings:

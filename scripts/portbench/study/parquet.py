@@ -35,6 +35,9 @@ VIEWS = {"runs": "runs", "results": "results", "samples": "timed_calls", "functi
 # The modules, in addition to this package's SQL, that derived columns of the tables and the summary follow from.
 _DERIVATION = ("document.py", "model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py")
 
+# Below it more threads cost more time than they save.
+SMALL_BYTES = 2**20
+
 # Parts with fewer rows of results are joined when there are many of them.
 _SMALL_ROWS = 20_000
 _MOST_SMALL = 16
@@ -93,6 +96,8 @@ def create_views(connection: duckdb.DuckDBPyConnection, tables: Path, only: Targ
     an older version lacks are null. Raises BadInput if a table is missing or damaged.
     """
     require_tables(tables)
+    if sum(file.stat().st_size for table in TABLES for file in files_of(tables, table)) <= SMALL_BYTES:
+        connection.execute("SET threads = 1")
     connection.execute(load_sql("study", "added_columns"))
     parts = None
     for table in TABLES:
