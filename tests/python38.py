@@ -2,8 +2,8 @@
 
     python -m tests.python38 -m pytest -m "not slow"
 
-Left out is tests/unit/runner/process/test_faults.py: full disks, kills at random moments and clocks depend on the kernel,
-not on the version of Python, and test_journal.py has a few of them.
+Left out is tests/unit/runner/process/test_faults.py: full disks, kills at random moments and clocks depend on the
+kernel, not on the version of Python, and test_journal.py has a few of them.
 
 The environment is that of the fake framework, which is pinned to Python 3.8 and holds pytest and pytest-xdist for this.
 """
