@@ -13,13 +13,15 @@ from portbench.analysis.configurations import Configuration
 from portbench.analysis.published import differences
 from portbench.analysis.rates import ALL
 from portbench.analysis.results import Pair, Results
-from portbench.analysis.terms import EXTREMES, NEWER, PAPER_STATUSES
+from portbench.analysis.terms import EXTREMES, INTOLERABLE, NEWER, PAPER_STATUSES
 from portbench.published import paper
 from portbench.published.paper import OTHERS, TOP20, PublishedColumn
 
 _STRATA = {TOP20: "top 20", OTHERS: "all"}
-_STEPS = {("T4", "A100"): "T4_to_A100", ("v2-8", "v3-8"): "v2_to_v3"}
-_SLOWER = {"slower_on_tpu_percent": (1.0, "slower on the TPU"), "over_10x": (10.0, "over 10 times slower on the TPU")}
+_SLOWER = {
+    "slower_on_tpu_percent": (1.0, "slower on the TPU"),
+    "over_10x": (INTOLERABLE, "over 10 times slower on the TPU"),
+}
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def _newer(results: Results, sides: Mapping[Configuration, PublishedColumn]) -> 
             continue
         models = sides[pair.first].model, sides[pair.second].model
         framework = pair.first.framework
-        figure = paper.headlines()["faster_1_5x_on_newer"].get(_STEPS.get(models, ""), {}).get(framework)
+        figure = paper.faster_on_newer(framework, *models)
         if figure is not None:
             ratios = [function.ratio for function in pair.latencies[0].functions]
             percent = 100 * sum(ratio < 1 / NEWER for ratio in ratios) / len(ratios)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -177,21 +177,24 @@ def _in_kernels(document: Data) -> Iterator[Violation]:
 
 
 def _in_exclusions(document: Data) -> Iterator[Violation]:
-    seen: dict[str, int] = {}
-    for position, entry in enumerate(document["exclusions"]):
-        first = seen.setdefault(entry["function"], position)
-        if first != position:
-            found = f"{escape_control(entry['function'])} is a duplicate of $.exclusions[{first}]; remove one"
-            yield Violation(f"$.exclusions[{position}].function", found)
+    for position, first, name in _duplicates(document["exclusions"], "function"):
+        found = f"{escape_control(name)} is a duplicate of $.exclusions[{first}]; remove one"
+        yield Violation(f"$.exclusions[{position}].function", found)
 
 
 def _in_mapping(document: Data) -> Iterator[Violation]:
+    for position, first, _ in _duplicates(document["tests"], "nodes"):
+        found = f"is a duplicate of $.tests[{first}], which is used; remove one"
+        yield Violation(f"$.tests[{position}].nodes", found)
+
+
+def _duplicates(entries: Sequence[Data], key: str) -> Iterator[tuple[int, int, str]]:
+    """The positions of entries that have the same ``key`` as an earlier one, with its position and the key's value."""
     seen: dict[str, int] = {}
-    for position, entry in enumerate(document["tests"]):
-        first = seen.setdefault(entry["nodes"], position)
+    for position, entry in enumerate(entries):
+        first = seen.setdefault(entry[key], position)
         if first != position:
-            found = f"is a duplicate of $.tests[{first}], which is used; remove one"
-            yield Violation(f"$.tests[{position}].nodes", found)
+            yield position, first, entry[key]
 
 
 def _in_study(study: Data) -> Iterator[Violation]:

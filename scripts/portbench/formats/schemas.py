@@ -110,7 +110,7 @@ def fits(kind: str, data: Any) -> bool:
 
 def validator(kind: str, data: Any) -> Any:
     """A jsonschema validator for documents of the version of ``data``, which lists all errors."""
-    return _explaining_validator()(_schema(schema_path(kind, data)))
+    return _validator(schema_path(kind, data))
 
 
 def values_of(kind: str, *path: str) -> list[Any]:
@@ -119,6 +119,11 @@ def values_of(kind: str, *path: str) -> list[Any]:
     for name in path:
         place = place["properties"][name]
     return list(place["enum"])
+
+
+@cache
+def _validator(path: str) -> Any:
+    return _explaining_validator()(_schema(path))
 
 
 @cache

@@ -23,6 +23,7 @@ TOP20, OTHERS = "top20", "others"
 """Strata of the paper's sample: the 20 most used functions of a framework; all others, which the paper drew by decile
 of use (its Table 4 calls them "all functions")."""
 
+_STEPS = {("T4", "A100"): "T4_to_A100", ("v2-8", "v3-8"): "v2_to_v3"}
 _PRINTED = {"success": "all_pass", "partial": "some_fail", "complete": "all_fail", "total": "total"}
 
 
@@ -131,6 +132,12 @@ def enumerated_functions() -> Mapping[str, int]:
     """How many functions the paper found in each framework: short names, in its versions."""
     found: Mapping[str, int] = _data()["enumerated_functions"]
     return found
+
+
+def faster_on_newer(framework: str, older: str, newer: str) -> float | None:
+    """The percentage, in the paper's text, of functions that are 1.5 times faster on the newer of two models."""
+    figures: Mapping[str, float] = headlines()["faster_1_5x_on_newer"].get(_STEPS.get((older, newer), ""), {})
+    return figures.get(framework)
 
 
 def headlines() -> Mapping[str, Any]:

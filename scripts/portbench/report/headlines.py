@@ -19,7 +19,6 @@ from portbench.published import paper
 from portbench.published.paper import OTHERS, TOP20
 from portbench.util.text import pluralize
 
-_NEWER_IN_PAPER = {("T4", "A100"): "T4_to_A100", ("v2-8", "v3-8"): "v2_to_v3"}
 _LEAST_PERCENT = 1
 """The paper's figures below it are of JAX: "0.05 %" and "0.02 %", where its raw data has 3 of 62 and 1 of 61."""
 _LABELS = {PAPER_METHOD: "Paper's method", ROBUST: "Robust"}
@@ -105,12 +104,10 @@ def _newer(results: Results, measured: Latencies) -> Iterator[str]:
     """How many functions are faster on the newer of two models of a device, by the paper's factor."""
     if measured.functions:
         first, second = results.published(measured.first), results.published(measured.second)
+        published = ""
         if first and second and measured.method == PAPER_METHOD:
-            step = _NEWER_IN_PAPER.get((first.model, second.model))
-        else:
-            step = None
-        ours = _percent(measured, lambda ratio: ratio < 1 / NEWER)
-        published = _published(ours, "faster_1_5x_on_newer", step, measured.first.framework) if step else ""
+            figure = paper.faster_on_newer(measured.first.framework, first.model, second.model)
+            published = _remark(figure, _percent(measured, lambda ratio: ratio < 1 / NEWER))
         yield (
             f"{_LABELS[measured.method]}: {_faster(measured, NEWER)} are more than {NEWER:g} times faster on "
             f"{_named(results, measured.second)} than on the older {_named(results, measured.first)}{published}."

@@ -96,12 +96,13 @@ def create_views(connection: duckdb.DuckDBPyConnection, tables: Path, only: Targ
     an older version lacks are null. Raises BadInput if a table is missing or damaged.
     """
     require_tables(tables)
-    if sum(file.stat().st_size for table in TABLES for file in files_of(tables, table)) <= SMALL_BYTES:
+    stored = {table: files_of(tables, table) for table in TABLES}
+    if sum(file.stat().st_size for files in stored.values() for file in files) <= SMALL_BYTES:
         connection.execute("SET threads = 1")
     connection.execute(load_sql("study", "added_columns"))
     parts = None
     for table in TABLES:
-        files = [file for file in files_of(tables, table) if parts is None or file.name in parts]
+        files = [file for file in stored[table] if parts is None or file.name in parts]
         try:
             columns = _show_stored(connection, table, files)
             if table == "runs" and only:
