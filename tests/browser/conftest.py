@@ -21,6 +21,7 @@ CHROMIUM = next(
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in this hook, too
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every test of this folder needs a browser. Those that look at the same page are in one group, so that one process
     makes it."""

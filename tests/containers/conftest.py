@@ -19,6 +19,7 @@ from tests.paths import ROOT
 Compose = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in this hook, too
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every test of this folder needs an engine, and is slow. Those that use the image of fake-cpu are in one group,
     so that pytest-xdist runs them one after the other: some count its containers, and one takes its name away."""
