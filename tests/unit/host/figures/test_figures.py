@@ -44,7 +44,7 @@ def draw(documents: Iterable[Document], folder: Path, **changes: Any) -> list[st
         create_views(connection, study.tables)
         analyse(connection)
         summary = summarise(connection, runs_of(study.summary), "tables")
-        written = figures.write(connection, summary, compute_results(connection), folder / "figures", **changes)
+        written = figures.write(connection, summary, compute_results(connection), folder / "figures", **changes).files
     assert all(path.is_file() for path in written)
     return [path.name for path in written]
 
