@@ -105,7 +105,7 @@ def comparable_pairs(
     version or the baseline is first.
 
     The most comparable come first: measured, on the same machine, with the same manifests, of two versions rather than
-    of two devices. ``manifests``: the names of those that each side ran.
+    of two devices, of a GPU and a TPU rather than of others. ``manifests``: the names of those that each side ran.
     """
     found = []
     for first, second in combinations(sorted(sides), 2):
@@ -120,11 +120,11 @@ def comparable_pairs(
                 pair = (second, first)
             found.append(pair)
 
-    def difference(pair: tuple[Configuration, Configuration]) -> tuple[bool, ...]:
+    def difference(pair: tuple[Configuration, Configuration]) -> tuple[int, ...]:
         one, other = pair
         return (
             *(one.is_predicted, one.machine != other.machine, manifests.get(one) != manifests.get(other)),
-            *(one.target == other.target, one.version == other.version),
+            *(one.target == other.target, one.version == other.version, _baseline(one), _baseline(other)),
         )
 
     return sorted(found, key=difference)

@@ -45,7 +45,9 @@ function columnsOf(targets) {
     if (shared) shared.targets.push(target);
     else columns.push({ targets: [target], field: `c${columns.length}`, isPredicted: target.isPredicted });
   }
-  return columns;
+  // Those of which only times are known come last.
+  const isKnown = (column) => column.targets.some(isRated);
+  return columns.sort((a, b) => Number(isKnown(b)) - Number(isKnown(a)));
 }
 
 /** The target of a column that has the function of a row; undefined where none does. */

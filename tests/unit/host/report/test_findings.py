@@ -52,8 +52,8 @@ def test_measured_and_predicted_devices_have_sentences_of_their_own(end: list[st
             "device does not take (1)."
         ),
         (
-            "- Measured on the CPU of box: all tests pass for 1 of 1 PyTorch 2.8.0 functions (100 %) and 2 of 2 PyTorch "
-            "2.9.0 functions (100 %)."
+            "- Measured on the CPU of box: all tests pass for 1 of 1 PyTorch 2.8.0 functions (100 %) and 2 of 2 "
+            "PyTorch 2.9.0 functions (100 %)."
         ),
     ]
     assert sum(line.startswith("- ") for line in end) == 5
