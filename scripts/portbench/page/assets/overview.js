@@ -89,7 +89,7 @@ function linkList() {
   return Object.entries(study.links).map(([folder, files]) => {
     const links = Object.entries(files).map(([stem, formats]) => [stem, Object.entries(formats)]);
     if (!folder) return links.map(([stem, formats]) => el("a", { href: formats[0][1] }, `${stem}.${formats[0][0]}`));
-    const items = links.map(([stem, formats]) => el("li", {}, `${stem} `, formats.map(([format, address]) => [el("a", { href: address }, format), " "])));
+    const items = links.map(([stem, formats]) => el("li", {}, `${stem} `, formats.flatMap(([format, address]) => [el("a", { href: address }, format), " "])));
     return el("details", { class: "menu links" }, el("summary", {}, `${folder} (${whole(items.length)})`), el("ul", {}, items));
   }).flat();
 }

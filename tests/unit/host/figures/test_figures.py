@@ -287,6 +287,15 @@ def test_where_nothing_ran_each_figure_is_named_with_the_reason(
     assert "- failures-by-decile: no function that ran is known to be of a decile of use" in missing
 
 
+def test_failures_that_are_all_zero_are_not_drawn(side: Make, timed: Make, tmp_path: Path) -> None:
+    gpu = [timed(name, "x", 1) for name in STRATA]
+    names = draw([side(gpu, "gpu", "old", {"model": "Tesla T4"})], tmp_path)
+    assert "statuses.svg" in names
+    assert not {"failures-by-decile.svg", "top20-against-all.svg"}.intersection(names)
+    missing = section(tmp_path / "figures", "Not drawn")
+    assert "failures-by-decile: no function fails: all values are 0" in missing.replace("\\", "")
+
+
 def test_a_study_with_failures_only(make_run: Make, make_result: Make, tmp_path: Path) -> None:
     failed = [make_result("a", run=run, outcome="failed") for run in (1, 2)]
     crashed = [make_result("b", outcome="crashed"), make_result("c", outcome="timed_out")]
