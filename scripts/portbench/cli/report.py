@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from portbench.analysis.paper_cells import paper_cells
 from portbench.analysis.results import compute_results
@@ -18,6 +17,7 @@ from portbench.report.build import build_report
 from portbench.report.headlines import build_headlines
 from portbench.report.terminal import print_report
 from portbench.study.open import analysed, study_of
+from portbench.util.console import results_console
 from portbench.util.strict_json import shown
 from portbench.util.text import pluralize
 
@@ -83,7 +83,7 @@ def command(
     if as_json:
         click.echo(json.dumps(report.summary, indent=1))
     else:
-        print_report(report, Console(highlight=False))
+        print_report(report, results_console())
     if written:
         counts = f"{pluralize(len(written.tables), 'file')} of tables, {len(written.figures)} of figures"
         click.echo(f"wrote {shown(written.page)}, {written.text.name}, {counts}", err=as_json)
