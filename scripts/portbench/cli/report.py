@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from portbench.analysis.paper_cells import paper_cells
 from portbench.analysis.results import compute_results
@@ -20,6 +19,7 @@ from portbench.report.findings import build_findings, next_commands
 from portbench.report.headlines import build_headlines
 from portbench.report.terminal import print_report
 from portbench.study.open import analysed, study_of
+from portbench.util.console import results_console
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control, pluralize
 
@@ -94,7 +94,7 @@ def command(
     if as_json:
         click.echo(json.dumps(report.summary, indent=1))
     else:
-        print_report(report, Console(highlight=False))
+        print_report(report, results_console())
     if written:
         counts = f"{pluralize(len(written.tables), 'file')} of tables, {len(written.figures)} of figures"
         click.echo(f"wrote {shown(written.page)}, {written.text.name}, {counts}", err=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +11,7 @@ from portbench.analysis.configurations import Configuration
 from portbench.devices import BASELINE_ORDER
 from portbench.errors import BadInput
 from portbench.util.strict_json import shown
-from portbench.util.text import escape_control
+from portbench.util.text import did_you_mean, escape_control
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,10 @@ def find_side(target: str, sides: Sequence[Configuration], where: str, sync: str
             f"Say which: {escape_control(listed)}",
         )
     known = dict.fromkeys(name for side in sides if sync in ("", side.sync) for name in _names(side))
-    near = difflib.get_close_matches(target, known, n=3)
-    meant = f"; did you mean {escape_control(' or '.join(near))}?" if near else ""
     every = ", ".join(_full(side) for side in sides)
     raise BadInput(
-        f"{escape_control(where)} has no target {escape_control(target)}{meant}", f"It has {escape_control(every)}."
+        f"{escape_control(where)} has no target {escape_control(target)}{did_you_mean(target, known)}",
+        f"It has {escape_control(every)}.",
     )
 
 
