@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from portbench.backends import Command
 from portbench.devices import PREDICTED_DEVICES
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import Interrupted, PortbenchError, RunFailed
@@ -54,12 +54,13 @@ def _any_interrupted(results: Sequence[TargetResult]) -> bool:
 
 
 @dataclass
-class _Started:
-    """A target and its runner, or the error that kept the runner from starting."""
+class _Prepared:
+    """A target with the command of its runner, or the error that keeps it from running."""
 
     target: Target
     runner: Runner = field(default_factory=Runner)
     backend: str | None = None
+    command: Command | None = None
     error: PortbenchError | None = None
     begin_s: float = field(default_factory=time.monotonic)
 
@@ -81,14 +82,21 @@ class _Group:
 
     def run(self, targets: Sequence[Target]) -> list[TargetResult]:
         """Runs the targets; returns the results in the order in which they ended."""
-        waiting, results = deque(targets), list[TargetResult]()
-        running: dict[Future[TargetResult], _Started] = {}
+        results = list[TargetResult]()
+        running: dict[Future[TargetResult], _Prepared] = {}
         with signals_handled_by(self._on_signal), ThreadPoolExecutor(self._at_once) as threads, self._none_left():
-            while running or (waiting and not self._is_interrupted):
-                if waiting and not self._is_interrupted and len(running) < self._at_once:
-                    started = self._start(waiting.popleft())
-                    running[threads.submit(self._follow_to_end, started)] = started
-                    continue
+            waiting: Iterator[_Prepared] = self._prepared(targets)
+            if self._at_once > 1:
+                # The progress of an installation is not to be mixed with that of a runner.
+                waiting = iter(list(waiting))
+            while True:
+                while len(running) < self._at_once and (each := next(waiting, None)):
+                    if each.error is None and self._is_interrupted:
+                        continue
+                    self._start(each)
+                    running[threads.submit(self._follow_to_end, each)] = each
+                if not running:
+                    break
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     self._end(running.pop(future).runner)
                     results.append(future.result())
@@ -97,27 +105,47 @@ class _Group:
             raise KeyboardInterrupt  # between two targets
         return results
 
-    def _start(self, target: Target) -> _Started:
-        started = _Started(target)
-        self._runners.append(started.runner)
-        arguments = self._plan.arguments[target.framework]
+    def _prepared(self, targets: Sequence[Target]) -> Iterator[_Prepared]:
+        for target in targets:
+            if self._is_interrupted:
+                return
+            yield self._prepare(target)
+
+    def _prepare(self, target: Target) -> _Prepared:
+        prepared, plan = _Prepared(target), self._plan
+        arguments = plan.arguments[target.framework]
         try:
             self._is_preparing = True
-            plan = self._plan
             backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, arguments.out)
-            started.backend = backend.name
+            prepared.backend = backend.name
             self._reporter.say_once(f"{target.name}: backend {backend.name} ({why})")
             backend.prepare(target, self._reporter.say)
-            command = backend.command(target, arguments)
-            self._is_preparing = False
-            started.runner.start(command)
+            prepared.command = backend.command(target, arguments)
         except KeyboardInterrupt:
-            started.error = _interrupted(self._plan)
+            prepared.error = _interrupted(plan)
         except PortbenchError as error:
-            started.error = error
+            prepared.error = error
         finally:
             self._is_preparing = False
-        return started
+        return prepared
+
+    def _start(self, prepared: _Prepared) -> None:
+        if prepared.command is None:
+            return
+        # From here on, a signal is for this runner, too.
+        self._runners.append(prepared.runner)
+        prepared.begin_s = time.monotonic()
+        try:
+            if self._is_interrupted:
+                raise _interrupted(self._plan)
+            prepared.runner.start(prepared.command)
+        except PortbenchError as error:
+            prepared.error = error
+
+    def _end(self, runner: Runner) -> None:
+        runner.finish()
+        if runner in self._runners:
+            self._runners.remove(runner)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._is_interrupted = True
@@ -125,10 +153,6 @@ class _Group:
             runner.on_signal(number, frame)
         if self._is_preparing:
             raise KeyboardInterrupt
-
-    def _end(self, runner: Runner) -> None:
-        runner.finish()
-        self._runners.remove(runner)
 
     @contextlib.contextmanager
     def _none_left(self) -> Iterator[None]:
@@ -139,27 +163,25 @@ class _Group:
             for runner in self._runners:
                 runner.finish()
 
-    def _follow_to_end(self, started: _Started) -> TargetResult:
+    def _follow_to_end(self, prepared: _Prepared) -> TargetResult:
         ended: Ended | None = None
         run_file: Path | None = None
-        failure, runner = started.error, started.runner
+        failure, runner, target = prepared.error, prepared.runner, prepared.target
         try:
             if failure is None:
-                ended, failed = _follow(runner, started.target, self._reporter)
-                run_file = _conclude(
-                    self._plan, runner, ended, failed, self._plan.arguments[started.target.framework].out
-                )
+                ended, failed = _follow(runner, target, self._reporter)
+                run_file = _conclude(self._plan, runner, ended, failed, self._plan.arguments[target.framework].out)
                 if runner.interrupts:
                     raise _interrupted(self._plan)
         except PortbenchError as error:
             failure = error
         return TargetResult(
-            target=started.target.name,
-            backend=started.backend,
+            target=target.name,
+            backend=prepared.backend,
             exit_status=failure.exit_status if failure else 0,
             run_file=run_file,
             outcomes=ended.outcomes if ended else {},
-            seconds=time.monotonic() - started.begin_s,
+            seconds=time.monotonic() - prepared.begin_s,
             error=failure,
         )
 
