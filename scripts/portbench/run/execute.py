@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from portbench.backends import Command
 from portbench.devices import PREDICTED_DEVICES
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import Interrupted, PortbenchError, RunFailed
@@ -54,13 +54,14 @@ def _any_interrupted(results: Sequence[TargetResult]) -> bool:
 
 
 @dataclass
-class _Launched:
-    """A target and its runner, or the error that kept the runner from starting."""
+class _Prepared:
+    """A target with the command of its runner, or the error that keeps it from running."""
 
     target: Target
     name: str
     runner: Runner = field(default_factory=Runner)
     backend: str | None = None
+    command: Command | None = None
     error: PortbenchError | None = None
     begin_s: float = field(default_factory=time.monotonic)
 
@@ -82,14 +83,21 @@ class _Group:
 
     def run(self, targets: Sequence[Target]) -> list[TargetResult]:
         """Runs the targets; returns the results in the order in which they ended."""
-        waiting, results = deque(targets), list[TargetResult]()
-        running: dict[Future[TargetResult], _Launched] = {}
+        results = list[TargetResult]()
+        running: dict[Future[TargetResult], _Prepared] = {}
         with signals_handled_by(self._on_signal), ThreadPoolExecutor(self._at_once) as threads, self._none_left():
-            while running or (waiting and not self._is_interrupted):
-                if waiting and not self._is_interrupted and len(running) < self._at_once:
-                    launched = self._start(waiting.popleft())
-                    running[threads.submit(self._follow_to_end, launched)] = launched
-                    continue
+            waiting: Iterator[_Prepared] = self._prepared(targets)
+            if self._at_once > 1:
+                # The progress of an installation is not to be mixed with that of a runner.
+                waiting = iter(list(waiting))
+            while True:
+                while len(running) < self._at_once and (each := next(waiting, None)):
+                    if each.error is None and self._is_interrupted:
+                        continue
+                    self._start(each)
+                    running[threads.submit(self._follow_to_end, each)] = each
+                if not running:
+                    break
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     self._end(running.pop(future).runner)
                     results.append(future.result())
@@ -98,29 +106,50 @@ class _Group:
             raise KeyboardInterrupt  # between two targets
         return results
 
-    def _start(self, target: Target) -> _Launched:
+    def _prepared(self, targets: Sequence[Target]) -> Iterator[_Prepared]:
+        for target in targets:
+            if self._is_interrupted:
+                return
+            yield self._prepare(target)
+
+    def _prepare(self, target: Target) -> _Prepared:
+        plan = self._plan
         # A Python of the user may have any version.
-        any_version = self._plan.backend == "current" and not target.version_named
-        launched = _Launched(target, target.service if any_version else target.name)
-        self._runners.append(launched.runner)
-        arguments = self._plan.arguments[target.framework]
+        any_version = plan.backend == "current" and not target.version_named
+        prepared = _Prepared(target, target.service if any_version else target.name)
+        arguments = plan.arguments[target.framework]
         try:
             self._is_preparing = True
-            plan = self._plan
             backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, arguments.out)
-            launched.backend = backend.name
-            self._reporter.say_once(f"{launched.name}: backend {backend.name} ({why})")
+            prepared.backend = backend.name
+            self._reporter.say_once(f"{prepared.name}: backend {backend.name} ({why})")
             backend.prepare(target, self._reporter.say)
-            command = backend.command(target, arguments)
-            self._is_preparing = False
-            launched.runner.start(command)
+            prepared.command = backend.command(target, arguments)
         except KeyboardInterrupt:
-            launched.error = _interrupted(self._plan)
+            prepared.error = _interrupted(plan)
         except PortbenchError as error:
-            launched.error = error
+            prepared.error = error
         finally:
             self._is_preparing = False
-        return launched
+        return prepared
+
+    def _start(self, prepared: _Prepared) -> None:
+        if prepared.command is None:
+            return
+        # From here on, a signal is for this runner, too.
+        self._runners.append(prepared.runner)
+        prepared.begin_s = time.monotonic()
+        try:
+            if self._is_interrupted:
+                raise _interrupted(self._plan)
+            prepared.runner.start(prepared.command)
+        except PortbenchError as error:
+            prepared.error = error
+
+    def _end(self, runner: Runner) -> None:
+        runner.finish()
+        if runner in self._runners:
+            self._runners.remove(runner)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._is_interrupted = True
@@ -128,10 +157,6 @@ class _Group:
             runner.on_signal(number, frame)
         if self._is_preparing:
             raise KeyboardInterrupt
-
-    def _end(self, runner: Runner) -> None:
-        runner.finish()
-        self._runners.remove(runner)
 
     @contextlib.contextmanager
     def _none_left(self) -> Iterator[None]:
@@ -142,26 +167,26 @@ class _Group:
             for runner in self._runners:
                 runner.finish()
 
-    def _follow_to_end(self, launched: _Launched) -> TargetResult:
+    def _follow_to_end(self, prepared: _Prepared) -> TargetResult:
         seen = _Seen()
         run_file: Path | None = None
-        failure, runner, target = launched.error, launched.runner, launched.target
+        failure, runner, target = prepared.error, prepared.runner, prepared.target
         try:
             if failure is None:
-                seen = _follow(runner, target, launched.name, self._reporter)
+                seen = _follow(runner, target, prepared.name, self._reporter)
                 run_file = _conclude(self._plan, runner, seen, self._plan.arguments[target.framework].out)
                 if runner.interrupts:
                     raise _interrupted(self._plan)
         except PortbenchError as error:
             failure = error
         return TargetResult(
-            target=seen.started.target if seen.started else launched.name,
+            target=seen.started.target if seen.started else prepared.name,
             planned=target.name,
-            backend=launched.backend,
+            backend=prepared.backend,
             exit_status=failure.exit_status if failure else 0,
             run_file=run_file,
             outcomes=seen.ended.outcomes if seen.ended else {},
-            seconds=time.monotonic() - launched.begin_s,
+            seconds=time.monotonic() - prepared.begin_s,
             error=failure,
         )
 
