@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from portbench.errors import BadInput, StorageFailed
+from portbench.formats.documents import read_document
 from portbench.run.model import RunnerArguments, RunOptions, RunPlan
 from portbench.targets.catalog import find_targets
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
-from portbench.util.strict_json import read_json
 
 
 def plan_run(options: RunOptions, checkout: Checkout, machine: Machine | None = None) -> RunPlan:
@@ -38,7 +38,7 @@ def find_manifest(given: str, framework: str, checkout: Checkout) -> Path:
     """The absolute path of the manifest for a framework.
 
     A name, such as ``study``, means manifests/<name>/<framework>.json. A word with a / or .json at its end is a path.
-    Raises BadInput if there is no such file, if it is not JSON, or if it is another framework's manifest.
+    Raises BadInput if there is no such file, if it is not a valid manifest, or if it is another framework's.
     """
     if given.endswith(".json") or "/" in given:
         path = Path(given).absolute()
@@ -57,8 +57,7 @@ def find_manifest(given: str, framework: str, checkout: Checkout) -> Path:
 
 
 def _check_framework(path: Path, framework: str) -> None:
-    document = read_json(path).data
-    found = document.get("framework") if isinstance(document, dict) else None
+    found = read_document(path, "manifest").data["framework"]
     if found != framework:
         raise BadInput(
             f"{path}: $.framework: expected {framework!r} as for the target, found {found!r}",

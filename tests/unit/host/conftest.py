@@ -147,7 +147,7 @@ def manifest_document() -> Document:
                         "kwargs": {"dim": "$axis"},
                         "expect": {"numpy": "argsort", "kwargs": {"axis": "$axis"}},
                     },
-                    {"id": "stable", "case": "torch.sorting:stable_argsort", "params": {"length": 64}},
+                    {"id": "stable", "case": "torch.rprop:rprop_steps", "params": {"steps": 64}},
                 ],
             }
         ],
