@@ -14,7 +14,7 @@ from portbench.report.model import Report, TargetReport
 from portbench.report.paper_cells import differing_cells
 from portbench.report.predictions import prediction_tables
 from portbench.study.document import FunctionEntry, TargetEntry
-from portbench.study.model import TargetKey
+from portbench.study.model import REMOVED, TargetKey, status_text
 from portbench.study.open import Analysed
 from portbench.study.summary import Row, fetch_dicts
 from portbench.tables.model import Cell, Table, fixed, names, numbers
@@ -22,8 +22,8 @@ from portbench.util.sql import load_sql
 
 HOW_STATUSES = (
     "Percentages are over the functions of which some test ran, by their tests that passed in every run: all pass, "
-    "some fail, all fail. 'not testable' counts the functions of which no test ran, or no outcome is known. A "
-    "successor is tried where a version lacks a function, and does not count."
+    "some fail, all fail. 'not testable' counts the functions of which no test ran, or no outcome is known; 'removed' "
+    "those that the version does not have. A successor is tried in the place of a removed function, and does not count."
 )
 HOW_RATES = f"{HOW_STATUSES} wrong: functions of which a test gave wrong values."
 HOW_TIMES = (
@@ -60,6 +60,7 @@ def build_report(
     predicted = {one.side.key: one.functions for one in found.targets}
     targets = tuple(_target(entry, causes, strict, predicted) for entry in entries)
     tables = (
+        *failures.wrong_tests(fetch_dicts(study.connection, load_sql("report", "wrong_tests"))),
         *_all_rates(targets, found),
         *differing_cells(cells),
         *environment.drift_table(summary),
@@ -86,13 +87,13 @@ def _rates(title: str, targets: Sequence[TargetReport], *notes: str, has_values:
     for target in targets:
         percent: Mapping[str, Cell] = target.percent or {}
         rates = (percent.get(status) for status in ("all_pass", "some_fail", "all_fail"))
-        not_testable = None if target.is_timings_only else target.counts["not_testable"]
-        counts = (sum(target.counts.values()), not_testable, *([target.wrong] if has_values else []))
+        not_testable = None if target.is_timings_only else target.counts["not_testable"] - target.removed
+        counts = (sum(target.counts.values()), not_testable, target.removed, *([target.wrong] if has_values else []))
         rows.append((target.target, target.machine, *rates, *counts))
     columns = (
         *names("target", "machine"),
         *numbers("all pass", "some fail", "all fail", shown=fixed(1)),
-        *numbers("total", "not testable", *(["wrong"] if has_values else [])),
+        *numbers("total", "not testable", "removed", *(["wrong"] if has_values else [])),
     )
     only = [_TIMINGS_ONLY] if any(target.is_timings_only for target in targets) else []
     return Table.of_rows(title, columns, rows, *notes, *only)
@@ -129,6 +130,7 @@ def _target(entry: TargetEntry, causes: Causes, strict: bool, predicted: Predict
         is_predicted=is_predicted,
         percent=entry["percent_of_rated_functions"],
         counts=entry["functions_by_status"],
+        removed=sum(is_removed(function) for function in own),
         wrong=sum(bool(function["wrong_values"]) for function in own) if has_checks else None,
         functions=(
             functions.predicted(named, predicted.get(side.key, {}))
@@ -151,6 +153,11 @@ def _target(entry: TargetEntry, causes: Causes, strict: bool, predicted: Predict
             *cold_start.function_breakdown(named),
         ),
     )
+
+
+def is_removed(function: FunctionEntry) -> bool:
+    """Whether the version does not have the function."""
+    return status_text(function["status"], function["tests_by_category"]) == REMOVED
 
 
 def _named(function: FunctionEntry) -> str:

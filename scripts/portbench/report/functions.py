@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from portbench.analysis.predictions import PredictedFunction
 from portbench.report.placement import ran_on
 from portbench.study.document import FunctionEntry
-from portbench.study.model import STATUS_TEXTS
+from portbench.study.model import status_text
 from portbench.tables.model import Cell, Table, names, numbers, texts
 from portbench.util.format import in_ms, in_us, scaled
 
@@ -26,7 +26,11 @@ def measured(functions: Named, *, has_placement: bool) -> Table:
     )
     rows = [
         (
-            *(name, STATUS_TEXTS[function["status"]], *([ran_on(function)] if has_placement else [])),
+            *(
+                name,
+                status_text(function["status"], function["tests_by_category"]),
+                *([ran_on(function)] if has_placement else []),
+            ),
             *(_passed(function), function["cold_mean_ns"], function["steady_median_ns"]),
         )
         for name, function in functions
@@ -47,7 +51,7 @@ def predicted(functions: Named, figures: Mapping[tuple[str, str], PredictedFunct
     )
     rows = [
         (
-            *(name, STATUS_TEXTS[function["status"]], ran_on(function)),
+            *(name, status_text(function["status"], function["tests_by_category"]), ran_on(function)),
             *_predicted(figures.get((function["name"], function["successor_of"] or ""))),
         )
         for name, function in functions

@@ -88,7 +88,7 @@ def test_results_have_every_fact(write: Write, make_run: Make, make_result: Make
         study, "results", "test, run, outcome, category, phase, reason, placement, timed_calls, worker, case_ns"
     )
     assert found == [
-        ("other", 1, "skipped", "unavailable", None, "torch.cat is not in this version", "unknown", 0, 0, 0),
+        ("other", 1, "skipped", "removed", None, "torch.cat is not in this version", "unknown", 0, 0, 0),
         ("rows", 1, "passed", None, None, None, "device", 1, 1, 2_000_000),
         ("rows", 2, "failed", "other", "call", None, "device", 0, 1, 2_000_000),
         ("rows", 3, "timed_out", "timeout", "call", "no result within 900 s", "unknown", 0, 1, 2_000_000),

@@ -76,10 +76,10 @@ def test_runs_of_several_run_files_count_together(make_result: Make, summarise: 
     assert target["functions"][0]["tests_by_verdict"]["flaky"] == 1
 
 
-def test_a_failure_of_category_unavailable_counts_as_not_run(make_result: Make, summarise: Summarise) -> None:
-    (function,) = summarise([make_result(outcome="failed", category="unavailable")])["functions"]
+def test_a_failure_of_category_removed_counts_as_not_run(make_result: Make, summarise: Summarise) -> None:
+    (function,) = summarise([make_result(outcome="failed", category="removed")])["functions"]
     assert function["status"] == "not_testable"
-    assert function["tests_by_category"] == {"unavailable": 1}
+    assert function["tests_by_category"] == {"removed": 1}
     assert function["skipped"] == [{"reason": "it does not work", "tests": 1}]
 
 
@@ -153,7 +153,7 @@ def test_categories_placements_and_reasons_are_counted_in_tests(make_result: Mak
         make_result(test="f", outcome="skipped", reason="needs two devices", category=None),
     ]
     (function,) = summarise(results)["functions"]
-    assert function["tests_by_category"] == {"other": 2, "timeout": 1, "unavailable": 1}
+    assert function["tests_by_category"] == {"other": 2, "timeout": 1, "removed": 1}
     assert function["tests_by_placement"] == {"device": 1, "host": 2}
     assert function["skipped"] == [
         {"reason": "needs two devices", "tests": 1},
