@@ -53,6 +53,12 @@ def passes():
     finish()
 
 
+def tells_when_it_runs():
+    os.write(tell, f"{options.device} begins\n".encode())
+    passes()
+    os.write(tell, f"{options.device} ends\n".encode())
+
+
 def lists_uncurated():
     say("uncurated", functions=["fake.identity", "fake.\x1b[2Jscale"])
     passes()
