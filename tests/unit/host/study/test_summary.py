@@ -42,6 +42,7 @@ def outcomes(make: Make, *outcomes: str, test: str = "rows", function: str = "to
         (("passed", "failed", "passed"), "flaky", "some_fail"),
         (("crashed", "passed", "passed"), "flaky", "some_fail"),
         (("skipped", "skipped", "skipped"), "skipped", "not_testable"),
+        (("error", "error", "error"), "error", "not_testable"),
         (("passed", "skipped", "passed"), "passed", "all_pass"),
         (("failed", "skipped", "failed"), "failed", "all_fail"),
     ],
@@ -50,7 +51,9 @@ def test_verdict_and_status_of_a_single_test(
     seen: tuple[str, ...], verdict: str, status: str, make_result: Make, summarise: Summarise
 ) -> None:
     (function,) = summarise(outcomes(make_result, *seen))["functions"]
-    assert function["tests_by_verdict"] == {"passed": 0, "failed": 0, "flaky": 0, "skipped": 0} | {verdict: 1}
+    assert function["tests_by_verdict"] == {"passed": 0, "failed": 0, "flaky": 0, "skipped": 0, "error": 0} | {
+        verdict: 1
+    }
     assert function["status"] == status
 
 
