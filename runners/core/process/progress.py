@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from runners.core.errors import RunnerError
+from runners.core.manifest import Manifest
 from runners.core.result import shown_outcome
 
 
@@ -53,6 +54,14 @@ class Progress:
         if functions:
             self._event("uncurated", functions=list(functions))
             self._say(f"not yet curated, no tests: {', '.join(functions)}")
+
+    def listed(self, manifest: Manifest) -> None:
+        """The selected tests of a manifest, which are not run."""
+        tests: dict[str, list[str]] = {}
+        for test in manifest.tests:
+            tests.setdefault(test.function, []).append(test.id)
+            self._say(test.full_id)
+        self._event("list", manifest=manifest.name, tests=tests, uncurated=list(manifest.uncurated))
 
     def warn(self, message: str) -> None:
         """Reports a reason why the results are less useful than they seem."""

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from portbench.backends import Command
 from portbench.devices import PREDICTED_DEVICES
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import Interrupted, PortbenchError, RunFailed
-from portbench.run.events import Ended, Failed, Uncurated, Warned
+from portbench.run.events import Ended, Failed, Started, Uncurated, Warned
 from portbench.run.model import RunPlan, TargetResult
 from portbench.run.process import Runner
 from portbench.run.progress import Reporter
@@ -39,7 +39,7 @@ def run_targets(plan: RunPlan, reporter: Reporter) -> list[TargetResult]:
     if not _any_interrupted(results):
         results += _Group(plan, reporter, at_once=cores()).run(predicted)
     order = [target.name for target in plan.targets]
-    return sorted(results, key=lambda result: order.index(result.target))
+    return sorted(results, key=lambda result: order.index(result.planned))
 
 
 def exit_status(results: Sequence[TargetResult]) -> int:
@@ -54,12 +54,14 @@ def _any_interrupted(results: Sequence[TargetResult]) -> bool:
 
 
 @dataclass
-class _Started:
-    """A target and its runner, or the error that kept the runner from starting."""
+class _Prepared:
+    """A target with the command of its runner, or the error that keeps it from running."""
 
     target: Target
+    name: str
     runner: Runner = field(default_factory=Runner)
     backend: str | None = None
+    command: Command | None = None
     error: PortbenchError | None = None
     begin_s: float = field(default_factory=time.monotonic)
 
@@ -81,14 +83,21 @@ class _Group:
 
     def run(self, targets: Sequence[Target]) -> list[TargetResult]:
         """Runs the targets; returns the results in the order in which they ended."""
-        waiting, results = deque(targets), list[TargetResult]()
-        running: dict[Future[TargetResult], _Started] = {}
+        results = list[TargetResult]()
+        running: dict[Future[TargetResult], _Prepared] = {}
         with signals_handled_by(self._on_signal), ThreadPoolExecutor(self._at_once) as threads, self._none_left():
-            while running or (waiting and not self._is_interrupted):
-                if waiting and not self._is_interrupted and len(running) < self._at_once:
-                    started = self._start(waiting.popleft())
-                    running[threads.submit(self._follow_to_end, started)] = started
-                    continue
+            waiting: Iterator[_Prepared] = self._prepared(targets)
+            if self._at_once > 1:
+                # The progress of an installation is not to be mixed with that of a runner.
+                waiting = iter(list(waiting))
+            while True:
+                while len(running) < self._at_once and (each := next(waiting, None)):
+                    if each.error is None and self._is_interrupted:
+                        continue
+                    self._start(each)
+                    running[threads.submit(self._follow_to_end, each)] = each
+                if not running:
+                    break
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     self._end(running.pop(future).runner)
                     results.append(future.result())
@@ -97,27 +106,50 @@ class _Group:
             raise KeyboardInterrupt  # between two targets
         return results
 
-    def _start(self, target: Target) -> _Started:
-        started = _Started(target)
-        self._runners.append(started.runner)
-        arguments = self._plan.arguments[target.framework]
+    def _prepared(self, targets: Sequence[Target]) -> Iterator[_Prepared]:
+        for target in targets:
+            if self._is_interrupted:
+                return
+            yield self._prepare(target)
+
+    def _prepare(self, target: Target) -> _Prepared:
+        plan = self._plan
+        # A Python of the user may have any version.
+        any_version = plan.backend == "current" and not target.version_named
+        prepared = _Prepared(target, target.service if any_version else target.name)
+        arguments = plan.arguments[target.framework]
         try:
             self._is_preparing = True
-            plan = self._plan
             backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, arguments.out)
-            started.backend = backend.name
-            self._reporter.say_once(f"{target.name}: backend {backend.name} ({why})")
+            prepared.backend = backend.name
+            self._reporter.say_once(f"{prepared.name}: backend {backend.name} ({why})")
             backend.prepare(target, self._reporter.say)
-            command = backend.command(target, arguments)
-            self._is_preparing = False
-            started.runner.start(command)
+            prepared.command = backend.command(target, arguments)
         except KeyboardInterrupt:
-            started.error = _interrupted(self._plan)
+            prepared.error = _interrupted(plan)
         except PortbenchError as error:
-            started.error = error
+            prepared.error = error
         finally:
             self._is_preparing = False
-        return started
+        return prepared
+
+    def _start(self, prepared: _Prepared) -> None:
+        if prepared.command is None:
+            return
+        # From here on, a signal is for this runner, too.
+        self._runners.append(prepared.runner)
+        prepared.begin_s = time.monotonic()
+        try:
+            if self._is_interrupted:
+                raise _interrupted(self._plan)
+            prepared.runner.start(prepared.command)
+        except PortbenchError as error:
+            prepared.error = error
+
+    def _end(self, runner: Runner) -> None:
+        runner.finish()
+        if runner in self._runners:
+            self._runners.remove(runner)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._is_interrupted = True
@@ -125,10 +157,6 @@ class _Group:
             runner.on_signal(number, frame)
         if self._is_preparing:
             raise KeyboardInterrupt
-
-    def _end(self, runner: Runner) -> None:
-        runner.finish()
-        self._runners.remove(runner)
 
     @contextlib.contextmanager
     def _none_left(self) -> Iterator[None]:
@@ -139,41 +167,52 @@ class _Group:
             for runner in self._runners:
                 runner.finish()
 
-    def _follow_to_end(self, started: _Started) -> TargetResult:
-        ended: Ended | None = None
+    def _follow_to_end(self, prepared: _Prepared) -> TargetResult:
+        seen = _Seen()
         run_file: Path | None = None
-        failure, runner = started.error, started.runner
+        failure, runner, target = prepared.error, prepared.runner, prepared.target
         try:
             if failure is None:
-                ended, failed = _follow(runner, started.target, self._reporter)
-                run_file = _conclude(
-                    self._plan, runner, ended, failed, self._plan.arguments[started.target.framework].out
-                )
+                seen = _follow(runner, target, prepared.name, self._reporter)
+                run_file = _conclude(self._plan, runner, seen, self._plan.arguments[target.framework].out)
                 if runner.interrupts:
                     raise _interrupted(self._plan)
         except PortbenchError as error:
             failure = error
         return TargetResult(
-            target=started.target.name,
-            backend=started.backend,
+            target=seen.started.target if seen.started else prepared.name,
+            planned=target.name,
+            backend=prepared.backend,
             exit_status=failure.exit_status if failure else 0,
             run_file=run_file,
-            outcomes=ended.outcomes if ended else {},
-            seconds=time.monotonic() - started.begin_s,
+            outcomes=seen.ended.outcomes if seen.ended else {},
+            seconds=time.monotonic() - prepared.begin_s,
             error=failure,
         )
 
 
-def _follow(runner: Runner, target: Target, reporter: Reporter) -> tuple[Ended | None, Failed | None]:
+@dataclass
+class _Seen:
+    """The events that matter once the runner has ended."""
+
+    started: Started | None = None
     ended: Ended | None = None
     failed: Failed | None = None
+
+
+def _follow(runner: Runner, target: Target, name: str, reporter: Reporter) -> _Seen:
+    seen = _Seen()
     asked_to_stop = 0
-    with reporter.display(target.name) as display:
+    with reporter.display(name) as display:
         for event in runner.events():
-            if isinstance(event, Ended):
-                ended = event
+            if isinstance(event, Started):
+                seen.started = event
+                if event.target != target.name:
+                    display.note(f"runs as {event.target}: this Python does not have the default {target.version}")
+            elif isinstance(event, Ended):
+                seen.ended = event
             elif isinstance(event, Failed):
-                failed = event
+                seen.failed = event
             elif isinstance(event, Warned):
                 display.note(f"warning: {event.message}")
             elif isinstance(event, Uncurated):
@@ -182,23 +221,24 @@ def _follow(runner: Runner, target: Target, reporter: Reporter) -> tuple[Ended |
                 asked_to_stop = runner.interrupts
                 display.note("stopping; Ctrl-C again kills" if asked_to_stop == 1 else "killed")
             display.show(event)
-    return ended, failed
+    return seen
 
 
-def _conclude(plan: RunPlan, runner: Runner, ended: Ended | None, failed: Failed | None, out: Path) -> Path:
+def _conclude(plan: RunPlan, runner: Runner, seen: _Seen, out: Path) -> Path:
     """The run file, or the error that says why there is none."""
     status = runner.exit_status
-    if ended is None and (runner.interrupts or status == Interrupted.exit_status):
+    if seen.ended is None and (runner.interrupts or status == Interrupted.exit_status):
         raise _interrupted(plan)
-    if failed is not None:
-        raise RunFailed(failed.message, failed.remedy, status or RunFailed("").exit_status)
-    if status or ended is None:
+    if seen.failed is not None:
+        raise RunFailed(seen.failed.message, seen.failed.remedy, status or RunFailed("").exit_status)
+    if status or seen.ended is None:
+        # Before the first event no journal exists, so there is nothing to continue.
         raise RunFailed(
             f"the runner {runner.ending}",
-            "Finished results are kept in its journal. To continue, add --resume to the same command.",
+            f"Finished results are kept in its journal. To continue:  {plan.command_to_resume}" if seen.started else "",
             status or RunFailed("").exit_status,
         )
-    run_file = out / Path(ended.run_file).name
+    run_file = out / Path(seen.ended.run_file).name
     if not run_file.is_file():
         raise RunFailed(f"the runner reported that it wrote {run_file}, but there is no such file")
     return run_file

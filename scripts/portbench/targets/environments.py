@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -77,20 +78,22 @@ def _create(target: Target, folder: Path, say: Callable[[str], None]) -> None:
         shutil.rmtree(folder)
     say(f"creating the environment of {target.name} in {folder} (once; this downloads its packages)")
     _uv(target, folder, "venv", "--quiet", "--no-project", "--python", str(python), str(folder))
-    install = ("pip", "sync", "--quiet", "--require-hashes", "--python", str(folder / "bin" / "python"))
-    _uv(target, folder, *install, str(target.lock))
+    install = ("pip", "sync", "--require-hashes", "--python", str(folder / "bin" / "python"))
+    _uv(target, folder, *install, str(target.lock), shown=sys.stderr.isatty())
     marker = {"target": target.environment, "python": str(python), "lock": str(target.lock)}
     unfinished = folder / f"{_MARKER}.unfinished"
     unfinished.write_text(json.dumps(marker, indent=1) + "\n")
     unfinished.replace(folder / _MARKER)
 
 
-def _uv(target: Target, folder: Path, *arguments: str) -> None:
+def _uv(target: Target, folder: Path, *arguments: str, shown: bool = False) -> None:
+    """``shown``: with its progress on the terminal."""
     env = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
-    done = processes.run_captured([find_uv_bin(), *arguments], env=env)
+    command = [find_uv_bin(), *arguments]
+    done = processes.run_shown(command, env) if shown else processes.run_captured(command, env=env)
     if done.returncode == 0:
         return
-    log = processes.tail(done.stderr)
+    log = "its output is above" if shown else processes.tail(done.stderr)
     if "No space left on device" in done.stderr or "os error 28" in done.stderr:
         raise StorageFailed(
             f"the disk is full: the environment of {target.name} was not created\n{log}", _space_left(folder)

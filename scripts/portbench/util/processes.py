@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
 import signal
 import subprocess
+import sys
+import termios
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,6 +53,34 @@ def run_streaming(
             on_line(line.rstrip("\n"))
         process.wait()
     return subprocess.CompletedProcess(command, process.returncode, "".join(kept), "")
+
+
+def run_shown(command: Sequence[str | Path], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end, with its stderr at once on this process's stderr, as on a terminal of the same size.
+
+    For a program that shows its progress there. The result's stderr holds it, too. An exception in this process
+    (Ctrl-C) kills the command and every process that it started.
+    """
+    own, its = pty.openpty()
+    shown = bytearray()
+    try:
+        with contextlib.suppress(OSError):
+            termios.tcsetwinsize(its, termios.tcgetwinsize(sys.stderr.fileno()))
+        with running(command, None, env, stdin=subprocess.DEVNULL, stderr=its) as process:
+            os.close(its)
+            its = -1
+            # Linux ends the reads with an error when no process has the terminal open any more.
+            with contextlib.suppress(OSError):
+                while chunk := os.read(own, 4096):
+                    shown += chunk
+                    sys.stderr.buffer.write(chunk)
+                    sys.stderr.flush()
+            stdout, _ = process.communicate()
+    finally:
+        for descriptor in (own, its):
+            if descriptor >= 0:
+                os.close(descriptor)
+    return subprocess.CompletedProcess(command, process.returncode, stdout, shown.decode("utf-8", "replace"))
 
 
 @contextlib.contextmanager

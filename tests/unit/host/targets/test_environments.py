@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import pty
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -121,6 +124,26 @@ def test_a_failed_install_is_reported_with_the_end_of_uvs_output(machine: Machin
     assert "hash mismatch for attrs" in str(caught.value)
     assert "line 10\n" not in str(caught.value)
     assert caught.value.exit_status == 6
+
+
+def test_at_a_terminal_the_installers_own_progress_is_shown(machine: Machine) -> None:
+    """uv draws it only where its stderr is a terminal."""
+    machine.install("[ -t 2 ] && echo 'Downloading torch (190.6MiB)' >&2; exit 1")
+    program = (
+        "import sys; from pathlib import Path; from portbench.targets import environments as e\n"
+        "from portbench.targets.catalog import find_targets; from portbench.util.repository import Checkout\n"
+        "e.find_uv_bin = lambda: sys.argv[1]\n"
+        "(target,) = find_targets(['fake-cpu'], Checkout(Path(sys.argv[2])))\n"
+        "try: e.create_environment(target, print)\n"
+        "except Exception as error: print(error)\n"
+    )
+    own, its = pty.openpty()
+    command = [sys.executable, "-c", program, str(machine.uv), str(machine.clone.root)]
+    done = subprocess.run(command, stderr=its, stdout=subprocess.PIPE, text=True, timeout=60)
+    os.close(its)
+    assert os.read(own, 4096).decode().strip() == "Downloading torch (190.6MiB)"
+    os.close(own)
+    assert "'uv pip' ended with status 1\nits output is above" in done.stdout
 
 
 def test_a_full_disk_is_reported(machine: Machine) -> None:
