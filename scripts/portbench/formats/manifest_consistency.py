@@ -6,11 +6,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from portbench.formats.manifest_names import did_you_mean
 from portbench.formats.manifest_tests import in_test
 from portbench.formats.schema_errors import Violation
 from portbench.util.strict_json import quoted
-from portbench.util.text import escape_control, shortened
+from portbench.util.text import did_you_mean, escape_control, shortened
 
 Data = Mapping[str, Any]
 

@@ -9,7 +9,6 @@ longer than all other checks together.
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 from portbench.errors import BadInput
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import quoted
-from portbench.util.text import shortened
+from portbench.util.text import did_you_mean, shortened
 
 INPUT_DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -55,20 +54,6 @@ class Signature:
                 yield "", f"the parameter {quoted(name)} is missing"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean "a" or "b"?``, with at most three names; empty if none is near."""
-    return _meant(_close(name, known))
-
-
-def _close(name: str, known: Iterable[str]) -> list[str]:
-    return difflib.get_close_matches(name, list(known), n=3)
-
-
-def _meant(near: Iterable[str]) -> str:
-    found = " or ".join(quoted(shortened(name, 80)) for name in near)
-    return f"; did you mean {found}?" if found else ""
-
-
 def find_case(framework: str, case: str) -> Signature | str:
     """The parameters of a case such as ``torch.sorting:stable_argsort``, or what is wrong with its name."""
     runners = _runners()
@@ -100,10 +85,7 @@ def reference_mistake(library: str, name: str) -> str:
     known = _references(library)
     if not known or name in known:
         return ""
-    last = name.split(".")[-1]
-    # A name without its module, or with another one, is the usual mistake.
-    near = [found for found in known if found.rpartition(".")[2] == last][:3] or _close(name, known)
-    return f"{library} has no reference {quoted(shortened(name, 80))}{_meant(near)}"
+    return f"{library} has no reference {quoted(shortened(name, 80))}{did_you_mean(name, known)}"
 
 
 def _runners() -> Path | None:

@@ -11,7 +11,7 @@ from portbench.formats import manifest_names as names
 from portbench.formats.schema_errors import Violation
 from portbench.formats.schemas import violations
 from portbench.util.strict_json import quoted
-from portbench.util.text import shortened
+from portbench.util.text import did_you_mean, shortened
 
 Data = Mapping[str, Any]
 
@@ -121,7 +121,7 @@ def _in_dtype(value: Any, path: str, grid: _Grid, known: tuple[str, ...]) -> Ite
     for found, place in grid.filled(value, path):
         # A variable that the grid lacks is reported with the grid.
         if isinstance(found, str) and found not in known and not found.startswith("$"):
-            expected = names.did_you_mean(found, known) or f": {', '.join(names.INPUT_DTYPES)}"
+            expected = did_you_mean(found, known) or f": {', '.join(names.INPUT_DTYPES)}"
             yield Violation(place, f"found {quoted(shortened(found, 60))}, expected a dtype{expected}")
 
 
@@ -165,7 +165,7 @@ def _in_expect(place: str, test: Data, grid: _Grid) -> Iterator[Violation]:
             yield from _in_parameters(f"{place}.params", expect.get("params", {}), known[name], f"property {name}")
         else:
             listed = ", ".join(sorted(known))
-            guess = names.did_you_mean(name, known)
+            guess = did_you_mean(name, known)
             yield Violation(where, f"there is no property {quoted(shortened(name, 60))}{guess}; known: {listed}")
     for key in ("args", "kwargs", "value"):
         yield from _in_arguments(expect.get(key), f"{place}.{key}", grid)

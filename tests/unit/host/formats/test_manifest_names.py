@@ -32,24 +32,24 @@ def test_a_correct_test_has_no_mistake() -> None:
 @pytest.mark.parametrize(
     ("test", "place", "words"),
     [
-        ({"expect": {"numpy": "cso"}}, "expect.numpy", ['"cso"', '"cos"']),
-        ({"expect": {"scipy": "erf"}}, "expect.scipy", ['did you mean "special.erf"']),
-        ({"expect": {"scipy": "special.efr"}}, "expect.scipy", ['"special.erf"']),
+        ({"expect": {"numpy": "cso"}}, "expect.numpy", ['"cso"', "cos"]),
+        ({"expect": {"scipy": "erf"}}, "expect.scipy", ["did you mean special.erf"]),
+        ({"expect": {"scipy": "special.efr"}}, "expect.scipy", ["special.erf"]),
         (
             {"expect": {"property": "argsrt"}},
             "expect.property",
-            ['did you mean "argsort"', "known: argsort, eig, lu, svd"],
+            ["did you mean argsort", "known: argsort, eig, lu, svd"],
         ),
         (
             {"expect": {"property": "argsort", "params": {"axes": 1}}},
             "expect.params",
-            ['"axes"', 'did you mean "axis"'],
+            ['"axes"', "did you mean axis"],
         ),
-        ({"expect": {"numpy": "cos", "dtype": "flaot32"}}, "expect.dtype", ['"flaot32"', '"float32"']),
+        ({"expect": {"numpy": "cos", "dtype": "flaot32"}}, "expect.dtype", ['"flaot32"', "float32"]),
         ({"expect": {"numpy": "cos", "args": [{"arg": 1}]}}, "expect.args[0].arg", ["argument 1", "has 1"]),
-        ({"args": [{"tensor": {"shape": [2], "dtype": "float23"}}]}, "args[0].tensor.dtype", ['"float32"']),
+        ({"args": [{"tensor": {"shape": [2], "dtype": "float23"}}]}, "args[0].tensor.dtype", ["float32"]),
         ({"args": [[{"dtype": "double"}]]}, "args[0][0].dtype", ['"double"', "expected a dtype"]),
-        ({"kwargs": {"x": {"tuple": [{"dtype": "it32"}]}}}, "kwargs.x.tuple[0].dtype", ['"int32"']),
+        ({"kwargs": {"x": {"tuple": [{"dtype": "it32"}]}}}, "kwargs.x.tuple[0].dtype", ["int32"]),
         (
             {"args": [{"tensor": {"values": [[1], [1, 2]], "dtype": "int32"}}]},
             "args[0].tensor.values",
@@ -60,8 +60,8 @@ def test_a_correct_test_has_no_mistake() -> None:
             "args[0].tensor.values",
             ['"one"', "expected numbers"],
         ),
-        ({"case": "torch.rprop:rprop_step"}, "case", ["runners/torch/cases/rprop.py", '"torch.rprop:rprop_steps"']),
-        ({"case": "torch.rprp:rprop_steps"}, "case", ["rprp.py does not exist", '"torch.rprop:rprop_steps"']),
+        ({"case": "torch.rprop:rprop_step"}, "case", ["runners/torch/cases/rprop.py", "torch.rprop:rprop_steps"]),
+        ({"case": "torch.rprp:rprop_steps"}, "case", ["rprp.py does not exist", "torch.rprop:rprop_steps"]),
         ({"case": "jax.arrays:double"}, "case", ["expected call or a case of torch"]),
         ({"case": "torch.rprop:rprop_steps"}, "params", ['the parameter "steps" is missing']),
         ({"case": "torch.optim:adamax_closure", "params": {"x": 1}}, "params", ['"x" is no parameter']),
@@ -90,7 +90,7 @@ def test_values_of_a_grid_are_checked_where_they_are_used_and_reported_in_the_gr
 
 def test_an_unknown_variable_has_a_suggestion() -> None:
     found = mistakes({"grid": {"dtype": ["int8"]}, "args": [{"tensor": {"shape": [1], "dtype": "$dtpe"}}]})
-    assert 'did you mean "dtype"?' in found["args[0].tensor.dtype"]
+    assert "did you mean dtype?" in found["args[0].tensor.dtype"]
     assert "no value of the test is" in found["grid.dtype"]
 
 
