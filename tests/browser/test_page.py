@@ -107,7 +107,7 @@ def test_each_status_and_mark_has_its_sign(small: Path, look: Look, screenshot: 
         "torch.fails.other": "all tests fail, 0 of 1 test passed (other)",
         "torch.dies": "all tests fail, 0 of 1 test passed (crash)",
         "torch.hangs": "all tests fail, 0 of 1 test passed (timeout)",
-        "torch.gone": "not testable (unavailable)",
+        "torch.gone": "not testable (removed)",
         "torch.flaky": "some fail, 0 of 1 test passed (crash, flaky)",
         "torch.partly": "some fail, 1 of 2 tests passed (memory)",
         "torch.mixed_up": "all tests pass, 1 of 1 test passed (partly on the host)",
