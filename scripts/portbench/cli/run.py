@@ -12,8 +12,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.cli import options as click_options
+from portbench.cli.defaults import WithDefaults, used_defaults
 from portbench.formats.documents import read_document
 from portbench.run.execute import exit_status, run_targets
 from portbench.run.failures import FailedTest, failed_tests, read_failed
@@ -37,13 +38,14 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
     return value
 
 
-@cli.command("run")
-@click.argument("targets", metavar="TARGET...", nargs=-1)
+@cli.command("run", cls=WithDefaults)
+@click.argument("targets", metavar="TARGET...", nargs=-1, shell_complete=completion.TARGETS)
 @click.option(
     "--manifest",
     default=RunOptions.manifest,
     show_default=True,
     metavar="NAME|FILE",
+    shell_complete=completion.MANIFESTS,
     help="The functions and tests to run. A name means manifests/NAME/FRAMEWORK.json and serves several frameworks.",
 )
 @click_options.FUNCTION
@@ -144,6 +146,8 @@ def command(
     Progress and errors go to stderr. At the end stdout gets the tests that did not pass, the counts of each target, and
     the commands to type next. --dry-run lists what the other options select; there is no other command for that.
 
+    portbench.toml, or [tool.portbench] in pyproject.toml, can hold defaults of these options.
+
     Ctrl-C stops the run. Finished results are kept, and portbench prints the command that continues the run.
 
     \b
@@ -172,7 +176,7 @@ def command(
         return
     known = known_failures_of(plan) if check else {}
     create_out(plan)
-    results = run_targets(plan, Reporter(Console(stderr=True), Console(stderr=True), verbosity=verbose - quiet))
+    results = run_targets(plan, _reporter(context, verbose - quiet))
     failures, checks = _examine(results, known)
     if as_json:
         click.echo(json.dumps({"targets": _as_data(results, failures, checks)}, indent=2))
@@ -181,6 +185,14 @@ def command(
         for target, found in checks.items():
             print_check(target, found, results_console())
     context.exit(exit_status(results) or int(not all(found.is_clean for found in checks.values())))
+
+
+def _reporter(context: click.Context, verbosity: int) -> Reporter:
+    reporter = Reporter(Console(stderr=True), Console(stderr=True), verbosity=verbosity)
+    defaults = used_defaults(context)
+    if defaults:
+        reporter.say(f"defaults from {defaults}")
+    return reporter
 
 
 def _show_selected(plan: RunPlan, each_test: bool, as_json: bool) -> None:
