@@ -17,7 +17,7 @@ from portbench.cli import options as click_options
 from portbench.cli.defaults import WithDefaults, used_defaults
 from portbench.formats.documents import read_document
 from portbench.run.execute import exit_status, run_targets
-from portbench.run.failures import FailedTest, failed_tests, read_failed
+from portbench.run.failures import FailedRun, FailedTest, failed_tests, read_failed
 from portbench.run.known_failures import Check, KnownFailures, check_run, known_failures_of
 from portbench.run.known_failures_terminal import as_data, print_check
 from portbench.run.listing import as_data as selected_as_data
@@ -167,8 +167,7 @@ def command(
     options = RunOptions(targets, manifest, backend, out, RunnerOptions(**runner_options), failed, check, as_json)
     of_failed = read_failed(Path(failed)) if failed else None
     if of_failed and not of_failed.tests:
-        nothing = f"{shown(of_failed.path)}: no test failed, nothing to run"
-        click.echo(json.dumps({"targets": []}) if as_json else nothing)
+        _show_nothing(of_failed, as_json)
         return
     plan = plan_run(options, find_checkout(), context.find_object(Machine), of_failed)
     if dry_run:
@@ -181,9 +180,7 @@ def command(
     if as_json:
         click.echo(json.dumps({"targets": _as_data(results, failures, checks)}, indent=2))
     else:
-        print_summary(results, failures, options, results_console())
-        for target, found in checks.items():
-            print_check(target, found, results_console())
+        _show_end(results, failures, checks, options)
     context.exit(exit_status(results) or int(not all(found.is_clean for found in checks.values())))
 
 
@@ -193,6 +190,23 @@ def _reporter(context: click.Context, verbosity: int) -> Reporter:
     if defaults:
         reporter.say(f"defaults from {defaults}")
     return reporter
+
+
+def _show_end(
+    results: Sequence[TargetResult],
+    failures: Mapping[str, Sequence[FailedTest]],
+    checks: Mapping[str, Check],
+    options: RunOptions,
+) -> None:
+    console = results_console()
+    print_summary(results, failures, options, console)
+    for target, found in checks.items():
+        print_check(target, found, console)
+
+
+def _show_nothing(failed: FailedRun, as_json: bool) -> None:
+    nothing = f"{shown(failed.path)}: no test failed, nothing to run"
+    click.echo(json.dumps({"targets": []}) if as_json else nothing)
 
 
 def _show_selected(plan: RunPlan, each_test: bool, as_json: bool) -> None:
