@@ -1,7 +1,11 @@
 # Sets everything up by itself: the host side in .venv (from scripts/host.lock), the frameworks in the user's cache.
 
 BIN := .venv/bin
-TARGETS ?= torch-cpu tensorflow-cpu jax-cpu
+TARGETS ?= torch-cpu tensorflow-cpu jax-cpu \
+  torch-gpu-predicted tensorflow-gpu-predicted jax-gpu-predicted jax-tpu-v5e
+RUNS ?= 1
+# A single run is for a first look: the steady state of a call gets a fifth of its usual time. Run files record it.
+STEADY_BUDGET ?= $(if $(filter 1,$(RUNS)),0.02,0.1)
 FUZZ_MINUTES ?= 10
 SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
@@ -23,9 +27,10 @@ BENCHMARKS := harness startup clock merge
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
 
-study: .venv/ready ## run the study's functions on this machine's CPU (TARGETS="torch-cpu ..."), merge, report
-	$(BIN)/portbench run $(TARGETS) --out $(STUDY)/results
-	$(BIN)/portbench merge $(STUDY)/results -o $(STUDY)/study
+study: .venv/ready ## the study's functions on this CPU and on predicted GPUs and a TPU, beside the paper's results: 5 min on 2 cores, once installed. RUNS=3: the full protocol (RUNS=1 has --steady-budget 0.02). TARGETS="torch-cpu ..."
+	$(BIN)/portbench run $(TARGETS) --runs $(RUNS) --steady-budget $(STEADY_BUDGET) --out $(STUDY)/results
+	$(BIN)/portbench import-study-2023 -o $(STUDY)/paper
+	$(BIN)/portbench merge $(STUDY)/results $(STUDY)/paper -o $(STUDY)/study
 	$(BIN)/portbench report $(STUDY)/study -o $(STUDY)/report
 
 test: .venv/ready ## what a change must pass, within 10 min: unit tests, Python 3.8, the page, every adapter on every device

@@ -109,11 +109,17 @@ class Progress:
         if self._style == "json":
             document: dict[str, Any] = {"event": event}
             document.update(values)
-            print(json.dumps(document, allow_nan=False), flush=True)
+            _write(json.dumps(document, allow_nan=False))
 
     def _say(self, line: str) -> None:
         if self._style == "text":
-            print(_printable(line), flush=True)
+            _write(_printable(line))
+
+
+def _write(line: str) -> None:
+    """Text and end of the line in one call: ``print`` makes two, and an interrupt between them joins two lines."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def _printable(text: str) -> str:

@@ -65,7 +65,8 @@ class Triage:
 
     def annotate(self, planned: PlannedTest, attempted: Attempt) -> TestResult:
         """The result of a test that the device's worker has just run, with placement, ``value_verdict``, ``deviation``,
-        ``cpu_control`` and ``full_precision``. Retires the worker unless the test passed or was predicted."""
+        ``cpu_control`` and ``full_precision``. Retires the worker unless the test passed, was predicted, or was
+        skipped before its first call."""
         result = attempted.result.copy()
         result["value_verdict"] = result["deviation"] = result["cpu_control"] = result["full_precision"] = None
         if "prediction" in result:
@@ -91,7 +92,8 @@ class Triage:
             result["value_verdict"] = "equal"
         if is_accelerator and (passed or values_differ):
             self._trace_ops(result, planned.request)
-        if passed:
+        if passed or (result["outcome"] == "skipped" and not result["calls"]):
+            # What was skipped before it called anything left nothing behind that the next test could meet.
             return
         dtype = self._recorded_outputs(planned.request) if values_differ else None
         self._device.retire()

@@ -37,6 +37,13 @@ class Docker:
         if not_locked:
             yield not_locked
             return
+        if not self.checkout.is_clone:
+            yield error(
+                "clone",
+                "images are built from a clone of portbench, and the working folder is in none",
+                "Change into the folder that 'git clone' made, or use --backend venv or --backend current.",
+            )
+            return
         usable = True
         for finding in engine.engine_and_compose(self.machine):
             usable = usable and finding.verdict != "error"

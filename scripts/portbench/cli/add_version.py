@@ -8,7 +8,7 @@ from portbench.cli import cli
 from portbench.errors import Interrupted
 from portbench.targets.add_version import Added, NewVersion, add_version
 from portbench.util.processes import stoppable
-from portbench.util.repository import find_checkout
+from portbench.util.repository import find_clone
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control
 
@@ -37,7 +37,7 @@ def command(framework: str, version: str, source: str | None, python: str | None
     """
     try:
         with stoppable():
-            added = add_version(NewVersion(framework, version, source, python), find_checkout(), click.echo)
+            added = add_version(NewVersion(framework, version, source, python), find_clone(), click.echo)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; nothing was added") from None
     _print(framework, version, added)

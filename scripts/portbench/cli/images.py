@@ -19,7 +19,7 @@ from portbench.targets.catalog import by_image, title
 from portbench.util.console import results_console, show_error
 from portbench.util.machine import Machine
 from portbench.util.processes import stoppable
-from portbench.util.repository import find_checkout
+from portbench.util.repository import find_clone
 from portbench.util.text import duration, escape_control
 
 _TARGETS = click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=completion.TARGETS)
@@ -183,7 +183,7 @@ def _commit(image: Image) -> str:
 
 
 def _images() -> Images:
-    return Images(find_checkout(), Machine())
+    return Images(find_clone(), Machine())
 
 
 def _size(size_bytes: int | None) -> str:

@@ -8,7 +8,7 @@ import click
 
 from portbench.cli import cli, completion
 from portbench.targets.kernels import list_kernels
-from portbench.util.repository import find_checkout
+from portbench.util.repository import find_clone
 from portbench.util.strict_json import shown
 
 
@@ -34,5 +34,5 @@ def command(target: str, output: Path | None) -> None:
       portbench kernels torch-2.9.0-gpu
       portbench kernels tensorflow-2.21.0-gpu -o kernels.json
     """
-    path = list_kernels(target, find_checkout(), lambda line: click.echo(line, err=True), output)
+    path = list_kernels(target, find_clone(), lambda line: click.echo(line, err=True), output)
     click.echo(f"wrote {shown(path)}")

@@ -8,7 +8,7 @@ import click
 
 from portbench.cli import cli
 from portbench.targets.lock import Lock, all_locks, regenerate
-from portbench.util.repository import find_checkout
+from portbench.util.repository import find_clone
 
 
 @cli.command("lock")
@@ -42,7 +42,7 @@ def command(selection: str | None, upgrade: bool) -> None:
         outcomes[word] += 1
         click.echo(f"{word:9}  {done.path}")
 
-    checkout = find_checkout()
+    checkout = find_clone()
     locks = all_locks(checkout, selection)
     try:
         regenerate(locks, checkout, upgrade, report)

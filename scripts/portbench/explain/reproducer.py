@@ -127,8 +127,13 @@ def _find_manifest(run: Row, evidence: TargetEvidence, checkout: Checkout) -> tu
     for path in files_below(checkout.manifests, (".json",)):
         file = read_json(path)
         if file.sha256 == run["manifest_sha256"]:
-            return path.relative_to(checkout.root), file.sha256
+            return _named(path, checkout), file.sha256
         data = file.data if isinstance(file.data, dict) else {}
         if tuple(data.get(key) for key in ("schema", "name", "framework")) == wanted:
-            named = path.relative_to(checkout.root), file.sha256
+            named = _named(path, checkout), file.sha256
     return named
+
+
+def _named(path: Path, checkout: Checkout) -> Path:
+    """How a command names a manifest: in a clone from its root."""
+    return path.relative_to(checkout.root) if checkout.is_clone else path

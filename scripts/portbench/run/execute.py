@@ -1,78 +1,172 @@
-"""Runs a plan, one target after the other: check the target, choose a backend, prepare it, start the runner, follow its
-events.
+"""Runs a plan: check the target, choose a backend, prepare it, start the runner, follow its events.
 
-A target that cannot run is one error and the other targets still run. An interruption ends the whole run.
+Targets whose tests are timed run one after the other, each alone. Predicted targets measure no time, so they run after
+those and side by side, one for each core. A target that cannot run is one error and the other targets still run. An
+interruption ends the whole run.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 
+from portbench.devices import PREDICTED_DEVICES
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import Interrupted, PortbenchError, RunFailed
 from portbench.run.events import Ended, Failed, Started, Uncurated, Warned
 from portbench.run.model import RunPlan, TargetResult
-from portbench.run.process import Runner, running
+from portbench.run.process import Runner
 from portbench.run.progress import Reporter
 from portbench.targets.catalog import Target
-from portbench.util.processes import stoppable
+from portbench.util.parallel import cores
+from portbench.util.processes import signals_handled_by
 
 
 def run_targets(plan: RunPlan, reporter: Reporter) -> list[TargetResult]:
-    """Runs every target and reports each as it ends. After an interruption the remaining targets do not run."""
-    results: list[TargetResult] = []
-    with stoppable():
-        for target in plan.targets:
-            results.append(_run_target(plan, target, reporter))
-            reporter.finished(results[-1])
-            if isinstance(results[-1].error, Interrupted):
-                break
-    return results
+    """Runs every target and reports each as it ends. After an interruption the remaining targets do not run.
+
+    The results have the order of the plan.
+    """
+    predicted = [target for target in plan.targets if target.device in PREDICTED_DEVICES]
+    measured = [target for target in plan.targets if target.device not in PREDICTED_DEVICES]
+    results = _Group(plan, reporter, at_once=1).run(measured)
+    if not _any_interrupted(results):
+        results += _Group(plan, reporter, at_once=cores()).run(predicted)
+    order = [target.name for target in plan.targets]
+    return sorted(results, key=lambda result: order.index(result.planned))
 
 
 def exit_status(results: Sequence[TargetResult]) -> int:
     """The exit status of the whole command: an interruption's, else the first failure's, else 0."""
-    if any(isinstance(result.error, Interrupted) for result in results):
+    if _any_interrupted(results):
         return Interrupted.exit_status
     return next((result.exit_status for result in results if result.exit_status), 0)
 
 
-def _run_target(plan: RunPlan, target: Target, reporter: Reporter) -> TargetResult:
-    begin = time.monotonic()
-    # A Python of the user may have any version.
-    name = target.service if plan.backend == "current" and not target.version_named else target.name
-    backend_name: str | None = None
-    seen = _Seen()
-    run_file: Path | None = None
-    failure: PortbenchError | None = None
-    arguments = plan.arguments[target.framework]
-    try:
-        backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, arguments.out)
-        backend_name = backend.name
-        reporter.say_once(f"{name}: backend {backend.name} ({why})")
-        backend.prepare(target, reporter.say)
-        with running(backend.command(target, arguments)) as runner:
-            seen = _follow(runner, target, name, reporter)
-            run_file = _conclude(plan, runner, seen, arguments.out)
-            if runner.interrupts:
-                raise _interrupted(plan)
-    except KeyboardInterrupt:
-        failure = _interrupted(plan)
-    except PortbenchError as error:
-        failure = error
-    return TargetResult(
-        target=seen.started.target if seen.started else name,
-        planned=target.name,
-        backend=backend_name,
-        exit_status=failure.exit_status if failure else 0,
-        run_file=run_file,
-        outcomes=seen.ended.outcomes if seen.ended else {},
-        seconds=time.monotonic() - begin,
-        error=failure,
-    )
+def _any_interrupted(results: Sequence[TargetResult]) -> bool:
+    return any(isinstance(result.error, Interrupted) for result in results)
+
+
+@dataclass
+class _Launched:
+    """A target and its runner, or the error that kept the runner from starting."""
+
+    target: Target
+    runner: Runner = field(default_factory=Runner)
+    backend: str | None = None
+    error: PortbenchError | None = None
+    begin_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def name(self) -> str:
+        """The target's name as far as it is certain: a Python of the user may have another version."""
+        known = self.target.version_named or self.backend != "current"
+        return self.target.name if known else self.target.service
+
+
+class _Group:
+    """Runs some targets, ``at_once`` of them at a time.
+
+    Runners start, are interrupted and end in the main thread, which alone gets signals. A thread for each follows its
+    events.
+    """
+
+    def __init__(self, plan: RunPlan, reporter: Reporter, at_once: int) -> None:
+        self._plan = plan
+        self._reporter = reporter
+        self._at_once = at_once
+        self._runners: list[Runner] = []
+        self._is_preparing = False
+        self._is_interrupted = False
+
+    def run(self, targets: Sequence[Target]) -> list[TargetResult]:
+        """Runs the targets; returns the results in the order in which they ended."""
+        waiting, results = deque(targets), list[TargetResult]()
+        running: dict[Future[TargetResult], _Launched] = {}
+        with signals_handled_by(self._on_signal), ThreadPoolExecutor(self._at_once) as threads, self._none_left():
+            while running or (waiting and not self._is_interrupted):
+                if waiting and not self._is_interrupted and len(running) < self._at_once:
+                    started = self._start(waiting.popleft())
+                    running[threads.submit(self._follow_to_end, started)] = started
+                    continue
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    self._end(running.pop(future).runner)
+                    results.append(future.result())
+                    self._reporter.finished(results[-1])
+        if self._is_interrupted and not _any_interrupted(results):
+            raise KeyboardInterrupt  # between two targets
+        return results
+
+    def _start(self, target: Target) -> _Launched:
+        started = _Launched(target)
+        self._runners.append(started.runner)
+        arguments = self._plan.arguments[target.framework]
+        try:
+            self._is_preparing = True
+            plan = self._plan
+            backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, arguments.out)
+            started.backend = backend.name
+            self._reporter.say_once(f"{started.name}: backend {backend.name} ({why})")
+            backend.prepare(target, self._reporter.say)
+            command = backend.command(target, arguments)
+            self._is_preparing = False
+            started.runner.start(command)
+        except KeyboardInterrupt:
+            started.error = _interrupted(self._plan)
+        except PortbenchError as error:
+            started.error = error
+        finally:
+            self._is_preparing = False
+        return started
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._is_interrupted = True
+        for runner in self._runners:
+            runner.on_signal(number, frame)
+        if self._is_preparing:
+            raise KeyboardInterrupt
+
+    def _end(self, runner: Runner) -> None:
+        runner.finish()
+        self._runners.remove(runner)
+
+    @contextlib.contextmanager
+    def _none_left(self) -> Iterator[None]:
+        """Whatever is raised inside, no process of a runner is left."""
+        try:
+            yield
+        finally:
+            for runner in self._runners:
+                runner.finish()
+
+    def _follow_to_end(self, started: _Launched) -> TargetResult:
+        seen = _Seen()
+        run_file: Path | None = None
+        failure, runner = started.error, started.runner
+        try:
+            if failure is None:
+                seen = _follow(runner, started, self._reporter)
+                run_file = _conclude(self._plan, runner, seen, self._plan.arguments[started.target.framework].out)
+                if runner.interrupts:
+                    raise _interrupted(self._plan)
+        except PortbenchError as error:
+            failure = error
+        return TargetResult(
+            target=seen.started.target if seen.started else started.name,
+            planned=started.target.name,
+            backend=started.backend,
+            exit_status=failure.exit_status if failure else 0,
+            run_file=run_file,
+            outcomes=seen.ended.outcomes if seen.ended else {},
+            seconds=time.monotonic() - started.begin_s,
+            error=failure,
+        )
 
 
 @dataclass
@@ -84,10 +178,10 @@ class _Seen:
     failed: Failed | None = None
 
 
-def _follow(runner: Runner, target: Target, name: str, reporter: Reporter) -> _Seen:
-    seen = _Seen()
+def _follow(runner: Runner, launched: _Launched, reporter: Reporter) -> _Seen:
+    seen, target = _Seen(), launched.target
     asked_to_stop = 0
-    with reporter.display(name) as display:
+    with reporter.display(launched.name) as display:
         for event in runner.events():
             if isinstance(event, Started):
                 seen.started = event

@@ -1,4 +1,5 @@
-"""Shows the progress of `portbench run`: a bar at a terminal, else a plain line every ten seconds.
+"""Shows the progress of `portbench run`: a bar for each running target at a terminal, else a plain line every ten
+seconds. Several threads may show targets at once.
 
 Names come from manifests and messages from runners, so they are escaped and never interpreted as markup.
 """
@@ -6,6 +7,7 @@ Names come from manifests and messages from runners, so they are escaped and nev
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
+from portbench.errors import Interrupted
 from portbench.run.eta import Eta
 from portbench.run.events import Event, Result, Started
 from portbench.run.model import TargetResult
@@ -54,6 +57,7 @@ class Reporter:
         self._clock = clock
         self._verbosity = verbosity
         self._said: set[str] = set()
+        self._bars = _Bars(console)
 
     def say(self, text: str) -> None:
         """Prints one line."""
@@ -72,7 +76,7 @@ class Reporter:
         """The display of one target, open while it runs."""
         tally = Tally(self._clock)
         if self._console.is_terminal and self._verbosity >= 0:
-            with _Bar(target, tally, self._console) as bar:
+            with self._bars.added(target, tally) as bar:
                 yield _Verbose(bar, tally) if self._verbosity else bar
         else:
             lines = _Lines(target, tally, self.say, self._clock)
@@ -81,7 +85,10 @@ class Reporter:
     def finished(self, result: TargetResult) -> None:
         """Prints that a target has ended, after its error if there is one. The counts come at the end of the run."""
         if result.error:
-            show_error(result.error, self._errors)
+            # Several targets are interrupted together, and one command continues all of them.
+            if str(result.error) not in self._said or not isinstance(result.error, Interrupted):
+                show_error(result.error, self._errors)
+                self._said.add(str(result.error))
         else:
             self.say(f"{result.target}: done ({duration(result.seconds)})")
 
@@ -116,29 +123,61 @@ class Tally:
         return f"{duration(seconds)} left" if seconds is not None else ""
 
 
-class _Bar:
-    def __init__(self, target: str, tally: Tally, console: Console) -> None:
-        self._tally = tally
-        self._progress = Progress(
+class _Bars:
+    """The bars of all targets that run. A terminal shows only one such block at a time, so they share it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._lock = threading.Lock()
+        self._open = 0
+        self._progress: Progress | None = None
+
+    @contextlib.contextmanager
+    def added(self, target: str, tally: Tally) -> Iterator[_Bar]:
+        """Another bar. The last one takes the whole block with it."""
+        with self._lock:
+            self._open += 1
+            if self._progress is None:
+                self._progress = self._new()
+                self._progress.start()
+            progress = self._progress
+        bar = _Bar(target, tally, progress)
+        try:
+            yield bar
+        finally:
+            with self._lock:
+                self._open -= 1
+                if self._open:
+                    bar.remove()
+                else:
+                    progress.stop()
+                    self._progress = None
+
+    def _new(self) -> Progress:
+        return Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TextColumn("{task.fields[counts]}"),
             TextColumn("{task.fields[function]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             TextColumn("{task.fields[left]}", justify="right"),
-            console=console,
+            console=self._console,
             transient=True,
             expand=True,
         )
+
+
+class _Bar:
+    def __init__(self, target: str, tally: Tally, progress: Progress) -> None:
+        self._target = target
+        self._tally = tally
+        self._progress = progress
         # No total yet: the bar pulses while the framework is imported.
-        self._task = self._progress.add_task(escape(target), total=None, counts="", function="starting", left="")
+        self._task = progress.add_task(escape(target), total=None, counts="", function="starting", left="")
 
-    def __enter__(self) -> _Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._progress.stop()
+    def remove(self) -> None:
+        """Takes the bar from the screen; the others stay."""
+        self._progress.remove_task(self._task)
 
     def show(self, event: Event | None) -> None:
         self._tally.take(event)
@@ -153,7 +192,8 @@ class _Bar:
         )
 
     def note(self, text: str) -> None:
-        self._progress.console.print(escape(escape_control(text)), soft_wrap=True, highlight=False)
+        text = escape(escape_control(f"{self._target}: {text}"))
+        self._progress.console.print(text, soft_wrap=True, highlight=False)
 
 
 class _Lines:

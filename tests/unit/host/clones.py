@@ -37,6 +37,11 @@ class Clone:
         self.add_manifest(self.root / "manifests" / "study" / f"{framework}.json", framework)
         return folder
 
+    def add_predicted_tpus(self) -> None:
+        """Makes framework fake 1.0.0 a target on every predicted TPU, with a version that has the compiler."""
+        (self.root / "images" / "fake" / "1.0.0" / "tpu-aot.Dockerfile").touch()
+        (self.add_version("jax", "0.10.2") / "tpu.lock").write_text("libtpu==1.0.0\n")
+
     def add_manifest(self, path: Path, framework: str) -> Path:
         """Writes the part of a manifest that the host reads before it starts a runner."""
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,16 +71,21 @@ class Clone:
         """
         pipe = self.root / "tell"
         os.mkfifo(pipe)
-        environment = self.environment(stand_in, STAND_IN_TELL=str(pipe), **(variables or {}))
-        process = subprocess.Popen(
+        process = self.popen(*arguments, stand_in=stand_in, variables={**(variables or {}), "STAND_IN_TELL": str(pipe)})
+        return process, pipe.open()
+
+    def popen(
+        self, *arguments: str, stand_in: str = "passes", variables: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """Starts the command; its output goes to pipes."""
+        return subprocess.Popen(
             [*COMMAND, *arguments],
             cwd=self.root,
-            env=environment,
+            env=self.environment(stand_in, **(variables or {})),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        return process, pipe.open()
 
 
 def make_clone(folder: Path) -> Clone:

@@ -65,6 +65,12 @@ def fails_often():
     finish(*failures, failed_result("fake.scale", "typo", "error", "no property is called sums"))
 
 
+def tells_when_it_runs():
+    os.write(tell, f"{options.device} begins\n".encode())
+    passes()
+    os.write(tell, f"{options.device} ends\n".encode())
+
+
 def lists_uncurated():
     say("uncurated", functions=["fake.identity", "fake.\x1b[2Jscale"])
     passes()

@@ -109,3 +109,18 @@ def test_at_a_terminal_a_bar_shows_counts_function_and_remaining_time() -> None:
     for words in ("2/4", "1 passed 1 failed", "4 s left", "fake."):
         assert words in shown
     assert "\x1b[2J" not in shown
+
+
+def test_at_a_terminal_two_targets_have_a_bar_each() -> None:
+    screen = Screen(terminal=True)
+    with screen.reporter.display("fake-1.0.0-tpu-v3") as first, screen.reporter.display("fake-1.0.0-tpu-v5e") as second:
+        first.show(Started("fake-1.0.0-tpu-v3", 4, 1, 4, 3))
+        second.show(Started("fake-1.0.0-tpu-v5e", 5, 1, 5, 2))
+        second.note("warning: it is slow")
+    shown = screen.written.getvalue()
+    assert "fake-1.0.0-tpu-v5e: warning: it is slow" in shown
+    last = shown[shown.rindex("fake-1.0.0-tpu-v3") :]
+    assert "3/4" in last and "fake-1.0.0-tpu-v5e" not in last
+    # Both bars follow the message, in one block.
+    block = shown[shown.index("it is slow") : shown.rindex("fake-1.0.0-tpu-v3")]
+    assert "fake-1.0.0-tpu-v3" in block and "fake-1.0.0-tpu-v5e" in block

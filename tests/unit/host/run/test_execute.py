@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
 import signal
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.unit.host.clones import Clone, make_clone
+from portbench.util.parallel import cores
+from tests.unit.host.clones import REPOSITORY, Clone, make_clone
 
 CURRENT = ("--backend", "current")
 
@@ -288,6 +291,79 @@ def test_an_interruption_is_passed_on_once_and_the_command_that_continues_is_pri
     assert argv[argv.index("--runs") + 1] == "2"
     assert argv[argv.index("--sync") + 1] == "as-published"
     assert "torch" not in stdout
+
+
+def test_measured_targets_run_alone_and_before_the_predicted_ones(clone: Clone) -> None:
+    clone.add_predicted_tpus()
+    clone.add_version("torch", "1.12.0")
+    targets = ["fake-tpu-v5e", "fake-cpu", "torch-cpu"]
+    process, tell = clone.start("run", *targets, *CURRENT, "--json", stand_in="tells_when_it_runs")
+    # Held open, so that the pipe does not end with the first runner.
+    held = os.open(clone.root / "tell", os.O_WRONLY)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    os.close(held)
+    said = tell.read().split("\n")
+    assert said == ["cpu begins", "cpu ends", "cpu begins", "cpu ends", "tpu-v5e begins", "tpu-v5e ends", ""]
+    assert [target["target"] for target in json.loads(stdout)["targets"]] == [
+        "fake-9.9-tpu-v5e",
+        "fake-9.9-cpu",
+        "torch-9.9-cpu",
+    ]
+
+
+@pytest.mark.skipif(cores() < 2, reason="one predicted target runs for each core")
+def test_predicted_targets_run_at_once_and_one_ctrl_c_interrupts_them_all(clone: Clone) -> None:
+    clone.add_predicted_tpus()
+    process, tell = clone.start("run", "fake-tpu-v3", "fake-tpu-v5e", *CURRENT, stand_in="waits")
+    assert [tell.readline(), tell.readline()] == ["ready\n", "ready\n"]
+    process.send_signal(signal.SIGINT)
+    # One line of each, then the end of the pipe: no process is left.
+    assert tell.read() == "interrupted\n" * 2
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert stdout.count("exit status 130") == 2
+    (line,) = [line for line in stderr.splitlines() if line.startswith("To continue:")]
+    assert {"fake-tpu-v3", "fake-tpu-v5e", "--resume"} <= set(shlex.split(line))
+
+
+@pytest.mark.skipif(cores() < 2, reason="one predicted target runs for each core")
+def test_a_second_ctrl_c_kills_all_that_run_at_once(clone: Clone) -> None:
+    clone.add_predicted_tpus()
+    process, tell = clone.start("run", "fake-tpu-v3", "fake-tpu-v5e", *CURRENT, stand_in="ignores_interrupts")
+    assert [tell.readline(), tell.readline()] == ["ready\n", "ready\n"]
+    process.send_signal(signal.SIGINT)
+    assert [tell.readline(), tell.readline()] == ["interrupted\n", "interrupted\n"]
+    process.send_signal(signal.SIGINT)
+    assert tell.read() == ""
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+@pytest.mark.skipif(cores() < 2, reason="one predicted target runs for each core")
+def test_runners_at_once_keep_their_journals_when_they_are_interrupted(clone: Clone) -> None:
+    """With the real runner."""
+    clone.add_predicted_tpus()
+    for name in ("runners", "schema"):
+        shutil.rmtree(clone.root / name)
+        shutil.copytree(REPOSITORY / name, clone.root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    tests = [{"id": id, "case": f"fake.behaviours:{id}"} for id in ("passes", "hangs_on_request")]
+    head = {"schema": "portbench/manifest", "schema_version": 1, "name": "hang", "framework": "fake"}
+    manifest = clone.root / "hang.json"
+    manifest.write_text(json.dumps({**head, "functions": [{"function": "fake.identity", "tests": tests}]}))
+    command = ["run", "fake-tpu-v3", "fake-tpu-v5e", *CURRENT, "--manifest", str(manifest), "--runs", "1"]
+    process = clone.popen(*command, variables={"FAKE_HANGS": "1"})
+    assert process.stderr is not None
+    lines = (line for line in process.stderr if "0/2" in line)
+    assert len([next(lines), next(lines)]) == 2
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    journals = sorted(path.name for path in (clone.root / "results").glob("*.journal.jsonl"))
+    assert [name.split("-2")[0] for name in journals] == ["fake-1.0.0-tpu-v3", "fake-1.0.0-tpu-v5e"]
+    done = clone.portbench(*command, "--resume", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [target["outcomes"] for target in json.loads(done.stdout)["targets"]] == [{"passed": 2}, {"passed": 2}]
 
 
 def test_a_second_ctrl_c_kills_a_runner_that_ignores_signals_and_its_children(clone: Clone) -> None:
