@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from portbench.analysis.configurations import Configuration
+from portbench.devices import BASELINE_ORDER
 from portbench.errors import BadInput
 from portbench.util.strict_json import shown
 from portbench.util.text import did_you_mean, escape_control
@@ -91,6 +93,44 @@ def pair_up(
         if side not in {pair[not is_first] for pair in pairs}
     ]
     return pairs, unpaired
+
+
+def comparable_pairs(
+    sides: Iterable[Configuration], manifests: Mapping[Configuration, frozenset[str]]
+) -> list[tuple[Configuration, Configuration]]:
+    """Every two sides of which ``compare`` shows what a version, a device or a machine changes: the same framework and
+    synchronization, both measured or both predicted, and not another version and another device at once. The older
+    version or the baseline is first.
+
+    The most comparable come first: measured, on the same machine, with the same manifests, of two versions rather than
+    of two devices, of a GPU and a TPU rather than of others. ``manifests``: the names of those that each side ran.
+    """
+    found = []
+    for first, second in combinations(sorted(sides), 2):
+        alike = (first.framework, first.sync, first.is_predicted) == (
+            second.framework,
+            second.sync,
+            second.is_predicted,
+        )
+        if alike and (first.version == second.version or first.device == second.device):
+            pair = (first, second)
+            if first.version == second.version and _baseline(second) < _baseline(first):
+                pair = (second, first)
+            found.append(pair)
+
+    def difference(pair: tuple[Configuration, Configuration]) -> tuple[int, ...]:
+        one, other = pair
+        return (
+            *(one.is_predicted, one.machine != other.machine, manifests.get(one) != manifests.get(other)),
+            *(one.target == other.target, one.version == other.version, _baseline(one), _baseline(other)),
+        )
+
+    return sorted(found, key=difference)
+
+
+def _baseline(side: Configuration) -> int:
+    known = side.device in BASELINE_ORDER
+    return BASELINE_ORDER.index(side.device) if known else len(BASELINE_ORDER)
 
 
 def on_other_devices(

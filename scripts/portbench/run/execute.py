@@ -58,16 +58,11 @@ class _Launched:
     """A target and its runner, or the error that kept the runner from starting."""
 
     target: Target
+    name: str
     runner: Runner = field(default_factory=Runner)
     backend: str | None = None
     error: PortbenchError | None = None
     begin_s: float = field(default_factory=time.monotonic)
-
-    @property
-    def name(self) -> str:
-        """The target's name as far as it is certain: a Python of the user may have another version."""
-        known = self.target.version_named or self.backend != "current"
-        return self.target.name if known else self.target.service
 
 
 class _Group:
@@ -92,8 +87,8 @@ class _Group:
         with signals_handled_by(self._on_signal), ThreadPoolExecutor(self._at_once) as threads, self._none_left():
             while running or (waiting and not self._is_interrupted):
                 if waiting and not self._is_interrupted and len(running) < self._at_once:
-                    started = self._start(waiting.popleft())
-                    running[threads.submit(self._follow_to_end, started)] = started
+                    launched = self._start(waiting.popleft())
+                    running[threads.submit(self._follow_to_end, launched)] = launched
                     continue
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     self._end(running.pop(future).runner)
@@ -104,26 +99,28 @@ class _Group:
         return results
 
     def _start(self, target: Target) -> _Launched:
-        started = _Launched(target)
-        self._runners.append(started.runner)
+        # A Python of the user may have any version.
+        any_version = self._plan.backend == "current" and not target.version_named
+        launched = _Launched(target, target.service if any_version else target.name)
+        self._runners.append(launched.runner)
         arguments = self._plan.arguments[target.framework]
         try:
             self._is_preparing = True
             plan = self._plan
             backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, arguments.out)
-            started.backend = backend.name
-            self._reporter.say_once(f"{started.name}: backend {backend.name} ({why})")
+            launched.backend = backend.name
+            self._reporter.say_once(f"{launched.name}: backend {backend.name} ({why})")
             backend.prepare(target, self._reporter.say)
             command = backend.command(target, arguments)
             self._is_preparing = False
-            started.runner.start(command)
+            launched.runner.start(command)
         except KeyboardInterrupt:
-            started.error = _interrupted(self._plan)
+            launched.error = _interrupted(self._plan)
         except PortbenchError as error:
-            started.error = error
+            launched.error = error
         finally:
             self._is_preparing = False
-        return started
+        return launched
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._is_interrupted = True
@@ -145,26 +142,26 @@ class _Group:
             for runner in self._runners:
                 runner.finish()
 
-    def _follow_to_end(self, started: _Launched) -> TargetResult:
+    def _follow_to_end(self, launched: _Launched) -> TargetResult:
         seen = _Seen()
         run_file: Path | None = None
-        failure, runner = started.error, started.runner
+        failure, runner, target = launched.error, launched.runner, launched.target
         try:
             if failure is None:
-                seen = _follow(runner, started, self._reporter)
-                run_file = _conclude(self._plan, runner, seen, self._plan.arguments[started.target.framework].out)
+                seen = _follow(runner, target, launched.name, self._reporter)
+                run_file = _conclude(self._plan, runner, seen, self._plan.arguments[target.framework].out)
                 if runner.interrupts:
                     raise _interrupted(self._plan)
         except PortbenchError as error:
             failure = error
         return TargetResult(
-            target=seen.started.target if seen.started else started.name,
-            planned=started.target.name,
-            backend=started.backend,
+            target=seen.started.target if seen.started else launched.name,
+            planned=target.name,
+            backend=launched.backend,
             exit_status=failure.exit_status if failure else 0,
             run_file=run_file,
             outcomes=seen.ended.outcomes if seen.ended else {},
-            seconds=time.monotonic() - started.begin_s,
+            seconds=time.monotonic() - launched.begin_s,
             error=failure,
         )
 
@@ -178,10 +175,10 @@ class _Seen:
     failed: Failed | None = None
 
 
-def _follow(runner: Runner, launched: _Launched, reporter: Reporter) -> _Seen:
-    seen, target = _Seen(), launched.target
+def _follow(runner: Runner, target: Target, name: str, reporter: Reporter) -> _Seen:
+    seen = _Seen()
     asked_to_stop = 0
-    with reporter.display(launched.name) as display:
+    with reporter.display(name) as display:
         for event in runner.events():
             if isinstance(event, Started):
                 seen.started = event
