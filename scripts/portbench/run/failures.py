@@ -53,7 +53,10 @@ class FailedRun:
 
 
 def failed_tests(run: Data) -> tuple[FailedTest, ...]:
-    """The tests of a run file that did not pass, without those that were skipped or removed, in its order; mistakes in the manifest first."""
+    """The tests of a run file that did not pass, in its order, mistakes in the manifest first.
+
+    Tests that were skipped, and those of functions that this version removed, have not failed.
+    """
     found: dict[tuple[str, str], list[Data]] = {}
     for result in run.get("results", ()):
         if result["outcome"] not in ("passed", "skipped", "removed", None):
