@@ -53,10 +53,13 @@ class FailedRun:
 
 
 def failed_tests(run: Data) -> tuple[FailedTest, ...]:
-    """The tests of a run file that did not pass and were not skipped, in its order; mistakes in the manifest first."""
+    """The tests of a run file that did not pass, in its order, mistakes in the manifest first.
+
+    Tests that were skipped, and those of functions that this version removed, have not failed.
+    """
     found: dict[tuple[str, str], list[Data]] = {}
     for result in run.get("results", ()):
-        if result["outcome"] not in ("passed", "skipped", None):
+        if result["outcome"] not in ("passed", "skipped", "removed", None):
             found.setdefault((result["function"], result["test"]), []).append(result)
     tests = [_failed_test(results) for results in found.values()]
     return tuple(sorted(tests, key=lambda test: test.outcome != "error"))
