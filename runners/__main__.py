@@ -1,3 +1,26 @@
-from runners.core.cli import main
+"""``python -m runners``. The one package that it needs beside the framework may be missing from a Python of a user."""
 
-main()
+from __future__ import annotations
+
+import json
+import sys
+
+
+def _without(package: str) -> None:
+    message = f"{sys.executable} has no {package}, which the runner needs"
+    remedy = f"Install it:  {sys.executable} -m pip install jsonschema"
+    if "json" in sys.argv:
+        print(json.dumps({"event": "error", "message": message, "remedy": remedy, "exit_status": 6}))
+    else:
+        print(f"error: {message}\n{remedy}", file=sys.stderr)
+    sys.exit(6)
+
+
+try:
+    from runners.core.cli import main
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.split(".")[0] == "runners":
+        raise
+    _without(error.name)
+else:
+    main()

@@ -30,13 +30,18 @@ PREDICTED = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs a manifest on one device, or lists functions. Exits with status 0 if the file was written, else
     with that of the error."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.out is None and not options.list:
+        parser.error("the following arguments are required: --out")
     progress = Progress(options.progress)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     try:
         if options.enumerate:
             _enumerate(options, progress)
+        elif options.list:
+            progress.listed(manifest.read(options.manifest, options.framework, options.function, options.test))
         else:
             settings = _settings(options)
             plan = manifest.read(options.manifest, settings.framework, options.function, options.test)
@@ -65,7 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--manifest", type=Path, metavar="FILE", help="the functions and their tests")
     task.add_argument("--enumerate", action="store_true", help="list the framework's public functions and run nothing")
-    add("--out", type=Path, required=True, metavar="DIR", help="folder for the run file and, until then, its journal")
+    add("--list", action="store_true", help="list the selected tests of the manifest and run nothing")
+    add("--out", type=Path, metavar="DIR", help="folder for the run file and, until then, its journal")
     add("--version", help="the framework version that is expected")
     add("--as-study", action="store_true", help="with --enumerate: by the paper's rule, as far as it is known")
     add("--methods", action="store_true", help="with --enumerate: also methods of public classes")

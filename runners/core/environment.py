@@ -30,6 +30,13 @@ VARIABLES: tuple[str, ...] = (
 )
 """Prefixes of the environment variables that change what a framework does."""
 
+_ENGINES = {
+    "docker": re.compile("/containers/[0-9a-f]{64}/(hostname|hosts|resolv.conf) "),
+    "podman": re.compile("-containers/[0-9a-f]{64}/userdata/"),
+    "kubernetes": re.compile("/pods/[0-9a-f-]{36}/etc-hosts "),
+}
+"""Container engines, with a file that each mounts into a container. Where the files lie on the host can be chosen."""
+
 _TERRAFORM = ("TF_CLI_", "TF_CLOUD_", "TF_TOKEN_", "TF_VAR_")
 """Prefixes of Terraform, which begin like TensorFlow's; these variables may hold secrets."""
 
@@ -47,7 +54,8 @@ def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[st
         "cpu_model": _cpu_model(),
         "cpu_cores": len(os.sched_getaffinity(0)),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "container": _container(),
+        "container": container(),
+        **backend(),
         "image_digest": os.environ.get("PORTBENCH_IMAGE_DIGEST") or None,
         "python": platform.python_version(),
         "packages": packages(),
@@ -116,11 +124,27 @@ def _cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def _container() -> str | None:
-    if Path("/.dockerenv").exists():
-        return "docker"
-    if Path("/run/.containerenv").exists():
-        return "podman"
+def backend() -> dict[str, str]:
+    """How portbench started the runner: docker, venv or current. Empty where nothing says it."""
+    found = os.environ.get("PORTBENCH_BACKEND")
+    return {"backend": found} if found in ("docker", "venv", "current") else {}
+
+
+def container(mounts: Path = Path("/proc/self/mountinfo")) -> str | None:
+    """The engine whose container this is, or None. ``mounts``: the mounts of this process.
+
+    An engine mounts files of its own, such as /etc/hostname, into every container. The file /.dockerenv proves nothing:
+    virtual machines that were made from an image have it too.
+    """
+    try:
+        mounted = mounts.read_text("utf-8", "replace")
+    except OSError:
+        mounted = ""
+    for engine, mount in _ENGINES.items():
+        if mount.search(mounted):
+            return engine
+    if backend().get("backend") == "docker":
+        return "podman" if Path("/run/.containerenv").exists() else "docker"
     return os.environ.get("container") or None  # noqa: SIM112 - so named by systemd-nspawn and others
 
 

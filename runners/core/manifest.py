@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import hashlib
 from collections import Counter
@@ -109,18 +110,31 @@ def _listed(document: Mapping[str, Any], tests: Mapping[str, int]) -> list[dict[
 def _chosen(path: Path, tests: Sequence[Test], function_globs: Sequence[str], test_globs: Sequence[str]) -> list[Test]:
     functions = [test for test in tests if _matches(test.function, function_globs)]
     if not functions:
-        names = ", ".join(function_globs)
-        raise BadInput(f"{path}: no function matches {names}", "Globs match whole names: '*linalg*', 'torch.cat'.")
+        meant = _did_you_mean(function_globs, {test.function for test in tests})
+        raise BadInput(
+            f"{path}: no function matches {', '.join(function_globs)}{meant}",
+            "Globs match whole names: '*linalg*', 'torch.cat'.",
+        )
     # The brackets of an id hold its grid's values; they are not a set of characters.
     globs = [glob.replace("[", "[[]") for glob in test_globs]
-    chosen = [test for test in functions if _matches(test.id, globs)]
+    chosen = [test for test in functions if _matches(test.id, globs) or _matches(test.full_id, globs)]
     if not chosen:
-        names = ", ".join(test_globs)
+        meant = _did_you_mean(test_globs, {test.id for test in functions})
         raise BadInput(
-            f"{path}: no test of the selected functions matches {names}",
-            "Give the whole id of a test, such as 'rows[dtype=float32]', or a glob, such as 'rows[*]'.",
+            f"{path}: no test of the selected functions matches {', '.join(test_globs)}{meant}",
+            "Give the id of a test, such as 'rows[dtype=float32]' or 'torch.cat::rows[dtype=float32]', or a glob, such "
+            "as 'rows[*]'.",
         )
     return chosen
+
+
+def _did_you_mean(globs: Sequence[str], known: Collection[str]) -> str:
+    names = sorted(known)
+    # The id of a test that has a grid, without the grid's values.
+    near = [name for name in names if name.startswith(f"{globs[0]}[")][:3]
+    names += sorted({name.split("[")[0] + "[*]" for name in names if "[" in name})
+    near = near or difflib.get_close_matches(globs[0], names, 3, 0.8) or difflib.get_close_matches(globs[0], names, 3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _matches(name: str, globs: Sequence[str]) -> bool:

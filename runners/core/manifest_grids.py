@@ -33,6 +33,11 @@ class Test:
     successor_of: str | None = None
     """The function that this one is tried in place of."""
 
+    @property
+    def full_id(self) -> str:
+        """Unique within the manifest: ``torch.argsort::rows[dtype=float32]``."""
+        return f"{self.function}::{self.id}"
+
     # pytest collects classes of this name; this one is none of its tests.
     __test__ = False
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from portbench.page import write as pages
+from portbench.page.overview import Overview
 from portbench.study.merge import merge
 from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse, runs_of, summarise
@@ -17,6 +18,10 @@ from tests.browser import studies
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+_OVERVIEW = Overview(
+    tuple(f"Sentence {number}" for number in range(10)),
+    [Path(name) for name in ("report.md", "figures/statuses.svg", "figures/statuses.png")],
 )
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
@@ -52,7 +57,7 @@ def _page_of(documents: list[studies.Document], folder: Path) -> Path:
         create_views(connection, study.tables)
         analyse(connection)
         summary = summarise(connection, runs_of(study.summary), study.tables.name)
-        pages.write(connection, summary, folder / "index.html")
+        pages.write(connection, summary, folder / "index.html", overview=_OVERVIEW)
     return folder / "index.html"
 
 

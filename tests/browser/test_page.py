@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from portbench.compare.comparison import compare
 from tests.browser.studies import HOSTILE, HOSTILE_NAMES
 
 Look = Callable[..., Any]
@@ -30,6 +31,13 @@ def cell(page: Any, function: str, target: str = TPU) -> Any:
     return page.locator(f'#matrix [aria-label^="{function} on {target}:"]')
 
 
+def page_key(page: Any, name: str) -> str:
+    """The key of the only target of this name in the address."""
+    options = page.locator("#first option").evaluate_all("options => options.map((option) => option.value)")
+    (key,) = (option for option in options if option.startswith(f"{name}@"))
+    return str(key)
+
+
 def tick(page: Any, kind: str, *values: str) -> None:
     page.click(f'[data-kind="{kind}"] > summary')
     for value in values:
@@ -43,6 +51,49 @@ def downloaded(page: Any, path: Path) -> list[dict[str, str]]:
     download.value.save_as(path)
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def test_the_page_opens_on_a_summary(small: Path, look: Look) -> None:
+    page = look(small, width=1440, height=900)
+    sentences = page.locator("#findings li").all_text_contents()
+    assert sentences == [f"Sentence {number}" for number in range(8)]
+    assert page.locator("#findings li:visible").count() == 5
+    assert page.locator("#cards h2").all_inner_texts() == ["PyTorch", "JAX"]
+    tpu = page.locator("#cards .card", has_text="TPU")
+    assert [line for line in tpu.inner_text().splitlines() if "pass" in line] == ["27 of 37 pass"]
+    assert tpu.get_attribute("title").startswith("Measured, PyTorch 2.9.0, TPU")
+    assert page.locator("#files a").first.get_attribute("href") == "report.md"
+    page.click("#files summary")
+    assert page.locator("#files li a:visible").evaluate_all(
+        "links => links.map((link) => link.getAttribute('href'))"
+    ) == [
+        "figures/statuses.svg",
+        "figures/statuses.png",
+    ]
+
+
+def test_a_card_leads_to_its_target(small: Path, look: Look) -> None:
+    page = look(small)
+    page.locator("#cards .card", has_text="TPU").click()
+    assert page.locator("#matrix .tabulator-col:visible .sort b").all_inner_texts() == [
+        "Function",
+        "Uses",
+        "TPU AMD EPYC 7B13",
+    ]
+    expect(page.locator("#toolbar")).to_be_in_viewport()
+    assert page.locator("body.docked").count() == 1
+
+
+def test_the_grid_uses_the_width_of_the_screen_and_a_mark_has_a_tooltip(small: Path, look: Look) -> None:
+    page = look(small, width=1440)
+    widths = page.locator("#matrix .tabulator-headers > .tabulator-col").evaluate_all(
+        "columns => columns.map((column) => column.getBoundingClientRect().right)"
+    )
+    assert max(widths) == pytest.approx(1440, abs=20)
+    mark = cell(page, "torch.on_host").locator(".mark")
+    assert mark.get_attribute("title") == "on the host: a test passed, but its work was done on the host"
+    page.hover('#matrix [aria-label^="torch.mixed_up on torch-2.9.0-tpu:"]')
+    assert "partly on the host" in cell(page, "torch.mixed_up").get_attribute("title")
 
 
 def test_each_status_and_mark_has_its_sign(small: Path, look: Look, screenshot: Keep) -> None:
@@ -82,7 +133,7 @@ def test_predicted_targets_have_a_look_of_their_own(predicted: Path, look: Look,
     assert cell(page, "torch.dot", "torch-2.9.0-tpu").evaluate(pattern) == "none"
     assert on_v3.locator(".chip.predicted").count() == 1
     headers = page.locator("#matrix .sort").all_inner_texts()
-    assert [text.upper().count("PREDICTED") for text in headers if "torch" in text] == [0, 1, 1]
+    assert [text.upper().count("PREDICTED") for text in headers if "PyTorch" in text] == [0, 1, 1]
     expect(page.locator("#legend")).to_contain_text("predicted, nothing ran")
 
 
@@ -107,8 +158,8 @@ def test_predicted_targets_can_be_filtered_and_are_shown_in_full(predicted: Path
 
 
 def test_a_comparison_with_a_prediction_says_so(predicted: Path, look: Look) -> None:
-    page = look(predicted, "#view=compare")
-    assert page.input_value("#second").startswith("torch-2.9.0-tpu-v3 (predicted)")
+    measured = page_key(look(predicted), "torch-2.9.0-tpu")
+    page = look(predicted, f"#view=compare&first={measured}&second=torch-2.9.0-tpu-v3 (predicted)@box")
     expect(page.locator("#compare-summary")).to_contain_text(
         "torch-2.9.0-tpu-v3 (predicted) on box: nothing ran there."
     )
@@ -142,7 +193,7 @@ def test_filters_of_targets_hide_columns_and_rows(small: Path, look: Look) -> No
     page = look(small)
     tick(page, "framework", "jax")
     assert names(page) == ["jax.numpy.sort"]
-    assert page.locator("#matrix .tabulator-col:visible .sort b").all_inner_texts() == ["Function", "Uses", "cpu"]
+    assert page.locator("#matrix .tabulator-col:visible .sort b").all_inner_texts() == ["Function", "Uses", "CPU"]
     tick(page, "framework", "jax", "torch")
     tick(page, "device", "gpu")
     tick(page, "status", "all_fail")
@@ -285,6 +336,29 @@ def test_comparison_of_two_targets(small: Path, look: Look, screenshot: Keep, tm
     assert float(robust["ratio"]) == pytest.approx(0.5 * 1.4**23 / (1 + 23 / 4), rel=1e-4)
 
 
+def test_compare_opens_on_a_comparable_pair_with_changes_first_and_the_verdicts_of_compare(
+    small: Path, look: Look
+) -> None:
+    page = look(small, "#view=compare")
+    page.wait_for_selector("#comparison .tabulator-row")
+    assert [page.input_value(f"#{side}") for side in ("first", "second")] == [
+        "torch-2.9.0-gpu@gpu-box",
+        f"{TPU}@tpu-vm",
+    ]
+    found = compare(f"{TPU.removesuffix('tpu')}gpu", TPU, str(small.parent / "study")).pairs[0]
+    said = page.inner_text("#verdicts")
+    assert len(found.outcomes.new_failures) == 5
+    assert f"Outcomes of {found.outcomes.compared} tests: 5 new failures, " in said
+    for times in (found.cold, found.steady):
+        verdicts = ("slower", "faster", "unclear", "similar")
+        counts = [f"{len(times.found(name))} {name}" for name in verdicts if times.found(name)]
+        assert f"over {len(times.tests)} tests: {', '.join(counts)}." in said
+    changes = page.locator('#comparison .tabulator-row [tabulator-field="changes"]').all_inner_texts()
+    assert changes[0].startswith("newly failing")
+    page.click("#swap")
+    expect(page.locator("#verdicts")).to_contain_text("No verdicts of portbench compare.")
+
+
 def test_a_point_of_the_scatter_shows_its_function(small: Path, look: Look) -> None:
     page = look(small, f"#view=compare&first=torch-2.9.0-gpu@gpu-box&second={TPU}@tpu-vm&text=works_23")
     over = page.locator("#scatter .u-over").bounding_box()
@@ -332,25 +406,25 @@ def test_the_keyboard_does_it_all(small: Path, look: Look, screenshot: Keep) -> 
         page.keyboard.press("Tab")
         if focused.evaluate("(element) => element.classList.contains('tabulator-cell')"):
             break
-    expect(focused).to_have_attribute("aria-label", "jax.numpy.sort")
-    for key in ("ArrowDown", "ArrowDown", "End"):
+    expect(focused).to_have_attribute("aria-label", "torch.again")
+    for key in ("ArrowDown", "End"):
         page.keyboard.press(key)
-    expect(focused).to_have_attribute("aria-label", re.compile(f"^torch.dies on {TPU}"))
+    expect(focused).to_have_attribute("aria-label", re.compile("^torch.dies on torch-2.9.0-cpu"))
     page.keyboard.press("ArrowLeft")
-    expect(focused).to_have_attribute("aria-label", re.compile("^torch.dies on torch-2.9.0-gpu"))
+    expect(focused).to_have_attribute("aria-label", re.compile(f"^torch.dies on {TPU}"))
     page.keyboard.press("Control+End")
-    expect(focused).to_have_attribute("aria-label", re.compile(f"^torch.wrong on {TPU}"))
+    expect(focused).to_have_attribute("aria-label", re.compile("^jax.numpy.sort on jax-0.4.13-cpu"))
     expect(focused).to_be_in_viewport()
     expect(focused).to_have_css("outline-style", "solid")
     screenshot(page, "keyboard")
     page.keyboard.press("Enter")
     page.wait_for_selector(".evidence")
-    expect(focused).to_have_text("torch.wrong")
+    expect(focused).to_have_text("jax.numpy.sort")
     page.keyboard.press("Escape")
-    expect(focused).to_have_attribute("aria-label", re.compile(f"^torch.wrong on {TPU}"))
+    expect(focused).to_have_attribute("aria-label", re.compile("^jax.numpy.sort on jax-0.4.13-cpu"))
     page.locator("#matrix .sort", has_text="tpu").focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#matrix .tabulator-col[aria-sort=ascending]")).to_contain_text("tpu")
+    expect(page.locator("#matrix .tabulator-col[aria-sort=ascending]")).to_contain_text("TPU")
 
 
 def test_back_leads_out_of_the_detail(small: Path, look: Look) -> None:

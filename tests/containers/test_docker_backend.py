@@ -78,8 +78,8 @@ def test_ctrl_c_ends_the_container_keeps_the_journal_and_resume_goes_on(
     options = ["--backend", "docker", "--manifest", str(hanging(tmp_path)), "--out", str(results), "--runs", "1"]
     pipe = subprocess.PIPE
     process = subprocess.Popen([*COMMAND, *options], cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
-    assert process.stdout is not None
-    assert any("0/2" in line for line in process.stdout)
+    assert process.stderr is not None
+    assert any("0/2" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 130

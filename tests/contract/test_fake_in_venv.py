@@ -60,8 +60,8 @@ def test_an_interrupted_run_is_finished_by_the_same_command_with_resume(tmp_path
     command += ["--out", str(tmp_path / "out"), "--runs", "1"]
     env = {**os.environ, "FAKE_HANGS": "1"}
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert any("0/2" in line for line in process.stdout)
+    assert process.stderr is not None
+    assert any("0/2" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from runners.core.errors import RunnerError
+from runners.core.manifest import Manifest
 
 
 class Progress:
@@ -52,6 +53,14 @@ class Progress:
         if functions:
             self._event("uncurated", functions=list(functions))
             self._say(f"not yet curated, no tests: {', '.join(functions)}")
+
+    def listed(self, manifest: Manifest) -> None:
+        """The selected tests of a manifest, which are not run."""
+        tests: dict[str, list[str]] = {}
+        for test in manifest.tests:
+            tests.setdefault(test.function, []).append(test.id)
+            self._say(test.full_id)
+        self._event("list", manifest=manifest.name, tests=tests, uncurated=list(manifest.uncurated))
 
     def warn(self, message: str) -> None:
         """Reports a reason why the results are less useful than they seem."""
@@ -100,11 +109,17 @@ class Progress:
         if self._style == "json":
             document: dict[str, Any] = {"event": event}
             document.update(values)
-            print(json.dumps(document, allow_nan=False), flush=True)
+            _write(json.dumps(document, allow_nan=False))
 
     def _say(self, line: str) -> None:
         if self._style == "text":
-            print(_printable(line), flush=True)
+            _write(_printable(line))
+
+
+def _write(line: str) -> None:
+    """Text and end of the line in one call: ``print`` makes two, and an interrupt between them joins two lines."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def _printable(text: str) -> str:

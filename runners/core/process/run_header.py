@@ -21,7 +21,7 @@ def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> 
     if settings.version is not None and settings.version != ready["version"]:
         raise FrameworkFailed(
             f"wanted {settings.framework} {settings.version}, this environment has {ready['version']}",
-            "Rebuild the environment or image, or give the version that is there.",
+            f"Give {settings.framework}-{settings.device} to run the version that is there, or update the environment.",
         )
     variables = names.framework(settings.framework).variables(settings.device)
     predicted = {"prediction": ready["prediction"]} if "prediction" in ready else {}

@@ -155,7 +155,8 @@ class ZygoteHandle:
         self._output.drain()
         said = self._output.take()["text"].strip()
         self.close()
-        remedy = "Install it in this environment, or use the pinned one: portbench run, or an image."
+        missing = f"If it is not installed:  {sys.executable} -m pip install {self._arguments[0]}"
+        remedy = f"{missing}\nOr run in the environment of the target's lock:  portbench run without --backend current"
         raise FrameworkFailed(reason + (f"\n{clipped(said, 2000)}" if said else ""), remedy)
 
 

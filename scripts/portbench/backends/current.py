@@ -39,7 +39,8 @@ class Current:
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
         """Creates nothing; says which Python it is."""
-        say(f"{target.name} runs in {_python(target)}")
+        name = target.name if target.version_named else target.service
+        say(f"{name} runs in {_python(target)}")
 
     def command(self, target: Target, arguments: Arguments) -> Command:
         """The user's Python with the user's environment variables."""
@@ -49,7 +50,7 @@ class Current:
         argv += arguments.argv(str(arguments.manifest), str(arguments.out))
         # With PYTHONSAFEPATH Python does not find runners/ in the working folder.
         kept = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
-        return Command(argv, self.checkout.root, {**kept, "PYTHONUNBUFFERED": "1"})
+        return Command(argv, self.checkout.root, {**kept, "PORTBENCH_BACKEND": self.name, "PYTHONUNBUFFERED": "1"})
 
 
 def _python(target: Target) -> Path | None:

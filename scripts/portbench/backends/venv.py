@@ -55,9 +55,8 @@ class Venv:
         path = f"{python.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
         if target.device in PREDICTED_TPUS:
             kept["PORTBENCH_TPU_COMPILER"] = str(environments.python_of(needed_environments(target, self.checkout)[-1]))
-        return Command(
-            argv, self.checkout.root, {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
-        )
+        own = {"PORTBENCH_BACKEND": self.name, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
+        return Command(argv, self.checkout.root, {**kept, "PATH": path, **own})
 
 
 def _misleads_python(variable: str) -> bool:

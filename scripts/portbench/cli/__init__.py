@@ -8,6 +8,7 @@ imports none of them.
 from __future__ import annotations
 
 import importlib
+import io
 import keyword
 import sys
 
@@ -15,6 +16,7 @@ import click
 
 from portbench import __version__
 from portbench.errors import PortbenchError
+from portbench.util.text import did_you_mean
 
 COMMANDS = {
     "Run tests": {
@@ -59,6 +61,15 @@ class _Commands(click.Group):
             importlib.import_module(f"{__name__}.{module}{'_' * keyword.iskeyword(module)}")
         return super().get_command(context, name)
 
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            meant = did_you_mean(args[0], self.list_commands(context))
+            raise click.UsageError(f"{error.message.rstrip('.')}{meant or '.'}", context) from None
+
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in COMMANDS.items():
             with formatter.section(title):
@@ -76,6 +87,9 @@ def main() -> None:
 
     Exit status: 0, the error's (see portbench.errors), or 2 for wrong usage.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A character that the terminal's encoding lacks becomes a question mark.
+        sys.stdout.reconfigure(errors="replace")
     try:
         cli(prog_name="portbench")
     except PortbenchError as error:

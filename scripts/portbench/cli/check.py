@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from portbench.cli import cli
 from portbench.run.known_failures import check_run, find_known_failures, run_files
 from portbench.run.known_failures_terminal import as_data, print_check
+from portbench.util.console import results_console
 from portbench.util.repository import find_checkout
 
 
@@ -39,7 +39,7 @@ def command(context: click.Context, paths: tuple[Path, ...], as_json: bool) -> N
         checks[document.path] = found
         if not as_json:
             target = "{framework}-{version}-{device}".format(**document.data["target"])
-            print_check(f"{document.path.name}, {target}", found, Console(highlight=False))
+            print_check(f"{document.path.name}, {target}", found, results_console())
     if as_json:
         rows = [{"run_file": str(path), **as_data(found)} for path, found in checks.items()]
         click.echo(json.dumps({"run_files": rows}, indent=1))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,7 +36,8 @@ from portbench.util.text import escape_control, pluralize, shortened
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="STUDY", help="Write the study with these categories here."
 )
-def command(path: Path, annotations: Path | None, folder: Path | None, out: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
+def command(path: Path, annotations: Path | None, folder: Path | None, out: Path | None, as_json: bool) -> None:
     """Derive the categories of a study's failures again.
 
     STUDY is a folder that 'portbench merge' wrote. Each failure gets its category by the current rules. An annotation
@@ -53,11 +57,26 @@ def command(path: Path, annotations: Path | None, folder: Path | None, out: Path
     entries = read_annotations(annotations)
     rules = read_rules(folder or find_checkout().runners, frameworks_of(study))
     found = classify(study, rules, entries)
+    written = write(study, found, rules, entries, out).path if out else None
+    if as_json:
+        click.echo(json.dumps({**_as_data(found), "written": str(written) if written else None}, indent=1))
+        return
     _print(found)
     for position in found.unused:
         click.echo(f"matches no failure: {shown(annotations or Path())}: $.annotations[{position}]")
-    if out:
-        click.echo(f"wrote {shown(write(study, found, rules, entries, out).path)}")
+    if written:
+        click.echo(f"wrote {shown(written)}")
+
+
+def _as_data(found: Classification) -> dict[str, Any]:
+    changes = sorted(found.changes.items(), key=lambda change: (-change[1], change[0]))
+    return {
+        "failures": found.failures,
+        "overridden": found.overruled,
+        "changes": [{"from": before, "to": after, "results": results} for (before, after), results in changes],
+        "other": [asdict(cause) for cause in found.other],
+        "unused_annotations": list(found.unused),
+    }
 
 
 def _print(found: Classification) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from portbench.cli import cli
 from portbench.cli import options as click_options
@@ -19,6 +18,7 @@ from portbench.compare.junit import junit
 from portbench.compare.printers import markdown, print_comparison
 from portbench.compare.times import Limits
 from portbench.errors import NothingRan
+from portbench.util.console import results_console
 from portbench.util.files import write_text
 
 _FILE: Any = click.Path(path_type=Path, dir_okay=False)
@@ -120,7 +120,7 @@ def command(
     if as_json:
         click.echo(json.dumps(as_data(found, conditions), indent=1, allow_nan=False))
     else:
-        print_comparison(found, Console(highlight=False))
+        print_comparison(found, results_console())
     if found.is_empty:
         raise NothingRan(
             "nothing could be compared: no test clearly passed or failed on both sides",

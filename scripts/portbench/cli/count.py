@@ -16,6 +16,7 @@ from portbench.corpus.counting.counts import Shard, merge, write
 from portbench.corpus.counting.progress import Progress
 from portbench.corpus.counting.terminal import print_counts
 from portbench.errors import BadInput
+from portbench.util.console import results_console
 
 
 def _shard(context: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
@@ -100,7 +101,7 @@ def command(
     if as_json:
         click.echo(json.dumps(_totals(made), indent=2))
     else:
-        print_counts(made, Console())
+        print_counts(made, results_console())
 
 
 def _totals(made: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from rich.table import Table
 from portbench.cli import cli
 from portbench.doctor.diagnosis import Diagnosis, diagnose, examine
 from portbench.targets.catalog import all_targets, by_image, find_targets, title
+from portbench.util.console import results_console
 from portbench.util.findings import Finding, error, ok
 from portbench.util.machine import Machine
 from portbench.util.repository import find_checkout
@@ -80,7 +81,7 @@ def command(context: click.Context, targets: tuple[str, ...], backend: str, out:
 
 
 def _print_each(diagnoses: Sequence[Diagnosis]) -> None:
-    console = Console(highlight=False)
+    console = results_console()
     for number, diagnosis in enumerate(diagnoses):
         verdict = "cannot run here" if diagnosis.blocker else f"can run here, {_way(diagnosis)}"
         console.print(f"{chr(10) * (number > 0)}[bold]{diagnosis.target.name}[/] {escape(verdict)}")
@@ -88,7 +89,7 @@ def _print_each(diagnoses: Sequence[Diagnosis]) -> None:
 
 
 def _print_overview(about_machine: Sequence[Finding], diagnoses: Mapping[str, Diagnosis]) -> None:
-    console = Console(highlight=False)
+    console = results_console()
     console.print("[bold]this machine[/]")
     _print_findings(about_machine, console)
     console.print("\n[bold]targets[/]")

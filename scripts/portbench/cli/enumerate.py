@@ -15,6 +15,7 @@ from portbench.corpus.enumerate import Listing, enumerate_target
 from portbench.corpus.terminal import print_changes, print_listing
 from portbench.formats.documents import Document, read_document
 from portbench.run.progress import Reporter
+from portbench.util.console import results_console
 from portbench.util.files import write_text
 from portbench.util.machine import Machine
 from portbench.util.repository import find_checkout
@@ -89,7 +90,7 @@ def command(
         is_file = name.endswith(".json") or "/" in name or Path(name).is_file()
         return read_document(Path(name), "functions") if is_file else listing(name).document
 
-    console = Console(highlight=False)
+    console = results_console()
     if compared:
         found = changes(document(compared[0]), document(compared[1]))
         _write(json.dumps(as_data(found), indent=1) + "\n", output, as_json, reporter)

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from portbench.cli import cli
 from portbench.errors import BadInput
@@ -15,6 +14,7 @@ from portbench.explain.evidence import as_data, explain
 from portbench.explain.reproducer import not_repeatable, reproducer
 from portbench.explain.terminal import print_explanation
 from portbench.study.open import study_of
+from portbench.util.console import results_console
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import shown
 
@@ -67,6 +67,6 @@ def command(
         repeat = again and {"command": again.command, "notes": again.notes, "bundle": shown_files}
         click.echo(json.dumps({**as_data(explanation), "again": repeat}, indent=1))
         return
-    print_explanation(explanation, again, bool(test), Console(highlight=False))
+    print_explanation(explanation, again, bool(test), results_console())
     for path in written:
         click.echo(f"wrote {shown(path)}")

@@ -16,7 +16,7 @@ from portbench.backends.images import DiskUse, Image, Images
 from portbench.cli import cli
 from portbench.errors import Interrupted, PortbenchError
 from portbench.targets.catalog import by_image, title
-from portbench.util.console import show_error
+from portbench.util.console import results_console, show_error
 from portbench.util.machine import Machine
 from portbench.util.processes import stoppable
 from portbench.util.repository import find_clone
@@ -93,13 +93,14 @@ def list_images(as_json: bool) -> None:
         # Labels are not trusted: escape markup and control characters.
         cells = (escape(escape_control(text)) for text in (built, _size(image.size_bytes), _commit(image)))
         table.add_row(title(group), *cells, image.state)
-    Console(highlight=False).print(table)
+    results_console().print(table)
 
 
 @command.command("check")
 @_TARGETS
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 @click.pass_context
-def check(context: click.Context, targets: tuple[str, ...]) -> None:
+def check(context: click.Context, targets: tuple[str, ...], as_json: bool) -> None:
     """Check whether the image of each TARGET is up to date with this clone. Without TARGET, check all existing images.
 
     The check compares the contents of runner, schemas, lock, Dockerfile and Python version. An image that 'docker
@@ -112,9 +113,12 @@ def check(context: click.Context, targets: tuple[str, ...]) -> None:
     found = list(zip(groups, images.status([group[0] for group in groups]), strict=True))
     if not targets:
         found = [(group, image) for group, image in found if image.state != "not built"]
+    behind = [image.target for _, image in found if image.state != "up to date"]
+    if as_json:
+        click.echo(json.dumps({"images": [asdict(image) for _, image in found]}, indent=2))
+        context.exit(1 if behind else 0)
     for group, image in found:
         click.echo(f"{click.style(image.state, fg=_COLOURS[image.state])}: {title(group)}{_why(image)}")
-    behind = [image.target for _, image in found if image.state != "up to date"]
     if behind:
         click.echo(f"To update:  portbench images build {' '.join(behind)}", err=True)
     if not found:

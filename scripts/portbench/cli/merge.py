@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,7 +21,8 @@ from portbench.util.text import escape_control, pluralize
     "-o", "--out", "study", required=True, type=click.Path(path_type=Path), metavar="STUDY", help="Folder of the study."
 )
 @click.option("--allow-drift", is_flag=True, help="Also merge run files of one target whose environments differ.")
-def command(paths: tuple[str, ...], study: Path, allow_drift: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
+def command(paths: tuple[str, ...], study: Path, allow_drift: bool, as_json: bool) -> None:
     """Merge run files from any number of machines into one study.
 
     A PATH is a run file, a folder with run files at any depth, a quoted glob, or a URL that DuckDB reads: https://...,
@@ -39,7 +42,34 @@ def command(paths: tuple[str, ...], study: Path, allow_drift: bool) -> None:
       portbench merge laptop/ cluster/ 'old/torch-*.json' -o study
       portbench merge 's3://bucket/results/*.json' -o study
     """
-    _print(merge(paths, study, allow_drift))
+    merged = merge(paths, study, allow_drift)
+    if as_json:
+        click.echo(json.dumps(_as_data(merged), indent=1))
+    else:
+        _print(merged)
+
+
+def _as_data(merged: Merged) -> dict[str, Any]:
+    summary = merged.study.summary
+    targets = [
+        {
+            "target": str(Target(**entry["target"])),
+            "machine": entry["machine"],
+            "sync": entry["sync"],
+            "functions": len(entry["functions"]),
+            "missing_tests": missing["tests"] if (missing := entry.get("missing")) else 0,
+        }
+        for entry in summary["targets"]
+    ]
+    return {
+        "study": str(merged.study.path),
+        "added": merged.added,
+        "already_there": merged.known,
+        "targets": targets,
+        "drift": list(summary.get("drift", ())),
+        "unfinished": [str(path) for path in merged.unfinished],
+        "not_run_files": [str(other) for other in merged.others],
+    }
 
 
 def _print(merged: Merged) -> None:

@@ -15,6 +15,7 @@ from portbench.run.model import RunnerOptions, RunOptions
 from portbench.run.mutation import MutationReporter, mutants, run_mutants, survivors_file_of
 from portbench.run.mutation_terminal import as_data, print_mutation_test
 from portbench.run.plan import plan_run
+from portbench.util.console import results_console
 from portbench.util.machine import Machine
 from portbench.util.repository import find_checkout
 
@@ -77,5 +78,5 @@ def command(
     if as_json:
         click.echo(json.dumps(as_data(found, chosen or known), indent=1))
     else:
-        print_mutation_test(found, Console(highlight=False))
+        print_mutation_test(found, results_console())
     context.exit(0 if found.is_clean else 1)

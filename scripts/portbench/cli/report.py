@@ -7,19 +7,21 @@ import math
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from portbench.analysis.paper_cells import paper_cells
 from portbench.analysis.results import compute_results
 from portbench.analysis.terms import INTOLERABLE
 from portbench.cli import cli
+from portbench.compare.comparison import pairs_of_study
 from portbench.errors import NothingRan
 from portbench.report.build import build_report
+from portbench.report.findings import build_findings, next_commands
 from portbench.report.headlines import build_headlines
 from portbench.report.terminal import print_report
 from portbench.study.open import analysed, study_of
+from portbench.util.console import results_console
 from portbench.util.strict_json import shown
-from portbench.util.text import pluralize
+from portbench.util.text import escape_control, pluralize
 
 
 @cli.command("report")
@@ -52,9 +54,10 @@ def command(
     for this report only.
 
     The report begins with the headlines and a table of all targets: the percentage of functions whose tests all pass,
-    whose tests partly fail, and whose tests all fail, and the number with wrong values. Then follow the breakdown of
-    first-call times, the effect of the paper's synchronization if the study holds runs of both kinds, the failures by
-    cause, and overridden categories. Then follows each target: functions with tests, placement and times, wrong values,
+    whose tests partly fail, and whose tests all fail, and the number with wrong values. It ends with the findings in
+    five sentences, and with what to type next. In between are the breakdown of first-call times, the effect of the
+    paper's synchronization if the study holds runs of both kinds, the failures by cause, overridden categories, and
+    each target: functions with tests, placement and times, wrong values,
     the evidence for each failure, flaky tests, tests that did not run, and operations on the host.
 
     DIR gets the same text as report.md; index.html, a page to explore the results without a network; the tables of the
@@ -73,8 +76,16 @@ def command(
     written = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study:
         results = compute_results(shown_study.connection)
-        headlines = tuple(build_headlines(results, intolerable))
-        report = build_report(shown_study, headlines, results.predictions, paper_cells(results))
+        report = build_report(
+            shown_study,
+            tuple(build_headlines(results, intolerable)),
+            results.predictions,
+            paper_cells(results),
+            build_findings(shown_study, results),
+            results.rates,
+        )
+        pairs = pairs_of_study(shown_study.connection)
+        next_steps = list(next_commands(report.summary, paths, pairs[0] if pairs else ()))
         if out:
             # Imported here: Matplotlib takes a second to load.
             from portbench.report import write as report_files
@@ -83,9 +94,12 @@ def command(
     if as_json:
         click.echo(json.dumps(report.summary, indent=1))
     else:
-        print_report(report, Console(highlight=False))
+        print_report(report, results_console())
     if written:
         counts = f"{pluralize(len(written.tables), 'file')} of tables, {len(written.figures)} of figures"
         click.echo(f"wrote {shown(written.page)}, {written.text.name}, {counts}", err=as_json)
+    if not as_json:
+        for step in next_steps:
+            click.echo(f"next: {escape_control(step)}")
     if report.is_empty:
         raise NothingRan("nothing ran on any target of this study", "The section 'Did not run' of the report says why.")

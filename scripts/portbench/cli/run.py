@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,13 +16,19 @@ from portbench.cli import cli
 from portbench.cli import options as click_options
 from portbench.formats.documents import read_document
 from portbench.run.execute import exit_status, run_targets
-from portbench.run.known_failures import Check, check_run, known_failures_of
+from portbench.run.failures import FailedTest, failed_tests, read_failed
+from portbench.run.known_failures import Check, KnownFailures, check_run, known_failures_of
 from portbench.run.known_failures_terminal import as_data, print_check
-from portbench.run.model import RunnerOptions, RunOptions, TargetResult
-from portbench.run.plan import plan_run
+from portbench.run.listing import as_data as selected_as_data
+from portbench.run.listing import list_tests, print_selected
+from portbench.run.model import RunnerOptions, RunOptions, RunPlan, TargetResult
+from portbench.run.plan import create_out, plan_run
 from portbench.run.progress import Reporter
+from portbench.run.summary import print_summary
+from portbench.util.console import results_console
 from portbench.util.machine import Machine
 from portbench.util.repository import find_checkout
+from portbench.util.strict_json import read_json, shown
 
 
 def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -30,7 +38,7 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
 
 
 @cli.command("run")
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.argument("targets", metavar="TARGET...", nargs=-1)
 @click.option(
     "--manifest",
     default=RunOptions.manifest,
@@ -84,6 +92,12 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
     "recorded as crashed: out of memory. [default: none]",
 )
 @click_options.BACKEND
+@click.option(
+    "--failed",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Run only the tests that did not pass in this run file, by default on its target and with its manifest.",
+)
 @click.option("--resume", is_flag=True, help="Continue an interrupted run of the same target and manifest.")
 @click.option(
     "--out",
@@ -99,7 +113,12 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
     help="Compare the failures with the known failures in expected/FRAMEWORK-DEVICE.json beside the manifest. Exit "
     "status 1 if a failure is new or a known failure passes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end. Progress goes to stderr.")
+@click.option(
+    "--dry-run", is_flag=True, help="List what would run, and run nothing. With -v also every test, as --test takes it."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print no progress, only errors and the summary at the end.")
+@click.option("-v", "--verbose", is_flag=True, help="Print a line about every test.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -108,6 +127,10 @@ def command(
     manifest: str,
     backend: str,
     out: str,
+    failed: str | None,
+    dry_run: bool,
+    quiet: bool,
+    verbose: bool,
     check: bool,
     as_json: bool,
     **runner_options: Any,
@@ -119,36 +142,73 @@ def command(
     them and side by side, one for each core. If one cannot run, the others still do, and the exit status is that of the
     first failure. Failed tests are results and change the exit status only with --check.
 
+    Progress and errors go to stderr. At the end stdout gets the tests that did not pass, the counts of each target, and
+    the commands to type next. --dry-run lists what the other options select; there is no other command for that.
+
     Ctrl-C stops the run. Finished results are kept, and portbench prints the command that continues the run.
 
     \b
     Examples:
       portbench run torch-cpu tensorflow-cpu jax-cpu
       portbench run torch-2.9.0-cpu --function 'torch.linalg.*' --runs 1
+      portbench run torch-cpu --function 'torch.linalg.*' --dry-run
+      portbench run --failed results/torch-1.12.0-cpu-vm-20260131T120000Z.json
       portbench run jax-cpu --backend current --manifest my-manifest.json
 
     \b
     Exit status: 0 a run file for each target; 1 --check found a difference; 2 wrong input; 3 target not available here;
     4 nothing ran; 5 disk full or not writable; 6 the environment or the framework does not start; 130 interrupted.
     """
-    options = RunOptions(targets, manifest, backend, out, RunnerOptions(**runner_options), check, as_json)
-    plan = plan_run(options, find_checkout(), context.find_object(Machine))
+    if not targets and not failed:
+        raise click.UsageError("Missing argument 'TARGET...'. 'portbench targets' lists the targets.")
+    options = RunOptions(targets, manifest, backend, out, RunnerOptions(**runner_options), failed, check, as_json)
+    of_failed = read_failed(Path(failed)) if failed else None
+    if of_failed and not of_failed.tests:
+        nothing = f"{shown(of_failed.path)}: no test failed, nothing to run"
+        click.echo(json.dumps({"targets": []}) if as_json else nothing)
+        return
+    plan = plan_run(options, find_checkout(), context.find_object(Machine), of_failed)
+    if dry_run:
+        _show_selected(plan, verbose, as_json)
+        return
     known = known_failures_of(plan) if check else {}
-    results = run_targets(plan, Reporter(Console(stderr=as_json), Console(stderr=True)))
-    checks = {
-        result.target: check_run(read_document(result.run_file, "run").data, known[result.target])
-        for result in results
-        if check and result.run_file
-    }
+    create_out(plan)
+    results = run_targets(plan, Reporter(Console(stderr=True), Console(stderr=True), verbosity=verbose - quiet))
+    failures, checks = _examine(results, known)
     if as_json:
-        click.echo(json.dumps({"targets": _as_data(results, checks)}, indent=2))
+        click.echo(json.dumps({"targets": _as_data(results, failures, checks)}, indent=2))
     else:
+        print_summary(results, failures, options, results_console())
         for target, found in checks.items():
-            print_check(target, found, Console(highlight=False))
+            print_check(target, found, results_console())
     context.exit(exit_status(results) or int(not all(found.is_clean for found in checks.values())))
 
 
-def _as_data(results: Sequence[TargetResult], checks: Mapping[str, Check]) -> list[dict[str, object]]:
+def _show_selected(plan: RunPlan, each_test: bool, as_json: bool) -> None:
+    selected = list_tests(plan)
+    if as_json:
+        click.echo(json.dumps({"targets": selected_as_data(selected)}, indent=2))
+    else:
+        print_selected(selected, each_test, results_console())
+
+
+def _examine(
+    results: Sequence[TargetResult], known: Mapping[str, KnownFailures]
+) -> tuple[dict[str, Sequence[FailedTest]], dict[str, Check]]:
+    """The failed tests of each target and, where known failures are given, how they differ from these."""
+    failures: dict[str, Sequence[FailedTest]] = {}
+    checks = {}
+    for result in results:
+        if result.run_file:
+            failures[result.planned] = failed_tests(read_json(result.run_file).data)
+            if known:
+                checks[result.planned] = check_run(read_document(result.run_file, "run").data, known[result.planned])
+    return failures, checks
+
+
+def _as_data(
+    results: Sequence[TargetResult], failures: Mapping[str, Sequence[FailedTest]], checks: Mapping[str, Check]
+) -> list[dict[str, object]]:
     return [
         {
             "target": result.target,
@@ -156,9 +216,10 @@ def _as_data(results: Sequence[TargetResult], checks: Mapping[str, Check]) -> li
             "exit_status": result.exit_status,
             "run_file": str(result.run_file) if result.run_file else None,
             "outcomes": dict(result.outcomes),
+            "failed": [asdict(test) for test in failures.get(result.planned, ())],
             "seconds": round(result.seconds, 3),
             "error": str(result.error) if result.error else None,
-            "check": as_data(checks[result.target]) if result.target in checks else None,
+            "check": as_data(checks[result.planned]) if result.planned in checks else None,
         }
         for result in results
     ]

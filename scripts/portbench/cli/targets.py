@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict, dataclass, replace
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,6 +16,7 @@ from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import PortbenchError
 from portbench.targets import environments
 from portbench.targets.catalog import Target, all_targets, by_image, needed_environments, title
+from portbench.util.console import results_console
 from portbench.util.machine import CachedMachine
 from portbench.util.repository import find_checkout
 from portbench.util.text import escape_control
@@ -56,7 +56,7 @@ def command(as_json: bool) -> None:
         else:
             here = f"no ({reasons.setdefault(row.blocker, len(reasons) + 1)})"
         table.add_row(f"{title(group)}{' *' if row.default else ''}", row.python, image, venv, here)
-    console = Console()
+    console = results_console()
     console.print(table)
     for reason, number in reasons.items():
         console.print(f"({number}) {escape(escape_control(reason))}", highlight=False)

@@ -18,7 +18,7 @@ from portbench.compare.devices import DeviceDifference, difference
 from portbench.compare.environment import Drift, drift
 from portbench.compare.facts import read_side
 from portbench.compare.outcomes import Outcomes, outcomes
-from portbench.compare.selection import Unpaired, find_side, named, on_other_devices, pair_up, where
+from portbench.compare.selection import Unpaired, comparable_pairs, find_side, named, on_other_devices, pair_up, where
 from portbench.compare.times import Limits, Times, times
 from portbench.errors import BadInput
 from portbench.study.open import study_of
@@ -96,6 +96,26 @@ def compare(first: str, second: str, study: str = "", sync: str = "", limits: Li
         _refuse_nothing(one.path == other.path, chosen, firsts, seconds)
         compared = [_pair(before, after, *pair, limits) for pair in (*chosen, *others)]
     return Comparison(limits, tuple(compared[: len(chosen)]), tuple(_on_devices(compared, limits)), tuple(unpaired))
+
+
+def compare_sides(
+    connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration, limits: Limits | None = None
+) -> PairComparison:
+    """Compares two sides of one study, as ``compare`` does. ``connection`` has the views of the analysis."""
+    return _pair(connection, connection, first, second, limits or Limits())
+
+
+def pairs_of_study(connection: duckdb.DuckDBPyConnection) -> list[tuple[Configuration, Configuration]]:
+    """The pairs of sides of a study that can be compared, the most comparable first; those of which a side has no
+    outcome come last. ``connection`` has the views of the analysis."""
+    query = "SELECT framework, version, device, machine, sync, list(DISTINCT manifest) FROM runs GROUP BY ALL"
+    manifests = {Configuration(*key): frozenset(names) for *key, names in connection.sql(query).fetchall()}
+    query = (
+        "SELECT DISTINCT framework, version, device, machine, sync FROM verdicts WHERE verdict IN ('passed', 'failed')"
+    )
+    known = {Configuration(*key) for key in connection.sql(query).fetchall()}
+    pairs = comparable_pairs(sides(connection), manifests)
+    return sorted(pairs, key=lambda pair: not known.issuperset(pair))
 
 
 @contextmanager

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from portbench.analysis.configurations import Configuration
+from portbench.devices import BASELINE_ORDER
 from portbench.errors import BadInput
 from portbench.util.strict_json import shown
-from portbench.util.text import escape_control
+from portbench.util.text import did_you_mean, escape_control
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,10 @@ def find_side(target: str, sides: Sequence[Configuration], where: str, sync: str
             f"Say which: {escape_control(listed)}",
         )
     known = dict.fromkeys(name for side in sides if sync in ("", side.sync) for name in _names(side))
-    near = difflib.get_close_matches(target, known, n=3)
-    meant = f"; did you mean {escape_control(' or '.join(near))}?" if near else ""
     every = ", ".join(_full(side) for side in sides)
     raise BadInput(
-        f"{escape_control(where)} has no target {escape_control(target)}{meant}", f"It has {escape_control(every)}."
+        f"{escape_control(where)} has no target {escape_control(target)}{did_you_mean(target, known)}",
+        f"It has {escape_control(every)}.",
     )
 
 
@@ -93,6 +93,44 @@ def pair_up(
         if side not in {pair[not is_first] for pair in pairs}
     ]
     return pairs, unpaired
+
+
+def comparable_pairs(
+    sides: Iterable[Configuration], manifests: Mapping[Configuration, frozenset[str]]
+) -> list[tuple[Configuration, Configuration]]:
+    """Every two sides of which ``compare`` shows what a version, a device or a machine changes: the same framework and
+    synchronization, both measured or both predicted, and not another version and another device at once. The older
+    version or the baseline is first.
+
+    The most comparable come first: measured, on the same machine, with the same manifests, of two versions rather than
+    of two devices, of a GPU and a TPU rather than of others. ``manifests``: the names of those that each side ran.
+    """
+    found = []
+    for first, second in combinations(sorted(sides), 2):
+        alike = (first.framework, first.sync, first.is_predicted) == (
+            second.framework,
+            second.sync,
+            second.is_predicted,
+        )
+        if alike and (first.version == second.version or first.device == second.device):
+            pair = (first, second)
+            if first.version == second.version and _baseline(second) < _baseline(first):
+                pair = (second, first)
+            found.append(pair)
+
+    def difference(pair: tuple[Configuration, Configuration]) -> tuple[int, ...]:
+        one, other = pair
+        return (
+            *(one.is_predicted, one.machine != other.machine, manifests.get(one) != manifests.get(other)),
+            *(one.target == other.target, one.version == other.version, _baseline(one), _baseline(other)),
+        )
+
+    return sorted(found, key=difference)
+
+
+def _baseline(side: Configuration) -> int:
+    known = side.device in BASELINE_ORDER
+    return BASELINE_ORDER.index(side.device) if known else len(BASELINE_ORDER)
 
 
 def on_other_devices(

@@ -5,9 +5,8 @@ All text comes out of run files and is not trusted: printers escape it.
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from portbench.study.model import FUNCTION_KEY, Target
 from portbench.study.store import Study, connect, create_views
 from portbench.study.summary import Row, analyse, fetch_dicts
 from portbench.util.sql import load_sql
-from portbench.util.text import escape_control
+from portbench.util.text import did_you_mean, escape_control, pluralize
 
 _WORST_FIRST = ("failed", "flaky", "passed", "unknown", "skipped")
 
@@ -172,15 +171,8 @@ def _names(target: Target) -> tuple[str, str]:
 
 
 def _unknown(kind: str, given: str, known: Collection[str], where: str) -> BadInput:
-    near = _ending_in(given, known) or difflib.get_close_matches(given, known, n=3)
-    meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    remedy = f"Known: {', '.join(sorted(known))}" if len(known) <= 20 else f"It has {len(known)} {kind}s."
+    listed = f"Known: {', '.join(sorted(known))}" if len(known) <= 10 else f"It has {pluralize(len(known), kind)}."
     return BadInput(
-        f"{escape_control(where)} has no {kind} {escape_control(json.dumps(given))}{escape_control(meant)}",
-        escape_control(remedy),
+        f"{escape_control(where)} has no {kind} {escape_control(json.dumps(given))}{did_you_mean(given, known)}",
+        escape_control(listed),
     )
-
-
-def _ending_in(given: str, known: Iterable[str]) -> list[str]:
-    """The names that end in ``.given`` or start with ``given[``: ``torch.argsort`` for ``argsort``."""
-    return sorted(name for name in known if name.endswith(f".{given}") or name.startswith(f"{given}["))[:3]

@@ -103,7 +103,12 @@ def not_repeatable(run: Row) -> str:
 
 
 def _backend(environment: Row, evidence: TargetEvidence, checkout: Checkout) -> tuple[str, str]:
-    """The backend that is most similar to where the test ran, and a note on how it may differ."""
+    """The backend that the test ran with, or else the most similar one, and a note on how it may differ."""
+    recorded = environment.get("backend")
+    if recorded == "current":
+        return "current", f"It ran in a Python of the user (Python {environment['python']}): see PORTBENCH_PYTHON."
+    if recorded == "venv":
+        return "venv", ""
     digest, container = environment["image_digest"], environment["container"]
     if digest:
         return "docker", f"It ran in the image {digest}; --bundle writes a command for that very image."

@@ -113,6 +113,8 @@ def _software(framework: str, environment: Row) -> Iterator[str]:
 
 
 def _image(environment: Row) -> str:
+    if environment.get("backend") in ("venv", "current"):
+        return "none"
     if environment["image_digest"]:
         return str(environment["image_digest"])
     return f"not recorded ({environment['container']})" if environment["container"] else "none"

@@ -95,7 +95,7 @@ def deciles(name: str, panels: Sequence[Panel]) -> Drawing:
         _decile_panel(axes, panel, f"deciles-{position}")
     caption = (
         "Percent of the functions with a status that fail partially or completely (paper's method), in each decile of "
-        "use in the corpus (10: used most), with 95 % Wilson intervals."
+        "use in the corpus (10: used most), with 95 % Wilson intervals. The number at a point: functions."
     )
     details = [
         f"{panel.label} {side.label}: {pluralize(sum(rates.rated for _, rates in _by_decile(side)), 'function')}."
@@ -181,6 +181,11 @@ def _decile_panel(axes: Axes, panel: Panel, gid: str) -> None:
             label=style.fitted(side.label, 1.5),
         )
         line.set_gid(f"{gid}-{position}")
+        for decile, rates in found:
+            place = (decile + aside, rates.failing_percent or 0)
+            axes.annotate(
+                str(rates.rated), place, (2.5, 1), textcoords="offset points", fontsize=4, color=colour, zorder=5
+            )
     canvas.own_legend(axes)
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
 
+from portbench.analysis.rates import ALL
 from portbench.analysis.results import Results
 from portbench.analysis.terms import INTOLERABLE, METHOD_SLUGS, NEWER, PAPER_METHOD, ROBUST
 from portbench.errors import StorageFailed
@@ -47,14 +49,22 @@ _UNTIMED = "no function was timed on two devices with the same version of a fram
 _ONE_MODEL = "no function was timed on two models of one device of which it is known which is newer ({})"
 
 
+@dataclass(frozen=True)
+class Written:
+    """The ``files`` of the figures, and those that were not drawn (``missing``), with the reasons."""
+
+    files: tuple[Path, ...]
+    missing: tuple[NotDrawn, ...]
+
+
 def write(
     connection: duckdb.DuckDBPyConnection,
     study_summary: Mapping[str, Any],
     results: Results,
     folder: Path,
     intolerable: float = INTOLERABLE,
-) -> list[Path]:
-    """Draws every figure of a study into ``folder`` and returns the files that it wrote.
+) -> Written:
+    """Draws every figure of a study into ``folder``.
 
     ``connection`` shows the tables of the study and their analysis (see ``portbench.study.summary.analyse``), whose
     summary is ``study_summary`` and whose ``results`` are computed. A function that takes more than ``intolerable``
@@ -82,7 +92,7 @@ def write(
         text += ["## Not drawn", "", *(f"- {plain(each.name)}: {plain(each.reason)}" for each in missing), ""]
     write_text(folder / CAPTIONS, "\n".join(text))
     _remove_others(folder, written)
-    return [*written, folder / CAPTIONS]
+    return Written((*written, folder / CAPTIONS), tuple(missing))
 
 
 def _every(
@@ -101,12 +111,13 @@ def _failures(summary: Mapping[str, Any], results: Results, names: data.Names) -
     rated = data.rated_sides(results, names)
     yield from _drawn(STATUSES, list(rated.values()), MOST_ROWS, failures.statuses, "nothing ran on any target")
     strata = "no function that ran is known to be {}"
-    yield from _drawn(
-        DECILES, data.decile_panels(rated, names), MOST_PANELS, failures.deciles, strata.format("of a decile of use")
-    )
-    yield from _drawn(
-        TOP20, data.with_top20(rated.values()), MOST_ROWS, failures.top20, strata.format("one of the 20 used most")
-    )
+    nothing = "no function fails: all values are 0"
+    panels, top20 = data.decile_panels(rated, names), data.with_top20(rated.values())
+    fails = any(side.by_stratum[ALL].failing for side in rated.values())
+    reason = strata.format("of a decile of use") if fails or not panels else nothing
+    yield from _drawn(DECILES, panels if fails else [], MOST_PANELS, failures.deciles, reason)
+    reason = strata.format("one of the 20 used most") if fails or not top20 else nothing
+    yield from _drawn(TOP20, top20 if fails else [], MOST_ROWS, failures.top20, reason)
     yield from _drawn(CATEGORIES, data.failures(summary, names), MOST_ROWS, failures.categories, "no test failed")
 
 

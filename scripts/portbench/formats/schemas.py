@@ -57,7 +57,7 @@ def kind_of(data: Any) -> str:
         found = "is missing" if name is None else f"found {escape_control(shortened(json.dumps(name), 60))}"
         raise BadInput(
             f"this is not a portbench file: $.schema: {found}, expected one of {known}",
-            "Give a manifest, a run file or a study.json.",
+            "Give a manifest, a mapping, a run file, a study.json or a comparison.",
         )
     _check_version(kind, data.get("schema_version"))
     return kind

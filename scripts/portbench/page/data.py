@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
-from portbench.analysis.configurations import Configuration, device_model, pairs_of_devices, sides
-from portbench.devices import BASELINE_ORDER, PREDICTED_MARK
+from portbench.analysis.configurations import Configuration, device_model, sides
+from portbench.compare.comparison import pairs_of_study
+from portbench.devices import PREDICTED_MARK
 from portbench.explain.evidence import TargetEvidence, TestEvidence
 from portbench.explain.reproducer import not_repeatable, reproducer
 from portbench.explain.texts import environment
+from portbench.page.comparisons import VERDICTS, pack_comparisons
 from portbench.page.details import pack_details
+from portbench.page.overview import MOST_SENTENCES, Overview
 from portbench.page.packing import bits, pack, rounded
 from portbench.study.categories import CATEGORIES, read_rules
 from portbench.study.document import StudySummary
@@ -44,10 +47,13 @@ class PageData:
 
     index: str
     times: str
+    comparisons: str
     blocks: tuple[str, ...]
 
 
-def page_data(connection: duckdb.DuckDBPyConnection, summary: StudySummary, intolerable: float) -> PageData:
+def page_data(
+    connection: duckdb.DuckDBPyConnection, summary: StudySummary, intolerable: float, overview: Overview
+) -> PageData:
     """Packs a study for the page.
 
     ``connection`` has the views of a study, and ``analyse`` was called on it; ``summary`` is the study's. From a ratio
@@ -62,6 +68,9 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: StudySummary, into
     rules = read_rules(checkout.runners, [run["framework"] for run in runs])
     packed, firsts = pack_details(connection, {run["run_id"]: number for number, run in enumerate(runs)}, rules)
     rows = fetch_dicts(connection, "FROM page_rows ORDER BY row")
+    numbers = {(row["framework"], row["function"], row["successor_of"]): row["row"] for row in rows}
+    pairs = pairs_of_study(connection)
+    comparisons = pack_comparisons(connection, targets, pairs, numbers)
     repeats, repeat_of = _repeats(runs, checkout)
     index = {
         "strict_placement": summary["strict_placement"],
@@ -75,14 +84,18 @@ def page_data(connection: duckdb.DuckDBPyConnection, summary: StudySummary, into
             _target_entry(side, models.get(side), [run for run in runs if Configuration.of(run) == side])
             for side in targets
         ],
-        "pairs": [[targets.index(first), targets.index(second)] for first, second in _pairs(targets)],
+        "sentences": overview.sentences[:MOST_SENTENCES],
+        "links": overview.links,
+        "counts": [_counts(overview.counts.get(side)) for side in targets],
+        "pairs": [[targets.index(side) for side in pair] for pair in pairs],
+        "verdicts": VERDICTS,
         "rows": {name: [row[name] for row in rows] for name in _ROW},
         "cells": _cells(connection, len(targets)),
         "blocks": firsts,
         "runs": [_run_entry(run, repeat) for run, repeat in zip(runs, repeat_of, strict=True)],
         "repeats": repeats,
     }
-    return PageData(pack(index), pack(_times(connection, len(targets))), packed)
+    return PageData(pack(index), pack(_times(connection, len(targets))), pack(comparisons), packed)
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Configuration]) -> int:
@@ -112,11 +125,8 @@ def _target_entry(side: Configuration, model: str | None, runs: Sequence[Row]) -
     }
 
 
-def _pairs(targets: Sequence[Configuration]) -> list[tuple[Configuration, Configuration]]:
-    """Two devices of a version, those first that the paper compares: gpu and tpu."""
-    return sorted(
-        pairs_of_devices(targets), key=lambda pair: [BASELINE_ORDER.index(side.device) for side in reversed(pair)]
-    )
+def _counts(counts: Mapping[str, int] | None) -> list[int] | None:
+    return [counts[status] for status in STATUSES] if counts else None
 
 
 def _place(side: Configuration, runs: Iterable[Row]) -> TargetEvidence:

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from portbench.analysis.terms import INTOLERABLE
 from portbench.page import vendored
 from portbench.page.data import page_data
+from portbench.page.overview import Overview
 from portbench.study.document import StudySummary
 from portbench.util.files import write_text
 
@@ -31,6 +32,7 @@ _SCRIPTS = (
     "study",
     "plots",
     "filters",
+    "overview",
     "grid",
     "matrix",
     "detail",
@@ -42,16 +44,20 @@ _SCRIPTS = (
 
 
 def write(
-    connection: duckdb.DuckDBPyConnection, study_summary: StudySummary, path: Path, intolerable: float = INTOLERABLE
+    connection: duckdb.DuckDBPyConnection,
+    study_summary: StudySummary,
+    path: Path,
+    intolerable: float = INTOLERABLE,
+    overview: Overview | None = None,
 ) -> None:
-    """Writes the page of a study to ``path``.
+    """Writes the page of a study to ``path``. ``overview``: what it opens on besides the numbers of each target.
 
     ``connection`` shows the study's tables, and ``analyse`` was called on it; ``study_summary`` is that of the study,
     with the same placement rule. From a ratio of latencies of ``intolerable`` on a function is intolerably slow. Raises
     StorageFailed where the page cannot be written, BadInput where a vendored library was changed.
     """
     vendored.check()
-    data = page_data(connection, study_summary, intolerable)
+    data = page_data(connection, study_summary, intolerable, overview or Overview())
     styles = [_part(name) for name in _STYLES]
     # One scope for all of our scripts, which nothing outside can read.
     own = "\n".join(_part(f"assets/{name}.js") for name in _SCRIPTS)

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.paper_cells import PaperCell
 from portbench.analysis.predictions import HOW_PREDICTED, PredictedFunction
+from portbench.analysis.rates import FunctionRates, Rates
+from portbench.analysis.rates import rates as compute_rates
 from portbench.analysis.results import Predictions, compute_predictions
 from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.report import cold_start, environment, failures, functions, placement, synchronization
+from portbench.report.headlines import Headline, ranked
 from portbench.report.model import Report, TargetReport
 from portbench.report.paper_cells import differing_cells
 from portbench.report.predictions import prediction_tables
@@ -22,8 +25,9 @@ from portbench.util.sql import load_sql
 
 HOW_STATUSES = (
     "Percentages are over the functions of which some test ran, by their tests that passed in every run: all pass, "
-    "some fail, all fail. 'not testable' counts the functions of which no test ran, or no outcome is known. A "
-    "successor is tried where a version lacks a function, and does not count."
+    "some fail, all fail. 'not testable' counts the functions of which no test ran, or no outcome is known; one that "
+    "was timed counts as passing where the outcomes of others are known, as in the paper. A successor is tried where a "
+    "version lacks a function, and does not count."
 )
 HOW_RATES = f"{HOW_STATUSES} wrong: functions of which a test gave wrong values."
 HOW_TIMES = (
@@ -41,12 +45,14 @@ Predicted = Mapping[tuple[str, str, str, str, str], Mapping[tuple[str, str], Pre
 
 def build_report(
     study: Analysed,
-    headlines: Sequence[str] = (),
+    headlines: Sequence[Headline] = (),
     predictions: Predictions | None = None,
     cells: Sequence[PaperCell] = (),
+    findings: Sequence[str] = (),
+    rates: Mapping[Configuration, Rates] | None = None,
 ) -> Report:
-    """The report of a study. ``predictions``: those of the study, where they were computed already; ``cells``: the
-    paper's beside what its own raw data give."""
+    """The report of a study. ``predictions`` and ``rates``: those of the study, where they were computed already;
+    ``cells``: the paper's beside what its own raw data give."""
     summary = study.summary
     found = compute_predictions(study.connection) if predictions is None else predictions
     times = fetch_dicts(study.connection, load_sql("report", "synchronization"))
@@ -58,9 +64,14 @@ def build_report(
     causes = _causes(study)
     strict = summary["strict_placement"]
     predicted = {one.side.key: one.functions for one in found.targets}
-    targets = tuple(_target(entry, causes, strict, predicted) for entry in entries)
+    every = compute_rates(study.connection) if rates is None else rates
+    targets = tuple(
+        _target(entry, causes, strict, predicted, every[Configuration(*TargetKey.of_entry(entry))].by_function)
+        for entry in entries
+    )
     tables = (
         *_all_rates(targets, found),
+        *functions.left_out(entries),
         *differing_cells(cells),
         *environment.drift_table(summary),
         *synchronization.failed_checks(entries),
@@ -70,7 +81,7 @@ def build_report(
         *failures.overruled(summary),
         *failures.contaminated(contaminated),
     )
-    return Report(summary, tuple(headlines), tables, targets)
+    return Report(summary, tuple(findings), tuple(ranked(headlines)), tables, targets)
 
 
 def _causes(study: Analysed) -> Causes:
@@ -80,7 +91,7 @@ def _causes(study: Analysed) -> Causes:
     return causes
 
 
-def _rates(title: str, targets: Sequence[TargetReport], *notes: str, has_values: bool = True) -> Table:
+def _rates_table(title: str, targets: Sequence[TargetReport], *notes: str, has_values: bool = True) -> Table:
     """The rates of all targets, with the number of functions with wrong values where these were checked."""
     rows = []
     for target in targets:
@@ -103,15 +114,17 @@ def _all_rates(targets: Sequence[TargetReport], found: Predictions) -> Iterator[
     measured = [target for target in targets if not target.is_predicted]
     predicted = [target for target in targets if target.is_predicted]
     if measured or not predicted:
-        yield _rates("Percent of functions", measured, HOW_RATES, HOW_TIMES)
+        yield _rates_table("Percent of functions", measured, HOW_RATES, HOW_TIMES)
     if predicted:
         # Values are never predicted.
         title = "Percent of functions, predicted"
-        yield _rates(title, predicted, f"{HOW_PREDICTED} {HOW_STATUSES}", has_values=False)
+        yield _rates_table(title, predicted, f"{HOW_PREDICTED} {HOW_STATUSES}", has_values=False)
     yield from prediction_tables(found)
 
 
-def _target(entry: TargetEntry, causes: Causes, strict: bool, predicted: Predicted) -> TargetReport:
+def _target(
+    entry: TargetEntry, causes: Causes, strict: bool, predicted: Predicted, rates: FunctionRates
+) -> TargetReport:
     named = [(_named(function), function) for function in entry["functions"]]
     failing = [found for found in named if found[1]["status"] in ("some_fail", "all_fail")]
     failing.sort(key=lambda found: (found[1]["status"], found[0]))
@@ -127,8 +140,8 @@ def _target(entry: TargetEntry, causes: Causes, strict: bool, predicted: Predict
         machine=side.machine,
         is_cpu=is_cpu,
         is_predicted=is_predicted,
-        percent=entry["percent_of_rated_functions"],
-        counts=entry["functions_by_status"],
+        percent=rates.percent,
+        counts=dict(rates.counts),
         wrong=sum(bool(function["wrong_values"]) for function in own) if has_checks else None,
         functions=(
             functions.predicted(named, predicted.get(side.key, {}))

@@ -1,13 +1,15 @@
-"""The table of a target's functions: their status, where they ran, and their figures."""
+"""The table of a target's functions: their status, where they ran, and their figures; and that of the functions that
+count in no percentage."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from portbench.analysis.configurations import Configuration
 from portbench.analysis.predictions import PredictedFunction
 from portbench.report.placement import ran_on
-from portbench.study.document import FunctionEntry
-from portbench.study.model import STATUS_TEXTS
+from portbench.study.document import FunctionEntry, TargetEntry
+from portbench.study.model import STATUS_TEXTS, TargetKey
 from portbench.tables.model import Cell, Table, names, numbers, texts
 from portbench.util.format import in_ms, in_us, scaled
 
@@ -53,6 +55,33 @@ def predicted(functions: Named, figures: Mapping[tuple[str, str], PredictedFunct
         for name, function in functions
     ]
     return Table.of_rows("", columns, rows)
+
+
+def left_out(entries: Sequence[TargetEntry]) -> Iterator[Table]:
+    """The functions of each target that count in no percentage, by reason: they are why totals differ between targets.
+    Not those of a target of which no outcome is known."""
+    rows = []
+    for entry in entries:
+        side = Configuration(*TargetKey.of_entry(entry))
+        by_reason: dict[str, list[str]] = {}
+        for function in entry["functions"] if entry["percent_of_rated_functions"] else ():
+            # One that was timed counts as passing.
+            is_timed = function["cold_mean_ns"] is not None
+            if function["status"] == "not_testable" and function["successor_of"] is None and not is_timed:
+                reasons = [gap["reason"] for gap in function["skipped"]]
+                reason = reasons[0].replace(function["name"], "the function") if reasons else "no outcome is known"
+                by_reason.setdefault(reason, []).append(function["name"])
+        rows += [
+            (str(side.target), side.machine, len(found), ", ".join(found), why) for why, found in by_reason.items()
+        ]
+    if rows:
+        columns = (*names("target", "machine"), *numbers("functions"), *texts("which", "reason"))
+        title = "Functions left out of all percentages: not testable"
+        note = (
+            "None of their tests ran. Percentages are over the other functions of a target; a comparison of two "
+            "targets is over the functions that were timed on both."
+        )
+        yield Table.of_rows(title, columns, rows, note)
 
 
 def _passed(function: FunctionEntry) -> str | None:

@@ -1,11 +1,12 @@
 """The headlines of a report: sentences with figures, as in the paper's text, each with its method and its counts.
 
-There is no sentence where there is nothing to count. Text out of run files is in it: printers escape it.
+There is no headline where there is nothing to count. Text out of run files is in it: printers escape it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from portbench.analysis.configurations import Configuration
@@ -24,8 +25,31 @@ _LEAST_PERCENT = 1
 _LABELS = {PAPER_METHOD: "Paper's method", ROBUST: "Robust"}
 
 
-def build_headlines(results: Results, intolerable: float = INTOLERABLE) -> Iterator[str]:
-    """The headlines: first how much fails, then how fast it is, then newer hardware.
+FAILURES, INTOLERABLY_SLOW, SLOWER, NEWER_HARDWARE = "failures", "intolerably slow", "slower", "newer hardware"
+BY_USE, FAILING_TESTS, FAILING_ON_BOTH, UNVERIFIED = "by use", "failing tests", "failing on both", "unverified timing"
+KINDS = (FAILURES, INTOLERABLY_SLOW, SLOWER, NEWER_HARDWARE, BY_USE, FAILING_ON_BOTH, FAILING_TESTS, UNVERIFIED)
+"""What headlines are about, the most important first."""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A sentence and what it is about: a ``method`` (empty where it has no figure), one of KINDS and a ``target``.
+    ``has_published``: the paper prints this figure, and the sentence has both."""
+
+    sentence: str
+    method: str
+    kind: str
+    target: str
+    has_published: bool = False
+
+
+def ranked(headlines: Iterable[Headline]) -> list[Headline]:
+    """By importance: those with a published counterpart first, then by kind, then in the order given."""
+    return sorted(headlines, key=lambda headline: (not headline.has_published, KINDS.index(headline.kind)))
+
+
+def build_headlines(results: Results, intolerable: float = INTOLERABLE) -> Iterator[Headline]:
+    """The headlines, target by target: first how much fails, then how fast it is, then newer hardware.
 
     More than ``intolerable`` times the latency on the baseline is intolerable. Every sentence begins with its method,
     "Paper's method" or "Robust".
@@ -41,10 +65,11 @@ def build_headlines(results: Results, intolerable: float = INTOLERABLE) -> Itera
         for measured in () if results.unverified_sides(pair) else pair.latencies:
             yield from _newer(results, measured)
     for side, why in sorted(results.unverified.items()):
-        yield f"Timing unverified, and in no sentence above: {_named(results, side)}; {why}."
+        sentence = f"Timing unverified, and in no headline on times: {_named(results, side)}; {why}."
+        yield Headline(sentence, "", UNVERIFIED, _named(results, side))
 
 
-def _failures(results: Results, side: Configuration) -> Iterator[str]:
+def _failures(results: Results, side: Configuration) -> Iterator[Headline]:
     """How many functions of a target fail, of the top 20 and of the others; how many tests."""
     rates = results.rates[side]
     column = results.primary(side)
@@ -53,7 +78,8 @@ def _failures(results: Results, side: Configuration) -> Iterator[str]:
         shown = ""
         if column:
             shown = _published(rates.by_function.failing_percent, "failure_percent", column.device, column.framework)
-        yield f"Paper's method: {_failing(rates.by_function)} fail, partially or completely, on {where}{shown}."
+        sentence = f"Paper's method: {_failing(rates.by_function)} fail, partially or completely, on {where}{shown}."
+        yield Headline(sentence, PAPER_METHOD, FAILURES, where, bool(shown))
     top20, others = rates.by_stratum.get(TOP20), rates.by_stratum.get(OTHERS)
     if top20 and others and top20.rated and others.rated:
         table = paper.table4(column.framework, column.device) if column else None
@@ -61,26 +87,29 @@ def _failures(results: Results, side: Configuration) -> Iterator[str]:
             _remark(table.get(stratum), stratum_rates.failing_percent) if table else ""
             for stratum, stratum_rates in ((TOP20, top20), (OTHERS, others))
         ]
-        yield (
+        sentence = (
             f"Paper's method: of the top 20, {_failing(top20)} fail on {where}{published[0]}; "
             f"of the others, {_failing(others)}{published[1]}."
         )
+        yield Headline(sentence, PAPER_METHOD, BY_USE, where, any(published))
     if rates.robust.tests:
         rest = _exclusions(rates.exclusions)
-        yield f"Robust: {_failing_tests(rates.robust)} fail on {where}{_weighted(rates.robust)}{rest}."
+        sentence = f"Robust: {_failing_tests(rates.robust)} fail on {where}{_weighted(rates.robust)}{rest}."
+        yield Headline(sentence, ROBUST, FAILING_TESTS, where)
 
 
-def _shared_failures(results: Results, pair: Pair) -> Iterator[str]:
+def _shared_failures(results: Results, pair: Pair) -> Iterator[Headline]:
     """How many of the tests that ran on both devices fail on each."""
     first, second = pair.rates.first.robust, pair.rates.second.robust
     if first.tests:
-        yield (
+        sentence = (
             f"Robust, over the tests that ran on both: {_failing_tests(first)} fail on {_named(results, pair.first)}, "
             f"{_failing_tests(second)} on {_named(results, pair.second)}{_exclusions(pair.rates.exclusions)}."
         )
+        yield Headline(sentence, ROBUST, FAILING_ON_BOTH, _named(results, pair.second))
 
 
-def _speed(results: Results, measured: Latencies, intolerable: float) -> Iterator[str]:
+def _speed(results: Results, measured: Latencies, intolerable: float) -> Iterator[Headline]:
     """How many functions are slower on the second device, how many faster, and how many intolerably slower."""
     if not measured.functions:
         return
@@ -89,18 +118,22 @@ def _speed(results: Results, measured: Latencies, intolerable: float) -> Iterato
     ours = [_percent(measured, lambda ratio: ratio > 1), _percent(measured, lambda ratio: ratio < 1)]
     label = _LABELS[measured.method]
     than = f"on {_named(results, measured.second)} than on {_named(results, measured.first)}"
-    yield (
-        f"{label}: {slower} are slower {than}{_published(ours[0], 'slower_on_tpu_percent', framework)}; "
-        f"{faster} are faster{_published(ours[1], 'faster_on_tpu_percent', framework)}."
-    )
+    where = _named(results, measured.second)
+    published = [
+        _published(share, f"{word}_on_tpu_percent", framework)
+        for share, word in zip(ours, ("slower", "faster"), strict=True)
+    ]
+    sentence = f"{label}: {slower} are slower {than}{published[0]}; {faster} are faster{published[1]}."
+    yield Headline(sentence, measured.method, SLOWER, where, any(published))
     is_papers = framework and intolerable == INTOLERABLE
     share = _percent(measured, lambda ratio: ratio > intolerable)
-    published = _published(share, f"{framework}_over_10x_slower_percent") if is_papers else ""
+    shown = _published(share, f"{framework}_over_10x_slower_percent") if is_papers else ""
     beyond = _slower(measured, intolerable)
-    yield f"{label}: {beyond} are more than {intolerable:g} times slower {than}, an intolerable latency{published}."
+    sentence = f"{label}: {beyond} are more than {intolerable:g} times slower {than}, an intolerable latency{shown}."
+    yield Headline(sentence, measured.method, INTOLERABLY_SLOW, where, bool(shown))
 
 
-def _newer(results: Results, measured: Latencies) -> Iterator[str]:
+def _newer(results: Results, measured: Latencies) -> Iterator[Headline]:
     """How many functions are faster on the newer of two models of a device, by the paper's factor."""
     if measured.functions:
         first, second = results.published(measured.first), results.published(measured.second)
@@ -108,10 +141,12 @@ def _newer(results: Results, measured: Latencies) -> Iterator[str]:
         if first and second and measured.method == PAPER_METHOD:
             figure = paper.faster_on_newer(measured.first.framework, first.model, second.model)
             published = _remark(figure, _percent(measured, lambda ratio: ratio < 1 / NEWER))
-        yield (
+        sentence = (
             f"{_LABELS[measured.method]}: {_faster(measured, NEWER)} are more than {NEWER:g} times faster on "
             f"{_named(results, measured.second)} than on the older {_named(results, measured.first)}{published}."
         )
+        where = _named(results, measured.second)
+        yield Headline(sentence, measured.method, NEWER_HARDWARE, where, bool(published))
 
 
 def _slower(measured: Latencies, factor: float) -> str:

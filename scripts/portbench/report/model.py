@@ -9,8 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portbench.report.failures import Failure
+from portbench.report.headlines import Headline
 from portbench.study.document import StudySummary
-from portbench.tables.model import Table
+from portbench.tables.model import Table, texts
+
+MOST_HEADLINES = 12
+"""How many headlines a report begins with; the others stand in a table at its end."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +46,29 @@ class TargetReport:
 
 @dataclass(frozen=True)
 class Report:
-    """Headlines, tables on all targets, then one entry for each target on each machine.
+    """Findings for a newcomer, headlines (the most important first), tables on all targets, then one entry for each
+    target on each machine.
 
     A target that ran with both synchronizations is reported with the complete wait; tables compare the other one.
     ``summary`` is that of the study, with the same placement rule.
     """
 
     summary: StudySummary
-    headlines: tuple[str, ...]
+    findings: tuple[str, ...]
+    headlines: tuple[Headline, ...]
     tables: tuple[Table, ...]
     targets: tuple[TargetReport, ...]
+
+    @property
+    def first_headlines(self) -> tuple[str, ...]:
+        """The sentences that a report begins with."""
+        return tuple(headline.sentence for headline in self.headlines[:MOST_HEADLINES])
+
+    @property
+    def more_headlines(self) -> tuple[Table, ...]:
+        """A table of all other headlines; none where there are no others."""
+        rows = [(one.kind, one.sentence) for one in self.headlines[MOST_HEADLINES:]]
+        return (Table.of_rows("More headlines", texts("about", "headline"), rows),) if rows else ()
 
     @property
     def is_strict(self) -> bool:

@@ -22,13 +22,13 @@ _COLOURS = {"all_pass": "green", "some_fail": "yellow", "all_fail": "red", "not_
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Prints headlines and tables on all targets, then each target."""
+    """Prints headlines and tables on all targets, then each target, and the findings last."""
     if report.is_strict:
         console.print(Text(STRICT, "bold yellow"))
         console.print()
     if report.headlines:
         console.print(heading("Headlines"))
-        for sentence in report.headlines:
+        for sentence in report.first_headlines:
             console.print(Padding(Text(escape_control(sentence)), (0, 0, 0, 2)))
         console.print()
     print_tables(report.tables, console)
@@ -36,6 +36,11 @@ def print_report(report: Report, console: Console) -> None:
         for part in _target(target, console.width):
             console.print(part)
             console.print()
+    print_tables(report.more_headlines, console)
+    if report.findings:
+        console.print(heading("Findings"))
+        for sentence in report.findings:
+            console.print(Padding(Text.assemble("- ", escape_control(sentence)), (0, 0, 0, 2)))
 
 
 def _target(target: TargetReport, width: int) -> Iterator[RenderableType]:

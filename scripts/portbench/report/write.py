@@ -8,6 +8,7 @@ from pathlib import Path
 from portbench.analysis.results import Results
 from portbench.figures import write as figures
 from portbench.page import write as page
+from portbench.page.overview import Overview
 from portbench.report.markdown import markdown
 from portbench.report.model import Report
 from portbench.study.open import Analysed
@@ -31,8 +32,11 @@ def write_report(study: Analysed, report: Report, results: Results, folder: Path
     A function that takes more than ``intolerable`` times as long is in a class of its own. Raises StorageFailed.
     """
     text, html = folder / "report.md", folder / "index.html"
-    write_text(text, markdown(report))
-    page.write(study.connection, study.summary, html, intolerable)
     made = tables.write_tables(results, folder / "tables", intolerable, report.is_strict)
     drawn = figures.write(study.connection, study.summary, results, folder / "figures", intolerable)
-    return Written(text, html, tuple(made), tuple(drawn))
+    files = [path.relative_to(folder) for path in (*drawn.files, *made)]
+    write_text(text, markdown(report, files, drawn.missing))
+    counts = {side: rates.by_function.counts for side, rates in results.rates.items()}
+    overview = Overview((*report.findings, *report.first_headlines), [Path(text.name), *files], counts)
+    page.write(study.connection, study.summary, html, intolerable, overview)
+    return Written(text, html, tuple(made), drawn.files)

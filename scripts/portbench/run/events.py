@@ -25,7 +25,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Result:
-    """A test ended, with any outcome. ``run`` counts from 1; ``case_ns`` is the time inside the case."""
+    """A test ended, with any outcome. ``run`` counts from 1; ``case_ns`` is the time inside the case, 0 if unknown."""
 
     function: str
     test: str
@@ -65,7 +65,16 @@ class Uncurated:
     functions: tuple[str, ...]
 
 
-Event = Started | Result | Ended | Failed | Warned | Uncurated
+@dataclass(frozen=True)
+class Listed:
+    """The selected tests of a manifest by function, and its selected functions that have no tests yet."""
+
+    manifest: str
+    tests: Mapping[str, tuple[str, ...]]
+    uncurated: tuple[str, ...]
+
+
+Event = Started | Result | Ended | Failed | Warned | Uncurated | Listed
 
 
 def parse_event(line: str) -> Event | None:
@@ -84,7 +93,7 @@ def _started(document: Mapping[str, Any]) -> Started:
 
 def _result(document: Mapping[str, Any]) -> Result:
     function, test, outcome = (str(document[key]) for key in ("function", "test", "outcome"))
-    return Result(function, test, int(document["run"]), outcome, int(document["case_ns"]))
+    return Result(function, test, int(document["run"]), outcome, int(document["case_ns"] or 0))
 
 
 def _ended(document: Mapping[str, Any]) -> Ended:
@@ -104,6 +113,11 @@ def _uncurated(document: Mapping[str, Any]) -> Uncurated:
     return Uncurated(tuple(map(str, document["functions"])))
 
 
+def _listed(document: Mapping[str, Any]) -> Listed:
+    tests = {str(function): tuple(map(str, ids)) for function, ids in document["tests"].items()}
+    return Listed(str(document["manifest"]), tests, tuple(map(str, document["uncurated"])))
+
+
 _EVENTS: dict[str, Callable[[Mapping[str, Any]], Event]] = {
     "start": _started,
     "result": _result,
@@ -111,4 +125,5 @@ _EVENTS: dict[str, Callable[[Mapping[str, Any]], Event]] = {
     "error": _failed,
     "warning": _warned,
     "uncurated": _uncurated,
+    "list": _listed,
 }

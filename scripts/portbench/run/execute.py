@@ -19,7 +19,7 @@ from portbench.backends import Command
 from portbench.devices import PREDICTED_DEVICES
 from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import Interrupted, PortbenchError, RunFailed
-from portbench.run.events import Ended, Failed, Uncurated, Warned
+from portbench.run.events import Ended, Failed, Started, Uncurated, Warned
 from portbench.run.model import RunPlan, TargetResult
 from portbench.run.process import Runner
 from portbench.run.progress import Reporter
@@ -39,7 +39,7 @@ def run_targets(plan: RunPlan, reporter: Reporter) -> list[TargetResult]:
     if not _any_interrupted(results):
         results += _Group(plan, reporter, at_once=cores()).run(predicted)
     order = [target.name for target in plan.targets]
-    return sorted(results, key=lambda result: order.index(result.target))
+    return sorted(results, key=lambda result: order.index(result.planned))
 
 
 def exit_status(results: Sequence[TargetResult]) -> int:
@@ -58,6 +58,7 @@ class _Prepared:
     """A target with the command of its runner, or the error that keeps it from running."""
 
     target: Target
+    name: str
     runner: Runner = field(default_factory=Runner)
     backend: str | None = None
     command: Command | None = None
@@ -112,13 +113,16 @@ class _Group:
             yield self._prepare(target)
 
     def _prepare(self, target: Target) -> _Prepared:
-        prepared, plan = _Prepared(target), self._plan
+        plan = self._plan
+        # A Python of the user may have any version.
+        any_version = plan.backend == "current" and not target.version_named
+        prepared = _Prepared(target, target.service if any_version else target.name)
         arguments = plan.arguments[target.framework]
         try:
             self._is_preparing = True
             backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, arguments.out)
             prepared.backend = backend.name
-            self._reporter.say_once(f"{target.name}: backend {backend.name} ({why})")
+            self._reporter.say_once(f"{prepared.name}: backend {backend.name} ({why})")
             backend.prepare(target, self._reporter.say)
             prepared.command = backend.command(target, arguments)
         except KeyboardInterrupt:
@@ -164,38 +168,51 @@ class _Group:
                 runner.finish()
 
     def _follow_to_end(self, prepared: _Prepared) -> TargetResult:
-        ended: Ended | None = None
+        seen = _Seen()
         run_file: Path | None = None
         failure, runner, target = prepared.error, prepared.runner, prepared.target
         try:
             if failure is None:
-                ended, failed = _follow(runner, target, self._reporter)
-                run_file = _conclude(self._plan, runner, ended, failed, self._plan.arguments[target.framework].out)
+                seen = _follow(runner, target, prepared.name, self._reporter)
+                run_file = _conclude(self._plan, runner, seen, self._plan.arguments[target.framework].out)
                 if runner.interrupts:
                     raise _interrupted(self._plan)
         except PortbenchError as error:
             failure = error
         return TargetResult(
-            target=target.name,
+            target=seen.started.target if seen.started else prepared.name,
+            planned=target.name,
             backend=prepared.backend,
             exit_status=failure.exit_status if failure else 0,
             run_file=run_file,
-            outcomes=ended.outcomes if ended else {},
+            outcomes=seen.ended.outcomes if seen.ended else {},
             seconds=time.monotonic() - prepared.begin_s,
             error=failure,
         )
 
 
-def _follow(runner: Runner, target: Target, reporter: Reporter) -> tuple[Ended | None, Failed | None]:
+@dataclass
+class _Seen:
+    """The events that matter once the runner has ended."""
+
+    started: Started | None = None
     ended: Ended | None = None
     failed: Failed | None = None
+
+
+def _follow(runner: Runner, target: Target, name: str, reporter: Reporter) -> _Seen:
+    seen = _Seen()
     asked_to_stop = 0
-    with reporter.display(target.name) as display:
+    with reporter.display(name) as display:
         for event in runner.events():
-            if isinstance(event, Ended):
-                ended = event
+            if isinstance(event, Started):
+                seen.started = event
+                if event.target != target.name:
+                    display.note(f"runs as {event.target}: this Python does not have the default {target.version}")
+            elif isinstance(event, Ended):
+                seen.ended = event
             elif isinstance(event, Failed):
-                failed = event
+                seen.failed = event
             elif isinstance(event, Warned):
                 display.note(f"warning: {event.message}")
             elif isinstance(event, Uncurated):
@@ -204,23 +221,24 @@ def _follow(runner: Runner, target: Target, reporter: Reporter) -> tuple[Ended |
                 asked_to_stop = runner.interrupts
                 display.note("stopping; Ctrl-C again kills" if asked_to_stop == 1 else "killed")
             display.show(event)
-    return ended, failed
+    return seen
 
 
-def _conclude(plan: RunPlan, runner: Runner, ended: Ended | None, failed: Failed | None, out: Path) -> Path:
+def _conclude(plan: RunPlan, runner: Runner, seen: _Seen, out: Path) -> Path:
     """The run file, or the error that says why there is none."""
     status = runner.exit_status
-    if ended is None and (runner.interrupts or status == Interrupted.exit_status):
+    if seen.ended is None and (runner.interrupts or status == Interrupted.exit_status):
         raise _interrupted(plan)
-    if failed is not None:
-        raise RunFailed(failed.message, failed.remedy, status or RunFailed("").exit_status)
-    if status or ended is None:
+    if seen.failed is not None:
+        raise RunFailed(seen.failed.message, seen.failed.remedy, status or RunFailed("").exit_status)
+    if status or seen.ended is None:
+        # Before the first event no journal exists, so there is nothing to continue.
         raise RunFailed(
             f"the runner {runner.ending}",
-            "Finished results are kept in its journal. To continue, add --resume to the same command.",
+            f"Finished results are kept in its journal. To continue:  {plan.command_to_resume}" if seen.started else "",
             status or RunFailed("").exit_status,
         )
-    run_file = out / Path(ended.run_file).name
+    run_file = out / Path(seen.ended.run_file).name
     if not run_file.is_file():
         raise RunFailed(f"the runner reported that it wrote {run_file}, but there is no such file")
     return run_file

@@ -86,22 +86,36 @@ class RunOptions:
     backend: str = "auto"
     out: str = "results"
     runner: RunnerOptions = field(default_factory=RunnerOptions)
+    failed: str | None = None
+    """A run file, of which only the tests that failed are to run."""
     check: bool = False
     json: bool = False
 
     def command_to_resume(self) -> str:
         """The command line that resumes the run with these options, ready for a shell."""
-        default = RunOptions(())
-        argv = ["portbench", "run", *self.targets]
-        for flag, value, usual in (
-            ("--manifest", self.manifest, default.manifest),
-            ("--backend", self.backend, default.backend),
-            ("--out", self.out, default.out),
-        ):
-            argv += [flag, value] if value != usual else []
+        argv = ["portbench", "run", *self.targets, *self._where()]
+        argv += ["--failed", self.failed] if self.failed else []
         argv += replace(self.runner, resume=True).user_argv()
         argv += [flag for flag, given in (("--check", self.check), ("--json", self.json)) if given]
         return shlex.join(argv)
+
+    def command_for_failed(self, target: str, run_file: str) -> str:
+        """The command line that runs the failed tests of a run file again, ready for a shell."""
+        # The run file names its manifest, so it is needed only where that is not in the clone.
+        manifest = self.manifest if "/" in self.manifest or self.manifest.endswith(".json") else RunOptions.manifest
+        return shlex.join(
+            ["portbench", "run", target, "--failed", run_file, *replace(self, manifest=manifest)._where()]
+        )
+
+    def _where(self) -> list[str]:
+        """The manifest, the backend and the folder, without those that are the default."""
+        default = RunOptions(())
+        options = (
+            ("--manifest", self.manifest, default.manifest),
+            ("--backend", self.backend, default.backend),
+            ("--out", self.out, default.out),
+        )
+        return [word for flag, value, usual in options if value != usual for word in (flag, value)]
 
 
 @dataclass(frozen=True)
@@ -119,9 +133,14 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class TargetResult:
-    """The result of one target. Where ``run_file`` is None, ``error`` says why there is none."""
+    """The result of one target. Where ``run_file`` is None, ``error`` says why there is none.
+
+    ``target`` has the version that ran. With the backend current it may be another one than in ``planned``, the target
+    of the plan.
+    """
 
     target: str
+    planned: str
     backend: str | None
     exit_status: int
     run_file: Path | None

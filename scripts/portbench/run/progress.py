@@ -40,17 +40,29 @@ class Display(Protocol):
 
 
 class Reporter:
-    """Writes progress to ``console`` and errors to ``errors``. ``clock`` gives seconds; tests pass their own."""
+    """Writes progress to ``console`` and errors to ``errors``. ``clock`` gives seconds; tests pass their own.
 
-    def __init__(self, console: Console, errors: Console, clock: Callable[[], float] = time.monotonic) -> None:
+    ``verbosity``: -1 for errors alone, 0 for the progress, 1 for a line about every test as well.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        errors: Console,
+        clock: Callable[[], float] = time.monotonic,
+        verbosity: int = 0,
+    ) -> None:
         self._console = console
         self._errors = errors
         self._clock = clock
+        self._verbosity = verbosity
         self._said: set[str] = set()
         self._bars = _Bars(console)
 
     def say(self, text: str) -> None:
         """Prints one line."""
+        if self._verbosity < 0:
+            return
         self._console.print(escape(escape_control(text)), soft_wrap=True, highlight=False)
 
     def say_once(self, text: str) -> None:
@@ -63,25 +75,22 @@ class Reporter:
     def display(self, target: str) -> Iterator[Display]:
         """The display of one target, open while it runs."""
         tally = Tally(self._clock)
-        if self._console.is_terminal:
+        if self._console.is_terminal and self._verbosity >= 0:
             with self._bars.added(target, tally) as bar:
-                yield bar
+                yield _Verbose(bar, tally) if self._verbosity else bar
         else:
-            yield _Lines(target, tally, self.say, self._clock)
+            lines = _Lines(target, tally, self.say, self._clock)
+            yield _Verbose(lines, tally) if self._verbosity > 0 else lines
 
     def finished(self, result: TargetResult) -> None:
-        """Prints the summary of a target: one line, and the error if there is one."""
-        took = f"({duration(result.seconds)})"
+        """Prints that a target has ended, after its error if there is one. The counts come at the end of the run."""
         if result.error:
             # Several targets are interrupted together, and one command continues all of them.
             if str(result.error) not in self._said or not isinstance(result.error, Interrupted):
                 show_error(result.error, self._errors)
                 self._said.add(str(result.error))
-            self.say(f"{result.target}: exit status {result.exit_status} {took}")
-        elif result.outcomes:
-            self.say(f"{result.target}: {counts(result.outcomes)}; {result.run_file} {took}")
         else:
-            self.say(f"{result.target}: was complete already; {result.run_file} {took}")
+            self.say(f"{result.target}: done ({duration(result.seconds)})")
 
 
 class Tally:
@@ -183,7 +192,8 @@ class _Bar:
         )
 
     def note(self, text: str) -> None:
-        self._progress.console.print(escape(escape_control(f"{self._target}: {text}")), highlight=False)
+        text = escape(escape_control(f"{self._target}: {text}"))
+        self._progress.console.print(text, soft_wrap=True, highlight=False)
 
 
 class _Lines:
@@ -208,6 +218,25 @@ class _Lines:
 
     def note(self, text: str) -> None:
         self._say(f"{self._target}: {text}")
+
+
+class _Verbose:
+    """A display that also has a line about every test."""
+
+    def __init__(self, display: Display, tally: Tally) -> None:
+        self._display = display
+        self._tally = tally
+
+    def show(self, event: Event | None) -> None:
+        self._display.show(event)
+        if isinstance(event, Result):
+            outcome = event.outcome.replace("_", " ")
+            position = f"[{self._tally.done}/{self._tally.total}]"
+            took = f"{event.case_ns / 1e6:.0f} ms"
+            self.note(f"{position} {outcome}  {event.function}::{event.test}  ({took})")
+
+    def note(self, text: str) -> None:
+        self._display.note(text)
 
 
 def _coloured(outcomes: Counter[str]) -> str:

@@ -6,7 +6,6 @@ incomplete one. A device whose lock cannot be created is skipped: not every vers
 
 from __future__ import annotations
 
-import difflib
 import re
 import tempfile
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from portbench.targets.catalog import Target, all_targets, by_image, title
 from portbench.targets.lock import all_locks, regenerate
 from portbench.targets.version_files import dockerfile_for, requirements_for
 from portbench.util.repository import Checkout
+from portbench.util.text import did_you_mean
 from portbench.util.versions import Version, parse_version
 
 _PYTHON = re.compile(r"3\.[0-9]+")
@@ -100,8 +100,7 @@ def _patterns(asked: NewVersion, checkout: Checkout) -> dict[str, Target]:
     catalogue = all_targets(checkout)
     frameworks = list(dict.fromkeys(target.framework for target in catalogue))
     if asked.framework not in frameworks:
-        near = difflib.get_close_matches(asked.framework, frameworks, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
+        meant = did_you_mean(asked.framework, frameworks, most=1)
         raise BadInput(f"there is no framework {asked.framework!r}{meant}", f"Known: {', '.join(frameworks)}.")
     place = checkout.images / asked.framework / asked.version
     if place.exists():

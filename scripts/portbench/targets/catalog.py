@@ -16,7 +16,6 @@ packages of xla, unless there is a tpu-aot.in or tpu-aot.lock, and also those of
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from pathlib import Path
 from portbench.devices import PREDICTED_TPUS
 from portbench.errors import BadInput, UnknownTarget
 from portbench.util.repository import Checkout
+from portbench.util.text import did_you_mean
 from portbench.util.versions import Version, parse_version
 
 _PYTHON = re.compile(r"3\.[0-9]+")
@@ -93,8 +93,8 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
     unknown = [name for name in names if name not in by_name]
     if unknown:
         raise UnknownTarget(
-            "\n".join(_unknown(name, by_name) for name in unknown),
-            "'portbench targets' lists the targets.",
+            "\n".join(f"no target is called {name!r}{did_you_mean(name, by_name)}" for name in unknown),
+            "\n".join([*_other_versions(unknown, catalogue), "'portbench targets' lists the targets."]),
         )
     chosen: dict[str, Target] = {}
     for target in (by_name[name] for name in names):
@@ -132,9 +132,15 @@ def needed_environments(target: Target, checkout: Checkout) -> list[Target]:
     return [target, replace(own, version_named=True) if own else find_targets([TPU_COMPILER], checkout)[0]]
 
 
-def _unknown(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=3)
-    return f"no target is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+def _other_versions(names: Iterable[str], catalogue: Sequence[Target]) -> Iterable[str]:
+    """What to do about each name that is a target but for its version, which images/ does not have."""
+    services = sorted({target.service for target in catalogue})
+    for name in names:
+        framework, _, rest = name.partition("-")
+        version, _, device = rest.partition("-")
+        if f"{framework}-{device}" in services and parse_version(version):
+            yield f"To add the version to images/:  portbench add-version {framework} {version}"
+            yield f"To run a Python that has it:  portbench run {framework}-{device} --backend current"
 
 
 def python_version(folder: Path, device: str) -> str:

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
 from portbench.errors import PortbenchError
 from portbench.util.text import escape_control, shortened
+
+_WIDEST = 10_000
+_USUAL_WIDTH = 80
+
+
+def results_console() -> Console:
+    """The console for the results of a command, on stdout.
+
+    In a pipe or a file each table is as wide as it needs: no id is cut or wrapped. COLUMNS, where set, limits it.
+    """
+    console = Console(highlight=False)
+    if console.is_terminal or os.environ.get("COLUMNS", "").isdigit():
+        return console
+    return _Unbounded(highlight=False, width=_WIDEST)
+
+
+class _Unbounded(Console):
+    """Gives everything that is printed the width that it needs, and a rule, which needs none, the usual one."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As in Console."""
+        if not options.get("soft_wrap"):
+            options.setdefault("width", max([_USUAL_WIDTH, *(self.measure(each).maximum for each in objects)]))
+        super().print(*objects, **options)
 
 
 def show_error(error: PortbenchError, console: Console) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 
 OUTCOMES = ("passed", "failed", "timed_out", "crashed", "skipped")
 """The outcomes of a test in the order in which they are shown."""
@@ -25,6 +26,38 @@ def escape_control(text: str) -> str:
 def shortened(text: str, limit: int) -> str:
     """``text``, or its beginning and an ellipsis if it is longer than ``limit`` characters."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def similar(given: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Up to ``most`` of the known names that ``given`` may stand for, the best first.
+
+    These are names that end in ``.given`` or begin with ``given[``, such as ``torch.argsort`` for ``argsort``, or else
+    names that are spelled similarly. Upper and lower case count as the same letter.
+    """
+    by_folded: dict[str, str] = {}
+    for name in sorted(known):
+        by_folded.setdefault(name.casefold(), name)
+    wanted = given.casefold()
+    if wanted in by_folded:
+        return [by_folded[wanted]]
+    inside = [each for each in by_folded if each.endswith(f".{wanted}") or each.startswith(f"{wanted}[")]
+    if not inside:
+        # A name without the names of its modules: torch.nn.GELU for gelo.
+        last = {each.rpartition(".")[2]: each for each in reversed(by_folded)} if "." not in given else {}
+        inside = _close(wanted, by_folded, most) or [last[each] for each in _close(wanted, last, most)]
+    return [by_folded[each] for each in inside[:most]]
+
+
+def _close(wanted: str, known: Iterable[str], most: int) -> list[str]:
+    # Names of one framework all begin alike, so most of them are a little similar: better ones exclude these.
+    names = list(known)
+    return difflib.get_close_matches(wanted, names, most, 0.8) or difflib.get_close_matches(wanted, names, most)
+
+
+def did_you_mean(given: str, known: Iterable[str], most: int = 3) -> str:
+    """``; did you mean torch.cat or torch.cos?``, to follow a message; empty where nothing is similar."""
+    near = similar(given, known, most)
+    return f"; did you mean {escape_control(' or '.join(near))}?" if near else ""
 
 
 def pluralize(count: int, noun: str) -> str:

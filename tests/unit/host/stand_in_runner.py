@@ -40,9 +40,15 @@ def result(test, outcome="passed"):
     say("result", function="fake.identity", test=test, run=1, outcome=outcome, category=None, case_ns=1000)
 
 
-def finish():
+def failed_result(function, test, outcome, message):
+    error = {"type": "AssertionError", "message": message, "traceback": "", "causes": []}
+    why = {"reason": None, "category": "other", "error": error}
+    return {"function": function, "test": test, "outcome": outcome, **why}
+
+
+def finish(*results):
     written = {"argv": sys.argv[1:], "cwd": str(Path.cwd()), "environment": dict(os.environ)}
-    run_file.write_text(json.dumps(written))
+    run_file.write_text(json.dumps({**written, "results": results}))
     say("end", run_file=str(run_file), outcomes={"passed": 1, "failed": 1})
 
 
@@ -50,7 +56,13 @@ def passes():
     start()
     result("a")
     result("b", "failed")
-    finish()
+    finish(failed_result("fake.identity", "b", "failed", "1 is not 2\nmore lines"))
+
+
+def fails_often():
+    start()
+    failures = [failed_result("fake.identity", str(n), "failed", "1 is not 2") for n in range(30)]
+    finish(*failures, failed_result("fake.scale", "typo", "error", "no property is called sums"))
 
 
 def tells_when_it_runs():
@@ -70,7 +82,7 @@ def warns():
 
 
 def was_complete():
-    run_file.touch()
+    run_file.write_text("{}")
     say("end", run_file=str(run_file), outcomes={}, unchanged=True)
 
 

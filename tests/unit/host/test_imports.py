@@ -52,7 +52,7 @@ HOST = Side(
     ROOT / "scripts" / "portbench",
     (
         *("errors", "devices", "util", "formats", "published", "targets", "backends", "doctor", "run", "corpus"),
-        *("study", "analysis", "explain", "page", "tables", "figures", "report", "compare", "cli", "__main__"),
+        *("study", "analysis", "explain", "tables", "figures", "compare", "page", "report", "cli", "__main__"),
     ),
 )
 RUNNER = Side(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from runners.core import environment
@@ -45,3 +47,36 @@ def test_others_and_secrets_are_not(name: str, monkeypatch: pytest.MonkeyPatch) 
 def test_what_the_runner_sets_itself_comes_before_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PJRT_DEVICE", "TPU")
     assert recorded(PJRT_DEVICE="CPU", SOMETHING="1").items() >= {"PJRT_DEVICE": "CPU", "SOMETHING": "1"}.items()
+
+
+HEX = 16 * "0a1b"
+DISK = "22 1 259:1 / / rw,relatime shared:1 - ext4 /dev/root rw"
+
+
+@pytest.mark.parametrize(
+    ("mounted", "engine"),
+    [
+        (f"501 480 8:1 /var/lib/docker/containers/{HEX}/hostname /etc/hostname rw - ext4 /dev/sda1 rw", "docker"),
+        (f"501 480 8:16 /containers/{HEX}/resolv.conf /etc/resolv.conf rw - ext4 /dev/sdb rw", "docker"),
+        (f"9 8 0:5 /containers/overlay-containers/{HEX}/userdata/hosts /etc/hosts rw - tmpfs tmpfs rw", "podman"),
+        (f"9 8 8:1 /pods/{HEX[:8]}-{HEX[:4]}-{HEX[:4]}-{HEX[:4]}-{HEX[:12]}/etc-hosts /etc/hosts rw -", "kubernetes"),
+        ("", None),
+    ],
+)
+def test_a_container_is_known_by_what_its_engine_mounts(
+    mounted: str, engine: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("container", raising=False)
+    monkeypatch.delenv("PORTBENCH_BACKEND", raising=False)
+    (tmp_path / "mountinfo").write_text(f"{DISK}\n{mounted}\n")
+    assert environment.container(tmp_path / "mountinfo") == engine
+    monkeypatch.setenv("container", "systemd-nspawn")
+    assert environment.container(tmp_path / "mountinfo") == (engine or "systemd-nspawn")
+
+
+@pytest.mark.parametrize(("value", "recorded"), [("venv", "venv"), ("docker", "docker"), ("", None), ("vm", None)])
+def test_the_backend_is_recorded_if_it_is_known(
+    value: str, recorded: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORTBENCH_BACKEND", value)
+    assert environment.collect("box", {}, {}).get("backend") == recorded

@@ -9,11 +9,25 @@ const CHANGES = {
   "another place": "ran on another part of the machine",
   "only on the first": "nothing of it was run on the second",
   "only on the second": "nothing of it was run on the first",
+  slower: "a test is slower on the second by the verdict of portbench compare: more than noise",
+  faster: "a test is faster on the second by the verdict of portbench compare: more than noise",
+  unclear: "a test's time differs, and noise may explain it, by the verdict of portbench compare",
   "intolerably slower": "at least the limit's times as slow on the second",
   "no change": "none of these changes",
 };
+/** The order of the list: what a reader looks for first. */
+const BY_WEIGHT = Object.keys(CHANGES);
+const PROTOCOL = { paper: "cold", robust: "steady" };
+const PROTOCOL_WORDS = { cold: "First call", steady: "Steady state" };
 let comparison = null;
 let compared = [];
+let verdicts = null;
+
+/** What portbench compare says of two targets; undefined where this page does not carry it. */
+async function verdictsOf(first, second) {
+  verdicts ??= unpack("data-comparisons");
+  return (await verdicts).find((one) => one.first === first.number && one.second === second.number);
+}
 
 function makeCompare() {
   for (const [id, key] of [["first", "first"], ["second", "second"]]) {
@@ -37,7 +51,7 @@ function makeCompare() {
   }
 }
 
-/** The chosen pair; else two devices of the same version, else the first two. */
+/** The chosen pair; else the most comparable one, else the first two. */
 function comparedTargets() {
   const [first, second] = study.pairs[0] ?? [0, Math.min(1, study.targets.length - 1)];
   return [targetOf(state.first) ?? study.targets[first], targetOf(state.second) ?? study.targets[second]];
@@ -48,13 +62,15 @@ async function showCompare() {
   const [first, second] = comparedTargets();
   const method = state.method in METHODS ? state.method : DEFAULTS.method;
   for (const [id, value] of [["first", first.key], ["second", second.key], ["method", method]]) byId(id).value = value;
-  const all = await readTimes();
+  const [all, found] = [await readTimes(), await verdictsOf(first, second)];
   const mask = chosenRows([first, second]);
   compared = [];
   for (let row = 0; row < study.size; row += 1) {
-    if (mask[row] && (first.status[row] >= 0 || second.status[row] >= 0)) compared.push(rowOfComparison(first, second, row, all, method));
+    if (mask[row] && (first.status[row] >= 0 || second.status[row] >= 0)) compared.push(rowOfComparison(first, second, row, all, method, found));
   }
+  compared.sort((a, b) => weight(a) - weight(b) || a.id - b.id);
   showSummary(first, second, method);
+  showVerdicts(first, second, found);
   showChips();
   const listed = compared.filter((entry) => !state.changes.length || entry.changes.some((change) => state.changes.includes(change)));
   const points = listed.filter((entry) => entry.latency).map(({ id, latency }) => ({ row: id, x: latency.first, y: latency.second }));
@@ -64,12 +80,39 @@ async function showCompare() {
   return `${count(listed.length, "function")} of ${whole(compared.length)}`;
 }
 
-function rowOfComparison(first, second, row, all, method) {
+const weight = (entry) => Math.min(...entry.changes.map((change) => BY_WEIGHT.indexOf(change)));
+
+function rowOfComparison(first, second, row, all, method, found) {
   const latency = latencyOf(all[first.number], all[second.number], row, method);
-  return { id: row, latency, changes: changesOf(first, second, row, latency) };
+  const verdict = found?.rows[row];
+  return { id: row, latency, verdict, changes: changesOf(first, second, row, latency, verdict?.[PROTOCOL[method]]) };
 }
 
-function changesOf(first, second, row, latency) {
+/** Counts of verdicts in words: "2 slower, 1 similar". */
+const verdictWords = (counts) => study.verdicts.map((name, place) => [name, counts?.[place]]).filter(([, number]) => number).map(([name, number]) => `${whole(number)} ${name}`).join(", ");
+
+function showVerdicts(first, second, found) {
+  const said = byId("verdicts");
+  said.hidden = first.framework !== second.framework || first === second;
+  if (said.hidden) return;
+  if (!found) {
+    const why = first.isPredicted === second.isPredicted ? "This page does not carry them for these two in this order." : "A prediction and a measurement are not compared.";
+    said.replaceChildren(el("p", {}, el("b", {}, "No verdicts of portbench compare. "), why));
+    return;
+  }
+  const changes = Object.entries(found.changes).map(([name, number]) => `${whole(number)} ${name}`).join(", ") || "no change";
+  const lines = Object.entries(found.times).filter(([, one]) => one.tests).map(([protocol, one]) => {
+    const interval = one.interval ? ` (95 % ${significant(one.interval[0])} to ${significant(one.interval[1])})` : "";
+    const noise = one.has_noise ? "" : " One run on each side: noise between runs is not covered.";
+    return el("p", {}, el("b", {}, `${PROTOCOL_WORDS[protocol]}: `), `×${significant(one.ratio)}${interval} over ${count(one.tests, "test")}: ${verdictWords(one.verdicts)}.${noise}`);
+  });
+  said.replaceChildren(
+    el("p", {}, el("b", {}, "Verdicts of portbench compare. "), `Outcomes of ${count(found.compared, "test")}: ${changes}.`), ...lines,
+    el("p", { class: "soft" }, el("code", {}, shown(`${found.command} STUDY`))),
+  );
+}
+
+function changesOf(first, second, row, latency, verdict) {
   const [before, after] = [first, second].map((target) => statusOf(target, row));
   const ran = (status) => ["all_pass", "some_fail", "all_fail"].includes(status);
   const found = [];
@@ -84,6 +127,7 @@ function changesOf(first, second, row, latency) {
     const place = (target) => marksOf(target, row).filter((mark) => mark === "host" || mark === "mixed").join();
     if (place(first) !== place(second)) found.push("another place");
   }
+  for (const [place, name] of study.verdicts.entries()) if (verdict?.[place] && name in CHANGES) found.push(name);
   if (latency?.ratio >= study.intolerable) found.push("intolerably slower");
   return found.length ? found : ["no change"];
 }
@@ -147,7 +191,7 @@ async function showTable(first, second, listed) {
     field: which, title: "", width: 130, cssClass: "cell",
     titleFormatter: () => headerButton(which === "first" ? "First" : "Second"),
     formatter: (cell) => targetCell(cell, comparedTargets()[which === "first" ? 0 : 1], cell.getData().id),
-    sorter: (a, b, one, other, column, dir) => compareCells(comparedTargets()[which === "first" ? 0 : 1], one.getData().id, other.getData().id, dir),
+    sorter: (a, b, one, other, column, dir) => compareCells(() => comparedTargets()[which === "first" ? 0 : 1], one.getData().id, other.getData().id, dir),
   });
   const figure = (field, title, value, format) => ({
     field, title: "", width: 112, hozAlign: "right",
@@ -163,6 +207,16 @@ async function showTable(first, second, listed) {
       placeholder: "No function fits.",
       columns: [
         nameColumn(220), side("first"), side("second"),
+        {
+          field: "verdict", title: "", width: 170,
+          titleFormatter: () => headerButton("Verdict on times", "tests, by portbench compare"),
+          formatter: (cell) => {
+            const { verdict } = cell.getData();
+            const words = verdictWords(verdict?.[PROTOCOL[state.method]]) || NOTHING;
+            return cellNode(cell, words, words);
+          },
+          sorter: (a, b, one, other) => compareText(verdictWords(one.getData().verdict?.[PROTOCOL[state.method]]), verdictWords(other.getData().verdict?.[PROTOCOL[state.method]])),
+        },
         figure("ratio", "Ratio", (data) => data.latency?.ratio, (value) => (value === undefined ? NOTHING : `×${significant(value)}`)),
         figure("first_ms", "First ms", (data) => data.latency?.first, inMs),
         figure("second_ms", "Second ms", (data) => data.latency?.second, inMs),

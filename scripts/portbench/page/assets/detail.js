@@ -36,6 +36,7 @@ async function showDetail() {
     body,
   );
   panel.scrollTop = 0;
+  if (!document.body.classList.contains("docked")) byId("toolbar").scrollIntoView();
   title.focus({ preventScroll: true });
   const tests = await testsOf(target, row);
   // The reader may have opened another cell meanwhile.
@@ -60,7 +61,7 @@ function others(now, row) {
 /** Marks the cell whose panel is open. */
 function markOpen(target, row) {
   for (const cell of document.querySelectorAll(".tabulator-cell.open")) cell.classList.remove("open");
-  if (row >= 0 && target) matrix.getRow(row).getCell(`t${target.number}`)?.getElement().classList.add("open");
+  if (row >= 0 && target) matrix.getRow(row).getCell(columnOf(target).field)?.getElement().classList.add("open");
 }
 
 function facts(target, row) {

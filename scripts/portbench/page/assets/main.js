@@ -5,7 +5,7 @@ const ELSEWHERE = new Set(["function", "of", "target"]);
 async function show(changed) {
   const has = (...keys) => !changed || keys.some((key) => changed.has(key));
   for (const view of ["matrix", "compare", "about"]) byId(`view-${view}`).hidden = state.view !== view;
-  for (const button of document.querySelectorAll("nav button")) {
+  for (const button of document.querySelectorAll("#views button")) {
     if (button.dataset.view === state.view) button.setAttribute("aria-current", "page");
     else button.removeAttribute("aria-current");
   }
@@ -59,9 +59,10 @@ function problem(error) {
 async function start() {
   await readStudy();
   showAbout();
+  makeOverview();
   makeFilters();
   makeCompare();
-  for (const button of document.querySelectorAll("nav button")) button.addEventListener("click", () => choose({ view: button.dataset.view }, true));
+  for (const button of document.querySelectorAll("#views button")) button.addEventListener("click", () => choose({ view: button.dataset.view }, true));
   document.querySelector('[data-view="compare"]').hidden = study.targets.length < 2;
   byId("download").addEventListener("click", download);
   byId("skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });
@@ -72,6 +73,7 @@ async function start() {
   readAddress();
   byId("view-matrix").hidden = false;
   document.body.dataset.view = "matrix";
+  dock();
   await makeMatrix();
   onChange(showSafely);
   await show(null);

@@ -35,22 +35,30 @@ function makeMatrix() {
   matrix = makeGrid(
     byId("matrix"),
     {
-      data: Array.from({ length: study.size }, (_, id) => ({ id })),
-      columns: [nameColumn(), ...strataColumns(), ...study.targets.map(targetColumn)],
+      data: rowsByFramework(),
+      columns: [nameColumn(), ...strataColumns(), ...study.columns.map(targetColumn)],
       placeholder: "No function fits these filters.",
       rowHeight: 34,
+      layout: "fitColumns",
       initialSort: field ? [{ column: field, dir: direction }] : [],
       initialFilter: (data) => !matrixMask || matrixMask[data.id] === 1,
     },
-    (data, field, back) => openDetail(targetOfField(field) ?? worstTarget(data.id), data.id, back),
+    (data, field, back) => openDetail(targetOfField(field, data.id) ?? worstTarget(data.id), data.id, back),
   );
   matrix.on("tableBuilt", () => matrix.on("dataSorted", keepSort));
   return new Promise((done) => matrix.on("tableBuilt", done));
 }
 
-function nameColumn(width = 300) {
+/** The rows in the order of the cards. */
+function rowsByFramework() {
+  const known = Object.keys(FRAMEWORKS);
+  const rank = (id) => (known.indexOf(study.rows.framework[id]) + known.length + 1) % (known.length + 1);
+  return Array.from({ length: study.size }, (_, id) => ({ id })).sort((a, b) => rank(a.id) - rank(b.id) || a.id - b.id);
+}
+
+function nameColumn(width = 270) {
   return {
-    field: "name", title: "Function", frozen: true, width: NARROW.matches ? 150 : width, cssClass: "name",
+    field: "name", title: "Function", frozen: true, width: NARROW.matches ? 150 : width, minWidth: NARROW.matches ? 150 : width, widthGrow: 0, cssClass: "name",
     titleFormatter: () => headerButton("Function"),
     formatter: (cell) => cellNode(cell, titleOf(cell.getData().id), el("span", {}, shown(titleOf(cell.getData().id)))),
     sorter: (a, b, first, second) => compareText(titleOf(first.getData().id), titleOf(second.getData().id)),
@@ -62,7 +70,7 @@ function strataColumns() {
   if (study.rows.uses.every((uses) => uses === null)) return [];
   return [
     {
-      field: "uses", title: "Uses", width: 76, visible: !NARROW.matches, hozAlign: "right", cssClass: "uses",
+      field: "uses", title: "Uses", width: 86, minWidth: 86, widthGrow: 0, visible: !NARROW.matches, hozAlign: "right", cssClass: "uses",
       titleFormatter: () => headerButton("Uses", "in corpus"),
       formatter: (cell) => {
         const uses = study.rows.uses[cell.getData().id];
@@ -76,30 +84,38 @@ function strataColumns() {
   ];
 }
 
-function targetColumn(target) {
+function targetColumn(column) {
+  const [target] = column.targets;
+  const rates = column.targets.map((one) => `${shortTitle(one)}: ${rateOf(one)}`);
   const lines = [
-    ...(target.isPredicted ? ["predicted"] : []), `${target.framework} ${target.version}`, ...(study.hasMachines ? [target.machine] : []),
-    ...(target.sync === "complete" ? [] : ["sync as published"]),
+    ...(column.isPredicted ? ["predicted"] : []), ...(study.hasMachines ? [target.machine] : []),
+    ...(target.sync === "complete" ? [] : ["sync as published"]), ...rates,
   ];
   // Names of targets often differ at their ends only, so they are not cut.
-  const width = Math.min(220, Math.max(112, 36 + 6.3 * Math.max(...lines.map((line) => line.length))));
+  const minWidth = Math.min(260, Math.max(112, 24 + 5.6 * Math.max(...lines.map((line) => line.length))));
   return {
-    field: `t${target.number}`, title: "", width, cssClass: "cell",
+    field: column.field, title: "", minWidth, cssClass: "cell",
     titleFormatter: () => {
-      const header = headerButton(target.device, ...lines, rateOf(target));
-      header.classList.toggle("predicted", target.isPredicted);
+      const header = headerButton(deviceTitle(target), ...lines);
+      header.title = `${column.targets.map((one) => shown(targetTitle(one))).join("\n")}\n${header.title}`;
+      header.classList.toggle("predicted", column.isPredicted);
       return header;
     },
-    formatter: (cell) => targetCell(cell, target, cell.getData().id),
-    sorter: (a, b, first, second, column, dir) => compareCells(target, first.getData().id, second.getData().id, dir),
+    formatter: (cell) => columnCell(cell, column, cell.getData().id),
+    sorter: (a, b, first, second, _, dir) => compareCells((row) => targetIn(column, row), first.getData().id, second.getData().id, dir),
   };
 }
 
-/** The share of passing functions; where no outcome is known, what is known instead. */
+function columnCell(cell, column, row) {
+  const target = targetIn(column, row);
+  return target ? targetCell(cell, target, row) : cellNode(cell, `${titleOf(row)}: no result on ${deviceTitle(column.targets[0])}`, "");
+}
+
+/** The share of functions of which all tests pass, or are accepted; where no outcome is known, what is known instead. */
 function rateOf(target) {
-  const rated = [0, 1, 2].map((status) => countStatus(target, status));
+  const rated = statusCounts(target).slice(0, 3);
   const all = rated.reduce((sum, one) => sum + one, 0);
-  if (all) return `${((100 * rated[0]) / all).toFixed(1)} % ${target.isPredicted ? "accepted" : "pass"}`;
+  if (all) return `${((100 * rated[0]) / all).toFixed(1)} %`;
   if (target.isPredicted) return "not predicted";
   return target.cold_ns.some((time) => time >= 0) ? "timings only" : "nothing ran";
 }
@@ -134,7 +150,7 @@ function targetCell(cell, target, row) {
     cellWords(target, row),
     chip(status, target.isPredicted),
     text ? el("span", { class: "text" }, text) : null,
-    marks.map((mark) => el("b", { class: `mark ${mark}` }, MARK[mark].symbol)),
+    marks.map((mark) => el("b", { class: `mark ${mark}`, title: `${MARK[mark].word}: ${MARK[mark].says}` }, MARK[mark].symbol)),
   );
 }
 
@@ -159,20 +175,21 @@ function compareNumbers(a, b, direction) {
 
 const RANK = { all_fail: 0, some_fail: 1, all_pass: 2, not_testable: 3, absent: 4 };
 
-function compareCells(target, first, second, direction) {
-  if (state.show === "cold" || state.show === "steady") {
-    const times = target[`${state.show}_ns`];
-    return compareNumbers(times[first], times[second], direction);
-  }
-  if (state.show === "tests") {
-    const share = (row) => (target.ran[row] ? target.passed[row] / target.ran[row] : NaN);
-    return compareNumbers(share(first), share(second), direction);
-  }
-  const rank = (row) => RANK[statusOf(target, row)];
-  return compareNumbers(rank(first), rank(second), direction) || compareText(causeWords(target, first), causeWords(target, second));
+/** Sorts cells; ``targetOf(row)`` is the target of a row's cell. */
+function compareCells(targetOf, first, second, direction) {
+  const [a, b] = [targetOf(first), targetOf(second)];
+  const compare = (value) => compareNumbers(a ? value(a, first) : NaN, b ? value(b, second) : NaN, direction);
+  if (state.show === "cold" || state.show === "steady") return compare((target, row) => target[`${state.show}_ns`][row]);
+  if (state.show === "tests") return compare((target, row) => (target.ran[row] ? target.passed[row] / target.ran[row] : NaN));
+  const words = (target, row) => (target ? causeWords(target, row) : "");
+  return compare((target, row) => RANK[statusOf(target, row)]) || compareText(words(a, first), words(b, second));
 }
 
-const targetOfField = (field) => (/^t\d+$/.test(field) ? study.targets[Number(field.slice(1))] : undefined);
+/** The target of a cell; undefined for other columns. */
+function targetOfField(field, row) {
+  const column = study.columns.find((one) => one.field === field);
+  return column && targetIn(column, row);
+}
 
 /** The target on which a function does worst, of those that are shown. */
 function worstTarget(row) {
@@ -185,12 +202,13 @@ function sortChoice() {
   const found = /^(.*):(asc|desc)$/.exec(state.sort);
   if (!found) return ["", "asc"];
   const target = targetOf(found[1]);
-  return [target ? `t${target.number}` : ["name", "uses"].includes(found[1]) ? found[1] : "", found[2]];
+  return [target ? columnOf(target).field : ["name", "uses"].includes(found[1]) ? found[1] : "", found[2]];
 }
 
 function keepSort(sorters) {
   const [one] = sorters;
-  choose({ sort: one ? `${targetOfField(one.field)?.key ?? one.field}:${one.dir}` : "" });
+  const column = one && study.columns.find((found) => found.field === one.field);
+  choose({ sort: one ? `${column ? column.targets[0].key : one.field}:${one.dir}` : "" });
 }
 
 /** Shows what is chosen now. ``changed``: the keys that changed, null for all. */
@@ -198,11 +216,12 @@ function showMatrix(changed) {
   matrixTargets = chosenTargets();
   matrixMask = chosenRows(matrixTargets);
   const isShown = new Set(matrixTargets);
-  const toChange = study.targets.filter((target) => matrix.getColumn(`t${target.number}`).isVisible() !== isShown.has(target));
+  const toChange = study.columns.filter(({ field, targets }) => matrix.getColumn(field).isVisible() !== targets.some((target) => isShown.has(target)));
   if (toChange.length) {
     matrix.blockRedraw();
-    for (const target of toChange) matrix.toggleColumn(`t${target.number}`);
+    for (const { field } of toChange) matrix.toggleColumn(field);
     matrix.restoreRedraw();
+    matrix.redraw();
   }
   byId("show").value = state.show in SHOW ? state.show : DEFAULTS.show;
   if (changed?.has("show")) {

@@ -33,7 +33,27 @@ async function readStudy() {
     target.isFrameworkOf = (row) => study.rows.framework[row] === target.framework;
   });
   delete study.cells;
+  study.columns = columnsOf(study.targets);
 }
+
+/** Targets of several frameworks on one device share a column: a row belongs to one framework. */
+function columnsOf(targets) {
+  const columns = [];
+  for (const target of [...targets].sort(byDevice)) {
+    const same = (one) => ["device", "machine", "sync", "model"].every((key) => one[key] === target[key]);
+    const shared = columns.find((column) => same(column.targets[0]) && column.targets.every((one) => one.framework !== target.framework));
+    if (shared) shared.targets.push(target);
+    else columns.push({ targets: [target], field: `c${columns.length}`, isPredicted: target.isPredicted });
+  }
+  // Those of which only times are known come last.
+  const isKnown = (column) => column.targets.some(isRated);
+  return columns.sort((a, b) => Number(isKnown(b)) - Number(isKnown(a)));
+}
+
+/** The target of a column that has the function of a row; undefined where none does. */
+const targetIn = (column, row) => column.targets.find((target) => target.isFrameworkOf(row));
+
+const columnOf = (target) => study.columns.find((column) => column.targets.includes(target));
 
 /** The name of a status; "absent" where the manifest lists the function and nothing ran, null of another framework. */
 function statusOf(target, row) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -32,3 +33,16 @@ def test_synchronization_and_memory_are_passed_on(
     argv = backend.command(target, arguments).argv
     assert argv[argv.index("--sync") + 1] == "as-published"
     assert argv[argv.index("--memory") + 1] == "2G"
+
+
+@pytest.mark.parametrize("backend", [Venv(CHECKOUT), Current(CHECKOUT)], ids=lambda it: it.name)
+def test_the_runner_learns_the_backend(backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORTBENCH_PYTHON", sys.executable)
+    monkeypatch.setenv("PORTBENCH_BACKEND", "docker")
+    (target,) = find_targets(["jax-cpu"], CHECKOUT)
+    arguments = RunnerArguments(CHECKOUT.manifests / "study" / "jax.json", tmp_path)
+    assert backend.command(target, arguments).env["PORTBENCH_BACKEND"] == backend.name
+
+
+def test_a_container_learns_the_backend_also_from_docker_compose_alone() -> None:
+    assert re.search(r"^    PORTBENCH_BACKEND: docker\b", (CHECKOUT.root / "compose.yaml").read_text(), re.MULTILINE)

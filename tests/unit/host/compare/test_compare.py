@@ -14,6 +14,8 @@ import pytest
 from click.testing import Result
 from markdown_it import MarkdownIt
 
+from portbench.analysis.configurations import Configuration
+from portbench.compare.selection import comparable_pairs
 from portbench.errors import BadInput, NothingRan, StorageFailed
 from portbench.formats.documents import read_document
 from portbench.study.merge import merge
@@ -642,3 +644,19 @@ def test_help_shows_grammar_conditions_and_examples(portbench: Command) -> None:
     assert "portbench compare " in shown.partition("Examples:")[2]
     for word in ("STUDY:TARGET", "@MACHINE", "new-failure", "new-wrong", "not-run", "category", "placement", "slower"):
         assert word in shown
+
+
+def test_the_most_comparable_pair_is_of_one_machine_measured_and_with_a_baseline_first() -> None:
+    def side(target: str, machine: str = "box", sync: str = "complete") -> Configuration:
+        framework, version, device = target.split("-", 2)
+        return Configuration(framework, version, device, machine, sync)
+
+    old, new = side("torch-2.8.0-cpu"), side("torch-2.9.0-cpu")
+    tpu, gpu = side("torch-2.9.0-tpu", "tpu-vm"), side("torch-2.9.0-gpu", "gpu-vm")
+    others = [side("jax-0.4.8-cpu"), side("torch-2.9.0-cpu", sync="as-published"), side("torch-2.9.0-tpu-v3")]
+    pairs = comparable_pairs([tpu, gpu, new, old, *others], {})
+    assert pairs[:2] == [(old, new), (gpu, tpu)]
+    assert all(other not in pair for pair in pairs for other in others)
+    assert (old, gpu) not in pairs
+    # Another manifest is a difference more.
+    assert comparable_pairs([old, new, side("torch-2.9.0-xla")], {old: frozenset({"a"})})[0][0].version == "2.9.0"

@@ -147,6 +147,18 @@ def test_without_a_recorded_limit_the_test_is_repeated_with_the_usual_one(
     assert again["command"].endswith("--test rows --runs 1 --protocol both --backend current")
 
 
+@pytest.mark.parametrize(("backend", "note"), [("venv", ""), ("current", "It ran in a Python of the user"), (None, "")])
+def test_the_command_names_the_backend_that_was_used(
+    portbench: Command, write: Write, make_run: Make, torch_manifest: Path, backend: str | None, note: str
+) -> None:
+    run = make_run(target="torch-2.9.0-cpu")
+    run["environment"] |= {"container": "docker"} | ({"backend": backend} if backend else {})
+    done = portbench("explain", write("run.json", run), "torch.cat", "--json")
+    again = json.loads(done.stdout)["again"]
+    assert again["command"].endswith(f"--backend {backend}" if backend else "--protocol both")
+    assert any(each.startswith(note) for each in again["notes"])
+
+
 def test_a_test_that_passes_is_repeated_as_it_was(portbench: Command, write: Write, make_run: Make) -> None:
     run = make_run(sync="as-published", target="torch-9.9.9-cpu")
     run["protocol"]["timeout_s"] = 30.0

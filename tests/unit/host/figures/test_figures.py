@@ -44,7 +44,7 @@ def draw(documents: Iterable[Document], folder: Path, **changes: Any) -> list[st
         create_views(connection, study.tables)
         analyse(connection)
         summary = summarise(connection, runs_of(study.summary), "tables")
-        written = figures.write(connection, summary, compute_results(connection), folder / "figures", **changes)
+        written = figures.write(connection, summary, compute_results(connection), folder / "figures", **changes).files
     assert all(path.is_file() for path in written)
     return [path.name for path in written]
 
@@ -285,6 +285,15 @@ def test_where_nothing_ran_each_figure_is_named_with_the_reason(
     assert missing.count("\n- ") == 14
     assert "- statuses: nothing ran on any target" in missing
     assert "- failures-by-decile: no function that ran is known to be of a decile of use" in missing
+
+
+def test_failures_that_are_all_zero_are_not_drawn(side: Make, timed: Make, tmp_path: Path) -> None:
+    gpu = [timed(name, "x", 1) for name in STRATA]
+    names = draw([side(gpu, "gpu", "old", {"model": "Tesla T4"})], tmp_path)
+    assert "statuses.svg" in names
+    assert not {"failures-by-decile.svg", "top20-against-all.svg"}.intersection(names)
+    missing = section(tmp_path / "figures", "Not drawn")
+    assert "failures-by-decile: no function fails: all values are 0" in missing.replace("\\", "")
 
 
 def test_a_study_with_failures_only(make_run: Make, make_result: Make, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from portbench.report.headlines import build_headlines
+from portbench.report.headlines import FAILURES, NEWER_HARDWARE, UNVERIFIED, build_headlines, ranked
 from tests.unit.host.sample_results import GPU, TPU, results
 
 T4, V3 = "torch-1.12.0-gpu on t4-box (Tesla T4)", "torch-1.12.0-tpu on tpu-box (TPU v3-8)"
@@ -16,7 +16,7 @@ A100 = "torch-1.12.0-gpu on a100-box (NVIDIA A100-SXM4-40GB)"
 @pytest.fixture(scope="module")
 def sentences() -> list[str]:
     """All of ``sample_results``."""
-    return list(build_headlines(results()))
+    return [headline.sentence for headline in build_headlines(results())]
 
 
 def test_how_much_fails(sentences: list[str]) -> None:
@@ -87,7 +87,8 @@ def test_newer_hardware(sentences: list[str]) -> None:
 
 
 def test_the_published_share_is_shown_only_for_the_published_threshold() -> None:
-    found = [sentence for sentence in build_headlines(results(), intolerable=1000) if "intolerable" in sentence]
+    said = (headline.sentence for headline in build_headlines(results(), intolerable=1000))
+    found = [sentence for sentence in said if "intolerable" in sentence]
     assert found[0] == (
         f"Paper's method: 33.3 % of functions (1 of 3) are more than 1000 times slower on {V3} than on {T4}, "
         "an intolerable latency."
@@ -102,21 +103,22 @@ def test_a_published_figure_that_is_probably_a_fraction_carries_a_note() -> None
     renamed = replace(pair, first=sides[pair.first], second=sides[pair.second], latencies=latencies)
     models = {sides[side]: model for side, model in measured.models.items()}
     said = list(build_headlines(replace(measured, sides=(), models=models, by_device=(), by_model=(renamed,))))
-    assert said[0].endswith(
+    assert said[0].sentence.endswith(
         "(paper: 0.05 %; its method on this data: 100.0 %; the paper's is probably a fraction, not a percentage)."
     )
 
 
 def test_a_side_of_unverified_timing_is_named_and_in_no_other_headline_of_times() -> None:
-    said = list(build_headlines(replace(results(), unverified={TPU: "its times are too small"})))
-    assert said[-1] == f"Timing unverified, and in no sentence above: {V3}; its times are too small."
+    found = build_headlines(replace(results(), unverified={TPU: "its times are too small"}))
+    said = [headline.sentence for headline in found]
+    assert said[-1] == f"Timing unverified, and in no headline on times: {V3}; its times are too small."
     assert not any("slower" in sentence and V3 in sentence for sentence in said)
     assert any("1.5 times faster" in sentence for sentence in said)
 
 
 def test_other_hardware_has_no_published_figures() -> None:
     elsewhere = replace(results(), models={GPU: "NVIDIA L4", TPU: None})
-    found = list(build_headlines(elsewhere))
+    found = [headline.sentence for headline in build_headlines(elsewhere)]
     assert not any("(paper:" in sentence for sentence in found)
     assert any("on torch-1.12.0-gpu on t4-box (NVIDIA L4)." in sentence for sentence in found)
     assert any("on torch-1.12.0-tpu on tpu-box." in sentence for sentence in found)
@@ -133,8 +135,23 @@ def test_another_synchronization_is_named() -> None:
         by_device=(),
         by_model=(),
     )
-    assert "on torch-1.12.0-gpu on t4-box (Tesla T4, synchronization as published)" in next(build_headlines(alone))
+    assert (
+        "on torch-1.12.0-gpu on t4-box (Tesla T4, synchronization as published)"
+        in next(build_headlines(alone)).sentence
+    )
 
 
 def test_without_results_there_is_no_sentence() -> None:
     assert list(build_headlines(results(empty=True))) == []
+
+
+def test_headlines_with_a_published_figure_come_first_and_then_those_on_failures() -> None:
+    study = replace(results(), unverified={TPU: "its times are too small"})
+    found = ranked(build_headlines(study))
+    published = [headline.has_published for headline in found]
+    assert published == sorted(published, reverse=True)
+    assert (found[0].kind, found[0].has_published) == (FAILURES, True)
+    assert found[0].target == V3
+    newer = next(headline for headline in found if headline.kind == NEWER_HARDWARE)
+    assert (newer.method, newer.has_published) == ("paper's method", True)
+    assert (found[-1].kind, found[-1].method) == (UNVERIFIED, "")

@@ -31,10 +31,52 @@ def argv_of(clone: Clone, target: str = "fake-9.9-cpu", out: str = "results") ->
 def test_a_run_prints_its_file_its_counts_and_its_backend(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT)
     assert done.returncode == 0, done.stderr
-    assert "fake-1.0.0-cpu: backend current (as --backend current asks)" in done.stdout
-    run_file = clone.root / "results" / "fake-9.9-cpu.json"
-    assert f"1 passed, 1 failed; {run_file}" in done.stdout
-    assert done.stderr == ""
+    assert "fake-cpu: backend current (as --backend current asks)" in done.stderr
+    assert "1 passed, 1 failed; results/fake-9.9-cpu.json" in done.stdout
+
+
+def test_a_run_ends_with_the_failed_tests_the_counts_and_what_to_type_next(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT)
+    first, failed, _, counts, _, title, *commands = done.stdout.splitlines()
+    assert first == "fake-9.9-cpu: 1 test did not pass"
+    assert failed == "  failed  fake.identity::b: 1 is not 2"
+    assert counts.startswith("fake-9.9-cpu: 1 passed, 1 failed; results/fake-9.9-cpu.json")
+    assert title == "Next:"
+    assert [shlex.split(line, comments=True) for line in commands] == [
+        ["portbench", "explain", "results/fake-9.9-cpu.json", "fake.identity", "--test", "b"],
+        ["portbench", "run", "fake-cpu", "--failed", "results/fake-9.9-cpu.json", "--backend", "current"],
+        ["portbench", "report", "results"],
+    ]
+
+
+def test_many_failed_tests_are_cut_and_mistakes_in_the_manifest_come_first(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="fails_often")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "fake-9.9-cpu: 31 tests did not pass, 1 of them by a mistake in the manifest (error)"
+    assert lines[1] == "  error  fake.scale::typo: no property is called sums"
+    assert lines[2] == "  failed  fake.identity::0: 1 is not 2"
+    assert lines[21] == "  and 11 more: portbench explain results/fake-9.9-cpu.json FUNCTION"
+
+
+@pytest.mark.parametrize(("option", "shown"), [((), True), (("-q",), False), (("--quiet",), False)])
+def test_quiet_prints_the_summary_and_no_progress(clone: Clone, option: tuple[str, ...], shown: bool) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT, *option)
+    assert bool(done.stderr) == shown
+    assert "1 passed, 1 failed" in done.stdout
+    failed = clone.portbench("run", "fake-cpu", *CURRENT, *option, stand_in="has_no_device")
+    assert "no accelerator found" in failed.stderr
+
+
+def test_verbose_prints_a_line_about_every_test(clone: Clone) -> None:
+    lines = clone.portbench("run", "fake-cpu", *CURRENT, "-v").stderr.splitlines()
+    assert "fake-cpu: [1/2] passed  fake.identity::a  (0 ms)" in lines
+    assert "fake-cpu: [2/2] failed  fake.identity::b  (0 ms)" in lines
+
+
+def test_another_version_in_the_users_python_is_named_everywhere(clone: Clone) -> None:
+    done = clone.portbench("run", "fake-cpu", *CURRENT)
+    assert "fake-cpu: runs as fake-9.9-cpu: this Python does not have the default 1.0.0" in done.stderr
+    assert "fake-1.0.0" not in done.stdout
 
 
 def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) -> None:
@@ -42,11 +84,22 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
     (target,) = json.loads(done.stdout)["targets"]
     assert target.pop("seconds") > 0
     assert target == {
-        "target": "fake-1.0.0-cpu",
+        "target": "fake-9.9-cpu",
         "backend": "current",
         "exit_status": 0,
         "run_file": str(clone.root / "results" / "fake-9.9-cpu.json"),
         "outcomes": {"passed": 1, "failed": 1},
+        "failed": [
+            {
+                "function": "fake.identity",
+                "test": "b",
+                "outcome": "failed",
+                "category": "other",
+                "message": "1 is not 2",
+                "runs": 1,
+                "listed_as": "fake.identity",
+            }
+        ],
         "error": None,
         "check": None,
     }
@@ -153,13 +206,13 @@ def test_output_of_the_runner_that_is_no_event_is_ignored(clone: Clone) -> None:
 def test_functions_without_tests_are_listed(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="lists_uncurated")
     assert done.returncode == 0, done.stderr
-    assert "fake-1.0.0-cpu: no tests yet: fake.identity, fake.\\x1b[2Jscale" in done.stdout
+    assert "fake-cpu: no tests yet: fake.identity, fake.\\x1b[2Jscale" in done.stderr
 
 
 def test_a_warning_of_the_runner_is_shown_at_once(clone: Clone) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, stand_in="warns")
     assert done.returncode == 0, done.stderr
-    assert "fake-1.0.0-cpu: warning: no latencies: \\x1b[2Jnothing waits here" in done.stdout
+    assert "fake-cpu: warning: no latencies: \\x1b[2Jnothing waits here" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -253,9 +306,9 @@ def test_measured_targets_run_alone_and_before_the_predicted_ones(clone: Clone) 
     said = tell.read().split("\n")
     assert said == ["cpu begins", "cpu ends", "cpu begins", "cpu ends", "tpu-v5e begins", "tpu-v5e ends", ""]
     assert [target["target"] for target in json.loads(stdout)["targets"]] == [
-        "fake-1.0.0-tpu-v5e",
-        "fake-1.0.0-cpu",
-        "torch-1.12.0-cpu",
+        "fake-9.9-tpu-v5e",
+        "fake-9.9-cpu",
+        "torch-9.9-cpu",
     ]
 
 
@@ -300,8 +353,8 @@ def test_runners_at_once_keep_their_journals_when_they_are_interrupted(clone: Cl
     manifest.write_text(json.dumps({**head, "functions": [{"function": "fake.identity", "tests": tests}]}))
     command = ["run", "fake-tpu-v3", "fake-tpu-v5e", *CURRENT, "--manifest", str(manifest), "--runs", "1"]
     process = clone.popen(*command, variables={"FAKE_HANGS": "1"})
-    assert process.stdout is not None
-    lines = (line for line in process.stdout if "0/2" in line)
+    assert process.stderr is not None
+    lines = (line for line in process.stderr if "0/2" in line)
     assert len([next(lines), next(lines)]) == 2
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)

@@ -116,7 +116,8 @@ def test_timing_that_is_implausible_against_another_model_is_unverified(results:
     assert unverified == side("torch", "v2-8")
     assert "the median function takes 27.9 times as long on torch-1.12.0-tpu on study-2023-v3-8" in why
     assert "torch.fliplr: 0.035 ms here, 725.480 ms there" in why
-    said = [sentence for sentence in build_headlines(results) if "study-2023-v2-8" in sentence and "torch" in sentence]
+    sentences = [headline.sentence for headline in build_headlines(results)]
+    said = [sentence for sentence in sentences if "study-2023-v2-8" in sentence and "torch" in sentence]
     assert len(said) == 1 and said[0].startswith("Timing unverified")
 
 

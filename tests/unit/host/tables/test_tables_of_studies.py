@@ -104,7 +104,7 @@ def test_each_table_is_written_in_three_formats_and_listed(every_outcome: Path, 
 def test_every_outcome_counts_where_it_should(every_outcome: Path, tmp_path: Path) -> None:
     results = computed(every_outcome)
     write_tables(results, tmp_path)
-    said = list(build_headlines(results))
+    said = [headline.sentence for headline in build_headlines(results)]
     gpu, tpu = rows(tmp_path / "table-8-paper-method.csv")
     names = ("success", "partial", "complete", "total", "not_testable")
     assert [gpu[name] for name in names] == ["2", "0", "1", "3", "1"]
@@ -228,7 +228,7 @@ def test_table_7_of_the_papers_raw_data(tmp_path: Path) -> None:
     import_raw_data([paper.raw_data() / "jax"], tmp_path / "runs", Rules({}, ""))
     results = computed(tmp_path / "runs")
     write_tables(results, tmp_path / "tables")
-    said = list(build_headlines(results))
+    said = [headline.sentence for headline in build_headlines(results)]
     text = (tmp_path / "tables" / "table-7-jax-gpu-tpu-paper-method.md").read_text("utf-8")
     assert "61 of 61 functions have the published figures to the last printed digit." in text
     # The text of the paper says 91.8 % of the JAX functions are faster on the TPU.

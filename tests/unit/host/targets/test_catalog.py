@@ -100,7 +100,11 @@ def test_unknown_names_are_one_short_error_with_at_most_three_near_misses_each(c
     assert "'torch-1.21.0-cpu'; did you mean torch-1.1" in message
     assert all(line.count(" or ") <= 2 for line in message.splitlines())
     assert message.endswith("no target is called 'abacus'")
-    assert caught.value.remedy == "'portbench targets' lists the targets."
+    assert caught.value.remedy.splitlines() == [
+        "To add the version to images/:  portbench add-version torch 1.21.0",
+        "To run a Python that has it:  portbench run torch-cpu --backend current",
+        "'portbench targets' lists the targets.",
+    ]
 
 
 @pytest.mark.parametrize(

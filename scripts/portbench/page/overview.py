@@ -1,0 +1,32 @@
+"""What the page opens on: sentences, and links to the files that lie beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from portbench.analysis.configurations import Configuration
+
+MOST_SENTENCES = 8
+"""How many sentences the page opens on at most."""
+
+
+@dataclass(frozen=True)
+class Overview:
+    """``sentences``: findings and headlines, the most important first. ``files``: paths beside the page, of which
+    those of one name in several formats get one entry. ``counts``: how many functions of a target have each status, as
+    in the report."""
+
+    sentences: tuple[str, ...] = ()
+    files: Sequence[PurePath] = ()
+    counts: Mapping[Configuration, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def links(self) -> dict[str, dict[str, dict[str, str]]]:
+        """The address of each file by folder, name and format."""
+        found: dict[str, dict[str, dict[str, str]]] = {}
+        for path in self.files:
+            formats = found.setdefault(path.parent.name, {}).setdefault(path.stem, {})
+            formats[path.suffix.removeprefix(".")] = path.as_posix()
+        return found

@@ -1,0 +1,217 @@
+"""The findings of a study for a newcomer: at most five plain sentences, measured and predicted apart.
+
+Each is over the functions of which a test could run. Text out of run files is in them: printers escape it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from portbench.analysis.configurations import Configuration
+from portbench.analysis.results import Results
+from portbench.analysis.terms import INTOLERABLE, PAPER_METHOD
+from portbench.published import paper
+from portbench.study.document import FunctionEntry, StudySummary, TargetEntry
+from portbench.study.model import TargetKey
+from portbench.study.open import Analysed
+from portbench.util.text import pluralize
+
+FINDINGS = 5
+"""How many sentences there are at most."""
+
+_KINDS = ("gpu", "tpu", "xla", "rocm", "cpu")
+"""Kinds of devices in the order of their sentences."""
+_NAMES = {"gpu": "GPU", "tpu": "TPU", "xla": "XLA", "rocm": "AMD GPU", "cpu": "CPU"}
+_FRAMEWORKS = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+_YEAR = "2023"
+_WHY = {
+    "type": "a data type that the device does not take",
+    "not_implemented": "an operation that is not implemented there",
+    "memory": "too little memory",
+    "timeout": "the time limit",
+    "crash": "a crash",
+    "precision": "results that are not accurate enough",
+}
+_FAILING = ("some_fail", "all_fail")
+
+
+def build_findings(study: Analysed, results: Results) -> list[str]:
+    """The findings: what passes on which device, then how much slower devices are, then why functions fail."""
+    imported = _imported(study)
+    pass_rates = [
+        sentence
+        for kind in _KINDS
+        for is_predicted in (False, True)
+        for sentence in _passing(results, imported, kind, is_predicted)
+    ]
+    found = [
+        *(sentence for kind, sentence in pass_rates if kind != "cpu"),
+        *_slower(results, imported),
+        *_causes(study.summary, imported),
+        *(sentence for kind, sentence in pass_rates if kind == "cpu"),
+        *_first_calls(study.summary),
+    ]
+    return found[:FINDINGS]
+
+
+def interesting_function(summary: StudySummary) -> str | None:
+    """A failing function that is worth a look: with wrong values before any other, measured here before predicted,
+    on many targets before few. None where nothing fails."""
+    found: dict[str, list[tuple[bool, bool]]] = {}
+    for entry in summary["targets"]:
+        is_predicted = Configuration(*TargetKey.of_entry(entry)).is_predicted
+        for function in _own(entry):
+            if function["status"] in _FAILING:
+                found.setdefault(function["name"], []).append((bool(function["wrong_values"]), not is_predicted))
+    if not found:
+        return None
+    return min(found, key=lambda name: (tuple(-sum(column) for column in zip(*found[name], strict=True)), name))
+
+
+def next_commands(summary: StudySummary, paths: Sequence[str], pair: Sequence[Configuration]) -> Iterator[str]:
+    """What to type next. ``paths`` were given to the report; ``pair``: two configurations to compare, or none."""
+    function = interesting_function(summary)
+    if len(paths) != 1:
+        return
+    if function:
+        yield shlex.join(["portbench", "explain", paths[0], function])
+    if pair:
+        names = [f"{side.target}@{side.machine}" for side in pair]
+        yield shlex.join(["portbench", "compare", *names, "--study", paths[0]])
+
+
+def _imported(study: Analysed) -> set[Configuration]:
+    """The configurations of the paper's own measurements."""
+    query = "SELECT DISTINCT framework, version, device, machine, sync FROM runs WHERE imported.source LIKE ? || '%'"
+    return {Configuration(*key) for key in study.connection.execute(query, [paper.source()]).fetchall()}
+
+
+def _kind(side: Configuration) -> str:
+    """``tpu`` of ``tpu-v5e`` and ``tpu7x``, ``gpu`` of ``gpu-predicted``."""
+    return "tpu" if side.device.startswith("tpu") else side.device.partition("-")[0]
+
+
+def _passing(
+    results: Results, imported: set[Configuration], kind: str, is_predicted: bool
+) -> Iterator[tuple[str, str]]:
+    """The share of functions whose tests all pass on a kind of device, by framework; a sentence for each model."""
+    groups: dict[str, list[Configuration]] = {}
+    every = [
+        side
+        for side, rates in results.rates.items()
+        if _kind(side) == kind and side.is_predicted == is_predicted and rates.by_function.rated
+    ]
+    # Of the paper's four devices, the two of most of its tables.
+    primary = {results.models.get(side) for side in every if side in imported and results.primary(side)}
+    for side in every:
+        if side not in imported or results.models.get(side) in primary:
+            groups.setdefault(_where(results, side, imported), []).append(side)
+    for where, sides in groups.items():
+        shares = _listed([_passed(results, side, side in imported) for side in sides])
+        if is_predicted:
+            yield kind, f"Predicted for {where}, nothing ran there: all tests are accepted for {shares}."
+        else:
+            yield kind, f"Measured on {where}: all tests pass for {shares}."
+
+
+def _where(results: Results, side: Configuration, imported: set[Configuration]) -> str:
+    """A device in a sentence: ``a Tesla T4 in 2023``."""
+    kind = _kind(side)
+    name = _NAMES.get(kind, side.device)
+    if side.is_predicted:
+        generation = side.device.removeprefix("tpu").removeprefix("-") if kind == "tpu" else ""
+        return f"{_article(name)} {name} {generation}".rstrip()
+    model = results.models.get(side) if kind in ("gpu", "tpu") else None
+    if not model:
+        return f"the {name} of {side.machine}"
+    return f"{_article(model)} {model} " + (f"in {_YEAR}" if side in imported else f"({side.machine})")
+
+
+def _article(name: str) -> str:
+    return "an" if name.startswith(("A", "NV", "X")) else "a"
+
+
+def _passed(results: Results, side: Configuration, is_papers: bool) -> str:
+    """``49 of 65 TensorFlow 2.11.0 functions (75 %)``; beside the paper's own data, what it prints
+    where that differs."""
+    rates = results.rates[side].by_function
+    passed = rates.counts["all_pass"]
+    share = 100 * passed / rates.rated
+    # A share that is rounded to 100 % hides what fails.
+    percent = "over 99" if passed < rates.rated and share >= 99.5 else f"{share:.0f}"
+    printed = paper.table1(side.framework, side.device) if is_papers and results.primary(side) else None
+    published = f"; the paper prints {printed['all_pass']} %" if printed and printed["all_pass"] != round(share) else ""
+    name = f"{_FRAMEWORKS.get(side.framework, side.framework)} {side.version}"
+    return f"{passed} of {rates.rated} {name} functions ({percent} %{published})"
+
+
+def _slower(results: Results, imported: set[Configuration]) -> Iterator[str]:
+    """How many functions are intolerably slow on the second of two devices: the pair with the greatest share."""
+    found = []
+    for pair in results.by_device:
+        for measured in pair.latencies:
+            is_other = any(side in imported and not results.primary(side) for side in (pair.first, pair.second))
+            if measured.method != PAPER_METHOD or not measured.functions or results.unverified_sides(pair) or is_other:
+                continue
+            slow = sum(function.ratio > INTOLERABLE for function in measured.functions)
+            found.append((slow / len(measured.functions), slow, len(measured.functions), pair))
+    if found and (most := max(found, key=lambda one: one[0]))[1]:
+        _, slow, functions, pair = most
+        framework = _FRAMEWORKS.get(pair.first.framework, pair.first.framework)
+        is_papers = {pair.first, pair.second} <= imported
+        # The year stands once.
+        where = (_where(results, side, imported) for side in (pair.first, pair.second))
+        first, second = (name.removesuffix(f" in {_YEAR}") for name in where)
+        yield (
+            f"Measured{f' in {_YEAR}' if is_papers else ''}: the first call of {slow} of {functions} {framework} "
+            f"functions takes more than {INTOLERABLE:g} times as long on {second} as on {first}."
+        )
+
+
+def _causes(summary: StudySummary, imported: set[Configuration]) -> Iterator[str]:
+    """Why functions fail on the target with the most failing functions, of those that were not in the paper."""
+    most, sentence = 0, ""
+    for entry in summary["targets"]:
+        side = Configuration(*TargetKey.of_entry(entry))
+        failing = [function for function in _own(entry) if function["status"] in _FAILING]
+        categories: dict[str, int] = {}
+        for function in failing:
+            for category in function["tests_by_category"]:
+                categories[category] = categories.get(category, 0) + 1
+        if side in imported or len(failing) <= most or not categories:
+            continue
+        most, (name, functions) = len(failing), max(categories.items(), key=lambda one: one[1])
+        word = "refused" if side.is_predicted else "failing"
+        sentence = (
+            f"{'Predicted for' if side.is_predicted else 'Measured on'} {side.target}: "
+            f"{pluralize(len(failing), 'function')} with {word} tests, most often because of {_WHY.get(name, name)} "
+            f"({functions})."
+        )
+    if sentence:
+        yield sentence
+
+
+def _first_calls(summary: StudySummary) -> Iterator[str]:
+    """How much longer a first call takes: the target with the greatest median."""
+    found = []
+    for entry in summary["targets"]:
+        times = [(one["cold_mean_ns"], one["steady_median_ns"]) for one in _own(entry)]
+        ratios = [first / later for first, later in times if first and later]
+        if ratios:
+            found.append((median(ratios), len(ratios), Configuration(*TargetKey.of_entry(entry))))
+    if found:
+        middle, functions, side = max(found, key=lambda one: one[0])
+        yield (
+            f"Measured on {side.target}: a first call takes {middle:,.0f} times as long as a later one (median of "
+            f"{pluralize(functions, 'function')})."
+        )
+
+
+def _own(entry: TargetEntry) -> Iterable[FunctionEntry]:
+    return [function for function in entry["functions"] if function["successor_of"] is None]
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
