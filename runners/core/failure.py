@@ -92,12 +92,12 @@ def rules(framework: str) -> list[Rule]:
 def category(
     framework: str, outcome: str, error: ErrorFacts | None, oom_killed: bool = False, value_verdict: str | None = None
 ) -> str | None:
-    """Why a test did not pass; None for passed and skipped tests, "other" if no rule matches.
+    """Why a test did not pass; None for passed and skipped tests and errors of a manifest, "other" if no rule matches.
 
-    With the ``value_verdict`` equal or imprecise, the category of different values is precision; with wrong or random,
-    it is not. If no rule matches an exception, the rules are tried on its causes.
+    With the ``value_verdict`` equal or imprecise, the category of different values is precision; with wrong, unexpected
+    or random, it is not. If no rule matches an exception, the rules are tried on its causes.
     """
-    if outcome in ("passed", "skipped"):
+    if outcome in ("passed", "skipped", "error"):
         return None
     if outcome == "timed_out":
         return "timeout"
@@ -107,7 +107,7 @@ def category(
     found = _by_rules(framework, error)
     if value_verdict in ("equal", "imprecise") and error["message"].startswith(("imprecise", "wrong value")):
         return "precision"
-    return "other" if value_verdict in ("wrong", "random") and found == "precision" else found
+    return "other" if value_verdict in ("wrong", "unexpected", "random") and found == "precision" else found
 
 
 def _by_rules(framework: str, error: ErrorFacts) -> str:

@@ -107,7 +107,7 @@ def test_each_status_and_mark_has_its_sign(small: Path, look: Look, screenshot: 
         "torch.fails.other": "all tests fail, 0 of 1 test passed (other)",
         "torch.dies": "all tests fail, 0 of 1 test passed (crash)",
         "torch.hangs": "all tests fail, 0 of 1 test passed (timeout)",
-        "torch.gone": "not testable (unavailable)",
+        "torch.gone": "not testable (removed)",
         "torch.flaky": "some fail, 0 of 1 test passed (crash, flaky)",
         "torch.partly": "some fail, 1 of 2 tests passed (memory)",
         "torch.mixed_up": "all tests pass, 1 of 1 test passed (partly on the host)",
@@ -347,8 +347,8 @@ def test_compare_opens_on_a_comparable_pair_with_changes_first_and_the_verdicts_
     ]
     found = compare(f"{TPU.removesuffix('tpu')}gpu", TPU, str(small.parent / "study")).pairs[0]
     said = page.inner_text("#verdicts")
-    assert len(found.outcomes.new_failures) == 5
-    assert f"Outcomes of {found.outcomes.compared} tests: 5 new failures, " in said
+    assert len(found.outcomes.not_run) == 6
+    assert f"Outcomes of {found.outcomes.compared} tests: 6 not run now." in said
     for times in (found.cold, found.steady):
         verdicts = ("slower", "faster", "unclear", "similar")
         counts = [f"{len(times.found(name))} {name}" for name in verdicts if times.found(name)]

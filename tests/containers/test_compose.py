@@ -50,7 +50,7 @@ def test_run_alone_leaves_a_valid_run_file_that_is_the_callers(compose, image: s
     done = compose("run", "--rm", "--no-TTY", "fake-cpu", env={"PORTBENCH_RESULTS": str(results)})
     assert done.returncode == 0, done.stderr
     (run_file,) = results.iterdir()
-    assert [verdict.problem for verdict in validate([run_file])] == [""]
+    assert [verdict.problems for verdict in validate([run_file])] == [()]
     owner, folder = run_file.stat(), results.stat()
     assert (owner.st_uid, owner.st_gid) == (folder.st_uid, folder.st_gid)
     environment = json.loads(run_file.read_text())["environment"]

@@ -24,7 +24,7 @@ def test_a_container_without_privileges_compiles_for_a_tpu_that_is_not_there(com
     done = compose("run", "--rm", "--no-TTY", "jax-tpu-v3", *options, env=env)
     assert done.returncode == 0, done.stderr[-3000:]
     (run_file,) = results.iterdir()
-    assert [verdict.problem for verdict in validate([run_file])] == [""]
+    assert [verdict.problems for verdict in validate([run_file])] == [()]
     assert run_file.stat().st_uid == results.stat().st_uid
     document = json.loads(run_file.read_text())
     assert document["environment"]["container"] == "docker"

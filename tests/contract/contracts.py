@@ -64,7 +64,7 @@ def findings(document: dict[str, Any]) -> dict[tuple[str, str], str]:
     return {
         (result["function"], result["test"]): result["category"] or result["outcome"]
         for result in document["results"]
-        if result["outcome"] != "passed" and result["category"] != "unavailable" and not result["successor_of"]
+        if result["outcome"] != "passed" and result["category"] != "removed" and not result["successor_of"]
     }
 
 
@@ -74,9 +74,9 @@ def is_as_known(document: dict[str, Any]) -> bool:
     return check.is_stated and check.is_clean
 
 
-def unavailable(document: dict[str, Any]) -> set[str]:
+def removed(document: dict[str, Any]) -> set[str]:
     """The functions that are not in the version."""
-    return {result["function"] for result in document["results"] if result["category"] == "unavailable"}
+    return {result["function"] for result in document["results"] if result["category"] == "removed"}
 
 
 def outcomes(document: dict[str, Any]) -> dict[str, dict[str, set[str]]]:

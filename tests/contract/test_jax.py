@@ -12,8 +12,8 @@ from tests.contract.contracts import (
     current_of,
     findings,
     is_as_known,
+    removed,
     study_of,
-    unavailable,
     versions,
 )
 
@@ -41,7 +41,7 @@ def study(run_manifest: Run) -> dict[str, Any]:
 def test_the_current_version_lacks_two_functions_and_changed_one(run_manifest: Run) -> None:
     current = current_of(run_manifest, "jax")
     assert is_as_known(current)
-    assert unavailable(current) == GONE
+    assert removed(current) == GONE
     tried = {(result["function"], result["outcome"]) for result in current["results"] if result["successor_of"]}
     assert tried == {("jax.typeof", "passed")}
     assert findings(current) == CHANGED

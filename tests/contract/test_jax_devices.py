@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import runners.jax
-from tests.contract.contracts import ROOT, VERSIONS, findings, unavailable
+from tests.contract.contracts import ROOT, VERSIONS, findings, removed
 from tests.contract.test_jax import CHANGED, GONE
 
 pytestmark = pytest.mark.frameworks
@@ -45,8 +45,8 @@ COMPUTES_NOTHING = {
 def test_the_whole_manifest_runs_on_xla_and_only_failures_of_the_cpu_fail(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
     assert findings(document) == (CHANGED if version == CURRENT else {})
-    assert unavailable(document) == (GONE if version == CURRENT else set())
-    assert all(result["sync_check"]["passed"] for result in document["results"] if result["category"] != "unavailable")
+    assert removed(document) == (GONE if version == CURRENT else set())
+    assert all(result["sync_check"]["passed"] for result in document["results"] if result["category"] != "removed")
     assert document["environment"]["device"]["kind"] == "xla"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.contracts import current_of, findings, is_as_known, study_of, unavailable
+from tests.contract.contracts import current_of, findings, is_as_known, removed, study_of
 
 pytestmark = pytest.mark.frameworks
 
@@ -25,7 +25,7 @@ GONE = {
 def test_the_current_version_lacks_three_functions_and_passes_the_rest(run_manifest: RunManifest) -> None:
     current = current_of(run_manifest, "tensorflow")
     assert is_as_known(current)
-    assert unavailable(current) == GONE
+    assert removed(current) == GONE
     assert findings(current) == {}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.contracts import current_of, findings, is_as_known, study_of, unavailable
+from tests.contract.contracts import current_of, findings, is_as_known, removed, study_of
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow, pytest.mark.xdist_group("study of torch")]
 
@@ -27,7 +27,7 @@ def study(run_manifest: Run) -> dict[str, Any]:
 def test_the_current_version_has_every_function_and_changed_one(run_manifest: Run, study: dict[str, Any]) -> None:
     current = current_of(run_manifest, "torch")
     assert is_as_known(current)
-    assert unavailable(current) == set()
+    assert removed(current) == set()
     assert findings(current) == {**findings(study), **CHANGED}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import runners.torch
-from tests.contract.contracts import FUNCTIONS, ROOT, VERSIONS, findings, unavailable
+from tests.contract.contracts import FUNCTIONS, ROOT, VERSIONS, findings, removed
 
 pytestmark = pytest.mark.frameworks
 
@@ -97,7 +97,7 @@ def study(run_manifest: Run) -> dict[str, Any]:
 @pytest.mark.xdist_group("study of torch on xla")
 def test_the_whole_manifest_runs_on_xla_with_the_known_failures(study: dict[str, Any]) -> None:
     found = findings(study)
-    assert unavailable(study) == set()
+    assert removed(study) == set()
     assert _outcomes(study).keys() >= LONG_PROGRAMS and len(_outcomes(study)) == FUNCTIONS["torch"]
     assert {test: found.get(test) for test in LACKING} == LACKING
     complete = {name for name, ends in _outcomes(study).items() if "passed" not in ends}

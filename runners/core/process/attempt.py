@@ -9,7 +9,7 @@ from runners.core import environment, failure
 from runners.core.prediction import prediction
 from runners.core.process.plan import PlannedTest
 from runners.core.process.worker_handle import Exit, Reply, WorkerHandle
-from runners.core.result import ExitFacts, Message, Output, TestResult, is_oom_killed
+from runners.core.result import PHASES, ExitFacts, Message, Output, TestResult, is_oom_killed
 from runners.core.triage import placement
 
 
@@ -41,6 +41,8 @@ def attempt(planned: PlannedTest, worker: WorkerHandle, framework: str, limit_s:
         found.update(error=None, placement=placement.unknown(), calls=[], sync_check=None, case_ns=took)
     result = _result(planned, found)
     result["exit"] = ended
+    if is_mistake(result):
+        result["outcome"] = "error"
     result["category"] = failure.category(framework, result["outcome"], result["error"], is_oom_killed(result))
     result["output"] = worker.capture.take()
     result["worker"] = worker.number
@@ -49,7 +51,15 @@ def attempt(planned: PlannedTest, worker: WorkerHandle, framework: str, limit_s:
     return Attempt(result, found.get("max_relative_error"), after_others)
 
 
-def unavailable(planned: PlannedTest, reason: str) -> TestResult:
+def is_mistake(result: TestResult) -> bool:
+    """Whether a test raised before anything was moved to the device: its manifest or its case is wrong.
+
+    What a predicted device refuses there is a finding about the device.
+    """
+    return result["outcome"] == "failed" and result["phase"] == PHASES[0] and "prediction" not in result
+
+
+def removed(planned: PlannedTest, reason: str) -> TestResult:
     """The result of a test whose function this version lacks."""
     found: Message = {
         "outcome": "skipped",
@@ -61,7 +71,7 @@ def unavailable(planned: PlannedTest, reason: str) -> TestResult:
         "case_ns": 0,
     }
     result = _result(planned, found)
-    result["category"] = "unavailable"
+    result["category"] = "removed"
     return result
 
 

@@ -24,12 +24,12 @@ TestKey = Tuple[str, str]
 @dataclass(frozen=True)
 class PlannedTest:
     """One test in one pass. ``run`` counts the passes from 1; ``request`` is what a worker is asked to do.
-    ``unavailable`` is the reason why this version cannot run it, or None."""
+    ``removed`` is the reason why this version cannot run it, or None: its function is not there."""
 
     test: Test
     run: int
     request: Message
-    unavailable: str | None = None
+    removed: str | None = None
 
     @property
     def key(self) -> TestKey:
@@ -58,7 +58,7 @@ class Plan:
 def plan_tests(settings: Settings, manifest: Manifest, worker: WorkerHandle) -> Plan:
     """Looks up the manifest's names in the framework.
 
-    A missing function stays in the plan as unavailable; its tests are also planned with the first of its successors
+    A missing function stays in the plan as removed; its tests are also planned with the first of its successors
     that this version has. Raises BadInput if a name is a mistake, NothingRan if there is no function to run.
     """
     found = _resolved_names(manifest, worker)

@@ -11,6 +11,7 @@ from typing import Any, Mapping, Sequence
 
 from runners.core.errors import RunnerError
 from runners.core.manifest import Manifest
+from runners.core.result import shown_outcome
 
 
 class Progress:
@@ -41,12 +42,12 @@ class Progress:
         if result["function"] != self._function:
             self._flush()
             self._function = result["function"]
-        self._outcomes[result["outcome"]] += 1
+        self._outcomes[shown_outcome(result)] += 1
         if result["outcome"] != "passed":
             error = result["error"] or {}
             reason = result["reason"] or "{}: {}".format(error.get("type"), error.get("message", ""))
             line = reason.splitlines()[0] if reason else ""
-            self._say(f"  {result['outcome']}: {result['function']} {result['test']}: {line[:150]}")
+            self._say(f"  {shown_outcome(result)}: {result['function']} {result['test']}: {line[:150]}")
 
     def uncurated(self, functions: Sequence[str]) -> None:
         """Functions of the manifest that have no test yet."""

@@ -101,6 +101,10 @@ class Triage:
             return
         if is_accelerator:
             result["cpu_control"] = self._control(planned)
+        if result["outcome"] == "error" and result["cpu_control"] and result["cpu_control"]["outcome"] == "passed":
+            # The same inputs can be made on the CPU: the device is to blame.
+            result["outcome"] = "failed"
+            result["category"] = failure.category(self._framework, "failed", result["error"])
         if values_differ:
             self._classify_values(result, planned.request, dtype, max_relative_error)
         if result["category"] == "precision" and is_accelerator:
@@ -181,6 +185,10 @@ def _value_verdict(by_host: Message, result: TestResult, max_relative_error: flo
     by_reference = _verdict_of_message(error["message"])
     if verdict == "random":
         return verdict
+    differs = by_reference == "wrong" or error["message"].startswith("dtype")
+    if verdict == "equal" and differs and control and _is_mismatch(control):
+        # The device agrees with the CPU, and both differ from the test's expected value.
+        return "unexpected"
     if verdict is None or not (control and control["outcome"] == "passed"):
         return by_reference
     if verdict == "wrong":
@@ -191,6 +199,11 @@ def _value_verdict(by_host: Message, result: TestResult, max_relative_error: flo
     ):
         return by_reference
     return verdict
+
+
+def _is_mismatch(control: Repeated) -> bool:
+    error = control["error"]
+    return control["outcome"] == "failed" and error is not None and error["type"] in VALUE_ERRORS
 
 
 def _verdict_of_message(message: str) -> str | None:

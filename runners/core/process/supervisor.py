@@ -15,7 +15,7 @@ from typing import Any, Iterator, Mapping, NamedTuple
 
 from runners.core.manifest import Manifest
 from runners.core.process import journal, processes, run_header, scratch
-from runners.core.process.attempt import attempt, unavailable
+from runners.core.process.attempt import attempt, removed
 from runners.core.process.confirm import Confirmation
 from runners.core.process.journal import Journal
 from runners.core.process.plan import Plan, PlannedTest, plan_tests
@@ -25,7 +25,7 @@ from runners.core.process.settings import Settings
 from runners.core.process.worker_handle import WorkerHandle
 from runners.core.process.workers import Workers
 from runners.core.process.zygote_handle import ZygoteHandle
-from runners.core.result import SyncCheck, TestResult
+from runners.core.result import SyncCheck, TestResult, shown_outcome
 
 STATE_LIMIT_S = 60.0
 
@@ -48,7 +48,7 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         progress.uncurated(manifest.uncurated)
         _run_passes(settings, plan, place, book, progress)
         path = book.finish(run_header.now(), _device_state(place.device.idle))
-        progress.end(path, Counter(result["outcome"] for result in book.results))
+        progress.end(path, Counter(map(shown_outcome, book.results)))
         return path
 
 
@@ -102,8 +102,8 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
         for planned in plan.of_pass(number):
             if (*planned.key, number) in book.done:
                 continue
-            if planned.unavailable is not None:
-                result = unavailable(planned, planned.unavailable)
+            if planned.removed is not None:
+                result = removed(planned, planned.removed)
             elif settings.mutant is not None:
                 result = _run_mutated(planned, place.device, settings)
             else:

@@ -224,6 +224,13 @@ def not_finite(trial: Trial) -> None:
     trial.check(all(map(math.isfinite, output.values)), f"expected finite numbers, got {output.values}")
 
 
+def inputs_fail_on_device(trial: Trial) -> None:
+    """Makes its inputs on the host alone."""
+    if trial.device != "cpu":
+        raise NotImplementedError(f"inputs are not implemented for {trial.device}")
+    passes(trial)
+
+
 def checks_nothing(trial: Trial) -> None:
     trial.call(1)
 

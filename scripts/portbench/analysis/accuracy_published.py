@@ -167,7 +167,7 @@ def _because(
     refused: Counter[str] = Counter()
     for row in categories:
         refused[row["seen"]] += row["tests"]
-    del refused["unavailable"]
+    del refused["removed"]
     if refused:
         counts = ", ".join(f"{name.replace('_', ' ')} {tests:,}" for name, tests in refused.most_common())
         yield f"Tests that are predicted to fail, by category: {counts}."

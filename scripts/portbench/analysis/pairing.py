@@ -14,6 +14,7 @@ _LONGEST_REASON = 200
 _STATES = {
     "not recorded": "not recorded",
     "skipped": "skipped",
+    "error": "an error of the manifest",
     "unknown": "of unknown outcome",
     "failed": "failed",
     "flaky": "failed in some runs",

@@ -31,6 +31,7 @@ DECILES = tuple(f"decile {number}" for number in range(1, 11))
 """Strata besides the paper's TOP20 and OTHERS: all functions; each decile of use, 1 to 10."""
 
 _LONGEST_REASON = 200
+_REASONS = {"error": "an error of the manifest", "skipped": "skipped", "outside": "not in the paper's sample"}
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ def rates(connection: duckdb.DuckDBPyConnection) -> dict[Configuration, Rates]:
         functions.setdefault(Configuration.of(row), []).append(row)
     skipped: dict[Configuration, list[Excluded]] = {}
     for row in fetch_dicts(connection, load_sql("analysis", "skipped_tests")):
-        reason = f"skipped ({shortened(row['reason'], _LONGEST_REASON)})" if row["reason"] else "skipped"
+        why = _REASONS[row["verdict"]]
+        reason = f"{why} ({shortened(row['reason'], _LONGEST_REASON)})" if row["reason"] else why
         skipped.setdefault(Configuration.of(row), []).append(Excluded(row["function"], reason, row["tests"]))
     return {side: _rates(side, functions[side], known, skipped.get(side, ())) for side in sorted(functions)}
 

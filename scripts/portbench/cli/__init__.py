@@ -22,6 +22,7 @@ COMMANDS = {
     "Run tests": {
         "targets": "List the targets and how each would run on this machine.",
         "doctor": "Check whether targets can run on this machine.",
+        "init": "Write a manifest with one test of FUNCTION, ready to run.",
         "run": "Run a manifest on each TARGET and write one run file per target.",
         "check": "Compare the failures in run files with the known failures.",
         "mutation-test": "Mutate every function of MANIFEST and list the tests that do not notice.",

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.study.categories import read_rules
 from portbench.study.classify import Classification, classify, frameworks_of, read_annotations, write
 from portbench.study.store import read_study
@@ -19,7 +19,7 @@ from portbench.util.text import escape_control, pluralize, shortened
 
 
 @cli.command("classify")
-@click.argument("path", type=click.Path(path_type=Path), metavar="STUDY")
+@click.argument("path", type=click.Path(path_type=Path), metavar="STUDY", shell_complete=completion.STUDIES)
 @click.option(
     "--annotations",
     type=click.Path(path_type=Path),

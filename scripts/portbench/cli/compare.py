@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.cli import options as click_options
 from portbench.compare.as_json import as_data
 from portbench.compare.comparison import compare
@@ -42,9 +42,15 @@ def _effect(_: click.Context, __: click.Parameter, percent: float) -> float:
     "compare",
     epilog="\b\nConditions of --fail-on:\n" + "\n".join(f"  {name:<12} {what}" for name, what in CONDITIONS.items()),
 )
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
-@click.option("--study", default="", metavar="STUDY", help="A and B are targets of this study.")
+@click.argument("first", metavar="A", shell_complete=completion.STUDIES)
+@click.argument("second", metavar="B", shell_complete=completion.STUDIES)
+@click.option(
+    "--study",
+    default="",
+    metavar="STUDY",
+    shell_complete=completion.STUDIES,
+    help="A and B are targets of this study.",
+)
 @click_options.sync(
     None,
     "Which results to compare, where a target has both (see 'portbench run'). [default: complete if there are any]",

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.doctor.diagnosis import Diagnosis, diagnose, examine
 from portbench.targets.catalog import all_targets, by_image, find_targets, title
 from portbench.util.console import results_console
@@ -25,7 +25,7 @@ _WORDS = {"ok": "[green]ok[/]", "warning": "[yellow]warn[/]", "error": "[bold re
 
 
 @cli.command("doctor")
-@click.argument("targets", metavar="[TARGET]...", nargs=-1)
+@click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=completion.TARGETS)
 @click.option(
     "--backend",
     type=click.Choice(["auto", "docker", "venv"]),

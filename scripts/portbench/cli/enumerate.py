@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.cli import options as click_options
 from portbench.corpus.diff import as_data, changes
 from portbench.corpus.enumerate import Listing, enumerate_target
@@ -23,7 +23,7 @@ from portbench.util.strict_json import shown
 
 
 @cli.command("enumerate")
-@click.argument("target", metavar="TARGET", required=False)
+@click.argument("target", metavar="TARGET", required=False, shell_complete=completion.TARGETS)
 @click.option(
     "--diff",
     "compared",

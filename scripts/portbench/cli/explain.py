@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.errors import BadInput
 from portbench.explain.bundle import write_bundle
 from portbench.explain.evidence import as_data, explain
@@ -20,8 +20,8 @@ from portbench.util.strict_json import shown
 
 
 @cli.command("explain")
-@click.argument("study", metavar="STUDY")
-@click.argument("function", metavar="FUNCTION")
+@click.argument("study", metavar="STUDY", shell_complete=completion.STUDIES)
+@click.argument("function", metavar="FUNCTION", shell_complete=completion.FUNCTIONS_OF_STUDY)
 @click.option("--test", default="", metavar="ID", help="Only this test, with its traceback and its output.")
 @click.option("--target", default="", metavar="TARGET", help="Only this target, such as torch-2.9.0-gpu or torch-gpu.")
 @click.option(

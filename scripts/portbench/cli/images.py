@@ -13,7 +13,7 @@ from rich.table import Table
 
 from portbench.backends.build_progress import build_progress
 from portbench.backends.images import DiskUse, Image, Images
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.errors import Interrupted, PortbenchError
 from portbench.targets.catalog import by_image, title
 from portbench.util.console import results_console, show_error
@@ -22,7 +22,7 @@ from portbench.util.processes import stoppable
 from portbench.util.repository import find_clone
 from portbench.util.text import duration, escape_control
 
-_TARGETS = click.argument("targets", metavar="[TARGET]...", nargs=-1)
+_TARGETS = click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=completion.TARGETS)
 
 
 @cli.group("images")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.targets.kernels import list_kernels
 from portbench.util.repository import find_clone
 from portbench.util.strict_json import shown
 
 
 @cli.command("kernels")
-@click.argument("target")
+@click.argument("target", shell_complete=completion.TARGETS)
 @click.option(
     "-o",
     "--output",

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.cli import options as click_options
 from portbench.run.model import RunnerOptions, RunOptions
 from portbench.run.mutation import MutationReporter, mutants, run_mutants, survivors_file_of
@@ -21,8 +21,14 @@ from portbench.util.repository import find_checkout
 
 
 @cli.command("mutation-test")
-@click.argument("manifest", metavar="MANIFEST")
-@click.option("--target", required=True, metavar="TARGET", help="Where the tests run, such as torch-cpu.")
+@click.argument("manifest", metavar="MANIFEST", shell_complete=completion.MANIFESTS)
+@click.option(
+    "--target",
+    required=True,
+    metavar="TARGET",
+    shell_complete=completion.TARGETS,
+    help="Where the tests run, such as torch-cpu.",
+)
 @click_options.FUNCTION
 @click.option(
     "--mutant", "chosen", multiple=True, metavar="NAME", help="Only this way to mutate a function. May be repeated."

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from portbench.backends.selection import BACKENDS
+from portbench.cli import completion
 from portbench.formats.upgrade import RENAMED_SYNC
 from portbench.run.model import SYNCHRONIZATIONS
 
@@ -23,6 +24,7 @@ FUNCTION: Option = click.option(
     "functions",
     multiple=True,
     metavar="GLOB",
+    shell_complete=completion.FUNCTIONS,
     help="Only functions whose name matches, such as 'torch.linalg.*'. May be repeated.",
 )
 

@@ -11,7 +11,7 @@ import click
 from portbench.analysis.paper_cells import paper_cells
 from portbench.analysis.results import compute_results
 from portbench.analysis.terms import INTOLERABLE
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.compare.comparison import pairs_of_study
 from portbench.errors import NothingRan
 from portbench.report.build import build_report
@@ -25,7 +25,7 @@ from portbench.util.text import escape_control, pluralize
 
 
 @cli.command("report")
-@click.argument("paths", nargs=-1, required=True, metavar="STUDY")
+@click.argument("paths", nargs=-1, required=True, metavar="STUDY", shell_complete=completion.STUDIES)
 @click.option(
     "-o",
     "--out",

@@ -12,11 +12,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from portbench.cli import cli
+from portbench.cli import cli, completion
 from portbench.cli import options as click_options
+from portbench.cli.defaults import WithDefaults, used_defaults
 from portbench.formats.documents import read_document
 from portbench.run.execute import exit_status, run_targets
-from portbench.run.failures import FailedTest, failed_tests, read_failed
+from portbench.run.failures import FailedRun, FailedTest, failed_tests, read_failed
 from portbench.run.known_failures import Check, KnownFailures, check_run, known_failures_of
 from portbench.run.known_failures_terminal import as_data, print_check
 from portbench.run.listing import as_data as selected_as_data
@@ -37,13 +38,14 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
     return value
 
 
-@cli.command("run")
-@click.argument("targets", metavar="TARGET...", nargs=-1)
+@cli.command("run", cls=WithDefaults)
+@click.argument("targets", metavar="TARGET...", nargs=-1, shell_complete=completion.TARGETS)
 @click.option(
     "--manifest",
     default=RunOptions.manifest,
     show_default=True,
     metavar="NAME|FILE",
+    shell_complete=completion.MANIFESTS,
     help="The functions and tests to run. A name means manifests/NAME/FRAMEWORK.json and serves several frameworks.",
 )
 @click_options.FUNCTION
@@ -145,6 +147,8 @@ def command(
     Progress and errors go to stderr. At the end stdout gets the tests that did not pass, the counts of each target, and
     the commands to type next. --dry-run lists what the other options select; there is no other command for that.
 
+    portbench.toml, or [tool.portbench] in pyproject.toml, can hold defaults of these options.
+
     Ctrl-C stops the run. Finished results are kept, and portbench prints the command that continues the run.
 
     \b
@@ -164,8 +168,7 @@ def command(
     options = RunOptions(targets, manifest, backend, out, RunnerOptions(**runner_options), failed, check, as_json)
     of_failed = read_failed(Path(failed)) if failed else None
     if of_failed and not of_failed.tests:
-        nothing = f"{shown(of_failed.path)}: no test failed, nothing to run"
-        click.echo(json.dumps({"targets": []}) if as_json else nothing)
+        _show_nothing(of_failed, as_json)
         return
     plan = plan_run(options, find_checkout(), context.find_object(Machine), of_failed)
     if dry_run:
@@ -173,15 +176,38 @@ def command(
         return
     known = known_failures_of(plan) if check else {}
     create_out(plan)
-    results = run_targets(plan, Reporter(Console(stderr=True), Console(stderr=True), verbosity=verbose - quiet))
+    results = run_targets(plan, _reporter(context, verbose - quiet))
     failures, checks = _examine(results, known)
     if as_json:
         click.echo(json.dumps({"targets": _as_data(results, failures, checks)}, indent=2))
     else:
-        print_summary(results, failures, options, results_console())
-        for target, found in checks.items():
-            print_check(target, found, results_console())
+        _show_end(results, failures, checks, options)
     context.exit(exit_status(results) or int(not all(found.is_clean for found in checks.values())))
+
+
+def _reporter(context: click.Context, verbosity: int) -> Reporter:
+    reporter = Reporter(Console(stderr=True), Console(stderr=True), verbosity=verbosity)
+    defaults = used_defaults(context)
+    if defaults:
+        reporter.say(f"defaults from {defaults}")
+    return reporter
+
+
+def _show_end(
+    results: Sequence[TargetResult],
+    failures: Mapping[str, Sequence[FailedTest]],
+    checks: Mapping[str, Check],
+    options: RunOptions,
+) -> None:
+    console = results_console()
+    print_summary(results, failures, options, console)
+    for target, found in checks.items():
+        print_check(target, found, console)
+
+
+def _show_nothing(failed: FailedRun, as_json: bool) -> None:
+    nothing = f"{shown(failed.path)}: no test failed, nothing to run"
+    click.echo(json.dumps({"targets": []}) if as_json else nothing)
 
 
 def _show_selected(plan: RunPlan, each_test: bool, as_json: bool) -> None:

@@ -17,13 +17,16 @@ from portbench.util.strict_json import shown
 @cli.command("validate")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON list instead of lines: file, kind, valid, problem, remedy."
+    "--json", "as_json", is_flag=True, help="Print one JSON list instead of lines: file, kind, valid, problems, remedy."
 )
 def command(files: tuple[Path, ...], as_json: bool) -> None:
     """Check manifests, run files, studies and other files against their formats.
 
     A FILE names its own format under "schema". Of a folder, every .json file is checked. All files are checked, even if
-    one is not valid. A problem is reported with its place in the file, the found value and the expected value.
+    one is not valid. Every problem is reported with its place in the file, the found value and the expected value.
+
+    In a manifest, everything that needs no framework is checked: the format, grids, dtypes, values, and the names and
+    parameters of references, properties and cases. Whether the framework has the functions is known when they run.
 
     Exit status 0 if every file is valid, 2 if one is not.
 
@@ -38,25 +41,26 @@ def command(files: tuple[Path, ...], as_json: bool) -> None:
     else:
         for verdict in verdicts:
             _print(verdict)
-    invalid = sum(bool(verdict.problem) for verdict in verdicts)
+    invalid = sum(bool(verdict.problems) for verdict in verdicts)
     if invalid and not as_json and len(verdicts) > 1:
         click.echo(f"{invalid} of {len(verdicts)} files are not valid", err=True)
     sys.exit(BadInput.exit_status if invalid else 0)
 
 
 def _print(verdict: Verdict) -> None:
-    if verdict.problem:
-        click.echo(f"{click.style('invalid', fg='red', bold=True)}  {verdict.problem}")
+    if verdict.problems:
+        for problem in verdict.problems:
+            click.echo(f"{click.style('invalid', fg='red', bold=True)}  {problem}")
         click.echo(f"         {verdict.remedy}") if verdict.remedy else None
     else:
         click.echo(f"{click.style('valid', fg='green')}    {shown(verdict.path)} ({verdict.kind})")
 
 
-def _row(verdict: Verdict) -> dict[str, str | bool | None]:
+def _row(verdict: Verdict) -> dict[str, object]:
     return {
         "file": str(verdict.path),
         "kind": verdict.kind or None,
-        "valid": not verdict.problem,
-        "problem": verdict.problem or None,
+        "valid": not verdict.problems,
+        "problems": list(verdict.problems),
         "remedy": verdict.remedy or None,
     }

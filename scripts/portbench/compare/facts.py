@@ -45,7 +45,7 @@ class TestFacts:
     placement: str
     host_operations: tuple[str, ...]
     skip_reason: str
-    is_unavailable: bool
+    is_removed: bool
     evidence: str
     has_failed_sync_check: bool
     samples: Mapping[str, Samples]
@@ -104,7 +104,7 @@ def read_side(connection: duckdb.DuckDBPyConnection, side: Configuration) -> Sid
             placement=row["placement"],
             host_operations=tuple(row["host_operations"]),
             skip_reason=row["skip_reason"] or "",
-            is_unavailable=row["is_unavailable"],
+            is_removed=row["is_removed"],
             evidence=_first_line(row["evidence"] or ""),
             has_failed_sync_check=row["has_failed_sync_check"],
             samples=samples.get(key, {}),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from portbench.compare.facts import Key, SideFacts, TestFacts
+from portbench.study.model import REMOVED
 
 NAMES = ("the first", "the second")
 
@@ -107,8 +108,10 @@ def absence(key: Key, first: SideFacts, second: SideFacts) -> str:
         if test is None:
             other = "only with another synchronization on" if key in facts.with_other_sync else "missing on"
             return f"{other} {name}"
+        if test.verdict == "error":
+            return f"an error of the manifest on {name}: {test.skip_reason}"
         if test.verdict == "skipped":
-            return f"not in the version of {name}" if test.is_unavailable else f"skipped on {name}: {test.skip_reason}"
+            return f"removed in the version of {name}" if test.is_removed else f"skipped on {name}: {test.skip_reason}"
     return ""
 
 
@@ -144,8 +147,8 @@ def _placements(pairs: Mapping[Key, tuple[TestFacts, TestFacts]]) -> Iterator[Te
 def _not_run(first: SideFacts, second: SideFacts) -> Iterator[TestChange]:
     for key, before in sorted(first.tests.items()):
         after = second.tests.get(key)
-        if before.verdict == "passed" and (after is None or after.verdict == "skipped"):
-            state = "unavailable" if after and after.is_unavailable else "skipped" if after else "missing"
+        if before.verdict == "passed" and (after is None or after.verdict in ("skipped", "error")):
+            state = REMOVED if after and after.is_removed else after.verdict if after else "missing"
             yield TestChange(key, "passed", state, after.skip_reason if after else "")
 
 
@@ -186,4 +189,4 @@ def _described(test: TestFacts) -> str:
 
 
 def _runs(test: TestFacts) -> str:
-    return "skipped" if test.verdict == "skipped" else f"passed {test.passed_runs}/{test.ran_runs}"
+    return test.verdict if test.verdict in ("skipped", "error") else f"passed {test.passed_runs}/{test.ran_runs}"

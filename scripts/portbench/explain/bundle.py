@@ -151,7 +151,7 @@ def _report(repro: Reproducer, manifest: Data, command: str, program: str) -> It
         yield _plain(f"No such device was available: this was {prediction_source(prediction)}.")
         yield ""
     runs = len(repro.test.results)
-    failed = sum(result["outcome"] not in ("passed", "skipped") for result in repro.test.results)
+    failed = sum(result["outcome"] not in ("passed", "skipped", "error") for result in repro.test.results)
     yield _plain(
         f"{entry.function} of {entry.target.framework} {entry.target.version} on {device}: "
         f"{row['outcome'].replace('_', ' ')}" + (f" in {failed} of {runs} runs." if failed else ".")

@@ -19,7 +19,7 @@ from portbench.study.summary import Row, analyse, fetch_dicts
 from portbench.util.sql import load_sql
 from portbench.util.text import did_you_mean, escape_control, pluralize
 
-_WORST_FIRST = ("failed", "flaky", "passed", "unknown", "skipped")
+_WORST_FIRST = ("error", "failed", "flaky", "passed", "unknown", "skipped")
 
 
 @dataclass(frozen=True)

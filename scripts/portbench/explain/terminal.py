@@ -15,11 +15,18 @@ from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.explain.evidence import Explanation, TargetEvidence, TestEvidence
 from portbench.explain.reproducer import Reproducer, not_repeatable
 from portbench.explain.texts import environment, evidence, trimmed
-from portbench.study.model import STATUS_TEXTS
+from portbench.study.model import status_text
 from portbench.util.format import NOTHING, in_ms, in_us
 from portbench.util.text import counts, escape_control, shortened
 
-_COLOURS = {"passed": "green", "flaky": "yellow", "failed": "red", "skipped": "bright_black", "unknown": ""}
+_COLOURS = {
+    "error": "red",
+    "passed": "green",
+    "flaky": "yellow",
+    "failed": "red",
+    "skipped": "bright_black",
+    "unknown": "",
+}
 _MOST_TESTS = 5
 _OUTPUT_LINES = 10
 _FIRST_LINES = 3
@@ -54,18 +61,22 @@ def _print_target(entry: TargetEvidence, in_full: bool, console: Console) -> Non
     title = Text.assemble(
         (escape_control(entry.function + instead), "bold"),
         escape_control(f" on {entry.target}{predicted}, {entry.machine}{sync}: "),
-        (STATUS_TEXTS[entry.status], "bold"),
+        (status_text(entry.status, _categories(entry)), "bold"),
     )
     console.print(Rule(title, align="left", style="bright_black"))
     console.print(_tests(entry.tests))
     console.print()
-    failing = [test for test in entry.tests if in_full or test.verdict in ("failed", "flaky")]
+    failing = [test for test in entry.tests if in_full or test.verdict in ("error", "failed", "flaky")]
     for test in failing if in_full else failing[:_MOST_TESTS]:
         _print_test(test, in_full, console)
     if not in_full and failing[_MOST_TESTS:]:
         console.print(Text(f"{len(failing) - _MOST_TESTS} more did not pass; --test ID shows one\n", "bright_black"))
     _print_pairs(((word, text) for word, text in environment(entry) if text), console, "bright_black")
     console.print()
+
+
+def _categories(entry: TargetEvidence) -> set[str]:
+    return {result["category"] for test in entry.tests for result in test.results if result["category"]}
 
 
 def _tests(tests: Sequence[TestEvidence]) -> Table:

@@ -13,6 +13,10 @@ from portbench.explain.evidence import TargetEvidence
 from portbench.study.summary import Row
 from portbench.util.format import in_us, significant
 
+CHECK_EXPECTED = (
+    "the device and the CPU agree with each other and differ from the test's expected value: check the expected value"
+)
+WRONG_TEST = "the test raised while it made its inputs: fix its arguments in the manifest, or its case"
 _MOST_FRAMES = 20
 _FRAME = re.compile(r'^  File "(?P<path>.*)", line \d+.*\n(?:    .*\n)*', re.MULTILINE)
 _FOLDERS = re.compile(r'(?<=File ").*?(?:/site-packages/|/dist-packages/|(?=/runners/)/)')
@@ -20,6 +24,8 @@ _FOLDERS = re.compile(r'(?<=File ").*?(?:/site-packages/|/dist-packages/|(?=/run
 
 def evidence(row: Row) -> Iterator[tuple[str, str]]:
     """What is known of one result in addition to its outcome: pairs of a label and a text of one line or more."""
+    if row["outcome"] == "error":
+        yield "mistake", WRONG_TEST
     if row["phase"]:
         yield "stopped in", row["phase"].replace("_", " ")
     if row["category"]:
@@ -39,6 +45,8 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
         yield "worker ended", f"{row['exit_signal'] or 'exit status ' + str(row['exit_code'])}{killed}{memory}"
     if row["value_verdict"]:
         yield "values", row["value_verdict"] + _deviation(row["deviation"])
+    if row["value_verdict"] == "unexpected":
+        yield "expected", CHECK_EXPECTED
     if row["cpu_control"]:
         yield "on the CPU", _ended(row["cpu_control"])
     if row["full_precision"]:

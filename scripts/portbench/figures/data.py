@@ -230,7 +230,7 @@ def _failing_tests(entry: Mapping[str, Any], summary: Mapping[str, Any]) -> dict
         if function["successor_of"] is not None:
             continue
         for category, tests in function["tests_by_category"].items():
-            if category != "unavailable":
+            if category != "removed":
                 counts[category] = counts.get(category, 0) + tests
         if summary["strict_placement"]:
             elsewhere = sum(function["tests_by_placement"].get(place, 0) for place in ("host", "mixed"))

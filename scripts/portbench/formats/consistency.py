@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,6 +16,9 @@ from portbench.util.text import escape_control, shortened
 
 Data = Mapping[str, Any]
 
+# The test, or else the function, that a JSON path of a manifest leads into.
+_PLACE = re.compile(r"\$\.functions\[\d+\](\.tests\[\d+\])?")
+_REQUIRED = {"framework", "functions", "schema_version"}
 _OUTCOMES_OF = {"accepted": ("passed",), "refused": ("failed", "timed_out", "crashed"), "unknown": ("skipped",)}
 
 
@@ -24,6 +28,22 @@ def check_consistency(kind: str, data: Data) -> Iterator[Violation]:
     Raises RecursionError where the document is nested too deeply.
     """
     return _RULES[kind](data)
+
+
+def check_rest_of_manifest(manifest: Data, found: Sequence[Violation]) -> Iterator[Violation]:
+    """The violations in the tests and functions of a manifest that does not fit its schema in other places.
+
+    ``found`` are the violations of the schema. Where one is not inside of the functions, nothing else is checked unless
+    it says nothing about them: the name of the manifest, an unknown key.
+    """
+    faulty = set()
+    for violation in found:
+        place = _PLACE.match(violation.path)
+        if place:
+            faulty.add(place[0])
+        elif violation.path in ("$.functions", "$.framework", "$.schema_version") or not manifest.keys() >= _REQUIRED:
+            return
+    yield from in_manifest(manifest, faulty)
 
 
 def _in_run(run: Data) -> Iterator[Violation]:

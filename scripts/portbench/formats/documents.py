@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from portbench.errors import BadInput, PortbenchError
-from portbench.formats.consistency import check_consistency
+from portbench.formats.consistency import check_consistency, check_rest_of_manifest
 from portbench.formats.schema_errors import Violation
 from portbench.formats.schemas import kind_of, schema_path, violations
 from portbench.formats.upgrade import upgrade
-from portbench.util.strict_json import FIX, read_json, shown
+from portbench.util.strict_json import FIX, JsonFile, read_json, shown
 from portbench.util.text import escape_control
 
 JOURNAL = ".journal.jsonl"
+_MOST_PROBLEMS = 50
 _NAMES = {
     "manifest": "a manifest",
     "run": "a run file",
@@ -67,11 +68,14 @@ class Document:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of ``validate`` for one file; ``problem`` and ``remedy`` are empty where the file is valid."""
+    """The result of ``validate`` for one file; ``problems`` and ``remedy`` are empty where the file is valid.
+
+    Each problem names the file, the place in it, what was found and what was expected.
+    """
 
     path: Path
     kind: str
-    problem: str = ""
+    problems: tuple[str, ...] = ()
     remedy: str = ""
 
 
@@ -79,7 +83,26 @@ def read_document(path: Path, kind: str = "", name: str = "") -> Document:
     """Reads a file and checks it completely. Messages call it ``name`` (default: its path).
 
     Raises BadInput where it is not valid or not of the wanted ``kind``: the message names the file, the JSON path, what
-    was found and what was expected. Raises StorageFailed where the file cannot be read.
+    was found and what was expected. For a manifest, which people write, it has a line for each mistake; for other files
+    it has the first. Raises StorageFailed where the file cannot be read.
+    """
+    place = escape_control(name or str(path))
+    file, found, problems, remedy = _checked(path, name)
+    if problems:
+        lines = [f"{place}: {problem.path}: {problem.sentence}" for problem in problems]
+        if found != "manifest":
+            more = f"; {len(lines) - 1} more in this file" if lines[1:] else ""
+            raise BadInput(lines[0] + more, remedy)
+        raise BadInput("\n".join(_at_most(lines)), remedy)
+    if kind and found != kind:
+        raise BadInput(f"{place} is {_NAMES[found]}, not {_NAMES[kind]}", f"Give {_NAMES[kind]}.")
+    return Document(path, found, file.sha256, file.size_bytes, file.data)
+
+
+def _checked(path: Path, name: str = "") -> tuple[JsonFile, str, list[Violation], str]:
+    """The file with its data in the present version, its format, everything that is wrong with it, and the remedy.
+
+    Raises BadInput where it is no document of a known format, and StorageFailed where it cannot be read.
     """
     if path.name.endswith(JOURNAL):
         raise BadInput(
@@ -90,24 +113,24 @@ def read_document(path: Path, kind: str = "", name: str = "") -> Document:
     file = read_json(path, name)
     try:
         found = kind_of(file.data)
-        _raise_first(violations(found, file.data), f"{schema_path(found, file.data)} says what is allowed there.")
-        data = upgrade(found, file.data)
-        _raise_first(check_consistency(found, data), _REMEDIES[found])
+        problems = violations(found, file.data)
+        remedy = f"{schema_path(found, file.data)} says what is allowed there." if problems else _REMEDIES[found]
+        if not problems:
+            file = replace(file, data=upgrade(found, file.data))
+            problems = list(check_consistency(found, file.data))
+        elif found == "manifest":
+            problems += check_rest_of_manifest(file.data, problems)
     except BadInput as error:
         raise BadInput(f"{place}: {error}", error.remedy) from None
     except RecursionError:
         raise BadInput(f"{place}: objects and lists are nested too deeply", FIX) from None
-    if kind and found != kind:
-        raise BadInput(f"{place} is {_NAMES[found]}, not {_NAMES[kind]}", f"Give {_NAMES[kind]}.")
-    return Document(path, found, file.sha256, file.size_bytes, data)
+    return file, found, problems, remedy
 
 
-def _raise_first(found: Iterable[Violation], remedy: str) -> None:
-    """Raises BadInput for the first violation, if there is one, and says how many more there are."""
-    problems = list(found)
-    if problems:
-        more = f"; {len(problems) - 1} more in this file" if problems[1:] else ""
-        raise BadInput(f"{problems[0].path}: {problems[0].sentence}{more}", remedy)
+def _at_most(lines: list[str]) -> list[str]:
+    """The first lines of many, and how many more there are."""
+    more = len(lines) - _MOST_PROBLEMS
+    return [*lines[:_MOST_PROBLEMS], f"and {more} more"] if more > 0 else lines
 
 
 def validate(paths: Iterable[Path]) -> list[Verdict]:
@@ -130,13 +153,17 @@ def _verdicts(path: Path) -> list[Verdict]:
     files = files_below(path, (".json",))
     if not files:
         return [
-            Verdict(path, "", f"{shown(path)}: no .json file in this folder", "Give the folder that holds the files.")
+            Verdict(
+                path, "", (f"{shown(path)}: no .json file in this folder",), "Give the folder that holds the files."
+            )
         ]
     return [_verdict(file) for file in files]
 
 
-def _verdict(file: Path) -> Verdict:
+def _verdict(path: Path) -> Verdict:
     try:
-        return Verdict(file, read_document(file).kind)
+        _, found, problems, remedy = _checked(path)
     except PortbenchError as error:
-        return Verdict(file, "", str(error), error.remedy)
+        return Verdict(path, "", (str(error),), error.remedy)
+    lines = tuple(f"{shown(path)}: {problem.path}: {problem.sentence}" for problem in problems)
+    return Verdict(path, "" if lines else found, lines, remedy if lines else "")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from portbench.formats.manifest_tests import in_test
 from portbench.formats.schema_errors import Violation
 from portbench.util.strict_json import quoted
-from portbench.util.text import escape_control, shortened
+from portbench.util.text import did_you_mean, escape_control, shortened
 
 Data = Mapping[str, Any]
 
@@ -18,14 +19,19 @@ _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(
 _INSIDE = "a name in the working folder of the tests: no absolute path, '..', '~', address or environment variable"
 
 
-def in_manifest(manifest: Data) -> Iterator[Violation]:
-    """Violations in a manifest that fits its schema. Raises RecursionError where it is nested too deeply."""
+def in_manifest(manifest: Data, faulty: Collection[str] = ()) -> Iterator[Violation]:
+    """Violations in a manifest that fits its schema, except for the tests and functions at the paths ``faulty``, which
+    are left out. Raises RecursionError where it is nested too deeply."""
     _check_depth(manifest, _LEVELS)
     functions: dict[str, int] = {}
     successors: set[str] = set()
-    entries = {entry["function"] for entry in manifest["functions"]}
-    for position, entry in enumerate(manifest["functions"]):
-        where = f"$.functions[{position}]"
+    listed = [
+        (f"$.functions[{position}]", position, entry)
+        for position, entry in enumerate(manifest["functions"])
+        if f"$.functions[{position}]" not in faulty
+    ]
+    entries = {entry["function"] for _, _, entry in listed}
+    for where, position, entry in listed:
         name = entry["function"]
         if name in functions:
             first = f"$.functions[{functions[name]}]"
@@ -38,7 +44,7 @@ def in_manifest(manifest: Data) -> Iterator[Violation]:
                 found = f"{successor} is already a function or a successor; it can succeed one function only"
                 yield Violation(f"{where}.successors[{place}]", found)
             successors.add(successor)
-        yield from _in_tests(where, name, entry["tests"], manifest["framework"])
+        yield from _in_tests(where, entry, manifest["framework"], faulty)
 
 
 def _check_depth(value: Any, levels: int) -> None:
@@ -50,20 +56,22 @@ def _check_depth(value: Any, levels: int) -> None:
         _check_depth(item, levels - 1)
 
 
-def _in_tests(where: str, function: str, tests: list[Data], framework: str) -> Iterator[Violation]:
+def _in_tests(where: str, entry: Data, framework: str, faulty: Collection[str]) -> Iterator[Violation]:
+    function = entry["function"]
     ids: dict[str, int] = {}
-    for position, test in enumerate(tests):
+    for position, test in enumerate(entry["tests"]):
         place = f"{where}.tests[{position}]"
-        name, case = test["id"], test["case"]
+        if place in faulty:
+            continue
+        name = test["id"]
         if name in ids:
             yield Violation(
                 f"{place}.id",
                 f"{quoted(name)} is already the id of {where}.tests[{ids[name]}] of {function}, expected another id",
             )
         ids.setdefault(name, position)
-        if case != "call" and not case.startswith(f"{framework}."):
-            yield Violation(f"{place}.case", f"found {quoted(case)}, expected call or a case of {framework}")
         yield from _in_grid(place, test)
+        yield from in_test(place, test, framework)
         for key in ("args", "kwargs", "params", "grid", "expect"):
             for path, text in _texts(test.get(key), f"{place}.{key}"):
                 if _OUTSIDE.match(text):
@@ -92,7 +100,8 @@ def _in_grid(place: str, test: Data) -> Iterator[Violation]:
     for name, path in used.items():
         if name not in grid:
             known = f"its keys: {', '.join(grid)}" if grid else "the test has no grid"
-            yield Violation(path, f"'${escape_control(name)}' is used, but the grid has no such key ({known})")
+            guess = did_you_mean(name, grid)
+            yield Violation(path, f"'${escape_control(name)}' is used, but the grid has no such key ({known}){guess}")
     for name in grid:
         if name not in used:
             yield Violation(f"{place}.grid.{name}", f"is in the grid, but no value of the test is '${name}'")

@@ -60,7 +60,12 @@ def _deepest(error: Error) -> Error:
     """Follows anyOf and oneOf into the alternative that fits best. Alternatives of another type do not fit."""
     while error.context and not _chooses_keys(error):
         branches = [list(found) for _, found in groupby(error.context, lambda child: child.schema_path[0])]
-        fitting = [found for found in branches if not any(_is_other_type(child) for child in found)]
+        branches = [found for found in branches if not _is_variable(found[0])] or branches
+        fitting = (
+            branches
+            if len(branches) == 1
+            else [found for found in branches if not any(_is_other_type(child) for child in found)]
+        )
         if not fitting:
             return error
         error = max(
@@ -68,6 +73,13 @@ def _deepest(error: Error) -> Error:
             key=lambda child: max([len(child.path), *(len(below.path) for below in child.context or ())]),
         )
     return error
+
+
+def _is_variable(error: Error) -> bool:
+    """Whether the alternative is a variable of a grid, which takes the place of any value."""
+    return str(error.validator_value) == r"^\$" or (
+        error.validator == "type" and dict(error.schema).get("pattern") == r"^\$"
+    )
 
 
 def _is_other_type(error: Error) -> bool:

@@ -32,6 +32,10 @@ _RENAMED_IN_FUNCTION = {
 _COMPLETE = "complete"
 
 
+RENAMED_CATEGORIES = {"unavailable": "removed"}
+"""The categories up to those versions: the function is not in the version of the framework."""
+
+
 def upgrade(kind: str, data: Data) -> Data:
     """The document as the present version writes it; changes ``data``. A document of that version stays as it is.
 
@@ -49,6 +53,7 @@ def _run_4(run: Data) -> None:
     protocol["sync"] = _sync(protocol)
     for result in run["results"]:
         _rename(result, RENAMED_COLUMNS)
+        result["category"] = RENAMED_CATEGORIES.get(result["category"], result["category"])
     run["schema_version"] = 4
 
 
@@ -63,6 +68,7 @@ def _study_5(study: Data) -> None:
         for function in target["functions"]:
             function["status"] = _RENAMED_STATUSES[function["status"]]
             _rename(function, _RENAMED_IN_FUNCTION)
+            _rename(function["tests_by_category"], RENAMED_CATEGORIES)
             for test in function.get("wrong_values", ()):
                 _rename(test, {"control": "cpu_control"})
     study["schema_version"] = 5

@@ -34,7 +34,7 @@ from portbench.util.sql import load_sql
 MARKS = ("host", "mixed", "wrong", "flaky", "contaminated", "unproven")
 """The marks of a cell besides its status, in the order of their bits."""
 
-_CATEGORIES = (*CATEGORIES, "unavailable")
+_CATEGORIES = (*CATEGORIES, "removed")
 _ROW = ("framework", "function", "successor_of", "decile", "uses", "top20", "listed_as")
 _MOST_SAMPLES = 200
 _ALL_SAMPLES = 4_000_000

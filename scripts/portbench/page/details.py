@@ -85,7 +85,7 @@ def _texts(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
     yield from evidence(row)
     if row["misplaced"]:
         yield "strict placement", "passed, but not wholly on the device: counted as failed"
-    if row["outcome"] in ("passed", "skipped", None) or row["category"] == "unavailable":
+    if row["outcome"] in ("passed", "skipped", "error", None) or row["category"] == "removed":
         return
     yield from _why(row, rules)
     yield "traceback", trimmed(row["error_traceback"] or "").strip()

@@ -26,8 +26,8 @@ from portbench.util.sql import load_sql
 HOW_STATUSES = (
     "Percentages are over the functions of which some test ran, by their tests that passed in every run: all pass, "
     "some fail, all fail. 'not testable' counts the functions of which no test ran, or no outcome is known; one that "
-    "was timed counts as passing where the outcomes of others are known, as in the paper. A successor is tried where a "
-    "version lacks a function, and does not count."
+    "was timed counts as passing where the outcomes of others are known, as in the paper. 'removed' counts those that "
+    "the version does not have. A successor is tried in the place of a removed function, and does not count."
 )
 HOW_RATES = f"{HOW_STATUSES} wrong: functions of which a test gave wrong values."
 HOW_TIMES = (
@@ -70,6 +70,7 @@ def build_report(
         for entry in entries
     )
     tables = (
+        *failures.wrong_tests(fetch_dicts(study.connection, load_sql("report", "wrong_tests"))),
         *_all_rates(targets, found),
         *functions.left_out(entries),
         *differing_cells(cells),
@@ -97,13 +98,13 @@ def _rates_table(title: str, targets: Sequence[TargetReport], *notes: str, has_v
     for target in targets:
         percent: Mapping[str, Cell] = target.percent or {}
         rates = (percent.get(status) for status in ("all_pass", "some_fail", "all_fail"))
-        not_testable = None if target.is_timings_only else target.counts["not_testable"]
-        counts = (sum(target.counts.values()), not_testable, *([target.wrong] if has_values else []))
+        not_testable = None if target.is_timings_only else max(0, target.counts["not_testable"] - target.removed)
+        counts = (sum(target.counts.values()), not_testable, target.removed, *([target.wrong] if has_values else []))
         rows.append((target.target, target.machine, *rates, *counts))
     columns = (
         *names("target", "machine"),
         *numbers("all pass", "some fail", "all fail", shown=fixed(1)),
-        *numbers("total", "not testable", *(["wrong"] if has_values else [])),
+        *numbers("total", "not testable", "removed", *(["wrong"] if has_values else [])),
     )
     only = [_TIMINGS_ONLY] if any(target.is_timings_only for target in targets) else []
     return Table.of_rows(title, columns, rows, *notes, *only)
@@ -142,6 +143,7 @@ def _target(
         is_predicted=is_predicted,
         percent=rates.percent,
         counts=dict(rates.counts),
+        removed=sum(functions.is_removed(function) for function in own),
         wrong=sum(bool(function["wrong_values"]) for function in own) if has_checks else None,
         functions=(
             functions.predicted(named, predicted.get(side.key, {}))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from portbench.explain.texts import CHECK_EXPECTED, WRONG_TEST
 from portbench.study.document import FailureCause, FunctionEntry, StudySummary, TargetEntry
 from portbench.study.model import Target
 from portbench.study.summary import Row
@@ -62,6 +63,36 @@ def blamed(functions: Sequence[FunctionEntry]) -> str:
         f"Of {tests.total()} failing tests {device} fail only on the device, {both} on the CPU of the same version too "
         f"(a fault of the function or the test), {unknown} were not run there."
     )
+
+
+def wrong_tests(found: Sequence[Row]) -> Iterator[Table]:
+    """The tests that are wrong themselves, from the rows of sql/wrong_tests.sql."""
+    rows = [
+        (
+            str(Target(row["framework"], row["version"], row["device"])),
+            row["machine"],
+            row["function"],
+            row["test"],
+            row["runs"],
+            "error of the manifest" if row["is_error"] else "unexpected values",
+            shortened(" ".join(row["message"].split()), 200) or NOTHING,
+        )
+        for row in found
+    ]
+    if rows:
+        columns = (
+            *names("target", "machine", "function", "test"),
+            *numbers("runs"),
+            *texts("mistake", "message"),
+        )
+        left = f" {pluralize(len(rows) - SHOWN, 'test')} more: portbench explain shows each." if rows[SHOWN:] else ""
+        yield Table.of_rows(
+            "Check these tests first",
+            columns,
+            rows[:SHOWN],
+            f"error of the manifest: {WRONG_TEST}; such a test counts in no rate. unexpected values: {CHECK_EXPECTED}; "
+            f"such a test counts as failed, not as wrong values.{left}",
+        )
 
 
 def wrong_values(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Table]:

@@ -9,7 +9,7 @@ from portbench.analysis.configurations import Configuration
 from portbench.analysis.predictions import PredictedFunction
 from portbench.report.placement import ran_on
 from portbench.study.document import FunctionEntry, TargetEntry
-from portbench.study.model import STATUS_TEXTS, TargetKey
+from portbench.study.model import REMOVED, TargetKey, status_text
 from portbench.tables.model import Cell, Table, names, numbers, texts
 from portbench.util.format import in_ms, in_us, scaled
 
@@ -28,7 +28,11 @@ def measured(functions: Named, *, has_placement: bool) -> Table:
     )
     rows = [
         (
-            *(name, STATUS_TEXTS[function["status"]], *([ran_on(function)] if has_placement else [])),
+            *(
+                name,
+                status_text(function["status"], function["tests_by_category"]),
+                *([ran_on(function)] if has_placement else []),
+            ),
             *(_passed(function), function["cold_mean_ns"], function["steady_median_ns"]),
         )
         for name, function in functions
@@ -49,12 +53,17 @@ def predicted(functions: Named, figures: Mapping[tuple[str, str], PredictedFunct
     )
     rows = [
         (
-            *(name, STATUS_TEXTS[function["status"]], ran_on(function)),
+            *(name, status_text(function["status"], function["tests_by_category"]), ran_on(function)),
             *_predicted(figures.get((function["name"], function["successor_of"] or ""))),
         )
         for name, function in functions
     ]
     return Table.of_rows("", columns, rows)
+
+
+def is_removed(function: FunctionEntry) -> bool:
+    """Whether the version does not have the function."""
+    return status_text(function["status"], function["tests_by_category"]) == REMOVED
 
 
 def left_out(entries: Sequence[TargetEntry]) -> Iterator[Table]:
@@ -70,6 +79,10 @@ def left_out(entries: Sequence[TargetEntry]) -> Iterator[Table]:
             if function["status"] == "not_testable" and function["successor_of"] is None and not is_timed:
                 reasons = [gap["reason"] for gap in function["skipped"]]
                 reason = reasons[0].replace(function["name"], "the function") if reasons else "no outcome is known"
+                if is_removed(function):
+                    reason = f"{REMOVED}: {reason}"
+                elif function["tests_by_verdict"]["error"]:
+                    reason = "errors of the manifest"
                 by_reason.setdefault(reason, []).append(function["name"])
         rows += [
             (str(side.target), side.machine, len(found), ", ".join(found), why) for why, found in by_reason.items()

@@ -20,8 +20,8 @@ MOST_HEADLINES = 12
 @dataclass(frozen=True)
 class TargetReport:
     """One target on one machine. ``percent`` is null where no function has a status, ``wrong`` where no values were
-    checked; ``blame`` counts the failing tests by where they fail. The tables of ``before`` come before the failures,
-    those of ``after`` follow them."""
+    checked. ``removed`` counts the functions that the version does not have, ``blame`` the failing tests by where they
+    fail. The tables of ``before`` come before the failures, those of ``after`` follow them."""
 
     target: str
     machine: str
@@ -29,6 +29,7 @@ class TargetReport:
     is_predicted: bool
     percent: dict[str, float] | None
     counts: dict[str, int]
+    removed: int
     wrong: int | None
     functions: Table
     failures: tuple[Failure, ...]

@@ -12,7 +12,7 @@ from rich.text import Text
 from portbench.analysis.terms import STRICT
 from portbench.report.failures import Failure
 from portbench.report.model import Report, TargetReport
-from portbench.study.model import STATUS_TEXTS
+from portbench.study.model import REMOVED, STATUS_TEXTS
 from portbench.tables.as_terminal import as_grid, print_tables, table_block
 from portbench.util.console import dim, heading, safe_text
 from portbench.util.format import NOTHING
@@ -46,7 +46,10 @@ def print_report(report: Report, console: Console) -> None:
 def _target(target: TargetReport, width: int) -> Iterator[RenderableType]:
     title = Text.assemble((escape_control(target.target), "bold"), f" on {escape_control(target.machine)}")
     yield Rule(title, align="left", style="bright_black")
-    yield as_grid(target.functions, {STATUS_TEXTS[status]: colour for status, colour in _COLOURS.items()})
+    yield as_grid(
+        target.functions,
+        {**{STATUS_TEXTS[status]: colour for status, colour in _COLOURS.items()}, REMOVED: "bright_black"},
+    )
     yield from (table_block(table, width) for table in target.before)
     if target.failures:
         lines = (line for found in target.failures for line in _failure(found))

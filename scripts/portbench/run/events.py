@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+REMOVED = "removed"
+
 
 @dataclass(frozen=True)
 class Started:
@@ -25,7 +27,8 @@ class Started:
 
 @dataclass(frozen=True)
 class Result:
-    """A test ended, with any outcome. ``run`` counts from 1; ``case_ns`` is the time inside the case, 0 if unknown."""
+    """A test ended, with any outcome, or its function was ``removed``. ``run`` counts from 1; ``case_ns`` is the time
+    inside the case, 0 if unknown."""
 
     function: str
     test: str
@@ -93,6 +96,8 @@ def _started(document: Mapping[str, Any]) -> Started:
 
 def _result(document: Mapping[str, Any]) -> Result:
     function, test, outcome = (str(document[key]) for key in ("function", "test", "outcome"))
+    # The function was removed: its tests are counted apart from those that were skipped for another reason.
+    outcome = REMOVED if document.get("category") == REMOVED else outcome
     return Result(function, test, int(document["run"]), outcome, int(document["case_ns"] or 0))
 
 

@@ -2,7 +2,7 @@
 
 expected/<framework>-<device>.json beside the manifest lists them. A failure is new if it is not listed there, or is
 listed with another category. A listed test that passes in every run is an unexpected pass. A skipped test counts as
-neither, unless its function is not in the version: that is a failure of category unavailable.
+neither, unless its function is not in the version: that is a failure of category removed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from portbench.errors import BadInput
 from portbench.formats.documents import Document, files_below, read_document
+from portbench.formats.upgrade import RENAMED_CATEGORIES
 from portbench.run.model import RunPlan
 from portbench.util.repository import Checkout
 from portbench.util.strict_json import shown
@@ -123,7 +124,11 @@ def read_known_failures(path: Path, manifest: Path, framework: str, device: str)
 
 
 def _by_version(data: Data) -> dict[str, list[KnownFailure]]:
-    return {version: [KnownFailure(**entry) for entry in entries] for version, entries in data["versions"].items()}
+    return {version: [_known(entry) for entry in entries] for version, entries in data["versions"].items()}
+
+
+def _known(entry: Data) -> KnownFailure:
+    return KnownFailure(**{**entry, "category": RENAMED_CATEGORIES.get(entry["category"], entry["category"])})
 
 
 def find_known_failures(run: Data, checkout: Checkout) -> KnownFailures:
@@ -164,7 +169,9 @@ def check_run(run: Data, expected: KnownFailures) -> Check:
         if unknown:
             first = unknown[0]
             message = (first["error"] or {}).get("message") or first["reason"] or ""
-            new.append(NewFailure(function, test, first["category"], message, len(unknown), categories))
+            new.append(
+                NewFailure(function, test, first["category"] or first["outcome"], message, len(unknown), categories)
+            )
         elif failed:
             as_known += 1
         elif entries and any(result["outcome"] == "passed" for result in runs):
@@ -183,4 +190,4 @@ def check_run(run: Data, expected: KnownFailures) -> Check:
 
 
 def _failed(result: Data) -> bool:
-    return result["outcome"] not in ("passed", "skipped") or result["category"] == "unavailable"
+    return result["outcome"] not in ("passed", "skipped") or result["category"] == "removed"

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from portbench.errors import BadInput, StorageFailed
+from portbench.formats.documents import read_document
 from portbench.run.failures import FailedRun, manifest_of
 from portbench.run.model import RunnerArguments, RunOptions, RunPlan
 from portbench.targets.catalog import find_targets
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
-from portbench.util.strict_json import read_json, shown
+from portbench.util.strict_json import shown
 from portbench.util.text import did_you_mean
 
 
@@ -71,7 +72,7 @@ def find_manifest(given: str, framework: str, checkout: Checkout, functions: Seq
     """The absolute path of the manifest for a framework, in which one of the globs ``functions`` must match.
 
     A name, such as ``study``, means manifests/<name>/<framework>.json. A word with a / or .json at its end is a path.
-    Raises BadInput if there is no such file, if it is not JSON, if it is another framework's manifest, or if no
+    Raises BadInput if there is no such file, if it is not a valid manifest, if it is another framework's, or if no
     function matches.
     """
     if given.endswith(".json") or "/" in given:
@@ -95,9 +96,8 @@ def find_manifest(given: str, framework: str, checkout: Checkout, functions: Seq
 
 
 def _check_framework(path: Path, framework: str, functions: Sequence[str]) -> None:
-    document = read_json(path).data
-    document = document if isinstance(document, dict) else {}
-    found = document.get("framework")
+    document = read_document(path, "manifest").data
+    found = document["framework"]
     if found != framework:
         raise BadInput(
             f"{path}: $.framework: expected {framework!r} as for the target, found {found!r}",

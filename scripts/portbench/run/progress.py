@@ -26,7 +26,14 @@ from portbench.util.console import show_error
 from portbench.util.text import counts, duration, escape_control, in_order
 
 _LINE_EVERY_S = 10.0
-_COLOURS = {"passed": "green", "failed": "red", "timed_out": "magenta", "crashed": "red", "skipped": "yellow"}
+_COLOURS = {
+    "error": "red",
+    "passed": "green",
+    "failed": "red",
+    "timed_out": "magenta",
+    "crashed": "red",
+    "skipped": "yellow",
+}
 
 
 class Display(Protocol):

@@ -21,7 +21,7 @@ from portbench.util.strict_json import FIX, quoted, read_json, shown
 from portbench.util.text import escape_control
 
 CATEGORIES = ("type", "not_implemented", "timeout", "memory", "precision", "crash", "other")
-"""The categories that rules give. ``unavailable`` is not derived: the runner records that the name was not found."""
+"""The categories that rules give. ``removed`` is not derived: the runner records that the name was not found."""
 
 _FILE = "failure_rules.json"
 _GENERAL = "core"
@@ -109,7 +109,7 @@ class Rules:
         value_verdict: str | None = None,
     ) -> Decision:
         """The category, and the rule or fact that gives it."""
-        if outcome in ("passed", "skipped"):
+        if outcome in ("passed", "skipped", "error"):
             return Decision(None, None)
         if outcome == "timed_out":
             return Decision("timeout", "the time limit was reached")
@@ -120,7 +120,7 @@ class Rules:
         rule = self._matched(framework, error)
         if value_verdict in ("equal", "imprecise") and error.message.startswith(("imprecise", "wrong value")):
             return Decision("precision", f"the values are {value_verdict} for their dtype")
-        if value_verdict in ("wrong", "random") and rule and rule.category == "precision":
+        if value_verdict in ("wrong", "unexpected", "random") and rule and rule.category == "precision":
             return Decision("other", f"the values are {value_verdict}, so precision is not the cause")
         return Decision(rule.category, str(rule)) if rule else Decision("other", "no rule matches")
 

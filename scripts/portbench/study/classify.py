@@ -1,6 +1,6 @@
 """Derives the categories of a study's failures again from the stored facts, by today's rules and by annotations.
 
-Outcomes never change, nor does the category ``unavailable``, which is a fact. The tables keep the category that the
+Outcomes never change, nor does the category ``removed``, which is a fact. The tables keep the category that the
 runner recorded, and mark a category that an annotation decided with the annotation's reason.
 """
 
@@ -94,7 +94,7 @@ def classify(study: Study, rules: Rules, annotations: Annotations) -> Classifica
         studies.create_views(connection, study.tables)
         # The study may be classified already.
         connection.execute(load_sql("study", "recorded_results"))
-        rows = failures_of(connection, "recorded_results", "category IS DISTINCT FROM 'unavailable'")
+        rows = failures_of(connection, "recorded_results", "category IS DISTINCT FROM 'removed'")
     used: set[int] = set()
     for row in rows:
         by_rules = rules.category(

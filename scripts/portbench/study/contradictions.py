@@ -7,16 +7,27 @@ from pathlib import Path
 
 from portbench.errors import Contradiction
 from portbench.study.drift import Drift
-from portbench.study.model import RunFile
+from portbench.study.model import RunFile, TargetKey
 from portbench.study.run_files import Source
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control, shortened
 
 
-def refuse_contradictions(known: Iterable[RunFile], study: Path, sources: Iterable[Source]) -> None:
+class SeveralContents(Contradiction):
+    """One manifest name with several contents. ``older``: the new run files whose target has one of a newer content."""
+
+    def __init__(self, message: str, remedy: str, older: Sequence[Source]) -> None:
+        super().__init__(message, remedy)
+        self.older = older
+
+
+def refuse_contradictions(
+    known: Iterable[RunFile], study: Path, sources: Sequence[Source], several_contents: bool = False
+) -> None:
     """Checks the run files that a study has and new ones together.
 
-    Raises Contradiction for one run_id with two contents, and for one manifest name with two contents.
+    Raises Contradiction for one run_id with two contents and, without ``several_contents``, SeveralContents for one
+    manifest name with two contents.
     """
     all_runs = [
         *((run, f"in {shown(study)}") for run in known),
@@ -32,12 +43,36 @@ def refuse_contradictions(known: Iterable[RunFile], study: Path, sources: Iterab
                 "One of them was changed after the run: keep the file that the runner wrote.",
             )
         manifest, where = manifests.setdefault(run.manifest, (run.manifest_sha256, place))
-        if manifest != run.manifest_sha256:
-            raise Contradiction(
+        if manifest != run.manifest_sha256 and not several_contents:
+            older = _older_contents(sources)
+            raise SeveralContents(
                 f"manifest {escape_control(run.manifest)} has two contents: "
                 f"sha256 {manifest} {where}, {run.manifest_sha256} {place}",
-                "Merge them into two studies, or give the changed manifest a name of its own and run it again.",
+                _remedy(older),
+                older,
             )
+
+
+def _older_contents(sources: Iterable[Source]) -> list[Source]:
+    """The run files of a manifest that was changed afterwards: their target has run a newer content of it."""
+    newest: dict[tuple[TargetKey, str], RunFile] = {}
+    for run in sorted((source.run for source in sources), key=lambda run: run.started_at or ""):
+        newest[run.key, run.manifest] = run
+    return [
+        source
+        for source in sources
+        if source.run.manifest_sha256 != newest[source.run.key, source.run.manifest].manifest_sha256
+    ]
+
+
+def _remedy(older: Sequence[Source]) -> str:
+    if not older:
+        return "Merge them into two studies, or give the changed manifest a name of its own and run it again."
+    names = ", ".join(escape_control(source.name) for source in older)
+    return (
+        f"Remove the run files of the older content ({names}), or run the changed manifest with another --out. "
+        "'portbench report' and 'portbench explain' use the newest content of each target."
+    )
 
 
 def refuse_drift(drifts: Iterable[Drift], study: Path, new: Mapping[str, str]) -> None:

@@ -29,7 +29,7 @@ _KEY_TYPES = {"run_id": "VARCHAR", "function": "VARCHAR", "test": "VARCHAR", "ru
 
 def failures_of(connection: duckdb.DuckDBPyConnection, view: str, where: str = "true") -> list[Row]:
     """The failures in a view of results, with their fingerprints and causes, in no order."""
-    query = f"SELECT {', '.join(_FACTS)} FROM {view} WHERE outcome NOT IN ('passed', 'skipped') AND {where}"
+    query = f"SELECT {', '.join(_FACTS)} FROM {view} WHERE outcome NOT IN ('passed', 'skipped', 'error') AND {where}"
     rows = [dict(zip(_FACTS, row, strict=True)) for row in connection.sql(query).fetchall()]
     for row in rows:
         row["fingerprint"], row["cause"] = _named(_failure(row))

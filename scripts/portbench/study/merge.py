@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -62,8 +62,12 @@ class Merged:
     unclassified: bool = False
 
 
-def merge(paths: Iterable[str], path: Path, allow_drift: bool = False) -> Merged:
+def merge(
+    paths: Iterable[str], path: Path, allow_drift: bool = False, left_out: Collection[str] | None = None
+) -> Merged:
     """Merges run files, and the folders, globs and URLs that hold them, into the study at ``path``, new or not.
+
+    Files with a digest in ``left_out`` are not read. If it is given, a manifest may have several contents.
 
     Raises BadInput for a file that is no valid run file; Contradiction for run files that cannot be in one study and,
     without ``allow_drift``, for drift that they bring (portbench.study.drift); StorageFailed where something cannot be
@@ -74,7 +78,8 @@ def merge(paths: Iterable[str], path: Path, allow_drift: bool = False) -> Merged
         with studies.lock(path):
             old = studies.read_study(path) if studies.is_study(path) else None
             known = {run.sha256 for run in _runs(old)}
-            study, accepted = _add(path, old, _new_files(listings, known), listings, allow_drift)
+            files = _new_files(listings, known | set(left_out or ()))
+            study, accepted = _add(path, old, files, listings, allow_drift, left_out is not None)
     added = sum(source is not None for source in accepted.values())
     given = {file.sha256: file.name for listing in listings for file in listing.files}
     return Merged(
@@ -88,7 +93,12 @@ def merge(paths: Iterable[str], path: Path, allow_drift: bool = False) -> Merged
 
 
 def _add(
-    path: Path, old: Study | None, files: Sequence[InputFile], listings: Sequence[Listing], allow_drift: bool
+    path: Path,
+    old: Study | None,
+    files: Sequence[InputFile],
+    listings: Sequence[Listing],
+    allow_drift: bool,
+    several_contents: bool,
 ) -> tuple[Study, Accepted]:
     """Adds new files to a study, or creates it. Returns the study, and what each file turned out to be."""
     if old and not files:
@@ -97,7 +107,7 @@ def _add(
         tables, spill = staged / "tables", staged / "spill"
         accepted = _read_and_check(files, listings, tables)
         new = [source for source in accepted.values() if source]
-        refuse_contradictions(_runs(old), path, new)
+        refuse_contradictions(_runs(old), path, new, several_contents)
         if old and not new:
             return old, accepted
         runs = [*_runs(old), *(source.run for source in new)]

@@ -5,7 +5,7 @@ This module imports only the types of the summary.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +22,14 @@ STATUS_TEXTS = {
     "not_testable": "not testable",
 }
 """How the status of a function is shown to people."""
+
+REMOVED = "removed"
+"""The category of a function that the version does not have: not testable, and counted apart."""
+
+
+def status_text(status: str, categories: Collection[str]) -> str:
+    """The status of a function as it is shown. ``categories``: those of its tests."""
+    return REMOVED if status == "not_testable" and REMOVED in categories else STATUS_TEXTS[status]
 
 
 class TargetKey(NamedTuple):

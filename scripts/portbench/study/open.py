@@ -5,18 +5,22 @@ Report, compare and explain call this. Raises BadInput for paths that hold neith
 
 from __future__ import annotations
 
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
+from portbench.study.contradictions import SeveralContents
 from portbench.study.document import StudySummary
 from portbench.study.merge import merge
+from portbench.study.run_files import Source
 from portbench.study.store import Study, connect, create_views, is_study, read_study
 from portbench.study.summary import analyse, runs_of, summarise
+from portbench.util.text import escape_control, pluralize
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,35 @@ class Analysed:
     summary: StudySummary
 
 
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
 @contextmanager
-def study_of(paths: Sequence[str]) -> Iterator[Study]:
-    """The study at a path, or else a temporary study of the run files that the paths hold."""
+def study_of(paths: Sequence[str], notify: Callable[[str], None] = _to_stderr) -> Iterator[Study]:
+    """The study at a path, or else a temporary study of the run files that the paths hold.
+
+    Where a manifest was changed between runs, each target is shown with the newest content that it ran; ``notify`` gets
+    one line about the run files that were left out.
+    """
     if len(paths) == 1 and is_study(Path(paths[0])):
         yield read_study(Path(paths[0]))
-    else:
-        with tempfile.TemporaryDirectory(prefix="portbench-") as folder:
-            yield merge(paths, Path(folder, "study"), allow_drift=True).study
+        return
+    with tempfile.TemporaryDirectory(prefix="portbench-") as folder:
+        path = Path(folder, "study")
+        try:
+            merged = merge(paths, path, allow_drift=True)
+        except SeveralContents as error:
+            merged = merge(paths, path, allow_drift=True, left_out={source.run.sha256 for source in error.older})
+            if error.older:
+                notify(_left_out(error.older))
+        yield merged.study
+
+
+def _left_out(older: Sequence[Source]) -> str:
+    names = ", ".join(escape_control(source.name) for source in older)
+    manifests = ", ".join(dict.fromkeys(escape_control(source.run.manifest) for source in older))
+    return f"left out {pluralize(len(older), 'run file')} of an older content of {manifests}: {names}"
 
 
 @contextmanager

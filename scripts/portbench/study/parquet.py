@@ -20,7 +20,7 @@ from pathlib import Path
 import duckdb
 
 from portbench.errors import BadInput
-from portbench.formats.upgrade import RENAMED_COLUMNS, RENAMED_SYNC
+from portbench.formats.upgrade import RENAMED_CATEGORIES, RENAMED_COLUMNS, RENAMED_SYNC
 from portbench.study.model import COMPLETE, TargetKey
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import shown
@@ -143,12 +143,20 @@ def _present(columns: Collection[str]) -> str:
     """All columns of a table, with the names and values of the present version; ``columns`` are those of its files."""
     older = [name for name in RENAMED_COLUMNS if name in columns]
     exclude = f" EXCLUDE ({', '.join(older)})" if older else ""
-    cases = " ".join(f"WHEN {literal(old)} THEN {literal(new)}" for old, new in RENAMED_SYNC.items())
     replaced = [
-        f"CASE sync {cases} ELSE coalesce(sync, {literal(COMPLETE)}) END AS sync",
+        f"CASE sync {_cases(RENAMED_SYNC)} ELSE coalesce(sync, {literal(COMPLETE)}) END AS sync",
+        *(
+            f"CASE {name} {_cases(RENAMED_CATEGORIES)} ELSE {name} END AS {name}"
+            for name in columns
+            if name == "category"
+        ),
         *(f"coalesce({RENAMED_COLUMNS[name]}, {name}) AS {RENAMED_COLUMNS[name]}" for name in older),
     ]
     return f"*{exclude} REPLACE ({', '.join(replaced)})"
+
+
+def _cases(renamed: Mapping[str, str]) -> str:
+    return " ".join(f"WHEN {literal(old)} THEN {literal(new)}" for old, new in renamed.items())
 
 
 def _parts_with(connection: duckdb.DuckDBPyConnection, files: Collection[Path], only: TargetKey) -> set[str]:

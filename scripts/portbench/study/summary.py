@@ -32,7 +32,7 @@ from portbench.study.parquet import connect, create_views, set_variable
 from portbench.util.sql import load_sql
 
 STATUSES = ("all_pass", "some_fail", "all_fail", "not_testable")
-VERDICTS = ("passed", "failed", "flaky", "skipped")
+VERDICTS = ("passed", "failed", "flaky", "skipped", "error")
 
 Row = dict[str, Any]
 Key = tuple[str, ...]

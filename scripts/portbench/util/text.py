@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 
-OUTCOMES = ("passed", "failed", "timed_out", "crashed", "skipped")
-"""The outcomes of a test in the order in which they are shown."""
+OUTCOMES = ("error", "passed", "failed", "timed_out", "crashed", "skipped", "removed")
+"""The outcomes of a test in the order in which they are shown; removed: skipped, since its function was removed."""
 
 
 def escape_control(text: str) -> str:

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from portbench.cli import cli
+from portbench.formats.documents import read_document
 from tests.paths import EXAMPLES, ROOT
 
 _FOLDERS = ("images", "manifests", "runners", "schema", "scripts", "tests")
@@ -118,3 +119,12 @@ def _anchors(path: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and MkDocs make them."""
     headings = re.findall(r"^#+ +(.+)$", re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
+
+
+def test_the_whole_manifest_of_the_readme_is_valid(tmp_path: Path) -> None:
+    page = (ROOT / "manifests" / "README.md").read_text("utf-8")
+    (text,) = [text for kind, text in _BLOCK.findall(page) if kind == "json" and '"schema"' in text]
+    path = tmp_path / "mine.json"
+    path.write_text(text, "utf-8")
+    document = read_document(path, "manifest")
+    assert [entry["function"] for entry in document.data["functions"]] == ["torch.nn.functional.relu"]

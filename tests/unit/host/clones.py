@@ -43,9 +43,12 @@ class Clone:
         (self.add_version("jax", "0.10.2") / "tpu.lock").write_text("libtpu==1.0.0\n")
 
     def add_manifest(self, path: Path, framework: str) -> Path:
-        """Writes the part of a manifest that the host reads before it starts a runner."""
+        """Writes the smallest manifest: the host checks it before it starts a runner."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"schema": "portbench/manifest", "framework": framework}))
+        test = {"id": "a", "case": "call", "expect": {"value": 1}}
+        functions = [{"function": f"{framework}.identity", "tests": [test]}]
+        head = {"schema": "portbench/manifest", "schema_version": 3, "name": "m", "framework": framework}
+        path.write_text(json.dumps({**head, "functions": functions}))
         return path
 
     def environment(self, stand_in: str, **variables: str) -> dict[str, str]:
@@ -91,8 +94,9 @@ class Clone:
 def make_clone(folder: Path) -> Clone:
     """A clone with framework fake 1.0.0 alone."""
     clone = Clone(folder / "clone")
-    for name in ("images", "manifests", "schema", "runners", "home"):
+    for name in ("images", "manifests", "runners", "home"):
         (clone.root / name).mkdir(parents=True)
+    shutil.copytree(STAND_IN.parents[3] / "schema", clone.root / "schema")
     shutil.copyfile(STAND_IN, clone.root / "runners" / "__main__.py")
     (clone.root / "runners" / "__init__.py").touch()
     clone.add_version("fake", "1.0.0")

@@ -46,8 +46,11 @@ def result_document(function: str = "torch.cat", test: str = "rows", run: int = 
     elif outcome == "failed":
         error = {"type": "RuntimeError", "message": "it does not work", "traceback": TRACEBACK, "causes": []}
         result |= {"phase": "call", "category": "other", "error": error}
+    elif outcome == "error":
+        error = {"type": "KeyError", "message": "flot32", "traceback": TRACEBACK, "causes": []}
+        result |= {"phase": "inputs", "error": error}
     elif outcome == "skipped":
-        result |= {"category": "unavailable", "reason": f"{function} is not in this version", "worker": 0, "case_ns": 0}
+        result |= {"category": "removed", "reason": f"{function} is not in this version", "worker": 0, "case_ns": 0}
         result["placement"] = {"verdict": "unknown", "evidence": []}
     elif outcome is not None:
         signal = "SIGKILL" if outcome == "timed_out" else "SIGSEGV"
@@ -147,7 +150,7 @@ def manifest_document() -> Document:
                         "kwargs": {"dim": "$axis"},
                         "expect": {"numpy": "argsort", "kwargs": {"axis": "$axis"}},
                     },
-                    {"id": "stable", "case": "torch.sorting:stable_argsort", "params": {"length": 64}},
+                    {"id": "stable", "case": "torch.rprop:rprop_steps", "params": {"steps": 64}},
                 ],
             }
         ],

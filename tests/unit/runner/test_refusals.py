@@ -125,10 +125,11 @@ def test_a_function_that_is_missing_in_another_version_is_a_finding(run):
     assert finished.status == 0
     gone = [result for result in finished.document["results"] if result["function"] == "fake.gone"]
     assert [(r["outcome"], r["category"], r["worker"], r["run"]) for r in gone] == [
-        ("skipped", "unavailable", 0, 1),
-        ("skipped", "unavailable", 0, 2),
+        ("skipped", "removed", 0, 1),
+        ("skipped", "removed", 0, 2),
     ]
     assert "fake has no gone" in gone[0]["reason"]
+    assert finished.events[-1]["outcomes"]["removed"] == 2
 
 
 def test_a_manifest_of_which_nothing_runs_is_an_error(run):

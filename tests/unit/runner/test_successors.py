@@ -16,7 +16,7 @@ def found(document):
 def test_the_first_successor_that_is_there_runs_the_same_tests_under_its_own_name(run):
     document = run([entry("fake.gone", "fake.gone_too", "fake.identity", "fake.scale")], "--runs", "1").document
     assert found(document) == [
-        ("fake.gone", None, "skipped", "unavailable"),
+        ("fake.gone", None, "skipped", "removed"),
         ("fake.identity", "fake.gone", "passed", None),
     ]
 

@@ -36,7 +36,7 @@ paired AS (
 )
 SELECT
     *,
-    coalesce(first.verdict NOT IN ('skipped', 'unknown') AND second.verdict NOT IN ('skipped', 'unknown'), false) AS ran_on_both,
+    coalesce(first.verdict NOT IN ('skipped', 'unknown', 'error') AND second.verdict NOT IN ('skipped', 'unknown', 'error'), false) AS ran_on_both,
     coalesce(first.is_timed AND second.is_timed, false) AS timed_on_both
 FROM paired;
 
@@ -73,7 +73,7 @@ WHERE timed_on_both;
 
 -- Why a test is excluded, for either configuration: null where it is not.
 CREATE OR REPLACE TEMP MACRO why_not_run(side) AS
-    CASE WHEN side IS NULL THEN 'not recorded' WHEN side.verdict IN ('skipped', 'unknown') THEN side.verdict END;
+    CASE WHEN side IS NULL THEN 'not recorded' WHEN side.verdict IN ('skipped', 'unknown', 'error') THEN side.verdict END;
 
 CREATE OR REPLACE TEMP MACRO why_not_timed(side) AS
     CASE

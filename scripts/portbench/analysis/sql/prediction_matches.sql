@@ -14,9 +14,9 @@ WITH seen AS (
             WHEN bool_or(placement IN ('host', 'mixed')) FILTER (outcome = 'passed') THEN true
             WHEN bool_or(placement = 'device') FILTER (outcome = 'passed') THEN false
         END AS is_off_device,
-        min(category) FILTER (outcome NOT IN ('passed', 'skipped')) AS category,
-        min(coalesce(error_message, reason)) FILTER (outcome NOT IN ('passed', 'skipped')) AS message,
-        min(reason) FILTER (outcome = 'skipped') AS why_skipped
+        min(category) FILTER (outcome NOT IN ('passed', 'skipped', 'error')) AS category,
+        min(coalesce(error_message, reason)) FILTER (outcome NOT IN ('passed', 'skipped', 'error')) AS message,
+        min(coalesce(reason, error_message)) FILTER (outcome IN ('skipped', 'error')) AS why_skipped
     FROM recorded
     JOIN compared_sides USING (framework, version, device, machine, sync)
     GROUP BY ALL
@@ -39,8 +39,8 @@ CREATE OR REPLACE TEMP VIEW prediction_matches AS
 SELECT
     function, successor_of, test,
     CASE
-        WHEN measured.verdict = 'skipped' THEN 'not run'
-        WHEN predicted.verdict = 'skipped' THEN 'not predicted'
+        WHEN measured.verdict IN ('skipped', 'error') THEN 'not run'
+        WHEN predicted.verdict IN ('skipped', 'error') THEN 'not predicted'
         WHEN predicted.verdict = 'flaky' OR measured.verdict = 'flaky' THEN 'flaky'
         WHEN measured.verdict = 'failed' AND on_cpu.test IS NOT NULL THEN 'fails on the CPU too'
         WHEN predicted.verdict = 'failed' AND measured.verdict = 'failed' THEN 'agreement'

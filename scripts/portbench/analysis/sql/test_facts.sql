@@ -1,6 +1,23 @@
 -- What comparisons need of each test of each configuration, computed once: its verdict, why it was skipped, whether it was not timed
 -- since the synchronization check failed, and its times: the mean of all first calls (cold), null unless every run timed one; the
 -- median call after the warm-up (steady). Successors do not count. On the views of the summary.
+-- Where functions of the paper's sample ran, other functions do not count: they would move rates that are published for the
+-- sample. study-FRAMEWORK lists the sample, and so do the paper's own results (study-2023-...). What no manifest lists counts.
+CREATE TEMP TABLE IF NOT EXISTS outside_functions AS
+WITH sample AS (
+    SELECT DISTINCT framework, function FROM listed_functions WHERE manifest = 'study-' || framework OR starts_with(manifest, 'study-2023-')
+),
+others AS (
+    SELECT DISTINCT framework, function FROM listed_functions ANTI JOIN sample USING (framework, function)
+),
+ran AS (
+    SELECT DISTINCT framework, version, device, machine, sync, function FROM verdicts WHERE successor_of = ''
+),
+of_paper AS (
+    SELECT DISTINCT framework, version, device, machine, sync FROM ran JOIN sample USING (framework, function)
+)
+SELECT ran.* FROM ran JOIN others USING (framework, function) JOIN of_paper USING (framework, version, device, machine, sync);
+
 CREATE TEMP TABLE IF NOT EXISTS test_facts AS
 WITH times AS (
     SELECT
@@ -17,7 +34,7 @@ WITH times AS (
 reasons AS (
     SELECT
         framework, version, device, machine, sync, function, test,
-        min(coalesce(reason, error_message)) FILTER (outcome = 'skipped' OR category = 'unavailable') AS reason,
+        min(coalesce(reason, error_message)) FILTER (outcome IN ('skipped', 'error') OR category = 'removed') AS reason,
         coalesce(bool_or(NOT sync_check.passed), false) AS unproven,
         count(*) AS runs
     FROM recorded
@@ -26,7 +43,7 @@ reasons AS (
 )
 SELECT
     framework, version, device, machine, sync, function, test, verdict,
-    CASE WHEN verdict = 'skipped' THEN reason END AS reason,
+    CASE WHEN verdict IN ('skipped', 'error') THEN reason END AS reason,
     coalesce(unproven, false) AS unproven,
     CASE WHEN timed_runs = runs THEN cold_ns END AS cold_ns,
     coalesce(timed_runs BETWEEN 1 AND runs - 1, false) AS timed_in_some_runs,
@@ -34,4 +51,5 @@ SELECT
 FROM verdicts
 LEFT JOIN times USING (framework, version, device, machine, sync, function, test)
 LEFT JOIN reasons USING (framework, version, device, machine, sync, function, test)
+ANTI JOIN outside_functions USING (framework, version, device, machine, sync, function)
 WHERE successor_of = '';

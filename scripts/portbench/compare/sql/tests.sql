@@ -1,7 +1,7 @@
 -- The facts of each test on one side of a comparison, over all its runs. On the views of analysis.sql.
 -- Variables: framework, version, device, machine, sync.
 WITH of_side AS (
-    SELECT *, outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable' AS is_failure
+    SELECT *, outcome NOT IN ('passed', 'skipped', 'error') AND category IS DISTINCT FROM 'removed' AS is_failure
     FROM recorded
     WHERE
         framework = getvariable('framework')
@@ -30,7 +30,7 @@ SELECT
         list_sort(list(DISTINCT operation) FILTER (operation IS NOT NULL)), []
     ) AS host_operations,
     min(coalesce(reason, error_message, '')) FILTER (NOT is_failure AND outcome <> 'passed') AS skip_reason,
-    coalesce(bool_or(category = 'unavailable'), false) AS is_unavailable,
+    coalesce(bool_or(category = 'removed'), false) AS is_removed,
     -- Of the first run that failed.
     arg_min(
         coalesce(error_type || ': ' || ltrim(error_message, chr(9) || chr(10) || chr(13) || ' '), reason, exit_signal, outcome),

@@ -1,8 +1,8 @@
 // The panel next to the matrix: everything about one function on one target, the cause first.
 
-const WORST = ["failed", "flaky", "passed", "unknown", "skipped"];
+const WORST = ["error", "failed", "flaky", "passed", "unknown", "skipped"];
 const LONG = ["traceback", "printed", "error", "caused by"];
-const VERDICT = { passed: "all_pass", failed: "all_fail", flaky: "some_fail", skipped: "not_testable", unknown: "not_testable" };
+const VERDICT = { passed: "all_pass", failed: "all_fail", flaky: "some_fail", skipped: "not_testable", unknown: "not_testable", error: "not_testable" };
 let goBack = null;
 
 /** Opens the panel; ``back`` is called when it is closed, and gives the focus back. */

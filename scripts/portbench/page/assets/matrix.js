@@ -6,7 +6,7 @@ const SHOW = {
   cold: ["First call ms (paper's method)", (target, row) => (target.cold_ns[row] >= 0 ? inMs(target.cold_ns[row]) : "")],
   steady: ["Steady state µs (robust)", (target, row) => (target.steady_ns[row] >= 0 ? inUs(target.steady_ns[row]) : "")],
 };
-const SHORT = { not_implemented: "not impl.", precision: "precision", unavailable: "unavailable" };
+const SHORT = { not_implemented: "not impl.", precision: "precision", removed: "removed" };
 const NARROW = matchMedia("(max-width: 640px)");
 
 let matrix;

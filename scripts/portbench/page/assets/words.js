@@ -16,7 +16,7 @@ const MARK = {
   unproven: { symbol: "?", word: "synchronization check failed", says: "the synchronization check failed: the clock may not see the device's work" },
 };
 const PREDICTED = "Predicted: no such device was there, and nothing ran; accepted tests count as passed";
-const OUTCOME = { passed: "✓", failed: "✕", timed_out: "⧖", crashed: "☠", skipped: "–", unknown: "?" };
+const OUTCOME = { passed: "✓", failed: "✕", timed_out: "⧖", crashed: "☠", skipped: "–", unknown: "?", error: "!" };
 const NOTHING = "–";
 
 const spaced = (word) => word.replaceAll("_", " ");

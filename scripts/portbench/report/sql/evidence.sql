@@ -12,6 +12,6 @@ SELECT
     NOT misplaced AND overruled IS NOT NULL AS overruled,
     count(DISTINCT test) AS tests
 FROM recorded
-WHERE misplaced OR (outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable')
+WHERE misplaced OR (outcome NOT IN ('passed', 'skipped', 'error') AND category IS DISTINCT FROM 'removed')
 GROUP BY ALL
 ORDER BY framework, version, device, machine, sync, function, successor_of, tests DESC, category, what, message, overruled;

@@ -1,14 +1,15 @@
 -- The verdict of each test, and the status and times of each function, for each target on each machine. Results of different
 -- machines, and of different synchronizations, are never pooled. On the views of recorded.sql.
 
--- A test of unknown outcome (of an imported run) counts in no rate; its times count.
+-- A test with an error of its own (error) counts in no rate. A test of unknown outcome (of an imported run) counts in no rate; its times count.
 -- A result whose function is not in that version counts as not run, like a skipped one.
 CREATE TEMP TABLE verdicts AS
 WITH counted AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
         count(*) FILTER (outcome = 'passed' AND NOT misplaced) AS passed_runs,
-        count(*) FILTER (outcome <> 'skipped' AND category IS DISTINCT FROM 'unavailable') AS ran_runs,
+        count(*) FILTER (outcome NOT IN ('skipped', 'error') AND category IS DISTINCT FROM 'removed') AS ran_runs,
+        count(*) FILTER (outcome = 'error') AS error_runs,
         count(*) FILTER (outcome IS NULL) AS unknown_runs
     FROM recorded
     GROUP BY ALL
@@ -16,6 +17,7 @@ WITH counted AS (
 SELECT
     *,
     CASE
+        WHEN ran_runs = 0 AND error_runs > 0 THEN 'error'
         WHEN ran_runs = 0 AND unknown_runs > 0 THEN 'unknown'
         WHEN ran_runs = 0 THEN 'skipped'
         WHEN passed_runs = ran_runs THEN 'passed'
@@ -73,7 +75,8 @@ WITH counted AS (
         count(*) FILTER (verdict = 'passed') AS passed,
         count(*) FILTER (verdict = 'failed') AS failed,
         count(*) FILTER (verdict = 'flaky') AS flaky,
-        count(*) FILTER (verdict = 'skipped') AS skipped
+        count(*) FILTER (verdict = 'skipped') AS skipped,
+        count(*) FILTER (verdict = 'error') AS error
     FROM verdicts
     GROUP BY ALL
 )
@@ -116,5 +119,5 @@ SELECT
     list_sort(list(DISTINCT CASE WHEN misplaced THEN 'placement' ELSE category END)) AS categories
 FROM recorded
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-WHERE verdict = 'flaky' AND (misplaced OR (outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'))
+WHERE verdict = 'flaky' AND (misplaced OR (outcome NOT IN ('passed', 'skipped', 'error') AND category IS DISTINCT FROM 'removed'))
 GROUP BY ALL;

@@ -36,7 +36,7 @@ SELECT
     list_sort(list(DISTINCT framework || '-' || version || '-' || device)) AS targets,
     list_sort(list(DISTINCT machine)) AS machines
 FROM recorded
-WHERE outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
+WHERE outcome NOT IN ('passed', 'skipped', 'error') AND category IS DISTINCT FROM 'removed'
 GROUP BY fingerprint, framework, prediction IS NOT NULL;
 
 -- Tests whose category an annotation decided, against the rules.

@@ -17,7 +17,7 @@ SELECT
         ELSE 'unknown'
     END AS cpu_control
 FROM recorded
-WHERE device <> 'cpu' AND outcome NOT IN ('passed', 'skipped') AND category IS DISTINCT FROM 'unavailable'
+WHERE device <> 'cpu' AND outcome NOT IN ('passed', 'skipped', 'error') AND category IS DISTINCT FROM 'removed'
 GROUP BY framework, version, device, machine, sync, function, successor_of, test;
 
 CREATE TEMP VIEW controls AS

@@ -103,7 +103,7 @@ def test_predictions_change_nothing_of_what_was_measured(write: Write, tmp_path:
     assert found[0][:3] == found[1][:3]
     assert len(found[0][0]) > 5
     assert "predicted" not in found[0][3]
-    assert "| `torch-2.9.0-tpu` | `tpu-vm` | 50.0 | 0.0 | 50.0 | 2 | 0 | - |" in found[1][3]
+    assert "| `torch-2.9.0-tpu` | `tpu-vm` | 50.0 | 0.0 | 50.0 | 2 | 0 | 0 | - |" in found[1][3]
 
 
 def test_the_report_shows_predicted_targets_apart(write: Write, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_the_report_shows_predicted_targets_apart(write: Write, tmp_path: Path) 
     text = reported(tmp_path / "runs", tables)
     lines = text.splitlines()
     apart = lines[lines.index("## Percent of functions, predicted") :]
-    assert "| torch-2.9.0-tpu-v3 (predicted) | `laptop` | 0.0 | 50.0 | 50.0 | 3 | 1 |" in apart
+    assert "| torch-2.9.0-tpu-v3 (predicted) | `laptop` | 0.0 | 50.0 | 50.0 | 3 | 1 | 0 |" in apart
     own = lines[lines.index("## torch-2.9.0-tpu-v3 (predicted) on `laptop`") :]
     assert "| function | status | ran on | tests accepted | unknown | memory KiB | MFLOPs | at least µs |" in own
     assert "| `torch.cat` | some fail | device | 2/3 | 1 | 2,048 | 4.00 | 1.25 |" in own

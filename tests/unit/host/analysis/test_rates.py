@@ -147,3 +147,26 @@ def test_without_strata_there_are_rates_of_all_functions_only(
 def test_what_was_left_out_is_grouped_by_reason_the_most_frequent_first() -> None:
     entries = [Excluded("b", "skipped", 1), Excluded("c", "failed", 9), Excluded("a", "skipped", 2)]
     assert by_reason(entries) == {"skipped": (entries[2], entries[0]), "failed": (entries[1],)}
+
+
+def test_functions_outside_of_the_papers_sample_move_no_rate_where_the_sample_ran(
+    make_result: Make, make_run: Make, tmp_path: Path
+) -> None:
+    def run(functions: dict[str, str], manifest: str, side: Configuration) -> Document:
+        document = make_run(
+            results(make_result, functions), target=str(side.target), machine=side.machine, manifest=manifest
+        )
+        strata = STRATA if manifest == "study-torch" else [listed("torch.mine", None, None, None)]
+        document["manifest"]["functions"] = strata
+        return document
+
+    mine = {"mine": "f f"}
+    of_paper = run({"add": "p", "cat": "f"}, "study-torch", GPU)
+    study = opened([of_paper, run(mine, "mine", GPU), run(mine, "mine", TPU)], tmp_path)
+    found = rates(study)
+    assert found[GPU].by_function.counts == {"all_pass": 1, "some_fail": 0, "all_fail": 1, "not_testable": 0}
+    assert (found[GPU].robust.failed, found[GPU].robust.tests) == (1, 2)
+    assert found[GPU].exclusions == (Excluded("torch.mine", "not in the paper's sample", 2),)
+    # Where nothing of the sample ran, the user's functions are all there is.
+    assert found[TPU].by_function.counts["all_fail"] == 1
+    assert found[TPU].exclusions == ()

@@ -116,11 +116,11 @@ def test_changes_of_outcomes(
     assert listed(pair["placement_changes"]) == [("moves", "device", "host"), ("returns", "host", "device")]
     assert pair["placement_changes"][0]["evidence"] == "aten::sort"
     assert listed(pair["flaky"]) == [("flakes", "passed 3/3", "passed 2/3")]
-    assert listed(pair["not_run"]) == [("ends", "passed", "missing"), ("goes", "passed", "unavailable")]
+    assert listed(pair["not_run"]) == [("ends", "passed", "missing"), ("goes", "passed", "removed")]
     assert {entry["test"]: entry["reason"] for entry in pair["not_compared"]} == {
         "ends": "missing on the second",
         "flakes": "flaky on the second",
-        "goes": "not in the version of the second",
+        "goes": "removed in the version of the second",
     }
     assert pair["compared_tests"] == 7
 
@@ -628,7 +628,7 @@ def test_nothing_to_compare_is_an_error_that_shows_why(
     folder = versions([make_result("torch.cat")], [make_result("torch.cat", outcome="skipped")])
     result = portbench("compare", OLD, NEW, "--study", folder)
     assert isinstance(result.exception, NothingRan)
-    assert "not in the version of the second" in " ".join(result.stdout.split())
+    assert "removed in the version of the second" in " ".join(result.stdout.split())
 
 
 def test_a_file_that_cannot_be_written_is_an_error(

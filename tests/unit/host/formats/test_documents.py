@@ -57,9 +57,9 @@ def test_json_output(write: Write, manifest: Document, portbench: Command) -> No
     result = portbench("validate", "--json", good, bad)
     assert result.exit_code == 2
     first, second = json.loads(result.stdout)
-    assert first == {"file": str(good), "kind": "manifest", "valid": True, "problem": None, "remedy": None}
+    assert first == {"file": str(good), "kind": "manifest", "valid": True, "problems": [], "remedy": None}
     assert (second["file"], second["kind"], second["valid"]) == (str(bad), None, False)
-    assert "not a portbench file" in second["problem"]
+    assert "not a portbench file" in second["problems"][0]
     assert second["remedy"]
 
 
@@ -97,11 +97,30 @@ def test_endless_nesting_is_refused(write: Write, manifest: Document, depth: int
         read_document(write("deep.json", text))
 
 
-def test_other_violations_in_the_file_are_counted(write: Write, manifest: Document) -> None:
-    tests = manifest["functions"][0]["tests"]
-    tests[0]["id"] = tests[1]["id"] = "not a label"
-    with pytest.raises(BadInput, match=r"tests\[0\]\.id: .*; 1 more in this file"):
-        read_document(write("m.json", manifest))
+def test_other_violations_in_a_run_file_are_counted(write: Write, make_run: Callable[..., Document]) -> None:
+    run = {**make_run(), "started_at": 1, "ended_at": 2}
+    with pytest.raises(BadInput, match=r"started_at: .*; 1 more in this file"):
+        read_document(write("r.json", run))
+
+
+def test_all_mistakes_of_a_manifest_are_listed_whether_the_schema_or_a_rule_finds_them(
+    write: Write, manifest: Document, portbench: Command
+) -> None:
+    first, second = manifest["functions"][0]["tests"]
+    first["id"] = "not a label"
+    second["case"] = "torch.rprop:rprop_step"
+    manifest["functions"].append(
+        {"function": "torch.sum", "tests": [{"id": "a", "case": "call", "expect": {"numpy": "smu"}}]}
+    )
+    path = write("m.json", manifest)
+    places = ["functions[0].tests[0].id", "functions[0].tests[1].case", "functions[1].tests[0].expect.numpy"]
+    result = portbench("validate", path)
+    lines = [line for line in result.stdout.splitlines() if line.startswith("invalid")]
+    assert result.exit_code == 2
+    assert [line.split(": ")[1] for line in lines] == [f"$.{place}" for place in places]
+    with pytest.raises(BadInput) as caught:
+        read_document(path)
+    assert [line.split(": ")[1] for line in str(caught.value).splitlines()] == [f"$.{place}" for place in places]
 
 
 def test_a_hostile_key_cannot_control_the_terminal(write: Write, manifest: Document, portbench: Command) -> None:
@@ -113,7 +132,7 @@ def test_a_hostile_key_cannot_control_the_terminal(write: Write, manifest: Docum
 
 @pytest.mark.parametrize("key", ["params", "args"])
 def test_too_deep_nesting_is_one_sentence(write: Write, manifest: Document, portbench: Command, key: str) -> None:
-    case = {"case": "call", "expect": {"value": 1}} if key == "args" else {"case": "torch.sorting:stable_argsort"}
+    case = {"case": "call", "expect": {"value": 1}} if key == "args" else {"case": "torch.rprop:rprop_steps"}
     manifest["functions"][0]["tests"] = [{"id": "deep", **case, key: "HERE"}]
     inner = "[" * 600 + "]" * 600
     text = json.dumps(manifest).replace('"HERE"', inner if key == "args" else f'{{"x": {inner}}}')

@@ -47,5 +47,4 @@ def test_an_invalid_example_is_refused_with_its_message(name: str) -> None:
     assert path.with_suffix(".expect").read_text("utf-8").strip() in message
     assert message.startswith(str(path))
     assert caught.value.remedy
-    assert message.isprintable()
-    assert len(message) < 1000
+    assert all(line.isprintable() and len(line) < 1000 for line in message.splitlines())

@@ -63,14 +63,14 @@ def test_the_markdown_in_full(results: Path, portbench: Command, tmp_path: Path)
         "## Headlines\n"
         "## Files\n"
         "## Percent of functions\n"
-        "| target | machine | all pass | some fail | all fail | total | not testable | wrong |\n"
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-        "| `torch-2.9.0-cpu` | `box` | 100.0 | 0.0 | 0.0 | 2 | 0 | - |\n"
-        "| `torch-2.9.0-xla` | `box` | 33.3 | 33.3 | 33.3 | 4 | 1 | - |\n"
+        "| target | machine | all pass | some fail | all fail | total | not testable | removed | wrong |\n"
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        "| `torch-2.9.0-cpu` | `box` | 100.0 | 0.0 | 0.0 | 2 | 0 | 0 | - |\n"
+        "| `torch-2.9.0-xla` | `box` | 33.3 | 33.3 | 33.3 | 4 | 0 | 1 | - |\n"
         "## Functions left out of all percentages: not testable\n"
         "| target | machine | which | reason | functions |\n"
         "| --- | --- | --- | --- | ---: |\n"
-        "| `torch-2.9.0-xla` | `box` | torch.new | the function is not in this version | 1 |\n"
+        "| `torch-2.9.0-xla` | `box` | torch.new | removed: the function is not in this version | 1 |\n"
         "## Failures by cause\n"
         "| fingerprint | category | cause | tests | functions | targets |\n"
         "| --- | --- | --- | ---: | ---: | ---: |\n"
@@ -87,7 +87,7 @@ def test_the_markdown_in_full(results: Path, portbench: Command, tmp_path: Path)
         "| --- | --- | --- | ---: | ---: | ---: |\n"
         "| `torch.cat` | all tests pass | host | 1/1 | 12.3 | 1,235 |\n"
         "| `torch.dot` | some fail | device | 1/3 (1 flaky) | 1.50 | 20.0 |\n"
-        "| `torch.new` | not testable | - | - | - | - |\n"
+        "| `torch.new` | removed | - | - | - | - |\n"
         "| `torch.nn.Conv2d` | all tests fail | - | 0/1 | - | - |\n"
         "### Why tests did not pass\n"
         "| function | status | category | fails | evidence |\n"
@@ -130,7 +130,7 @@ def test_the_terminal_shows_all_within_its_width(
     if width < 120:
         return  # Figures are below the names there.
     rows = {tuple(line.split()) for line in shown.splitlines()}
-    assert ("torch-2.9.0-xla", "box", "33.3", "33.3", "33.3", "4", "1", "-") in rows
+    assert ("torch-2.9.0-xla", "box", "33.3", "33.3", "33.3", "4", "0", "1", "-") in rows
     assert ("torch.cat", "all", "tests", "pass", "host", "1/1", "12.3", "1,235") in rows
 
 

@@ -24,7 +24,7 @@ KNOWN = [
     {"function": "fake.identity", "test": "fails", "category": "other", "reason": "it never did"},
     {"function": "fake.identity", "test": "raises[n=x]", "category": "other", "reason": "x"},
     {"function": "fake.identity", "test": "raises[n=y]", "category": "other", "reason": "y"},
-    {"function": "fake.gone", "test": "*", "category": "unavailable", "reason": "it is gone"},
+    {"function": "fake.gone", "test": "*", "category": "removed", "reason": "it is gone"},
 ]
 
 
@@ -70,9 +70,7 @@ def test_a_new_failure_is_named_and_makes_the_command_fail(tmp_path: Path) -> No
     done = checked(tmp_path, KNOWN[1:3])
     assert done.returncode == 1
     assert "2 tests failed as known, 2 new failures" in done.stdout
-    assert (
-        "New failures\n  other  fake.identity fails: expected 2, got 1\n  unavailable  fake.gone passes" in done.stdout
-    )
+    assert "New failures\n  other  fake.identity fails: expected 2, got 1\n  removed  fake.gone passes" in done.stdout
 
 
 def test_a_known_failure_that_passes_makes_the_command_fail(tmp_path: Path) -> None:
@@ -101,7 +99,7 @@ def test_json_has_every_difference(tmp_path: Path) -> None:
         True,
     )
     new = {failure["test"]: (failure["category"], failure["known"]) for failure in found["new"]}
-    assert new == {"fails": ("other", ["precision"]), "passes": ("unavailable", [])}
+    assert new == {"fails": ("other", ["precision"]), "passes": ("removed", [])}
     assert [entry["test"] for entry in found["passing"]] == ["passes"]
     assert [entry["test"] for entry in found["unmatched"]] == ["renamed"]
 

@@ -44,7 +44,7 @@ def study(write: Write, make_run: Make, make_result: Make, tmp_path: Path) -> Pa
             "torch.norm", "rows", 1, outcome="failed", error=VALUES, value_verdict="imprecise", phase="compare"
         ),
         make_result("torch.norm", "sum", 1, outcome="failed", error=VALUES, value_verdict="wrong", phase="compare"),
-        make_result("torch.gone", "rows", 1, outcome="failed", error=TYPE, category="unavailable"),
+        make_result("torch.gone", "rows", 1, outcome="failed", error=TYPE, category="removed"),
         make_result("torch.new", "rows", 1, outcome="skipped"),
         make_result("torch.cat", "rows", 1),
         make_result("torch.cat", "rows", 2, outcome="crashed"),
@@ -115,8 +115,8 @@ def test_the_tables_have_new_and_recorded_categories(study: Path, portbench: Com
         ("torch.sort", "rows"): ("other", "other", "failed"),
         ("torch.norm", "rows"): ("precision", "other", "failed"),
         ("torch.norm", "sum"): ("other", "other", "failed"),
-        ("torch.gone", "rows"): ("unavailable", None, "failed"),
-        ("torch.new", "rows"): ("unavailable", None, "skipped"),
+        ("torch.gone", "rows"): ("removed", None, "failed"),
+        ("torch.new", "rows"): ("removed", None, "skipped"),
         ("torch.cat", "rows"): ("crash", "crash", "crashed"),
     }
     before, after = summary(study), summary(tmp_path / "new")
@@ -172,7 +172,7 @@ def test_annotations_decide_and_the_report_marks_them(
         {"category": "crash", "reason": "it hung first", "link": None},
         "crashed",
     )
-    assert found["torch.gone", "rows"][0] == "unavailable"
+    assert found["torch.gone", "rows"][0] == "removed"
     assert [entry["function"] for entry in summary(out)["overruled"]] == [
         *("torch.cat", "torch.svd", "torch.svd"),
         *("torch.sort", "torch.svd"),

@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 from portbench.errors import BadInput, Contradiction, StorageFailed
 from portbench.formats.documents import read_document
 from portbench.study.merge import merge
+from portbench.study.open import study_of
 from portbench.study.store import connect, create_views, read_study
 from tests.paths import EXAMPLES
+from tests.unit.host.conftest import result_document, run_document
 
 Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
@@ -86,7 +88,7 @@ def test_results_have_every_fact(write: Write, make_run: Make, make_result: Make
         study, "results", "test, run, outcome, category, phase, reason, placement, timed_calls, worker, case_ns"
     )
     assert found == [
-        ("other", 1, "skipped", "unavailable", None, "torch.cat is not in this version", "unknown", 0, 0, 0),
+        ("other", 1, "skipped", "removed", None, "torch.cat is not in this version", "unknown", 0, 0, 0),
         ("rows", 1, "passed", None, None, None, "device", 1, 1, 2_000_000),
         ("rows", 2, "failed", "other", "call", None, "device", 0, 1, 2_000_000),
         ("rows", 3, "timed_out", "timeout", "call", "no result within 900 s", "unknown", 0, 1, 2_000_000),
@@ -401,3 +403,44 @@ def test_any_valid_run_file_can_be_merged_without_change(
         for r in results
     )
     read_document(folder / "study" / "study.json", "study")
+
+
+def of_content(content: str, started_at: str, **changes: Any) -> Document:
+    """A run of the manifest with this content."""
+    run = run_document(started_at=started_at, ended_at=started_at, **changes)
+    run["manifest"]["sha256"] = content * 64
+    return run
+
+
+def test_readers_take_the_newest_content_of_a_changed_manifest_and_merge_names_the_files_to_remove(
+    write: Write, study: Path, tmp_path: Path
+) -> None:
+    write("r/older.json", of_content("a", "2026-01-01T10:00:00Z", results=[result_document(test="before")]))
+    write("r/newer.json", of_content("c", "2026-01-01T11:00:00Z", results=[result_document(test="after")]))
+    write("r/other.json", of_content("a", "2026-01-01T09:00:00Z", machine="other"))
+    said: list[str] = []
+    with study_of([str(tmp_path / "r")], said.append) as opened, connect() as connection:
+        create_views(connection, opened.tables)
+        found = connection.sql("SELECT DISTINCT test FROM results WHERE machine <> 'other'").fetchall()
+    assert found == [("after",)]
+    assert {entry["machine"] for entry in opened.summary["targets"]} >= {"other"}
+    (line,) = said
+    assert "older.json" in line
+    assert "newer.json" not in line
+    with pytest.raises(Contradiction) as caught:
+        merge([str(tmp_path / "r")], study)
+    assert "older.json" in caught.value.remedy
+    assert "--out" in caught.value.remedy
+    assert not study.exists()
+
+
+def test_report_and_explain_say_which_run_files_they_leave_out(
+    write: Write, tmp_path: Path, portbench: Callable[..., Result]
+) -> None:
+    write("r/older.json", of_content("a", "2026-01-01T10:00:00Z"))
+    write("r/newer.json", of_content("c", "2026-01-01T11:00:00Z"))
+    for command in (("report", tmp_path / "r"), ("explain", tmp_path / "r", "torch.cat")):
+        done = portbench(*command)
+        assert done.exit_code == 0, done.output
+        assert "left out 1 run file of an older content of study-torch" in done.stderr
+        assert "older.json" in done.stderr

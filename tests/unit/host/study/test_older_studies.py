@@ -44,7 +44,7 @@ def test_an_older_study_is_reported(
     shown = portbench("report", study)
     assert shown.exit_code == 0, shown.output
     rows = {tuple(line.split()) for line in shown.stdout.splitlines()}
-    assert ("torch-2.9.0-xla", "box", "50.0", "50.0", "0.0", "3", "1", "-") in rows
+    assert ("torch-2.9.0-xla", "box", "50.0", "50.0", "0.0", "3", "0", "1", "-") in rows
     assert ("torch.cat", "all", "tests", "pass", "device", "1/1", "2.50", "20.0") in rows
     assert ("torch.dot", "some", "fail", "device", "1/2", "1.50", "20.0") in rows
     for unknown in ("Wrong values", "Synchronization", "First-call time breakdown"):

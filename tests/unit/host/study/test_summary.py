@@ -42,6 +42,7 @@ def outcomes(make: Make, *outcomes: str, test: str = "rows", function: str = "to
         (("passed", "failed", "passed"), "flaky", "some_fail"),
         (("crashed", "passed", "passed"), "flaky", "some_fail"),
         (("skipped", "skipped", "skipped"), "skipped", "not_testable"),
+        (("error", "error", "error"), "error", "not_testable"),
         (("passed", "skipped", "passed"), "passed", "all_pass"),
         (("failed", "skipped", "failed"), "failed", "all_fail"),
     ],
@@ -50,7 +51,9 @@ def test_verdict_and_status_of_a_single_test(
     seen: tuple[str, ...], verdict: str, status: str, make_result: Make, summarise: Summarise
 ) -> None:
     (function,) = summarise(outcomes(make_result, *seen))["functions"]
-    assert function["tests_by_verdict"] == {"passed": 0, "failed": 0, "flaky": 0, "skipped": 0} | {verdict: 1}
+    assert function["tests_by_verdict"] == {"passed": 0, "failed": 0, "flaky": 0, "skipped": 0, "error": 0} | {
+        verdict: 1
+    }
     assert function["status"] == status
 
 
@@ -76,10 +79,10 @@ def test_runs_of_several_run_files_count_together(make_result: Make, summarise: 
     assert target["functions"][0]["tests_by_verdict"]["flaky"] == 1
 
 
-def test_a_failure_of_category_unavailable_counts_as_not_run(make_result: Make, summarise: Summarise) -> None:
-    (function,) = summarise([make_result(outcome="failed", category="unavailable")])["functions"]
+def test_a_failure_of_category_removed_counts_as_not_run(make_result: Make, summarise: Summarise) -> None:
+    (function,) = summarise([make_result(outcome="failed", category="removed")])["functions"]
     assert function["status"] == "not_testable"
-    assert function["tests_by_category"] == {"unavailable": 1}
+    assert function["tests_by_category"] == {"removed": 1}
     assert function["skipped"] == [{"reason": "it does not work", "tests": 1}]
 
 
@@ -153,7 +156,7 @@ def test_categories_placements_and_reasons_are_counted_in_tests(make_result: Mak
         make_result(test="f", outcome="skipped", reason="needs two devices", category=None),
     ]
     (function,) = summarise(results)["functions"]
-    assert function["tests_by_category"] == {"other": 2, "timeout": 1, "unavailable": 1}
+    assert function["tests_by_category"] == {"other": 2, "timeout": 1, "removed": 1}
     assert function["tests_by_placement"] == {"device": 1, "host": 2}
     assert function["skipped"] == [
         {"reason": "needs two devices", "tests": 1},

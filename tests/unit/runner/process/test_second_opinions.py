@@ -115,13 +115,31 @@ def test_random_values_are_called_so(result, device):
 
 @pytest.mark.parametrize(
     ("expected", "value_verdict", "category"),
-    [([1.0, 2.0, 3.0], "wrong", "other"), ([3.703704, 7.0370367, 13.3703673], "imprecise", "precision")],
+    [
+        ([1.0, 2.0, 3.0], "unexpected", "other"),
+        ([1, 2, 3], "unexpected", "other"),
+        ([3.703704, 7.0370367, 13.3703673], "imprecise", "precision"),
+    ],
 )
 def test_where_the_host_fails_too_the_reference_has_the_last_word(result, expected, value_verdict, category):
     found = result("scale", expect={"value": expected})
     assert (found["value_verdict"], found["category"]) == (value_verdict, category)
     assert found["cpu_control"]["outcome"] == "failed"
     assert (found["full_precision"] or {}).get("outcome") == ("failed" if category == "precision" else None)
+
+
+@pytest.mark.parametrize("device", ["cpu", "xla"])
+def test_inputs_that_cannot_be_made_anywhere_are_an_error_of_the_manifest(result, device):
+    found = result("scale", args=[{"attribute": "fake.absent"}, 3], device=device)
+    assert (found["outcome"], found["phase"], found["category"]) == ("error", "inputs", None)
+    assert "absent" in found["error"]["message"]
+    assert (found["cpu_control"] or {}).get("outcome") == (None if device == "cpu" else "error")
+
+
+def test_inputs_that_only_the_device_refuses_are_a_failure_of_the_device(run):
+    found = run(cases("inputs_fail_on_device"), "--device", "xla", "--runs", "1").results["inputs_fail_on_device"]
+    assert (found["outcome"], found["phase"], found["category"]) == ("failed", "inputs", "not_implemented")
+    assert found["cpu_control"]["outcome"] == "passed"
 
 
 def test_the_control_run_is_made_once(run):
