@@ -3,7 +3,7 @@
 BIN := .venv/bin
 TARGETS ?= torch-cpu tensorflow-cpu jax-cpu \
   jax-tpu-v5e torch-gpu-predicted tensorflow-gpu-predicted jax-gpu-predicted
-# One run is a first look: steady states get a fifth of the usual time, and ten functions of JAX are left out, those
+# One run is a first look: steady states get a fifth of the usual time, and nine functions of JAX are left out, those
 # whose programs a TPU's compiler needs longest for. Run files record both.
 RUNS ?= 1
 QUICK := --steady-budget 0.02 $(patsubst %,--function '%',[!j]* jax.numpy.[!dl]* jax.lax.[!t]* jax.*linalg.[!s]* \
@@ -30,7 +30,7 @@ BENCHMARKS := harness startup clock merge
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
 
-study: .venv/ready ## the study's functions on this CPU and on predicted GPUs and a TPU, beside the paper's results: a quick look (--steady-budget 0.02, without ten slow functions of JAX); RUNS=3: all of it, three times; TARGETS="torch-cpu ..."
+study: .venv/ready ## the study's functions on this CPU and on predicted GPUs and a TPU, beside the paper's results: a quick look (--steady-budget 0.02, without nine slow functions of JAX); RUNS=3: all of it, three times; TARGETS="torch-cpu ..."
 	$(BIN)/portbench run $(TARGETS) --runs $(RUNS) $(OPTIONS) --out $(STUDY)/results
 	$(BIN)/portbench import-study-2023 -o $(STUDY)/paper
 	$(BIN)/portbench merge $(STUDY)/results $(STUDY)/paper -o $(STUDY)/study
@@ -71,7 +71,7 @@ environments: .venv/ready ## the environments of all frameworks that the tests n
 fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files that find something stay in build/fuzz
 	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(SEED)
 
-bench: .venv/ready ## overhead of the harness, start-up, correctness of the clock, a large merge, counting of calls (CORPUS=folder): ratios of one run
+bench: .venv/ready ## overhead of the harness, CPU time of each command, time to the first result, correctness of the clock, a large merge, counting of calls (CORPUS=folder): ratios of one run
 	set -e; for part in $(BENCHMARKS); do $(BIN)/python -m tests.bench.$$part; done
 	$(BIN)/python -m tests.bench.count $(CORPUS)
 

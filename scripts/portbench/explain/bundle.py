@@ -2,6 +2,8 @@
 
 manifest.json       the one test
 reproduce.sh        the command; it names the image by its digest if the run file has one
+reproduce.py        the same in plain Python, with the framework and NumPy only
+case.py             in its place, for a test whose case is written in Python: the source of the case
 environment.json    where it ran, as the runner recorded it
 traceback.txt       the traceback without the runner's own frames
 report.md           a text for the framework's bug tracker
@@ -20,6 +22,7 @@ from typing import Any
 from portbench.analysis.predictions import prediction_source
 from portbench.devices import PREDICTED_MARK
 from portbench.errors import BadInput, StorageFailed
+from portbench.explain.plain import NotPlain, plain_program, quoted_case
 from portbench.explain.reproducer import Reproducer
 from portbench.explain.texts import environment, evidence, trimmed
 from portbench.formats.documents import read_document
@@ -56,16 +59,28 @@ def write_bundle(folder: Path, repro: Reproducer, checkout_root: Path) -> list[P
         raise StorageFailed(f"{shown(folder)} cannot be read: {error.strerror}", "Give another folder.") from error
     row = repro.test.representative
     command = _command(repro)
+    plain = _without_portbench(manifest, repro, checkout_root)
     texts = {
         "manifest.json": json.dumps(manifest, indent=1, ensure_ascii=False) + "\n",
         "reproduce.sh": _script(repro, command),
         "environment.json": json.dumps(repro.run["environment"], indent=1, ensure_ascii=False) + "\n",
         "traceback.txt": trimmed(row["error_traceback"] or "") or row["output_text"] or "no traceback, no output\n",
-        "report.md": "\n".join(_report(repro, manifest, command)) + "\n",
+        "report.md": "\n".join(_report(repro, manifest, command, plain.get("reproduce.py", ""))) + "\n",
+        **plain,
     }
     for name, text in texts.items():
         write_text(folder / name, text)
     return [folder / name for name in texts]
+
+
+def _without_portbench(manifest: Data, repro: Reproducer, checkout_root: Path) -> dict[str, str]:
+    """The test in plain Python, or the source of its case; nothing where neither can be written."""
+    try:
+        return {"reproduce.py": plain_program(manifest, repro.evidence.target.device)}
+    except NotPlain:
+        case = manifest["functions"][0]["tests"][0]["case"]
+        quoted = quoted_case(checkout_root / "runners", case) if case != "call" else None
+        return {"case.py": quoted} if quoted else {}
 
 
 def one_test(path: Path, function: str, test: str) -> dict[str, Any]:
@@ -124,7 +139,7 @@ def _script(repro: Reproducer, command: str) -> str:
     return f'{head}cd "$(dirname "$0")"\nmkdir -p results\n{command}\n'
 
 
-def _report(repro: Reproducer, manifest: Data, command: str) -> Iterator[str]:
+def _report(repro: Reproducer, manifest: Data, command: str, program: str) -> Iterator[str]:
     entry, row = repro.evidence, repro.test.representative
     single = manifest["functions"][0]["tests"][0]
     message = (row["error_message"] or row["reason"] or "").strip().splitlines() or [row["outcome"]]
@@ -151,6 +166,9 @@ def _report(repro: Reproducer, manifest: Data, command: str) -> Iterator[str]:
         commit = repro.run["environment"]["runner_commit"] or "the same commit"
         yield f"The case is `{name}` of `runners/{framework}/cases/{topic}.py` in portbench at {_plain(commit)}."
         yield ""
+    if program:
+        yield from ("## In plain Python", "")
+        yield from _block(program, "python")
     if row["error_traceback"]:
         yield from ("## Traceback", "")
         yield from _block(trimmed(row["error_traceback"]))

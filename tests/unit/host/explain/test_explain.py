@@ -18,7 +18,7 @@ from portbench.errors import BadInput, PortbenchError
 from portbench.explain.bundle import one_test
 from portbench.explain.texts import trimmed
 from portbench.formats.documents import read_document
-from tests.paths import OLDER_STUDIES
+from tests.paths import OLDER_STUDIES, ROOT
 from tests.unit.host.clones import COMMAND, REPOSITORY
 
 Document = dict[str, Any]
@@ -247,9 +247,15 @@ def test_a_bundle_repeats_one_test_in_its_image(
         "environment.json",
         "manifest.json",
         "report.md",
+        "reproduce.py",
         "reproduce.sh",
         "traceback.txt",
     ]
+    program = (bundle / "reproduce.py").read_text()
+    compile(program, "reproduce.py", "exec")
+    assert "device = 'cuda'" in program
+    assert "output = torch.argsort(tensor0, dim=1)" in program
+    assert "check(output, np.argsort(array0, axis=1))" in program
     (entry,) = read_document(bundle / "manifest.json", "manifest").data["functions"]
     (test,) = entry["tests"]
     assert test["grid"] == {"dtype": ["int32"], "axis": [1]}
@@ -265,6 +271,20 @@ def test_a_bundle_repeats_one_test_in_its_image(
     assert "on the CPU: passed" in report
     assert "\x1b" not in report
     assert command in report
+    assert program in report
+
+
+def test_a_bundle_quotes_a_case_that_is_written_in_python(
+    portbench: Command, make_run: Make, make_result: Make, write: Write, tmp_path: Path
+) -> None:
+    manifest = json.loads((ROOT / "manifests" / "study" / "torch.json").read_text())
+    case = {"case": "torch.cuda:cuda_is_available", "outcome": "failed"}
+    write("runs/run.json", make_run([make_result("torch.cuda", "is-available", **case)], manifest=manifest["name"]))
+    bundle = tmp_path / "bundle"
+    done = portbench("explain", tmp_path / "runs", "torch.cuda", "--bundle", bundle)
+    assert done.exit_code == 0, done.output
+    assert "def cuda_is_available(trial: Trial)" in (bundle / "case.py").read_text()
+    assert not (bundle / "reproduce.py").exists()
 
 
 def test_a_bundle_does_not_overwrite(portbench: Command, study: Path, torch_manifest: Path, write: Write) -> None:
