@@ -37,7 +37,7 @@ def test_every_way_to_end_is_counted_as_the_run_file_has_it(tmp_path: Path) -> N
     )
     assert target["outcomes"] == counted
     assert counted["removed"] == 2
-    assert set(target["outcomes"]) == {"passed", "failed", "crashed", "skipped"}
+    assert set(target["outcomes"]) == {"passed", "failed", "crashed", "skipped", "removed"}
     assert target["backend"] == "venv"
 
 
