@@ -82,7 +82,7 @@ def test_missing_skipped_and_failed_are_different(
     found = {function["name"]: function for function in target["functions"]}
     assert target["missing"] == {"functions": ["torch.dot"], "tests": 5}
     cat, add = found["torch.cat"], found["torch.add"]
-    assert cat["tests_by_verdict"] == {"passed": 1, "failed": 1, "flaky": 0, "skipped": 0}
+    assert cat["tests_by_verdict"] == {"passed": 1, "failed": 1, "flaky": 0, "skipped": 0, "error": 0}
     assert (cat["missing_tests"], cat["skipped"]) == (2, [])
     assert add["skipped"] == [{"reason": "needs two devices", "tests": 1}]
     assert add["missing_tests"] == 0
