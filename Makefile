@@ -30,7 +30,7 @@ BENCHMARKS := harness startup clock merge
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
 
-study: .venv/ready ## the study's functions on this CPU and on predicted GPUs and a TPU, beside the paper's results: a quick look (--steady-budget 0.02, without nine slow functions of JAX); RUNS=3: all of it, three times; TARGETS="torch-cpu ..."
+study: .venv/ready ## the study's functions on this CPU and on predicted GPUs and a TPU, beside the paper's results: a quick look (--steady-budget 0.02, without twelve slow functions of JAX); RUNS=3: all of it, three times; TARGETS="torch-cpu ..."
 	$(BIN)/portbench run $(TARGETS) --runs $(RUNS) $(OPTIONS) --out $(STUDY)/results
 	$(BIN)/portbench import-study-2023 -o $(STUDY)/paper
 	$(BIN)/portbench merge $(STUDY)/results $(STUDY)/paper -o $(STUDY)/study

@@ -1,4 +1,4 @@
-"""What the page opens on: sentences, and links to the files that lie beside it."""
+"""What the page opens on: sentences, and links to the other files of the report."""
 
 from __future__ import annotations
 

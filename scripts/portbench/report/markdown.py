@@ -14,8 +14,8 @@ from portbench.util.markdown import code, plain, table
 
 
 def markdown(report: Report, files: Sequence[PurePath] = (), missing: Sequence[NotDrawn] = ()) -> str:
-    """The report as one Markdown document. ``files``: what lies beside it, which it links; ``missing``: the figures
-    that the study has no data for."""
+    """The report as one Markdown document. ``files``: the others of the report, which it links; ``missing``: the
+    figures that the study has no data for."""
     return "\n".join(_document(report, files, missing))
 
 

@@ -59,7 +59,7 @@ def failed_tests(run: Data) -> tuple[FailedTest, ...]:
     """
     found: dict[tuple[str, str], list[Data]] = {}
     for result in run.get("results", ()):
-        if result["outcome"] not in ("passed", "skipped", "removed", None):
+        if result["outcome"] not in ("passed", "skipped", None):
             found.setdefault((result["function"], result["test"]), []).append(result)
     tests = [_failed_test(results) for results in found.values()]
     return tuple(sorted(tests, key=lambda test: test.outcome != "error"))

@@ -15,9 +15,11 @@ import pytest
 from click.testing import Result
 
 from portbench.errors import BadInput, PortbenchError
+from portbench.explain import plain
 from portbench.explain.bundle import one_test
 from portbench.explain.texts import trimmed
 from portbench.formats.documents import read_document
+from runners.core.testing import compare
 from tests.paths import OLDER_STUDIES, ROOT
 from tests.unit.host.clones import COMMAND, REPOSITORY
 
@@ -355,3 +357,7 @@ def test_a_traceback_is_trimmed() -> None:
     long = "Traceback:\n" + "".join(frame.format(line) for line in range(50)) + "E: no\n"
     assert trimmed(long).startswith('Traceback:\n  ... 30 frames left out\n  File "b.py", line 30, in c\n')
     assert trimmed("") == ""
+
+
+def test_programs_of_a_bundle_allow_what_the_runner_allows() -> None:
+    assert plain.TOLERANCES == compare.TOLERANCES
