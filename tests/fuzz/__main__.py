@@ -16,16 +16,18 @@ from collections import Counter
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
 from tests.fuzz.programs import LIMIT_BYTES, Programs, peak_bytes
+from tests.fuzz.stored import journals, studies
 from tests.fuzz.strategies import ROOT, documents
 
 _BATCH = 20
-_KINDS = ("manifest", "run")
+_KINDS = ("manifest", "run", "journal", "study")
 
 
 def main() -> None:
-    """Draws batches of manifests and run files in turn until the inputs or the minutes are used up."""
+    """Draws batches of each kind in turn until the inputs or the minutes are used up."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--inputs", type=int, metavar="N", help="how many files (default: until the minutes are over)")
     parser.add_argument("--minutes", type=float, default=math.inf, metavar="M")
@@ -42,7 +44,7 @@ def main() -> None:
         end = time.monotonic() + options.minutes * 60
         number = 0
         while time.monotonic() < end and fuzz.inputs < fuzz.most:
-            fuzz.batch(_KINDS[number % 2], options.seed * 1_000_000 + number)
+            fuzz.batch(_KINDS[number % len(_KINDS)], options.seed * 1_000_000 + number)
             number += 1
     fuzz.print_figures(options.seed)
     sys.exit(bool(fuzz.findings))
@@ -71,19 +73,30 @@ class Fuzz:
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         )
-        @given(documents(kind))
-        def each(content: bytes) -> None:
-            self._take(kind, content)
+        @given(self._inputs(kind))
+        def each(content: bytes | tuple[str, bytes]) -> None:
+            self._take(kind, *(content if isinstance(content, tuple) else ("", content)))
 
         each()
 
-    def _take(self, kind: str, content: bytes) -> None:
-        digest = hashlib.sha256(content).digest()
+    def _inputs(self, kind: str) -> st.SearchStrategy[bytes] | st.SearchStrategy[tuple[str, bytes]]:
+        if kind == "journal":
+            return journals(self._programs.journal)
+        return studies(self._programs.study) if kind == "study" else documents(kind)
+
+    def _take(self, kind: str, name: str, content: bytes) -> None:
+        digest = hashlib.sha256(name.encode() + content).digest()
         if digest in self._seen or self.inputs >= self.most:
             return
         self._seen.add(digest)
         self.inputs += 1
-        for program, taken in self._programs.take(kind, content).items():
+        if kind == "journal":
+            all_taken = self._programs.take_journal(content)
+        elif kind == "study":
+            all_taken = self._programs.take_study(name, content)
+        else:
+            all_taken = self._programs.take(kind, content)
+        for program, taken in all_taken.items():
             self._by_program[program, taken.accepted] += 1
             for finding in taken.findings:
                 self.findings += 1
@@ -93,7 +106,7 @@ class Fuzz:
         self._keep.mkdir(parents=True, exist_ok=True)
         file = self._keep / f"{kind}-{hashlib.sha256(content).hexdigest()[:12]}.json"
         file.write_bytes(content)
-        print(f"{program} {file}\n  {finding[-1500:]!r}", flush=True)
+        print(f"{program} {file}\n  {finding[:300]!r} ... {finding[-1200:]!r}", flush=True)
 
     def print_figures(self, chosen: int) -> None:
         """One line a program, and the sum."""

@@ -97,9 +97,9 @@ def documents(draw: Draw, kind: str) -> bytes:
     made = draw(st.integers(0, 2)) == 0
     document = _for_fake(_value(draw, schema, schema, 0), kind) if made else draw(st.sampled_from(written))
     if not made or draw(st.booleans()):
-        document = _mutated(draw, document)
+        document = mutated(draw, document)
     whole = json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return whole if draw(st.integers(0, 3)) else _damaged(draw, whole)
+    return whole if draw(st.integers(0, 3)) else damaged(draw, whole)
 
 
 @cache
@@ -228,7 +228,7 @@ def _object(draw: Draw, schema: Schema, root: Schema, depth: int) -> dict[str, A
     return made
 
 
-def _mutated(draw: Draw, document: Any) -> Any:
+def mutated(draw: Draw, document: Any) -> Any:
     """A copy with some values taken out, replaced, doubled, or put under another key; or only with other names and
     messages in it, which mostly is accepted and shown."""
     copy = json.loads(json.dumps(document))
@@ -267,7 +267,7 @@ def _change(draw: Draw, holder: Any, key: Any, how: str) -> None:
         holder[key] = draw(ODD)
 
 
-def _damaged(draw: Draw, whole: bytes) -> bytes:
+def damaged(draw: Draw, whole: bytes) -> bytes:
     place = draw(st.integers(0, len(whole)))
     how = draw(st.sampled_from(("cut", "insert", "insert", "deep", "digits", "utf-16")))
     if how == "cut":

@@ -32,6 +32,8 @@ def test_targets_are_completed_short_names_first(command: str) -> None:
     assert "torch-2.9.0-cpu" in found
     assert all(name.startswith("torch-") for name in found)
     assert offered(command, "2.9.0-cpu") == ["torch-2.9.0-cpu"]
+    assert offered(command, "jax-latest-c") == ["jax-latest-cpu"]
+    assert offered(command, "jax-0.12.0.1-c") == ["jax-0.12.0.1-cpu"]
     assert offered("mutation-test", "study", "--target", "torch-1.12.0-cp") == ["torch-1.12.0-cpu"]
     assert offered("images", "build", "jax-0.10.2-cp") == ["jax-0.10.2-cpu"]
 

@@ -39,8 +39,19 @@ def changed(run: Document, **facts: Any) -> Document:
     }
 
 
+def locked(sha256: str) -> Document:
+    """The fact ``pins`` of an environment with a lock."""
+    return {"kind": "hash-locked", "lock_sha256": sha256}
+
+
 DRIFTS = [
-    ({"image_digest": "sha256:" + "1" * 64}, {"image_digest": "sha256:" + "2" * 64}, "torch-2.9.0-gpu: image_digest"),
+    ({"pins": locked("1" * 64)}, {"pins": locked("2" * 64)}, "torch-2.9.0-gpu: pins.lock_sha256"),
+    (
+        {"made_from": {"dockerfile_sha256": "1" * 64}},
+        {"made_from": {"dockerfile_sha256": "2" * 64}},
+        "torch-2.9.0-gpu: made_from.dockerfile_sha256",
+    ),
+    ({}, {"runner_sha256": "c" * 64}, "torch-2.9.0-gpu: runner_sha256"),
     ({}, {"python": "3.11.9"}, "torch-2.9.0-gpu: python"),
     ({}, {"packages": {"torch": "2.9.0", "numpy": "2.0.0"}}, "torch-2.9.0-gpu: packages.numpy"),
     ({}, {"packages": {"torch": "2.9.0"}}, "torch-2.9.0-gpu: packages.numpy"),
@@ -85,15 +96,33 @@ def test_the_message_has_the_values(write: Write, make_run: Make, study: Path) -
 def test_machines_targets_and_the_host_may_differ(write: Write, make_run: Make, study: Path) -> None:
     base = make_run()
     other = make_run(machine="lab")
-    write("r/1.json", changed(base, image_digest="sha256:" + "1" * 64))
+    write("r/1.json", changed(base, runner_commit="2" * 40))
     write("r/2.json", changed(other, kernel="6.18.0", cpu_model="another", model="another"))
     write("r/3.json", changed(make_run(target="jax-0.10.2-cpu"), python="3.12.1", model="another"))
-    write("r/4.json", changed(base, runner_commit="1" * 40, runner_sha256="c" * 64))
+    write("r/4.json", changed(base, runner_commit="1" * 40))
     write("r/5.json", changed(base, packages=base["environment"]["packages"] | {"pip": "26.1"}))
     summary = merge([str(study.parent / "r")], study).study.summary
     assert len(summary["run_files"]) == 5
     assert summary["drift"] == []
     assert list(drift_table(summary)) == []
+
+
+def test_containers_of_two_engines_and_an_environment_of_the_same_lock_are_merged(
+    write: Write, make_run: Make, study: Path
+) -> None:
+    image = {"dockerfile_sha256": "b" * 64, "source_sha256": "c" * 64}
+    containers = {"backend": "docker", "container": "docker", "made_from": image, "pins": locked("a" * 64)}
+    for name, machine in (("1", "box"), ("2", "lab")):
+        facts = containers | {"image_digest": f"sha256:{name * 64}"}
+        write(f"r/{name}.json", changed(make_run(machine=machine), **facts))
+    write("r/3.json", changed(make_run(machine="lab"), backend="venv", pins=locked("a" * 64)))
+    # A source of the image that is neither Dockerfile, lock nor runner, such as its entry point.
+    write("r/4.json", changed(make_run(), **containers | {"made_from": image | {"source_sha256": "d" * 64}}))
+    summary = merge([str(study.parent / "r")], study).study.summary
+    assert (len(summary["run_files"]), summary["drift"]) == (4, [])
+    other = changed(make_run(machine="lab"), backend="venv", pins=locked("e" * 64))
+    with pytest.raises(Contradiction, match=r"pins\.lock_sha256"):
+        merge([str(write("5.json", other))], study)
 
 
 def test_allowed_drift_is_reported_and_does_not_stop_later_merges(

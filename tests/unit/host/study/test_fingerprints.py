@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -190,3 +192,23 @@ def test_a_long_hostile_message_is_fast() -> None:
     for text in ("'" * 8000, "/a" * 4000, "in user code:" + "\n   x" * 2000, "[" * 8000, "# " * 4000, "1," * 4000):
         assert fingerprint(failed(R, text)) == fingerprint(failed(R, text))
         assert fingerprint(crashed(text)) == fingerprint(crashed(text))
+
+
+LINEAR = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
+from portbench.study.fingerprints import Failure, cause
+words = ("1", "1.", " ", "\\n", "/a", "'", "# ", "in user code:", "Graph execution error: Detected at node ", "a.",
+    "f32[",    "\\x1b]", "Thread ", '  File "', "F0000 ", "F0000 aaaaaaaaaaaaaaaa",
+    "expected ", "float ", "\\nnumerical:1", "1x", "{{node ")
+for word in words:
+    text = word * (100_000 // len(word))
+    for end in ("", "x", "\\n"):
+        cause(Failure("torch", "f", "failed", error_type="RuntimeError", error_message=text + end))
+        cause(Failure("torch", "f", "crashed", exit_signal="SIGSEGV", output=(text + end)[:65_536]))
+"""
+
+
+def test_a_long_message_takes_linear_time() -> None:
+    """The limit is one of CPU time, of the child: the machine may be busy."""
+    subprocess.run([sys.executable, "-c", LINEAR], check=True)

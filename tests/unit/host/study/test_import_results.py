@@ -342,6 +342,18 @@ def test_a_missing_file_is_named(write: Write, tmp_path: Path) -> None:
             import_results([tmp_path / "nothing.json"], form, write("m.json", mapping()), tmp_path / "out.json")
 
 
+def test_a_long_id_is_kept_and_one_that_is_too_long_is_refused(write: Write, tmp_path: Path) -> None:
+    def report(length: int) -> Path:
+        return write("report.json", {"tests": [{"nodeid": "TestCat" + "x" * length, "outcome": "passed"}]})
+
+    (result,) = imported(write, report(3_000), "pytest-json")["results"]
+    assert result["test"] == "TestCat" + "x" * 3_000 and len(result["case"]) == 300
+    out = tmp_path / "refused.json"
+    with pytest.raises(BadInput, match=r"report\.json: .* \$\.results\[0\]\.test: found 4007 characters"):
+        import_results([report(4_000)], "pytest-json", write("mapping.json", mapping()), out)
+    assert not out.exists()
+
+
 def test_long_texts_are_clipped(write: Write) -> None:
     failed = {"outcome": "failed", "crash": {"message": "ValueError: " + "x" * 20_000}, "longrepr": "y" * 40_000}
     test = {"nodeid": "TestCat", "outcome": "failed", "call": failed | {"stdout": "é" * 100_000}}

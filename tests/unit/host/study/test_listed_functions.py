@@ -41,12 +41,14 @@ def table(study: Path) -> list[tuple[Any, ...]]:
         return connection.sql("FROM listed_functions ORDER BY ALL").fetchall()
 
 
-def test_each_function_of_each_manifest_is_one_row(write: Write, make_run: Make, study: Path) -> None:
+def test_each_function_of_each_manifest_is_one_row(
+    write: Write, make_run: Make, make_result: Make, study: Path
+) -> None:
     cat = listed("torch.cat", 1, decile=10, uses=4321, top20=True, listed_as="torch.concat")
     other = listed("torch.linalg.norm", 7)
     write("r/1.json", listing(make_run(), cat, other))
     write("r/2.json", listing(make_run(machine="lab"), cat, other))
-    jax = make_run([], target="jax-0.10.2-cpu") | {"results": make_run()["results"]}
+    jax = make_run([make_result("jax.lax.add")], target="jax-0.10.2-cpu")
     write("r/3.json", listing(jax, listed("jax.lax.add", 2, decile=1)))
     write("r/4.json", make_run(manifest="older"))
     merge([str(study.parent / "r/1.json")], study)
@@ -133,6 +135,8 @@ def test_the_kept_example_is_read(study: Path) -> None:
         (["torch.cat", "torch.linalg.*"], {"functions": ["torch.linalg.eig"], "tests": 3}),
         (["torch.cat"], {"functions": [], "tests": 1}),
         (["torch.cat", "test:rows[*]"], None),
+        (["not:torch.a*"], {"functions": ["torch.linalg.eig"], "tests": 3}),
+        (["torch.[abc]*", "not:torch.add"], {"functions": [], "tests": 1}),
     ],
 )
 def test_what_was_not_selected_is_not_missing(

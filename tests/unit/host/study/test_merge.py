@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import itertools
 import json
 import os
+import re
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from click.testing import Result
@@ -22,6 +25,7 @@ from portbench.formats.documents import read_document
 from portbench.study.merge import merge
 from portbench.study.open import study_of
 from portbench.study.store import connect, create_views, read_study
+from portbench.util.owned_folder import Kind, locked
 from tests.paths import EXAMPLES
 from tests.unit.host.conftest import result_document, run_document
 
@@ -64,7 +68,7 @@ def test_the_summary_fits_its_schema_and_names_the_run_files(write: Write, make_
     assert (run["machine"], run["started_at"]) == ("box", "2026-11-21T09:00:00.123Z")
     places = {Path(file).parent for file in files(study)}
     tables = ("runs", "results", "samples", "functions")
-    assert places == {Path(), *(Path(summary["tables"], table) for table in tables)}
+    assert places == {Path(), Path(summary["tables"]), *(Path(summary["tables"], table) for table in tables)}
 
 
 def test_runs_have_the_facts_of_a_whole_run_file(write: Write, make_run: Make, study: Path) -> None:
@@ -143,6 +147,13 @@ def test_results_have_outcomes_caused_by_an_earlier_test(study: Path) -> None:
     (result,) = json.loads(example.read_text())["results"]
     assert rows(study, "results", "outcome, contaminated") == [("passed", result["contaminated"])]
     assert rows(study, "runs", "memory_bytes") == [(2 << 30,)]
+
+
+def test_results_have_how_a_disturbed_test_ended_first(study: Path) -> None:
+    example = EXAMPLES / "run" / "valid" / "disturbed.json"
+    merge([str(example)], study)
+    (result,) = json.loads(example.read_text())["results"]
+    assert rows(study, "results", "outcome, disturbed") == [("passed", result["disturbed"])]
 
 
 def test_the_same_file_twice_changes_nothing(write: Write, make_run: Make, study: Path) -> None:
@@ -288,7 +299,7 @@ def test_a_named_file_must_be_a_run_file_and_a_damaged_one_stops_the_merge(
 
 def test_a_folder_that_is_no_study_is_not_changed(write: Write, make_run: Make) -> None:
     path = write("r/run.json", make_run())
-    with pytest.raises(BadInput, match="is neither a study nor empty"):
+    with pytest.raises(BadInput, match="is neither a study that portbench wrote nor empty"):
         merge([str(path)], path.parent)
     assert [entry.name for entry in path.parent.iterdir()] == ["run.json"]
 
@@ -304,7 +315,7 @@ def test_a_study_without_its_tables_is_refused(write: Write, make_run: Make, stu
     merge([str(write("1.json", make_run()))], study)
     (table,) = (read_study(study).tables / "results").iterdir()
     table.unlink() if damage == "gone" else table.write_bytes(b"PAR1")
-    with pytest.raises(BadInput, match=r"/results is missing") as caught:
+    with pytest.raises(BadInput, match=r"is missing|was changed or damaged") as caught:
         merge([str(write("2.json", make_run(machine="b")))], study)
     assert "Merge the run files again" in caught.value.remedy
 
@@ -314,10 +325,31 @@ def test_two_merges_at_once_are_refused(write: Write, make_run: Make, study: Pat
     holder = os.open(study, os.O_RDONLY)
     fcntl.flock(holder, fcntl.LOCK_EX)
     try:
-        with pytest.raises(BadInput, match="another merge is changing this study"):
+        with pytest.raises(BadInput, match="another command is changing this study"):
             merge([str(write("2.json", make_run(machine="b")))], study)
     finally:
         os.close(holder)
+
+
+def test_two_merges_at_once_are_refused_where_folders_cannot_be_locked(
+    write: Write, make_run: Make, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(locked: int | IO[bytes], operation: int) -> None:
+        if stat.S_ISDIR(os.fstat(locked if isinstance(locked, int) else locked.fileno()).st_mode):
+            raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    merge([str(write("1.json", make_run()))], study)
+    before = files(study)
+    with (
+        locked(study, Kind("study", re.compile(""))),
+        pytest.raises(BadInput, match="another command is changing this study"),
+    ):
+        merge([str(write("2.json", make_run(machine="b")))], study)
+    assert files(study) == before
+    merge([str(write("2.json", make_run(machine="b")))], study)
+    assert len(rows(study, "runs")) == 2
+    assert list(study.parent.glob(".*lock")) == []
 
 
 def test_a_full_disk_leaves_the_old_study(
@@ -352,8 +384,9 @@ merge([sys.argv[2]], Path(sys.argv[3]))
 """
 
 
-# Two parts of four tables: nothing synced; all but the folder; study.json replaced, and the old tables still there.
-@pytest.mark.parametrize(("moment", "is_new"), [(1, False), (14, False), (15, True)])
+# Two parts of four tables with their digests: nothing synced; all but the folder; study.json replaced, and the old
+# tables still there.
+@pytest.mark.parametrize(("moment", "is_new"), [(1, False), (15, False), (16, True)])
 def test_a_killed_merge_leaves_a_complete_study(
     write: Write, make_run: Make, study: Path, moment: int, is_new: bool
 ) -> None:
@@ -368,11 +401,11 @@ def test_a_killed_merge_leaves_a_complete_study(
     merge([str(second), str(write("3.json", make_run(machine="c")))], study)
     merge([str(study.parent / "3.json")], expected)
     assert content(study) == content(expected)
-    assert len(list(study.iterdir())) == 2
+    assert {path.name for path in study.iterdir()} == {".portbench.json", "study.json", read_study(study).tables.name}
 
 
 NAMES = st.text(min_size=1, max_size=12)
-NS = st.integers(0, 2**63 - 1)
+NS = st.integers(0, 9 * 10**15)
 
 
 @settings(max_examples=15, deadline=None)
@@ -390,7 +423,7 @@ def test_any_valid_run_file_can_be_merged_without_change(
             *key,
             case_ns=data.draw(NS),
             output={"text": data.draw(st.text(max_size=20)), "total_bytes": data.draw(NS)},
-            calls=[make_call(data.draw(NS), data.draw(NS), (data.draw(NS),), data.draw(st.integers(1, 2**63 - 1)))],
+            calls=[make_call(data.draw(NS), data.draw(NS), (data.draw(NS),), data.draw(st.integers(1, 10**18)))],
         )
         for key in keys
     ]

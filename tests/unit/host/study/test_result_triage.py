@@ -485,3 +485,14 @@ def test_tests_contaminated_by_an_earlier_one_are_listed_with_their_first_outcom
         (XLA, "box", "torch.cat", "b", "1", "timed out", "timeout", "no result within 1 s", "failed"),
     )
     assert function(report)["tests_by_verdict"] == {"passed": 2, "failed": 1, "flaky": 0, "skipped": 0, "error": 0}
+
+
+def test_tests_disturbed_from_outside_have_a_table_of_their_own(reported: Reported, make_result: Make) -> None:
+    killed = {
+        "outcome": "crashed", "reason": "the worker was ended by SIGKILL", "category": "crash", "error": None,
+    }  # fmt: skip
+    report = reported([make_result(test="a", disturbed=killed), make_result(test="b", disturbed=None)])
+    assert shown(table(report.tables, "Disturbed from outside")) == (
+        (XLA, "box", "torch.cat", "a", "1", "crashed", "crash", "the worker was ended by SIGKILL", "passed"),
+    )
+    assert not [found for found in report.tables if found.title.startswith("Failed after")]

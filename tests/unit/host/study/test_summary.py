@@ -119,6 +119,18 @@ def test_cold_is_the_mean_of_the_means_of_passing_tests(
     assert function["cold_mean_ns"] == (240 + 1_000) / 2
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_order_of_results_does_not_change_the_last_digit_of_a_mean(
+    order: int, make_result: Make, make_call: Make, summarise: Summarise
+) -> None:
+    """9e15 + 1/3 + 1/3 + ... is 9e15, 1/3 + 1/3 + ... + 9e15 is more."""
+    results = [make_result(test="a", calls=[make_call(9 * 10**15, 0)])]
+    third = [make_call(1, 0), make_call(0, 0), make_call(0, 0)]
+    results += [make_result(test=f"b{number}", calls=third) for number in range(6)]
+    (function,) = summarise(results[::order])["functions"]
+    assert function["cold_mean_ns"] == (9e15 + 2) / 7
+
+
 def test_steady_is_the_median_over_tests_of_the_median_over_runs_and_blocks(
     make_result: Make, make_call: Make, summarise: Summarise
 ) -> None:

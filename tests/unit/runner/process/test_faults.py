@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.core.process import processes
-from tests.unit.runner.runner_cli import cases, numbered
+from runners.core.process import journal_lines, processes
+from tests.unit.runner.runner_cli import cases, numbered, stored
 
 DAEMONS = 12
 
@@ -163,13 +163,13 @@ def test_a_supervisor_that_is_killed_at_random_moments(start, audit, own_tempora
             killed += 1
         attempt.wait()
         assert not left_behind(own_temporary_folder), "what was started ends without the next supervisor"
-        stored = attempt.journals[0].read_bytes().split(b"\n")[1:-1] if attempt.journals else None
-        if stored is not None:
-            assert stored[: len(known)] == known, "what was stored once stays as it is"
-            known = stored
+        if attempt.journals:
+            kept = stored(attempt.journals[0])
+            assert kept[: len(known)] == known, "what was stored once stays as it is"
+            known = kept
         if list(out.glob("*.json")):
             results = attempt.document["results"]
-            assert results[: len(known)] == [json.loads(line) for line in known]
+            assert results[: len(known)] == known
             if killed >= kills and attempt.status == 0:
                 break
             # Killed after it had written the run file, it leaves its folder to the next one.
@@ -179,21 +179,26 @@ def test_a_supervisor_that_is_killed_at_random_moments(start, audit, own_tempora
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_supervisor_and_zygote_killed_at_once(start, audit, own_temporary_folder, seed):
-    """Nobody is left to clean up but the next supervisor."""
+@pytest.mark.parametrize("killed_too", [("guard",), ("zygote",), ("guard", "zygote")])
+def test_supervisor_and_another_killed_at_once(start, audit, own_temporary_folder, seed, killed_too):
+    """What lives of guard and zygote cleans up; if both are killed, the next supervisor does."""
     functions = with_daemons(50)
     killed = start(functions, "--runs", "1")
     stop_at = random.Random(seed).randrange(DAEMONS // 2 + 30)
     for count, _ in enumerate(killed):
         if count == stop_at:
             killed.process.send_signal(signal.SIGSTOP)
-            for process in processes.below(killed.process.pid)[:1]:
-                os.kill(process, signal.SIGKILL)
+            # The supervisor has one child, the guard, which has one, the zygote.
+            found = dict(zip(("guard", "zygote"), processes.below(killed.process.pid)))
+            for name in killed_too:
+                os.kill(found[name], signal.SIGKILL)
             killed.process.kill()
             break
     killed.wait()
+    if len(killed_too) == 1:
+        assert not left_behind(own_temporary_folder)
     finished = start(functions, "--runs", "1", "--resume").wait()
-    audit("supervisor and zygote are killed", wanted_of(functions), finished.document["results"])
+    audit(f"supervisor and {' and '.join(killed_too)} are killed", wanted_of(functions), finished.document["results"])
 
 
 def test_a_disk_that_is_full_at_every_write(start, audit, tmp_path):
@@ -295,10 +300,10 @@ def test_a_clock_that_was_set(start, audit, year):
             break
     stopped.wait()
     (journal,) = stopped.journals
-    header, rest = journal.read_text().split("\n", 1)
-    document = json.loads(header)
-    document["document"]["started_at"] = year + document["document"]["started_at"][4:]
-    journal.write_text(json.dumps(document) + "\n" + rest)
+    header, rest = journal.read_bytes().split(b"\n", 1)
+    changed = json.loads(header)["header"]
+    changed["document"]["started_at"] = year + changed["document"]["started_at"][4:]
+    journal.write_bytes(journal_lines.line("header", changed) + rest)
     os.utime(journal, (0, 0) if year == "1970" else (2**33, 2**33))
     resumed = start(functions, "--runs", "1", "--timeout", "1", "--resume").wait()
     assert resumed.events[0]["done"] == 1

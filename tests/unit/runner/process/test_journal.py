@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from tests.unit.runner.runner_cli import alive, cases, descendants, numbered
+from tests.unit.runner.runner_cli import alive, cases, descendants, numbered, stored
 
 TESTS = 400
 """Twice as many results are more than a pipe holds: a runner whose events nobody reads cannot end by itself."""
@@ -41,7 +41,7 @@ def test_a_killed_runner_loses_at_most_the_test_in_flight(start, seed):
             break
     killed.wait()
     if killed.journals:
-        kept = [json.loads(line) for line in killed.journals[0].read_bytes().split(b"\n")[1:-1]]
+        kept = stored(killed.journals[0])
         assert len(kept) >= reported, "a result that was reported of must be in the journal"
     assert not [process for process in family if alive(process) and _outlives(process)]
 
@@ -72,7 +72,8 @@ def test_a_line_that_was_cut_off_is_run_again(start, cut):
     journal = stopped.journals[0]
     content = journal.read_bytes()
     journal.write_bytes(content[:-cut])
-    whole = content[:-cut].count(b"\n") - 1
+    # Without its end, a line may still have everything.
+    whole = content[:-cut].count(b"\n") - (cut > 1)
     resumed = start(numbered(TESTS), "--runs", "2", "--resume").wait()
     assert resumed.events[0]["done"] == whole
     assert complete(resumed.document)
@@ -114,13 +115,14 @@ def test_a_resumed_run_keeps_what_was_done(start):
             stopped.process.send_signal(signal.SIGINT)
             break
     stopped.wait()
-    before = stopped.journals[0].read_text().splitlines()
+    header = json.loads(stopped.journals[0].read_text().splitlines()[0])["header"]
+    before = stored(stopped.journals[0])
     resumed = start(numbered(TESTS), "--runs", "2", "--resume").wait()
     document = resumed.document
-    assert document["run_id"] == json.loads(before[0])["document"]["run_id"]
-    assert document["results"][: len(before) - 1] == [json.loads(line) for line in before[1:]]
+    assert document["run_id"] == header["document"]["run_id"]
+    assert document["results"][: len(before)] == before
     again = [event for event in resumed.events if event["event"] == "result"]
-    assert len(again) == 2 * TESTS - (len(before) - 1)
+    assert len(again) == 2 * TESTS - len(before)
 
 
 def test_resume_of_a_complete_run_changes_nothing(run):
@@ -131,18 +133,14 @@ def test_resume_of_a_complete_run_changes_nothing(run):
     assert second.document == first.document
 
 
-HEADER = '{"journal": 1, "identity": {}, "document": {"environment": {"device_state": {"start": {}}}}}\n'
-
-
 @pytest.mark.parametrize(
     "lines",
     [
         "[]\n",
         "{}\n",
-        '{"journal": 1}\n',
-        '{"journal": 1, "identity": {}, "document": []}\n',
-        HEADER + "[1]\n",
-        HEADER + '{"function": [], "test": "a", "run": 1}\n',
+        '{"header":{"journal":2},"sha256":"0123456789abcdef"}\n',
+        '{"header":{"journal":2,"identity":{},"document":[]},"sha256":"0123456789abcdef"}\n',
+        '{"result":{},"sha256":"0123456789abcdef"}\n{"function": [], "test": "a", "run": 1}\n',
         "[" * 100_000 + "\n",
     ],
 )
@@ -154,6 +152,13 @@ def test_a_damaged_journal_is_one_clear_error(run, tmp_path, lines):
     assert resumed.status == 2
     assert f"{journal}: is damaged, expected a header" in resumed.error["message"]
     assert journal.read_text() == lines
+
+
+def test_a_journal_without_checksums_is_of_another_version(run, tmp_path):
+    journal = tmp_path / "out" / "fake-1.0.0-cpu-20260101T000000Z-00000000.journal.jsonl"
+    journal.parent.mkdir()
+    journal.write_text('{"journal":1,"identity":{},"document":{}}\n')
+    assert run(numbered(1), "--resume").error["message"] == f"{journal}: written by another version of the runner"
 
 
 @pytest.mark.parametrize("content", ["[]", '{"environment": 1}', "[" * 100_000, "\udcff"])
@@ -214,9 +219,8 @@ def test_a_full_disk_is_one_error_and_loses_nothing(start):
     assert failed.status == 5
     assert "cannot be written" in failed.error["message"]
     assert "--resume" in failed.error["remedy"]
-    lines = failed.journals[0].read_bytes().split(b"\n")
-    assert lines[-1] == b"", "no half-written line"
-    assert len([json.loads(line) for line in lines[1:-1]]) >= 10
+    assert failed.journals[0].read_bytes().endswith(b"\n"), "no half-written line"
+    assert len(stored(failed.journals[0])) >= 10
     assert complete(start(numbered(TESTS), "--runs", "2", "--resume").wait().document)
 
 

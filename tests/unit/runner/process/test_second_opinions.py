@@ -212,4 +212,5 @@ def test_a_run_of_another_synchronisation_is_not_resumed(start):
     again = start(numbered(50), "--resume", "--sync", "as-published").wait()
     assert again.status == 2
     assert "protocol.sync" in again.error["message"]
-    assert json.loads(running.journals[0].read_text().splitlines()[0])["document"]["protocol"]["sync"] == "complete"
+    header = json.loads(running.journals[0].read_text().splitlines()[0])["header"]
+    assert header["document"]["protocol"]["sync"] == "complete"
