@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from runners.core import environment, failure
+from runners.core import documents, environment, failure
+from runners.core.errors import UnusableResult
 from runners.core.prediction import prediction
 from runners.core.process.plan import PlannedTest
 from runners.core.process.worker_handle import Exit, Reply, WorkerHandle
@@ -18,37 +19,40 @@ class Attempt(NamedTuple):
 
     ``max_relative_error`` is that of compare.Mismatch, and no part of the result. If ``result["exit"]`` is not None,
     the worker has ended; otherwise only a worker whose test passed may run another test. ``after_others`` says whether
-    the worker ran others before.
+    the worker ran others before, ``may_be_disturbed`` whether the end may have come from outside of the test.
     """
 
     result: TestResult
     max_relative_error: float | None
     after_others: bool
+    may_be_disturbed: bool = False
 
 
 def attempt(planned: PlannedTest, worker: WorkerHandle, framework: str, limit_s: float) -> Attempt:
-    """Runs a test once in a worker."""
+    """Runs a test once in a worker. Raises UnusableResult if what the worker sends is no result."""
     after_others = worker.served
     worker.capture.take()
+    cpu_before_s = worker.cpu_seconds(with_children=False)
     begin = time.perf_counter_ns()
     reply = worker.ask(planned.request, limit_s)
     took = time.perf_counter_ns() - begin
-    if reply.message is not None and "outcome" in reply.message:
-        ended: ExitFacts | None = None
-        found = reply.message
+    ended: ExitFacts | None = None
+    may_be_disturbed = False
+    if reply.message is not None:
+        found: Message = documents.escaped(reply.message)
     else:
+        may_be_disturbed = _may_be_disturbed(worker, reply, limit_s, cpu_before_s)
         ended, found = _worker_ended(worker, reply, limit_s)
         found.update(error=None, placement=placement.unknown(), calls=[], sync_check=None, case_ns=took)
-    result = _result(planned, found)
-    result["exit"] = ended
-    if is_mistake(result):
-        result["outcome"] = "error"
-    result["category"] = failure.category(framework, result["outcome"], result["error"], is_oom_killed(result))
+    try:
+        result = _described(planned, found, ended, framework)
+    except (KeyError, TypeError, AttributeError, AssertionError) as error:
+        raise UnusableResult(f"$: {type(error).__name__}: {error}", repr(found)) from error
     result["output"] = worker.capture.take()
     result["worker"] = worker.number
     if "prediction" in worker.ready and "prediction" not in result:
         result = prediction.of_ended_worker(result)
-    return Attempt(result, found.get("max_relative_error"), after_others)
+    return Attempt(result, found.get("max_relative_error"), after_others, may_be_disturbed)
 
 
 def is_mistake(result: TestResult) -> bool:
@@ -73,6 +77,46 @@ def removed(planned: PlannedTest, reason: str) -> TestResult:
     result = _result(planned, found)
     result["category"] = "removed"
     return result
+
+
+def unusable(planned: PlannedTest, mistake: str) -> TestResult:
+    """The result of a test that twice gave something that no run file can hold: a mistake of its case."""
+    found: Message = {
+        "outcome": "error",
+        "reason": None,
+        "phase": PHASES[0],
+        "error": failure.facts_of(UnusableResult(f"the result does not fit the format of run files: {mistake}", "")),
+        "placement": placement.unknown(),
+        "calls": [],
+        "case_ns": 0,
+    }
+    return _result(planned, found)
+
+
+def _described(planned: PlannedTest, found: Message, ended: ExitFacts | None, framework: str) -> TestResult:
+    """A result with what follows from the facts: whether the manifest is wrong, and the category."""
+    result = _result(planned, found)
+    result["exit"] = ended
+    if is_mistake(result):
+        result["outcome"] = "error"
+    result["category"] = failure.category(framework, result["outcome"], result["error"], is_oom_killed(result))
+    # What is done next with a result; the journal checks all of it.
+    _ = result["placement"]["verdict"], [call["cold"] for call in result["calls"]]
+    return result
+
+
+def _may_be_disturbed(worker: WorkerHandle, reply: Reply, limit_s: float, cpu_before_s: float) -> bool:
+    """Whether a worker without a reply may have ended by something outside of the test: a signal, whoever sent it, the
+    end of its zygote, or a limit that it reached without having computed for half of it.
+
+    A worker that ended by itself, one above the limit of memory, and one that computes for too long did so themselves.
+    Call it before the worker is killed.
+    """
+    if reply.held_bytes is not None:
+        return False
+    if reply.exit is not None:
+        return reply.exit.code is None
+    return worker.cpu_seconds() - cpu_before_s < limit_s / 2
 
 
 def _result(planned: PlannedTest, found: Message) -> TestResult:

@@ -5,6 +5,12 @@ later synchronization of its process fail, a lock that is held blocks it. Theref
 worker that ran others before, runs again alone in a fresh worker. If it ends in another way there, that result counts,
 and how it ended first is kept as evidence (``contaminated``). A call that is refused for a predicted device leaves
 nothing behind and does not depend on earlier tests.
+
+A worker may also end by something outside of its test: someone kills it or its zygote, the machine has no memory left,
+or it is stopped until its time is over. So a test whose worker was ended by a signal, or reached the limit without
+computing for half of it, runs again too, even if it was the first of its worker, and after a signal such as SIGKILL up
+to two times. Only what repeats each time is a finding.
+Otherwise the second result counts, and the first is kept (``disturbed``).
 """
 
 from __future__ import annotations
@@ -14,7 +20,10 @@ from typing import Any, Iterable
 from runners.core.process.attempt import Attempt, attempt
 from runners.core.process.plan import PlannedTest
 from runners.core.process.workers import Workers
-from runners.core.result import TestResult, repeated
+from runners.core.result import Repeated, TestResult, repeated
+
+_OWN_SIGNALS = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
+"""What a process gets for what it does itself; an earlier test may be the reason."""
 
 
 class Confirmation:
@@ -29,7 +38,9 @@ class Confirmation:
         self._workers = workers
         self._limit_s = limit_s
         self._own = {
-            ((result["function"], result["test"]), _end(result)) for result in results if not result.get("contaminated")
+            ((result["function"], result["test"]), _end(result))
+            for result in results
+            if not result.get("contaminated") and not result.get("disturbed")
         }
 
     def attempt(self, planned: PlannedTest) -> Attempt:
@@ -37,22 +48,50 @@ class Confirmation:
         return self.confirm(planned, attempt(planned, self._workers.current(), self._framework, self._limit_s))
 
     def confirm(self, planned: PlannedTest, first: Attempt) -> Attempt:
-        """The attempt that counts: the first one, or another one alone in a fresh worker; with ``contaminated``."""
+        """The attempt that counts: the first one, or another one alone in a fresh worker; with ``contaminated`` and
+        ``disturbed``."""
         end = (planned.key, _end(first.result))
-        if not first.after_others or _is_fine(first.result) or end in self._own:
-            return _with_contaminated(first, None)
-        self._workers.retire()
-        alone = attempt(planned, self._workers.current(), self._framework, self._limit_s)
-        if _end(alone.result) == _end(first.result):
+        is_doubtful = first.after_others or first.may_be_disturbed
+        if not is_doubtful or _is_fine(first.result) or end in self._own:
+            return _flagged(first)
+        # Whatever kills one process at random may kill the next one, too; it hardly hits the same test three times.
+        for _ in range(2 if _is_killed(first) else 1):
+            self._workers.retire()
+            alone = attempt(planned, self._workers.current(), self._framework, self._limit_s)
+            if not _repeats(first, alone):
+                break
+        else:
             self._own.add(end)
-            return _with_contaminated(first, None)
-        return _with_contaminated(alone, first)
+            return _flagged(first)
+        how = repeated(first.result)
+        return _flagged(alone, disturbed=how) if _is_from_outside(first) else _flagged(alone, contaminated=how)
 
 
-def _with_contaminated(counts: Attempt, first: Attempt | None) -> Attempt:
+def _flagged(counts: Attempt, contaminated: Repeated | None = None, disturbed: Repeated | None = None) -> Attempt:
     result = counts.result.copy()
-    result["contaminated"] = repeated(first.result) if first else None
+    result["contaminated"], result["disturbed"] = contaminated, disturbed
     return counts._replace(result=result)
+
+
+def _repeats(first: Attempt, alone: Attempt) -> bool:
+    if first.may_be_disturbed:
+        # The same crash may be noticed in another phase.
+        ends = [(each.result["outcome"], each.result["category"]) for each in (first, alone)]
+        return ends[0] == ends[1]
+    return _end(alone.result) == _end(first.result)
+
+
+def _is_killed(first: Attempt) -> bool:
+    """Whether the worker was ended by a signal that a process does not get for what it does itself."""
+    ended = first.result["exit"]
+    if not first.may_be_disturbed or ended is None:
+        return False
+    return first.result["outcome"] == "crashed" and ended["signal"] not in _OWN_SIGNALS
+
+
+def _is_from_outside(first: Attempt) -> bool:
+    """Whether an end that does not repeat came from outside, and not from an earlier test of the worker."""
+    return _is_killed(first) or (first.may_be_disturbed and not first.after_others)
 
 
 def _is_fine(result: TestResult) -> bool:

@@ -1,146 +1,149 @@
 """Stores every result as soon as it is finished, and turns them into the run file at the end.
 
-``STEM.journal.jsonl`` holds a header and then one result a line, each written with one ``write``: what a killed
-process has written stays. ``STEM.json`` is the run file. The header's ``identity`` says what the results belong to;
-only a run of the same identity can continue a journal.
+``STEM.journal.jsonl`` holds a header and then one result a line (see journal_lines), each checked and written with one
+``write``: what a killed process has written stays. ``STEM.json`` is the run file. ``STEM.damaged.jsonl`` holds what
+could not be used, with the reason. The header's ``identity`` says what the results belong to; only a run of the same
+identity can continue a journal. journal_resume continues one.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import uuid
 from pathlib import Path
-from typing import Any, Dict, Mapping, Tuple
+from typing import Any, Dict, Mapping, Sequence
 
-from runners.core.errors import BadInput, StorageFailed
-from runners.core.process import run_file
+from runners.core import documents, run_check
+from runners.core.errors import RunnerError, StorageFailed, UnusableResult
+from runners.core.process import file_lock, journal_lines, run_file
+from runners.core.process.journal_lines import HEADER, RESULT, Damaged
 from runners.core.process.run_file import storage_failed
 from runners.core.result import TestResult
+from runners.core.run_check import Key, key_of
 
 SUFFIX = ".journal.jsonl"
-RESUME_REMEDY = "Run without --resume to start again in the same folder; nothing there is overwritten."
+VERSION = 2
+"""Of the journal. No earlier one was released."""
 
 _MAY_CHANGE = ("runner_commit", "device_state")
 
 Document = Dict[str, Any]
-Key = Tuple[str, str, int]
 
 
 class Journal:
-    """An open, locked journal. Created by ``create`` or ``resume``."""
+    """An open, locked journal. Created by ``create`` or ``journal_resume.resume``.
 
-    def __init__(self, path: Path, descriptor: int, header: Document, results: list[TestResult]) -> None:
+    ``notes`` say what was wrong with it when it was resumed.
+    """
+
+    def __init__(
+        self, path: Path, descriptor: int, lock: file_lock.Lock, header: Document, results: list[TestResult]
+    ) -> None:
         self.path = path
         self.header = header
         self.results = results
         self.done: set[Key] = {key_of(result) for result in results}
+        self.notes: list[str] = []
         self._descriptor = descriptor
+        self._lock = lock
+        self._seal = journal_lines.seal_of(header["identity"])
 
     def append(self, result: TestResult) -> None:
-        """Stores one result. Raises StorageFailed; then what was stored before is still whole."""
-        _write(self._descriptor, self.path, _line(result))
+        """Checks and stores one result.
+
+        Raises UnusableResult if it does not fit the format of run files, and StorageFailed; then what was stored
+        before is still whole.
+        """
+        mistake = run_check.mistake_in_result(self.header["document"], result)
+        if not mistake and key_of(result) in self.done:
+            mistake = "$: a second result of the same test and run"
+        try:
+            line = journal_lines.line(RESULT, result, self._seal)
+        except (ValueError, TypeError) as error:
+            mistake = mistake or f"$: {error}"
+        if mistake:
+            raise UnusableResult(mistake, repr(result))
+        self._lock.check()
+        write(self._descriptor, self.path, line)
         self.results.append(result)
         self.done.add(key_of(result))
 
-    def finish(self, ended_at: str, device_state: Mapping[str, Any] | None) -> Path:
-        """Checks the results against the schema, writes the run file next to the journal, removes the journal.
+    def set_aside(self, damaged: Sequence[Damaged]) -> Path:
+        """Keeps in the side file what cannot be used. Returns the path of that file. Raises StorageFailed."""
+        return set_aside(self.path, damaged)
 
-        ``device_state`` is that of the end. Raises StorageFailed, or RunnerError if the results do not fit the schema;
-        the journal stays in both cases.
+    def finish(self, ended_at: str, device_state: Mapping[str, Any] | None) -> Path:
+        """Checks the top level, writes the run file next to the journal, removes the journal.
+
+        Every result was checked when it was stored. ``device_state`` is that of the end. Raises StorageFailed, or
+        RunnerError if the top level does not fit the schema; the journal stays in both cases.
         """
         document = dict(self.header["document"])
         # The clock may have been set back since the start.
         document["ended_at"] = max(ended_at, document["started_at"])
-        document["environment"]["device_state"]["end"] = device_state
-        run_file.check(document, self.results, self.path)
+        document["environment"]["device_state"]["end"] = documents.escaped(device_state)
+        check_header(document)
         path = run_file_of(self.path)
+        self._lock.check()
         run_file.write(path, document, self.results)
-        try:
-            self.path.unlink()
-        except OSError as error:
-            raise StorageFailed(
-                f"{self.path}: cannot be removed: {error.strerror}", f"You can delete it: {path} is complete."
-            ) from error
+        remove(self.path)
         self.close()
         return path
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        """Releases the lock. The journal stays if the run is not finished."""
+        if self._descriptor >= 0:
+            self._lock.release()
+            os.close(self._descriptor)
+            self._descriptor = -1
 
 
 def create(folder: Path, document: Document, identity: Mapping[str, Any]) -> Journal:
-    """Starts a journal for a run whose file gets the given top level. Raises StorageFailed."""
+    """Starts a journal for a run whose file gets the given top level. Raises StorageFailed, or RunnerError if the top
+    level does not fit the schema."""
+    check_header(dict(document, ended_at=document["started_at"]))
     target = document["target"]
     moment = document["started_at"][:19].replace("-", "").replace(":", "")
     stem = f"{target['framework']}-{target['version']}-{target['device']}-{moment}Z-{document['run_id'][:8]}"
     path = folder / (stem + SUFFIX)
-    header = {"journal": 1, "identity": dict(identity), "document": document}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise storage_failed(path, error) from error
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    try:
-        _write(descriptor, path, _line(header))
-    except StorageFailed:
-        os.close(descriptor)
-        path.unlink()
-        raise
-    return Journal(path, descriptor, header, [])
-
-
-def resume(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Journal | None:
-    """The newest unfinished journal of this identity, open for more results; None if the folder has none.
-
-    A last line that was cut off is dropped: its test runs again. Raises BadInput, with the first difference, if the
-    target's journals belong to something else, or if another runner is still writing.
-    """
-    difference = ""
-    for path in sorted(folder.glob(f"{framework}-*-{device}-*{SUFFIX}"), key=_modified, reverse=True):
+    header = {"journal": VERSION, "identity": dict(identity), "document": document}
+    while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-        except FileNotFoundError:
-            # Another runner has finished it.
-            continue
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise storage_failed(path, error) from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            lock = locked(path, descriptor, wait=True)
+            if not os.fstat(descriptor).st_nlink:
+                # A runner that resumes has found it empty and removed it.
+                os.close(descriptor)
+                continue
+            write(descriptor, path, journal_lines.line(HEADER, header))
+        except StorageFailed:
             os.close(descriptor)
-            raise BadInput(f"{path}: another runner is writing to it", "Wait for it to end, or stop it.") from error
-        if not os.fstat(descriptor).st_nlink:
-            os.close(descriptor)
-            continue
-        header, results, length = _read(path)
-        if header is None:
-            # Killed before its header was whole: it holds nothing.
-            os.close(descriptor)
-            continue
-        found = _difference(header["identity"], identity)
-        if not found:
-            os.ftruncate(descriptor, length)
-            return Journal(path, descriptor, header, results)
-        difference = difference or f"{path}: cannot be continued: {found}"
-        os.close(descriptor)
-    if difference:
-        raise BadInput(difference, RESUME_REMEDY)
-    return None
+            path.unlink()
+            raise
+        return Journal(path, descriptor, lock, header, [])
 
 
-def finished(folder: Path, framework: str, device: str, identity: Mapping[str, Any]) -> Path | None:
-    """The newest complete run file of this identity; None if there is none."""
-    for path in sorted(folder.glob(f"{framework}-*-{device}-*.json"), key=_modified, reverse=True):
-        try:
-            document = json.loads(path.read_text("utf-8"))
-            if not _difference(identity_of(document), identity):
-                return path
-        except (ValueError, KeyError, TypeError, OSError, RecursionError):
-            continue
-    return None
+def check_header(document: Mapping[str, Any]) -> None:
+    """Raises RunnerError if a run file's top level does not fit the schema."""
+    mistake = run_check.mistake_in_header(document)
+    if mistake:
+        raise RunnerError(
+            f"the run file would not fit its schema: {mistake}",
+            "Change the option or variable that it names. If there is none, please report it.",
+        )
+
+
+def locked(path: Path, descriptor: int, wait: bool = False) -> file_lock.Lock:
+    """Locks an open journal. Raises file_lock.Busy and StorageFailed."""
+    try:
+        return file_lock.Lock(path, descriptor, wait)
+    except OSError as error:
+        raise storage_failed(path, error) from error
 
 
 def identity_of(document: Mapping[str, Any]) -> Document:
@@ -155,11 +158,6 @@ def identity_of(document: Mapping[str, Any]) -> Document:
     }
 
 
-def key_of(result: TestResult) -> Key:
-    """Function, test and pass: what no two results of a run share."""
-    return (result["function"], result["test"], result["run"])
-
-
 def new_run_id() -> str:
     return uuid.uuid4().hex
 
@@ -168,44 +166,35 @@ def run_file_of(journal: Path) -> Path:
     return journal.with_name(journal.name[: -len(SUFFIX)] + ".json")
 
 
-def _read(path: Path) -> tuple[Document | None, list[TestResult], int]:
-    """Header, results and the length in bytes up to the last whole line."""
-    content = path.read_bytes()
-    lines = content.split(b"\n")[:-1]
+def remove(path: Path) -> None:
+    """Removes the journal of a complete run. Raises StorageFailed."""
     try:
-        header = json.loads(lines[0])
-        results = [json.loads(line) for line in lines[1:]]
-        if header["journal"] != 1:
-            raise BadInput(f"{path}: written by another version of the runner", RESUME_REMEDY)
-        _ = header["identity"], header["document"]["environment"]["device_state"]["start"]
-        _ = {key_of(result) for result in results}
-    except IndexError:
-        return None, [], 0
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise BadInput(
-            f"{path}: is damaged, expected a header and one result a line: {reason}", RESUME_REMEDY
+        path.unlink()
+    except OSError as error:
+        raise StorageFailed(
+            f"{path}: cannot be removed: {error.strerror}",
+            f"You can delete it: {run_file_of(path)} is complete.",
         ) from error
-    return header, results, content.rfind(b"\n") + 1
 
 
-def _difference(old: Any, new: Any, path: str = "") -> str:
-    """The first difference between two nested mappings, with both values; empty if there is none."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in sorted(set(old) | set(new)):
-            found = _difference(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
-            if found:
-                return found
-        return ""
-    return "" if old == new else f"{path} was {json.dumps(old)}, is now {json.dumps(new)}"
+def set_aside(path: Path, damaged: Sequence[Damaged]) -> Path:
+    """Appends to the side file of a journal what cannot be used. Raises StorageFailed."""
+    side = path.with_name(path.name[: -len(SUFFIX)] + ".damaged.jsonl")
+    entries = [
+        {"line": each.number, "reason": each.reason, "text": each.text.decode("utf-8", "backslashreplace")}
+        for each in damaged
+    ]
+    try:
+        with side.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(entry) + "\n" for entry in entries)
+    except OSError as error:
+        raise storage_failed(side, error) from error
+    return side
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _write(descriptor: int, path: Path, data: bytes) -> None:
-    """Writes all of it, or restores the file's length: a half-written line must not precede a later whole one."""
+def write(descriptor: int, path: Path, data: bytes) -> None:
+    """Writes all of it, or restores the file's length: a half-written line must not precede a later whole one. Raises
+    StorageFailed."""
     length = os.fstat(descriptor).st_size
     try:
         written = os.write(descriptor, data)
@@ -214,10 +203,3 @@ def _write(descriptor: int, path: Path, data: bytes) -> None:
     except OSError as error:
         os.ftruncate(descriptor, length)
         raise storage_failed(path, error) from error
-
-
-def _modified(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Iterator, Mapping, Sequence, Tuple
 
 from runners.core.errors import BadInput, FrameworkFailed, NothingRan
-from runners.core.manifest import Manifest
+from runners.core.manifest import Manifest, attributes
 from runners.core.manifest_grids import Test
 from runners.core.process.settings import Settings
-from runners.core.process.worker_handle import WorkerHandle
+from runners.core.process.workers import STARTS_AGAIN, Workers
 from runners.core.result import Message
 
 RESOLVE_LIMIT_S = 600.0
@@ -55,13 +55,14 @@ class Plan:
             yield PlannedTest(test, run, _request(self._settings, test), self._missing.get(test.function))
 
 
-def plan_tests(settings: Settings, manifest: Manifest, worker: WorkerHandle) -> Plan:
+def plan_tests(settings: Settings, manifest: Manifest, workers: Workers) -> Plan:
     """Looks up the manifest's names in the framework.
 
     A missing function stays in the plan as removed; its tests are also planned with the first of its successors
     that this version has. Raises BadInput if a name is a mistake, NothingRan if there is no function to run.
     """
-    found = _resolved_names(manifest, worker)
+    found = _resolved_names(settings, manifest, workers)
+    worker = workers.current()
     absent: Mapping[str, str] = found["missing"]
     missing = {name: absent[name] for name in manifest.functions if name in absent}
     mistakes: dict[str, str] = dict(found["forbidden"])
@@ -78,16 +79,26 @@ def plan_tests(settings: Settings, manifest: Manifest, worker: WorkerHandle) -> 
     return Plan(settings, [*manifest.tests, *_with_successors(manifest.tests, successors)], missing)
 
 
-def _resolved_names(manifest: Manifest, worker: WorkerHandle) -> Message:
+def _resolved_names(settings: Settings, manifest: Manifest, workers: Workers) -> Message:
     """``missing`` and ``forbidden`` names with their reasons; see runners.core.testing.cases.resolve_names."""
     expected = [test.parameters["expect"] for test in manifest.tests if test.case == "call"]
     request = {
         "do": "resolve_names",
         "functions": [*manifest.functions, *itertools.chain.from_iterable(manifest.successors.values())],
+        "attributes": sorted({name for test in manifest.tests for name in attributes(test.parameters)}),
+        "private_names": settings.private_names,
         "cases": sorted({test.case for test in manifest.tests}),
         "references": sorted({(key, e[key]) for e in expected for key in ("numpy", "scipy", "property") if key in e}),
     }
+    worker = workers.current()
     reply = worker.ask(request, RESOLVE_LIMIT_S)
+    for _ in range(STARTS_AGAIN):
+        if reply.exit is None or reply.exit.code is not None:
+            break
+        # It was killed.
+        workers.retire()
+        worker = workers.current()
+        reply = worker.ask(request, RESOLVE_LIMIT_S)
     if reply.message is None:
         said = worker.capture.take()["text"].strip()
         raise FrameworkFailed("looking up the manifest's functions ended the worker or took too long\n" + said)

@@ -9,14 +9,18 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import signal
+import stat
 import sys
+import threading
 from pathlib import Path
 from typing import Collection, Iterable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None)
+_TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -66,6 +70,21 @@ def below(ancestor: int) -> list[int]:
     return found
 
 
+def signal_when_unread(descriptor: int, number: int) -> None:
+    """Makes a thread send this process a signal as soon as nobody can read a pipe any more. Does nothing for others."""
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        return
+
+    def watch() -> None:
+        poll = select.poll()
+        # An error is reported even if nothing is asked for.
+        poll.register(descriptor, 0)
+        poll.poll()
+        os.kill(os.getpid(), number)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def held_bytes(processes: Iterable[int], limit: int) -> int:
     """The memory in bytes that processes hold together.
 
@@ -85,6 +104,32 @@ def end_all_with(variable: str) -> None:
                 os.kill(process, signal.SIGKILL)
 
 
+def cpu_seconds(processes: Iterable[int]) -> float:
+    """The CPU time that processes have used, and those of their children whose end they have noticed."""
+    return sum(map(_cpu_ticks, processes)) / _TICKS
+
+
+def is_alive(process: object) -> bool:
+    """Whether a process of this number exists and is no zombie. Without /proc, every number of a process may be one."""
+    if not isinstance(process, int) or process <= 0:
+        return False
+    try:
+        return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return not Path("/proc/self").exists()
+
+
+def command_of(process: int) -> str:
+    """The beginning of a process's command line, as ' (python -m runners ...)'; empty if it is not known."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return ""
+    program, *arguments = words
+    text = "".join(c for c in " ".join([Path(program).name, *arguments]).strip() if c.isprintable())
+    return f" ({text if len(text) <= 80 else text[:80] + '...'})" if text else ""
+
+
 def _all() -> list[int]:
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - twice as fast
@@ -98,6 +143,15 @@ def _parents() -> Iterable[tuple[int, int]]:
             yield process, int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[1])
         except (OSError, IndexError):
             continue
+
+
+def _cpu_ticks(process: int) -> int:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return 0
+    # User and system, of itself and of its children.
+    return sum(map(int, fields[11:15]))
 
 
 def _resident_bytes(process: int) -> int:

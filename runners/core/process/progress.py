@@ -68,11 +68,13 @@ class Progress:
         self._event("warning", message=message)
         self._say(f"warning: {message}")
 
-    def end(self, run_file: Path, outcomes: Mapping[str, int]) -> None:
-        """The run file is written."""
+    def end(self, run_file: Path, outcomes: Mapping[str, int], disturbed: int = 0) -> None:
+        """The run file is written. ``disturbed`` counts the results that were disturbed from outside."""
         self._flush()
-        self._event("end", run_file=str(run_file), outcomes=dict(outcomes))
+        self._event("end", run_file=str(run_file), outcomes=dict(outcomes), disturbed=disturbed)
         self._say("{}: {}".format(run_file, ", ".join(f"{n} {outcome}" for outcome, n in sorted(outcomes.items()))))
+        if disturbed:
+            self._say(f"{disturbed} disturbed from outside, then run again: the second try counts")
         self.journal = None
 
     def unchanged(self, run_file: Path) -> None:

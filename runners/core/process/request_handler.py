@@ -11,8 +11,9 @@ from runners.core import failure
 from runners.core.adapter import Adapter, Operation
 from runners.core.prediction import prediction
 from runners.core.prediction.prediction import Predictor
+from runners.core.public import names, permitted
 from runners.core.result import PHASES, Message, SyncCheck, TimedCall
-from runners.core.testing import cases, names
+from runners.core.testing import cases
 from runners.core.testing.mutants import Mutant
 from runners.core.testing.trial import Observer, Skip, Trial
 from runners.core.triage import placement, sync_check
@@ -69,8 +70,7 @@ class RequestHandler:
         return self._handlers[request["do"]](request)
 
     def _resolve_names(self, request: Message) -> Message:
-        found = cases.resolve_names(request["functions"], request["cases"], request["references"], self._framework)
-        return dict(found)
+        return dict(cases.resolve_names(request, self._framework_name))
 
     def _device_state(self, request: Message) -> Message:
         return {"state": dict(self._adapter.device_state(self._device))}
@@ -82,7 +82,9 @@ class RequestHandler:
         self._phase[0] = 0
         is_as_published = request["sync"] == "as-published"
         wait = self._adapter.wait_as_published if is_as_published else self._adapter.wait
-        mutant = Mutant(request["mutant"], self._framework_name, self._adapter) if request["mutant"] else None
+        mutant = None
+        if request["mutant"]:
+            mutant = Mutant(request["mutant"], self._framework_name, self._adapter, self._device)
         if self._sync_check is None and not mutant:
             self._sync_check = self._checked_sync(wait)
         is_timed = is_as_published or self._sync_check is None or self._sync_check["passed"]
@@ -97,6 +99,7 @@ class RequestHandler:
                 trial.finish()
                 if is_timed and request["protocol"] != "cold":
                     trial.measure_steady(int(request["steady_budget_s"] * 1e9))
+                trial.check_repeats(SEED)
         except Skip as skip:
             result.update(outcome="skipped", reason=str(skip))
         except BaseException as error:
@@ -218,7 +221,7 @@ class RequestHandler:
     ) -> Trial:
         return Trial(
             framework=self._framework_name,
-            function=names.function(request["function"], self._framework),
+            function=permitted.function(request["function"], self._framework_name, private_names=True),
             adapter=self._adapter,
             device=self._device,
             phase=self._phase,

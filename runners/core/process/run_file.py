@@ -8,19 +8,8 @@ import os
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Sequence
 
-from runners.core import documents
-from runners.core.errors import RunnerError, StorageFailed
+from runners.core.errors import StorageFailed
 from runners.core.result import TestResult
-
-
-def check(header: Mapping[str, Any], results: Sequence[TestResult], journal: Path) -> None:
-    """Raises RunnerError if header and results do not fit the schema of run files. ``journal`` is where they are."""
-    mistake = documents.first_mistake(documents.validator("run"), dict(header, results=results))
-    if mistake:
-        raise RunnerError(
-            f"{journal}: the run file would not fit its schema: {mistake}",
-            "This is a mistake of portbench or of a case; the journal is kept. Please report it.",
-        )
 
 
 def write(path: Path, header: Mapping[str, Any], results: Sequence[TestResult]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 from typing import Any, Mapping
 
-from runners.core import environment
+from runners.core import documents, environment
 from runners.core.errors import FrameworkFailed
 from runners.core.manifest import Manifest
-from runners.core.process import journal
+from runners.core.process import journal, sandbox
 from runners.core.process.settings import Settings
-from runners.core.testing import names
+from runners.core.public import names
 
 SCHEMA_VERSION = 4
 
@@ -25,7 +25,7 @@ def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> 
         )
     variables = names.framework(settings.framework).variables(settings.device)
     predicted = {"prediction": ready["prediction"]} if "prediction" in ready else {}
-    return {
+    document: dict[str, Any] = {
         "schema": "portbench/run",
         "schema_version": SCHEMA_VERSION,
         "run_id": journal.new_run_id(),
@@ -50,9 +50,12 @@ def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> 
         "environment": dict(
             environment.collect(settings.machine, ready["device"], variables),
             device_state={"start": ready["state"], "end": None},
+            sandbox=ready.get("sandbox", sandbox.NONE),
         ),
         "started_at": now(),
     }
+    # Variables, names and the selection come from the system, where a text need not be UTF-8.
+    return dict(documents.escaped(document))
 
 
 def now() -> str:

@@ -111,7 +111,7 @@ class Triage:
             result["full_precision"] = self._full_precision(planned)
 
     def _trace_ops(self, result: TestResult, request: Message) -> None:
-        reply = self._device.current().ask(dict(request, do="trace_ops"), self._limit_s).message or {}
+        reply = self._ask(self._device, dict(request, do="trace_ops"))
         if "placement" in reply:
             result["placement"] = reply["placement"]
             for call, observed in zip(result["calls"], reply["observed"]):
@@ -125,8 +125,7 @@ class Triage:
     def _recorded_outputs(self, request: Message) -> str | None:
         """Stores the outputs of a test in the file. Returns their dtype, or None if there are none."""
         asked = dict(request, do="record_outputs", path=str(self._file))
-        reply = self._device.current().ask(asked, self._limit_s).message or {}
-        dtype: str | None = reply.get("dtype")
+        dtype: str | None = self._ask(self._device, asked).get("dtype")
         return dtype
 
     def _classify_values(
@@ -136,7 +135,7 @@ class Triage:
         reply = None
         if dtype is not None:
             asked = dict(request, do="classify_outputs", path=str(self._file), dtype=dtype)
-            reply = self._host.current().ask(asked, self._limit_s).message
+            reply = self._ask(self._host, asked)
             # The worker computed in ways in which the test does not run. The next request gets a fresh one.
             self._host.retire()
             self._file.unlink()
@@ -146,6 +145,14 @@ class Triage:
         result["category"] = failure.category(
             self._framework, result["outcome"], result["error"], is_oom_killed(result), result["value_verdict"]
         )
+
+    def _ask(self, workers: Workers, request: Message) -> Message:
+        """The reply; empty if there is none. A worker that is killed is replaced once: perhaps not by the test."""
+        reply = workers.current().ask(request, self._limit_s)
+        if reply.exit is not None and reply.exit.code is None:
+            workers.retire()
+            reply = workers.current().ask(request, self._limit_s)
+        return reply.message or {}
 
     def _control(self, planned: PlannedTest) -> Repeated:
         return self._once(self._controls, self._on_host, self._host, planned)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """Times are in seconds. ``version`` None accepts any version; ``memory_bytes`` None sets no limit."""
+    """Times are in seconds. ``version`` None accepts any version; ``memory_bytes`` None sets no limit. ``sandbox`` is
+    one of the modes of runners.core.process.sandbox. ``private_names``: whether a manifest may use any name of the
+    framework."""
 
     framework: str
     device: str
@@ -25,3 +27,5 @@ class Settings:
     mutant: str | None = None
     sync: str = "complete"
     memory_bytes: int | None = None
+    sandbox: str = "auto"
+    private_names: bool = False

@@ -9,15 +9,17 @@ worker.
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
+from runners.core.errors import UnusableResult
 from runners.core.manifest import Manifest
-from runners.core.process import journal, processes, run_header, scratch
-from runners.core.process.attempt import attempt, removed
+from runners.core.process import journal, journal_resume, processes, run_header, sandbox, scratch
+from runners.core.process.attempt import attempt, removed, unusable
 from runners.core.process.confirm import Confirmation
 from runners.core.process.journal import Journal
+from runners.core.process.journal_lines import Damaged
 from runners.core.process.plan import Plan, PlannedTest, plan_tests
 from runners.core.process.progress import Progress
 from runners.core.process.second_opinions import Triage
@@ -29,6 +31,8 @@ from runners.core.result import SyncCheck, TestResult, shown_outcome
 
 STATE_LIMIT_S = 60.0
 
+RunTest = Callable[[PlannedTest], TestResult]
+
 
 def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
     """Runs everything and returns the path of the run file.
@@ -37,44 +41,52 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
     left behind.
     """
     with _place(settings, manifest) as place:
-        worker = place.device.current()
-        header = run_header.header(settings, manifest, worker.ready)
-        plan = plan_tests(settings, manifest, worker)
+        ready = place.device.current().ready
+        shortfall = sandbox.shortfall(settings.sandbox, ready["sandbox"]) if place.sandboxed else ""
+        header = run_header.header(settings, manifest, ready)
+        plan = plan_tests(settings, manifest, place.device)
         book = _open_journal(settings, header)
         if isinstance(book, Path):
             progress.unchanged(book)
             return book
-        progress.start(header, book.path, len(plan.tests), settings.runs, len(book.done))
-        progress.uncurated(manifest.uncurated)
-        _run_passes(settings, plan, place, book, progress)
-        path = book.finish(run_header.now(), _device_state(place.device.idle))
-        progress.end(path, Counter(map(shown_outcome, book.results)))
+        with closing(book):
+            progress.start(header, book.path, len(plan.tests), settings.runs, len(book.done))
+            for note in (*book.notes, *filter(None, [shortfall])):
+                progress.warn(note)
+            progress.uncurated(manifest.uncurated)
+            _run_passes(settings, plan, place, book, progress)
+            path = book.finish(run_header.now(), _device_state(place.device.idle))
+        disturbed = sum(1 for result in book.results if result.get("disturbed"))
+        progress.end(path, Counter(map(shown_outcome, book.results)), disturbed)
         return path
 
 
 class _Place(NamedTuple):
-    """Where tests run: workers on the target's device, workers on the CPU (the same ones if that is the target), and a
-    folder for files of the run."""
+    """Where tests run: workers on the target's device, workers on the CPU (the same ones if that is the target), a
+    folder for files of the run, and whether the workers confine themselves."""
 
     device: Workers
     host: Workers
     folder: Path
+    sandboxed: bool
 
 
 @contextmanager
 def _place(settings: Settings, manifest: Manifest) -> Iterator[_Place]:
     processes.adopt_orphans()
+    sandboxed = sandbox.is_wanted(settings.sandbox, manifest.is_own)
     folder = scratch.Scratch()
     scratch.sweep()
 
     def workers_on(device: str) -> Workers:
         functions, memory_bytes = manifest.functions, settings.memory_bytes
-        return Workers(ZygoteHandle(settings.framework, device, functions, folder.work, memory_bytes))
+        zygote = ZygoteHandle(settings.framework, device, functions, folder.work, memory_bytes, sandboxed)
+        return Workers(zygote)
 
     device = workers_on(settings.device)
     host = device if settings.device == "cpu" else workers_on("cpu")
     try:
-        yield _Place(device, host, folder.work)
+        yield _Place(device, host, folder.work, sandboxed)
     finally:
         device.close()
         host.close()
@@ -85,12 +97,9 @@ def _open_journal(settings: Settings, header: Mapping[str, Any]) -> Journal | Pa
     """A new journal, or the one to resume; the path of the run file if that run is complete already."""
     identity = journal.identity_of(header)
     if settings.resume:
-        resumed = journal.resume(settings.out, settings.framework, settings.device, identity)
+        resumed = journal_resume.resume(settings.out, dict(header), identity)
         if resumed is not None:
             return resumed
-        complete = journal.finished(settings.out, settings.framework, settings.device, identity)
-        if complete is not None:
-            return complete
     return journal.create(settings.out, dict(header), identity)
 
 
@@ -98,19 +107,21 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
     confirmation = Confirmation(settings.framework, place.device, settings.timeout_s, book.results)
     triage = Triage(settings.framework, place.device, place.host, settings.timeout_s, place.folder, book.results)
     has_warned = False
+
+    def run_test(planned: PlannedTest) -> TestResult:
+        if planned.removed is not None:
+            return removed(planned, planned.removed)
+        if settings.mutant is not None:
+            return _run_mutated(planned, place.device, settings)
+        first = attempt(planned, place.device.current(), settings.framework, settings.timeout_s)
+        result = triage.annotate(planned, confirmation.confirm(planned, first))
+        return sandbox.explained(result) if place.sandboxed else result
+
     for number in range(1, settings.runs + 1):
         for planned in plan.of_pass(number):
             if (*planned.key, number) in book.done:
                 continue
-            if planned.removed is not None:
-                result = removed(planned, planned.removed)
-            elif settings.mutant is not None:
-                result = _run_mutated(planned, place.device, settings)
-            else:
-                first = attempt(planned, place.device.current(), settings.framework, settings.timeout_s)
-                confirmed = confirmation.confirm(planned, first)
-                result = triage.annotate(planned, confirmed)
-            book.append(result)
+            result = _recorded(planned, place, book, progress, run_test)
             progress.result(result)
             check = result.get("sync_check")
             if check and not check["passed"] and not has_warned:
@@ -118,6 +129,26 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
                 progress.warn(_sync_warning(settings.sync, check))
         if number < settings.runs:
             place.device.retire()
+
+
+def _recorded(planned: PlannedTest, place: _Place, book: Journal, progress: Progress, run_test: RunTest) -> TestResult:
+    """Runs a test and stores its result. What no run file can hold is set aside, and the test runs again once."""
+    mistake = ""
+    for _ in range(2):
+        try:
+            result = run_test(planned)
+            book.append(result)
+            return result
+        except UnusableResult as error:
+            mistake = error.mistake
+            damaged = Damaged(0, f"{planned.test.full_id}, run {planned.run}: {mistake}", error.text.encode())
+            side = book.set_aside([damaged])
+            progress.warn(f"the result of {planned.test.full_id} cannot be used and is in {side}: {mistake}")
+            place.device.retire()
+            place.host.retire()
+    result = unusable(planned, mistake)
+    book.append(result)
+    return result
 
 
 def _run_mutated(planned: PlannedTest, workers: Workers, settings: Settings) -> TestResult:

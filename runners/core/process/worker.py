@@ -13,21 +13,30 @@ import importlib
 import mmap
 import os
 import sys
+from pathlib import Path
 
 from runners.core import failure
 from runners.core.adapter import Adapter
 from runners.core.errors import DeviceUnavailable
 from runners.core.prediction.prediction import Predictor
+from runners.core.process import sandbox
 from runners.core.process.channel import Channel
 from runners.core.process.request_handler import PredictionBackend, RequestHandler
+from runners.core.public import names
 from runners.core.result import Message
-from runners.core.testing import names
 
 
-def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str) -> None:
-    """Answers requests until the channel ends. The first message says that the device is open, or why it is not."""
+def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str, sandboxed: bool) -> None:
+    """Answers requests until the channel ends. The first message says that the device is open, or why it is not. A
+    sandboxed worker confines itself (see runners.core.process.sandbox)."""
     try:
+        # Before any thread is started, and after the device is open, which may need more than a test.
+        confined = [sandbox.confine_files(Path.cwd(), device_name)] if sandboxed else []
         handler, ready = _open(framework, device_name, phase)
+        if sandboxed:
+            is_predicted = device_name in names.framework(framework).PREDICTED
+            confined.append(sandbox.confine_calls(device_name, is_predicted))
+        ready["sandbox"] = "+".join(filter(None, confined)) or sandbox.NONE
     except DeviceUnavailable as error:
         channel.send({"unavailable": str(error), "remedy": error.remedy})
         return
@@ -43,7 +52,11 @@ def serve(channel: Channel, phase: mmap.mmap, framework: str, device_name: str) 
         reply = handler.handle(request)
         _flush()
         _restore_streams(output)
-        channel.send(dict(reply, id=request["id"]))
+        try:
+            channel.send(dict(reply, id=request["id"]))
+        except ValueError as error:
+            # A number that JSON does not have. The supervisor sets it aside.
+            channel.send({"id": request["id"], "unusable": f"{error}: {reply!r}"})
 
 
 def _open(framework: str, device_name: str, phase: mmap.mmap) -> tuple[RequestHandler, Message]:

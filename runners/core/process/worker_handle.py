@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import secrets
 import select
 import signal
 import time
 from typing import NamedTuple, Protocol
 
 from runners.core import environment
-from runners.core.errors import DeviceUnavailable, FrameworkFailed
+from runners.core.errors import DeviceUnavailable, FrameworkFailed, StartKilled
 from runners.core.failure import clipped
 from runners.core.process import processes
 from runners.core.process.capture import Capture
@@ -82,7 +83,7 @@ class WorkerHandle:
         self._channel = channel
         self._phase = phase
         self._zygote = zygote
-        self._requests = 0
+        self._token = ""
         self.served = False
         self.memory_bytes = zygote.memory_bytes
         self._exit: Exit | None = None
@@ -95,14 +96,15 @@ class WorkerHandle:
 
     def ask(self, request: Message, limit_s: float) -> Reply:
         """Sends a request and waits for the reply, the worker's end or the limit."""
-        self._requests += 1
+        # A number could be guessed, and a test could send its own result before the worker does.
+        self._token = secrets.token_hex(16)
         self._phase[0] = 0
         self.served = self.served or request["do"] not in ("resolve_names", "device_state")
         try:
-            self._channel.send(dict(request, id=self._requests))
+            self._channel.send(dict(request, id=self._token))
         except OSError:
             return Reply(None, self._ended())
-        return self._await(self._requests, limit_s)
+        return self._await(self._token, limit_s)
 
     def greet(self) -> Message:
         """Waits for the first message. Raises DeviceUnavailable, or FrameworkFailed with the end of the output."""
@@ -116,14 +118,19 @@ class WorkerHandle:
             how = (
                 f"the worker ended ({_described(reply.exit)})" if reply.exit else f"nothing came in {START_LIMIT_S:g} s"
             )
+            kind = StartKilled if reply.exit and reply.exit.code is None else FrameworkFailed
             if reply.held_bytes:
                 how = f"it held {reply.held_bytes} bytes of memory, more than --memory allows"
             if "broken" in message:
                 how = "{type}: {message}".format(**message["broken"])
             said = self.capture.take()["text"].strip()
-            raise FrameworkFailed(f"no worker could be started: {how}" + (f"\n{clipped(said, 2000)}" if said else ""))
+            raise kind(f"no worker could be started: {how}" + (f"\n{clipped(said, 2000)}" if said else ""))
         self.ready = message["ready"]
         return self.ready
+
+    def cpu_seconds(self, with_children: bool = True) -> float:
+        """The CPU time that the worker has used, with everything that it started or alone, which is quicker."""
+        return processes.cpu_seconds(self._zygote.processes() if with_children else [self.process])
 
     def stack(self) -> None:
         """Asks a hanging worker for its Python stack. A signal handler in C writes it to the worker's output."""
@@ -153,7 +160,7 @@ class WorkerHandle:
             self._exit = self._zygote.await_exit(FAREWELL_S)
         self.kill()
 
-    def _await(self, request: int | None, limit_s: float) -> Reply:
+    def _await(self, request: str | None, limit_s: float) -> Reply:
         deadline = time.monotonic() + limit_s
         tick_s = MEMORY_TICK_S if self.memory_bytes else limit_s
         next_check = time.monotonic() + tick_s
@@ -207,4 +214,6 @@ def signal_group(process: int, number: int) -> None:
 
 
 def _described(ended: Exit) -> str:
-    return f"signal {ended.signal}" if ended.signal else f"exit status {ended.code}"
+    if ended.signal:
+        return f"signal {ended.signal}"
+    return "together with its zygote" if ended.code is None else f"exit status {ended.code}"

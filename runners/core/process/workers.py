@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from runners.core.errors import StartKilled
 from runners.core.process.worker_handle import WorkerHandle
 from runners.core.process.zygote_handle import ZygoteHandle
+
+STARTS_AGAIN = 3
+"""How often a zygote or worker that is killed while it starts is started again."""
 
 
 class Workers:
@@ -19,8 +25,15 @@ class Workers:
         return self._current
 
     def current(self) -> WorkerHandle:
-        """The present worker, or a fresh one. Raises DeviceUnavailable or FrameworkFailed."""
-        self._current = self._current or self._zygote.start_worker()
+        """The present worker, or a fresh one. One that is killed while it starts is started again.
+
+        Raises DeviceUnavailable or FrameworkFailed.
+        """
+        for _ in range(STARTS_AGAIN):
+            with contextlib.suppress(StartKilled):
+                self._current = self._current or self._zygote.start_worker()
+                return self._current
+        self._current = self._zygote.start_worker()
         return self._current
 
     def retire(self) -> None:

@@ -1,13 +1,16 @@
 """The parent of all workers: imports the framework once, never computes, and forks one worker at a time on request.
 
-Started by the supervisor as ``python -m runners.core.process.zygote FRAMEWORK DEVICE DESCRIPTOR [FUNCTION...]`` with a
-Unix socket under that descriptor. Each request is one byte with three descriptors: the new worker's channel, its output
-pipe and its phase file. The replies are JSON lines: ``ready`` once, then ``forked`` and ``exited`` for each worker.
-Only one worker lives at a time, since an accelerator has one holder. Therefore a blocking wait is enough.
+Started by the supervisor as ``python -m runners.core.process.zygote`` with the arguments ``FRAMEWORK DEVICE DESCRIPTOR
+SANDBOX [FUNCTION...]`` and a Unix socket under that descriptor. Each request is one byte with three descriptors: the
+new worker's channel, its output pipe and its phase file. The replies are JSON lines: ``ready`` once, then ``forked``
+and ``exited`` for each worker. Only one worker lives at a time, since an accelerator has one holder. Therefore a
+blocking wait is enough.
 
 If forking after the import is not safe (CUDA), the zygote imports nothing and each worker imports the framework.
-Linux kills a worker when its zygote dies, and signals a zygote when its supervisor dies. The zygote inherits what a
-worker has started, and ends it before the next worker starts and before the zygote exits.
+Linux kills a worker when its zygote dies. The zygote inherits what a worker has started, and ends it before the next
+worker starts and before the zygote exits. Between supervisor and zygote is a guard, which imports nothing and only
+waits: if both are killed at once, it inherits everything and ends it. (The kernel could signal each process at its
+parent's death, but it takes the end of the thread that started a process for that.)
 """
 
 from __future__ import annotations
@@ -25,28 +28,55 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import Sequence
+from typing import Callable, NoReturn, Sequence
 
 from runners.core import failure
-from runners.core.process import processes, scratch
+from runners.core.process import processes, sandbox, scratch
 from runners.core.process.channel import Channel, receive_descriptors
-from runners.core.testing import names
+from runners.core.public import names, permitted
+
+ENDED_BY_SIGNAL = 128 + signal.SIGTERM
+"""The exit status of a zygote that ends because of a signal, and of the guard of one that a signal has ended."""
 
 
 def main(arguments: Sequence[str]) -> None:
     """Serves until the supervisor closes the socket or dies."""
-    framework, device, socket_number, *functions = arguments
-    supervisor = os.getppid()
-    processes.adopt_orphans()
-    signal.signal(signal.SIGTERM, _leave)
-    processes.signal_at_death_of(supervisor, signal.SIGTERM)
+    framework, device, socket_number, sandboxed, *functions = arguments
+    supervisor, guard = os.getppid(), os.getpid()
+    _outlive_nothing(supervisor)
+    zygote = os.fork()
+    if zygote:
+        _guard(zygote, int(socket_number))
+    _outlive_nothing(guard)
     try:
-        _serve(framework, device, int(socket_number), functions)
+        _serve(framework, device, int(socket_number), sandboxed == sandbox.WANTED, functions)
     finally:
         _leave()
 
 
-def _serve(framework: str, device: str, socket_number: int, functions: Sequence[str]) -> None:
+def _outlive_nothing(parent: int) -> None:
+    """Inherits what loses its parent below this process, and leaves with all of it when the parent dies."""
+    processes.adopt_orphans()
+    _at_signals(_leave)
+    processes.signal_at_death_of(parent, signal.SIGTERM)
+
+
+def _guard(zygote: int, socket_number: int) -> NoReturn:
+    # The supervisor must see the end of these as soon as the zygote ends.
+    os.close(socket_number)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    status = 1
+    try:
+        _, ended = os.waitpid(zygote, 0)
+        status = ENDED_BY_SIGNAL if os.WIFSIGNALED(ended) else os.WEXITSTATUS(ended)
+        _leave()
+    finally:
+        os._exit(status)
+
+
+def _serve(framework: str, device: str, socket_number: int, sandboxed: bool, functions: Sequence[str]) -> None:
     control = Channel(socket.socket(fileno=socket_number))
     facts = names.framework(framework)
     os.environ.update(facts.variables(device))
@@ -59,12 +89,12 @@ def _serve(framework: str, device: str, socket_number: int, functions: Sequence[
         for name in functions:
             # Lazily imported parts of the framework are imported here once, not in every worker.
             with contextlib.suppress(names.Missing, names.Forbidden):
-                names.function(name, facts)
-    # The import may have replaced the handler.
-    signal.signal(signal.SIGTERM, _leave)
+                permitted.function(name, framework)
+    # The import may have replaced the handlers.
+    _at_signals(_leave)
     gc.collect()
     gc.freeze()
-    control.send({"ready": True})
+    control.send({"ready": os.getpid()})
     while True:
         descriptors = receive_descriptors(control.socket, 3)
         if descriptors is None:
@@ -73,7 +103,7 @@ def _serve(framework: str, device: str, socket_number: int, functions: Sequence[
         worker = os.fork()
         if worker == 0:
             control.close()
-            _become_worker(zygote, descriptors, framework, device)
+            _become_worker(zygote, descriptors, framework, device, sandboxed)
         for descriptor in descriptors:
             os.close(descriptor)
         control.send({"forked": worker})
@@ -82,12 +112,13 @@ def _serve(framework: str, device: str, socket_number: int, functions: Sequence[
         control.send({"exited": worker, "status": status, "peak_memory_bytes": usage.ru_maxrss * 1024})
 
 
-def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, device: str) -> None:
+def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, device: str, sandboxed: bool) -> None:
     from runners.core.process import worker
 
     status = 1
     try:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # Python would raise KeyboardInterrupt in the test, and the end would look like the test's own.
+        _at_signals(signal.SIG_DFL)
         os.setsid()
         processes.signal_at_death_of(zygote, signal.SIGKILL)
         channel, output, phase_file = descriptors
@@ -100,7 +131,7 @@ def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, devi
         faulthandler.enable()
         faulthandler.register(signal.SIGUSR1, all_threads=True)
         phase = mmap.mmap(phase_file, 1)
-        worker.serve(Channel(socket.socket(fileno=channel)), phase, framework, device)
+        worker.serve(Channel(socket.socket(fileno=channel)), phase, framework, device, sandboxed)
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -112,11 +143,17 @@ def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, devi
 
 def _leave(number: int = 0, frame: object = None) -> None:
     """Ends all processes, and removes the folder if the supervisor is dead."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _at_signals(signal.SIG_IGN)
     processes.end_children()
     scratch.remove_stale(Path(os.environ["TMPDIR"]))
     if number:
-        os._exit(1)
+        os._exit(ENDED_BY_SIGNAL)
+
+
+def _at_signals(handler: Callable[..., None] | signal.Handlers) -> None:
+    """Sets what SIGTERM and SIGINT do, whoever sends them."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handler)
 
 
 def _prefer_as_victim() -> None:

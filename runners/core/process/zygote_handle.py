@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 from typing import IO, Any, ClassVar, Iterator, Sequence
 
-from runners.core.errors import FrameworkFailed, StorageFailed
+from runners.core.errors import FrameworkFailed, StartKilled, StorageFailed
 from runners.core.failure import RUNNERS, clipped
-from runners.core.process import processes
+from runners.core.process import processes, sandbox, zygote
 from runners.core.process.capture import Capture
 from runners.core.process.channel import Channel, send_descriptors
-from runners.core.process.worker_handle import START_LIMIT_S, Exit, WorkerHandle, signal_group
+from runners.core.process.worker_handle import EXIT_LIMIT_S, START_LIMIT_S, Exit, WorkerHandle, signal_group
 from runners.core.result import Message
 
 MOST_IMPORTED_EARLY = 1000
@@ -31,22 +31,30 @@ class ZygoteHandle:
     """The process that forks the workers. It is started again whenever it is found dead.
 
     ``scratch`` becomes the working and temporary folder of the workers. ``memory_bytes`` is the limit of a worker with
-    everything it starts.
+    everything it starts. ``sandboxed``: whether workers confine themselves.
     """
 
     _running: ClassVar[set[int]] = set()
 
     def __init__(
-        self, framework: str, device: str, functions: Sequence[str], scratch: Path, memory_bytes: int | None = None
+        self,
+        framework: str,
+        device: str,
+        functions: Sequence[str],
+        scratch: Path,
+        memory_bytes: int | None = None,
+        sandboxed: bool = False,
     ) -> None:
         self.memory_bytes = memory_bytes
         self._environment = {**os.environ, "TMPDIR": str(scratch)}
         self._arguments = [framework, device]
+        self._sandbox = sandbox.WANTED if sandboxed else sandbox.NONE
         self._functions = list(functions)[:MOST_IMPORTED_EARLY]
         self._process: subprocess.Popen[bytes] | None = None
         self._output: Capture | None = None
         self._workers = 0
         self._worker_process = 0
+        self._zygote = 0
         self.control: Channel
 
     def start_worker(self) -> WorkerHandle:
@@ -62,13 +70,13 @@ class ZygoteHandle:
             try:
                 send_descriptors(self.control.socket, [theirs.fileno(), output_write, phase_file.fileno()])
             except OSError as error:
-                self._fail(f"the zygote is gone: {error}")
+                self._fail(f"the zygote is gone: {error}", was_killed=True)
             finally:
                 theirs.close()
                 os.close(output_write)
         reply = self._next(START_LIMIT_S)
         if reply is None or "forked" not in reply:
-            self._fail("the zygote ended")
+            self._fail("the zygote ended", was_killed=reply is None)
         assert reply is not None
         worker.process = self._worker_process = reply["forked"]
         worker.greet()
@@ -87,7 +95,7 @@ class ZygoteHandle:
 
     def processes(self) -> list[int]:
         """The current worker and everything that it or an earlier one has started."""
-        return processes.below(self._process.pid) if self._process else []
+        return processes.below(self._zygote) if self._process else []
 
     def give_up(self) -> Exit:
         """Ends the zygote when it cannot report how its worker ended. The next worker comes from a new zygote."""
@@ -111,7 +119,7 @@ class ZygoteHandle:
         output_read, output_write = os.pipe()
         command = [sys.executable, "-m", "runners.core.process.zygote", *self._arguments, str(theirs.fileno())]
         self._process = subprocess.Popen(
-            command + self._functions,
+            [*command, self._sandbox, *self._functions],
             stdin=subprocess.DEVNULL,
             stdout=output_write,
             stderr=output_write,
@@ -126,11 +134,13 @@ class ZygoteHandle:
         self.control = Channel(ours)
         self._output = Capture(output_read)
         reply = self._next(START_LIMIT_S) or {}
+        # Not the process that was started: that one is its guard.
+        self._zygote = reply.get("ready", 0)
         if "ready" not in reply:
-            reason = (
-                "{type}: {message}".format(**reply["broken"]) if "broken" in reply else "its import ended the process"
-            )
-            self._fail(f"cannot import {self._arguments[0]}: {reason}")
+            was_killed = not reply and self._was_killed()
+            reason = "it was killed by a signal" if was_killed else "its import ended the process"
+            reason = "{type}: {message}".format(**reply["broken"]) if "broken" in reply else reason
+            self._fail(f"cannot import {self._arguments[0]}: {reason}", was_killed)
 
     def _next(self, limit_s: float) -> Message | None:
         """The zygote's next message; None after the limit or at its end. Also drains its output."""
@@ -150,14 +160,24 @@ class ZygoteHandle:
                 sources.remove(self._output)
         return self.control.receive()
 
-    def _fail(self, reason: str) -> None:
+    def _was_killed(self) -> bool:
+        """Whether the zygote has been ended by a signal."""
+        assert self._process is not None
+        try:
+            status = self._process.wait(EXIT_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return False
+        return status < 0 or status == zygote.ENDED_BY_SIGNAL
+
+    def _fail(self, reason: str, was_killed: bool = False) -> None:
         assert self._output is not None
         self._output.drain()
         said = self._output.take()["text"].strip()
         self.close()
         missing = f"If it is not installed:  {sys.executable} -m pip install {self._arguments[0]}"
         remedy = f"{missing}\nOr run in the environment of the target's lock:  portbench run without --backend current"
-        raise FrameworkFailed(reason + (f"\n{clipped(said, 2000)}" if said else ""), remedy)
+        kind = StartKilled if was_killed else FrameworkFailed
+        raise kind(reason + (f"\n{clipped(said, 2000)}" if said else ""), remedy)
 
 
 @contextlib.contextmanager
