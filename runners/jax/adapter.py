@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from types import FunctionType, ModuleType
-from typing import Any, Callable, ContextManager, Iterator, Mapping
+from typing import Any, Callable, ContextManager, Iterator, Mapping, Sequence
 
 import jax
 import jax.monitoring
 import numpy as np
 
 from runners.core.adapter import HOST, OpTrace
+from runners.core.programs import Program
 from runners.core.testing import tree
-from runners.jax import op_trace, platforms
+from runners.core.testing.arrays import KEY
+from runners.jax import op_trace, platforms, replaying, whole_programs
 from runners.jax.double import x64
 
 _COUNTERS = {
@@ -83,7 +85,29 @@ def seed(seed: int) -> None:
 
 def tensor(array: Any, dtype: str, device: Any, layout: str) -> Any:
     """``layout`` is ignored: JAX's arrays have no strides."""
+    if dtype.startswith(KEY):
+        return jax.device_put(replaying.keys(array, dtype), device)
     return jax.device_put(np.asarray(array).astype(jax.numpy.dtype(dtype)), device)
+
+
+def host_device() -> Any:
+    return jax.devices("cpu")[0]
+
+
+def in_memory_order(tensor: Any, order: Sequence[int]) -> Any:
+    return tensor
+
+
+def differentiable(tensor: Any) -> Any:
+    return replaying.marked(tensor)
+
+
+def with_gradients(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    return replaying.with_gradients(function, args, kwargs)
+
+
+def as_function(found: Any) -> Callable[..., Any]:
+    return replaying.as_function(found)
 
 
 def dtype(name: str) -> Any:
@@ -98,6 +122,8 @@ def dtype_name(leaf: Any) -> str | None:
 
 
 def to_numpy(leaf: Any) -> Any:
+    if str(leaf.dtype).startswith(KEY):
+        leaf = jax.random.key_data(leaf)
     return np.asarray(leaf.astype("float32") if leaf.dtype == jax.numpy.bfloat16 else leaf)
 
 
@@ -113,6 +139,11 @@ def wait_as_published(output: Any) -> None:
     """Does nothing for tuples and other containers: the paper did not wait for those."""
     if hasattr(output, "block_until_ready"):
         output.block_until_ready()
+
+
+def compile_program(device: Any, program: Program) -> None:
+    platform = "cuda" if device.platform == "gpu" else device.platform
+    whole_programs.compile_for(device, program.module(platform, whole_programs.FORMS))
 
 
 def calibration_kernel(units: int, device: Any) -> Callable[[], Any]:

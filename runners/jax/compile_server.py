@@ -1,39 +1,51 @@
-"""A server that compiles programs for an absent TPU: ``python -m runners.jax.compile_server TOPOLOGY``.
+"""A server that compiles programs for an absent TPU or GPU: ``python -m runners.jax.compile_server DEVICE``.
 
-libtpu compiles ahead of time and is called through jax. The server reads from stdin a JSON line ``{"form", "bytes"}``
-and that many bytes of a module. It writes to stdout one JSON line when it is ready and one for each module (see
-runners.core.prediction.compiling). Needs the packages of images/jax/0.10.2/tpu.lock, because it uses private parts of
-jax.
+libtpu or XLA:GPU compiles ahead of time and is called through jax. The server reads from stdin a JSON line
+``{"form", "bytes"}`` and that many bytes of a module. It writes to stdout one JSON line when it is ready and one for
+each module (see runners.core.prediction.compiling and TpuCompiler.answer).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
 import signal
 import sys
-import time
-from typing import Any
+from typing import Any, Protocol
 
+from runners.core.prediction import gpus, tpus
 from runners.core.process import processes
+from runners.jax.compile_cache import CompileCache
+from runners.jax.gpu_compiler import GpuCompiler
+from runners.jax.programs import read_program
+from runners.jax.tpu_compiler import TpuCompiler
 
-_PORTABLE_ARTIFACT = b"ML\xefR"
 _REMEMBERED = 10_000
 
-_LOW_EFFORT, _USUAL_EFFORT = -1.0, 0.0
-"""The compiler's effort to make a program fast. With low effort it compiles convolutions up to ten times faster, and
-the program may move and need more memory; for other programs there is little difference."""
+_PROGRAM = """module @self_test {{ func.func public @main(%a: tensor<8x128xf32>) -> tensor<8x128xf32> {{
+  %r = {} tensor<8x128xf32>
+  return %r : tensor<8x128xf32> }} }}"""
+_COMPILED = _PROGRAM.format("stablehlo.add %a, %a :")
+_NO_KERNEL = _PROGRAM.format("stablehlo.custom_call @portbench_no_such_kernel(%a) : (tensor<8x128xf32>) ->")
+_INTEGER_CONVOLUTION = """module @self_test {
+  func.func public @main(%a: tensor<1x3x8x8xi32>, %b: tensor<8x3x3x3xi32>) -> tensor<1x8x8x8xi32> {
+    %r = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<1x3x8x8xi32>, tensor<8x3x3x3xi32>) -> tensor<1x8x8x8xi32>
+    return %r : tensor<1x8x8x8xi32> } }"""
 
-_NAMES = re.compile(r"(?<=^HloModule )[^,\s]+|(?<=^ENTRY )\S+", re.MULTILINE)
-"""The names of a program and its main function in the text of HLO."""
 
-_OWN_PLACES = re.compile(r":?\s+@\s+0x[0-9a-f]+|Suspected Python Code Location")
-"""After this, a message of the compiler has only its own stack and lines of Python that are not its client's."""
+class _Compiler(Protocol):
+    """``answer`` is that of TpuCompiler. ``name`` and ``client`` name all versions that an answer depends on."""
+
+    name: str
+    client: str
+    device_kind: str
+
+    def answer(self, program: Any, digest: str) -> dict[str, Any]: ...
 
 
-def main(topology: str) -> None:
+def main(device: str) -> None:
     """Serves until stdin ends or the client dies."""
     processes.signal_at_death_of(os.getppid(), signal.SIGKILL)
     # What libraries print must not be mixed with the replies.
@@ -45,147 +57,63 @@ def main(topology: str) -> None:
         answers.flush()
 
     try:
-        compiler = _Compiler(topology)
+        compiler = _compiler(device)
+        self_test(compiler, _NO_KERNEL if device in tpus.MODELS else _INTEGER_CONVOLUTION)
     except Exception as error:  # libtpu and its loader raise what they like
         said = str(error).split("\n")[0]
         say({"unavailable": f"{type(error).__name__}: {said}"})
         return
+    server = _Server(compiler, CompileCache(f"{compiler.name} {compiler.client}", device))
     say({"compiler": compiler.name, "device_kind": compiler.device_kind})
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         module = sys.stdin.buffer.read(asked["bytes"])
-        say(compiler.answer(module, asked["form"]))
+        say(server.answer(module, asked["form"]))
 
 
-class _Unreadable(Exception):
-    """A module is not StableHLO, or its conversion to StableHLO failed: some older forms of HLO do not exist there."""
+def _compiler(device: str) -> _Compiler:
+    if device in tpus.MODELS:
+        return TpuCompiler(tpus.MODELS[device].topology)
+    return GpuCompiler(device, gpus.MODELS[device].bytes_per_s)
 
 
-class _Compiler:
-    def __init__(self, topology: str) -> None:
-        # Do not look for a TPU, neither here nor in a cloud's metadata. Several processes may compile at once.
-        os.environ.update(JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1", ALLOW_MULTIPLE_LIBTPU_LOAD="1")
-        import importlib.metadata
+def self_test(compiler: _Compiler, refused: str = _NO_KERNEL) -> None:
+    """Raises RuntimeError for a compiler whose answers would say nothing about a program. ``refused`` is a program that
+    no such device takes."""
+    for expected, text in {"compiled": _COMPILED, "refused": refused}.items():
+        program, digest = read_program(text.encode(), "stablehlo")
+        answer = compiler.answer(program, digest)
+        if expected not in answer:
+            ((kind, said),) = answer.items()
+            raise RuntimeError(
+                f"{compiler.name} with {compiler.client} failed its self-test: a program that must be {expected} is "
+                f"{kind}: {said}"
+            )
 
-        from jax.experimental import topologies
 
-        self._device = topologies.get_topology_desc(platform="tpu", topology_name=topology).devices[0]
-        self.name = f"libtpu {importlib.metadata.version('libtpu')}"
-        self.device_kind = self._device.device_kind
+class _Server:
+    """A module that was compiled before, even with another name, is not compiled again."""
+
+    def __init__(self, compiler: _Compiler, cache: CompileCache) -> None:
+        self._compiler = compiler
+        self._cache = cache
         self._answers: dict[str, dict[str, Any]] = {}
 
     def answer(self, module: bytes, form: str) -> dict[str, Any]:
-        """The reply to a module. A module that was compiled before, even with another name, is not compiled again."""
         try:
-            program = _hlo(module) if form == "hlo" else module
-            digest = _digest(program)
-            if digest not in self._answers:
-                if len(self._answers) == _REMEMBERED:
-                    self._answers.clear()
-                self._answers[digest] = self._answer(program, digest)
-            return self._answers[digest]
+            program, digest = read_program(module, form)
         except Exception as error:
-            return _refusal(error)
-
-    def _answer(self, program: Any, digest: str) -> dict[str, Any]:
-        try:
-            try:
-                return {"compiled": self._compiled(program, digest, _LOW_EFFORT)}
-            except _Unreadable as error:
-                return {"unreadable": str(error)}
-            except Exception:
-                # Refused is only what the compiler refuses with its usual effort.
-                return {"compiled": self._compiled(program, digest, _USUAL_EFFORT)}
-        except Exception as error:
-            return _refusal(error)
-
-    def _compiled(self, program: Any, digest: str, effort: float) -> dict[str, Any]:
-        """Figures of a compiled module; flops and bytes are None if the compiler does not report them. Raises what the
-        compiler raises, and _Unreadable."""
-        import numpy
-        from jax._src import compiler
-        from jax._src.interpreters import mlir
-        from jax._src.lib import _jax
-
-        begin = time.perf_counter_ns()
-        with mlir.make_ir_context() as context:
-            options = compiler.get_compile_options(
-                num_replicas=1, num_partitions=1, device_assignment=numpy.array([[self._device.id]])
-            )
-            options.executable_build_options.exec_time_optimization_effort = effort
-            devices = _jax.DeviceList((self._device,))
-            compiled = self._device.client.compile(_parsed(program, context), devices, options)
-        taken = time.perf_counter_ns() - begin
-        costs, memory = compiled.cost_analysis() or {}, compiled.get_compiled_memory_stats()
-        # A program that only moves data has no operations. A custom call without figures counts -1.
-        flops, moved = costs.get("flops", 0.0), costs.get("bytes accessed", 0.0)
-        is_known = flops >= 0 and moved >= 0
-        return {
-            "program": digest,
-            "compile_ns": taken,
-            "flops": flops if is_known else None,
-            "bytes": moved if is_known else None,
-            "memory_bytes": memory.argument_size_in_bytes
-            + memory.output_size_in_bytes
-            + memory.temp_size_in_bytes
-            - memory.alias_size_in_bytes,
-            "argument_bytes": memory.argument_size_in_bytes,
-            "output_bytes": memory.output_size_in_bytes,
-        }
-
-
-def _refusal(error: Exception) -> dict[str, Any]:
-    return {"refused": _OWN_PLACES.split(str(error))[0].strip()}
-
-
-def _hlo(module: bytes) -> Any:
-    from jax._src.lib import xla_client
-    from jaxlib import _hlo as hlo
-
-    if module.startswith(b"HloModule"):
-        module = hlo.hlo_module_from_text(module.decode()).as_serialized_hlo_module_proto()
-    return xla_client.XlaComputation(module)
-
-
-def _digest(program: Any) -> str:
-    """The same for programs that differ only in their names, or in the values of a large constant."""
-    content = program if isinstance(program, bytes) else _NAMES.sub("", program.as_hlo_text()).encode()
-    return hashlib.sha256(content).hexdigest()
-
-
-def _parsed(program: Any, context: Any) -> Any:
-    from jax._src.lib import xla_client
-    from jaxlib.mlir import ir
-    from jaxlib.mlir.dialects import stablehlo
-
-    if not isinstance(program, bytes):
-        program = xla_client._xla.mlir.xla_computation_to_mlir_module(program)
-    elif program.startswith(_PORTABLE_ARTIFACT) and b"StableHLO_v" in program[:64]:
-        return stablehlo.deserialize_portable_artifact(context, program)
-    try:
-        parsed = ir.Module.parse(program)
-    except ir.MLIRError as error:
-        raise _Unreadable(str(error)) from error
-    _without_copies(parsed)
-    return parsed
-
-
-def _without_copies(module: Any) -> None:
-    """Removes copies. HLO's copy gives a variable of TensorFlow its own buffer and changes no value; StableHLO has no
-    such operation."""
-    from jaxlib.mlir import ir
-
-    copies: list[Any] = []
-
-    def note(operation: Any) -> Any:
-        if operation.name == "mhlo.copy":
-            copies.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(note)
-    for copy in copies:
-        copy.results[0].replace_all_uses_with(copy.operands[0])
-        copy.erase()
+            return {"unreadable": f"{type(error).__name__}: {error}"}
+        found = self._answers.get(digest) or self._cache.get(digest)
+        if found is None:
+            found = self._compiler.answer(program, digest)
+            # What has no verdict may have one in the next process.
+            if "unknown" not in found:
+                self._cache.put(digest, found)
+        if len(self._answers) == _REMEMBERED:
+            self._answers.clear()
+        self._answers[digest] = found
+        return found
 
 
 if __name__ == "__main__":

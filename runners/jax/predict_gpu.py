@@ -20,7 +20,8 @@ import jax
 from jax._src.interpreters import mlir
 
 from runners.core.prediction.prediction import Estimate, Unknown
-from runners.jax import adapter
+from runners.core.programs import Program
+from runners.jax import adapter, whole_programs
 
 PLATFORMS = {"gpu-predicted": "cuda", "rocm-predicted": "rocm"}
 
@@ -96,6 +97,13 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
             raise lowered.refusal from None
         raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said}"[:500]) from error
     return Estimate(device_work=lowered.computes, host_operations=lowered.host, made=(output,))
+
+
+def predict_program(program: Program, device: _Device) -> Estimate:
+    """Only whether the program could be lowered, and what of it the host would compute."""
+    lowered = _Lowered()
+    lowered.add(whole_programs.text(program.module(device.platform, ("stablehlo",))))
+    return Estimate(device_work=lowered.computes, host_operations=lowered.host)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Mapping
 
 from runners.core.devices import fast_compile_flags, nvidia_variables, tpu_facts
-from runners.core.prediction.tpus import MODELS
+from runners.core.prediction import gpus, tpus
 
 MODULE = "tensorflow"
 NAMESPACE = "tf"
@@ -17,6 +17,7 @@ CODE_EXECUTION_APIS = (
     "deserialize",
     "deserialize_keras_object",
     "from_config",
+    "get_file",
     "load_library",
     "load_model",
     "load_op_library",
@@ -24,11 +25,13 @@ CODE_EXECUTION_APIS = (
     "model_from_config",
     "model_from_json",
     "model_from_yaml",
+    "saved_model_cli",
     "tf.saved_model.load",
 )
 DEVICES = ("cpu", "gpu", "tpu", "xla")
 
-PREDICTED = {**dict.fromkeys(MODELS, "predict_tpu"), "gpu-predicted": "predict_gpu"}
+_COMPILED = (*tpus.MODELS, *gpus.MODELS)
+PREDICTED = {**dict.fromkeys(_COMPILED, "predict_compiled"), "gpu-predicted": "predict_gpu"}
 FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 """Not tpu: TensorFlow for TPUs opens libtpu, with its lock and threads, at its import. Not gpu: CUDA does not survive a
 fork."""
@@ -48,8 +51,8 @@ def variables(device: str) -> Mapping[str, str]:
         return {**nvidia_variables(), **flags}
     if device == "tpu":
         return {**NO_GPU, **_tpu_metadata()}
-    if device == "xla" or device in MODELS:
-        fast = fast_compile_flags() if device in MODELS else {}
+    if device == "xla" or device in _COMPILED:
+        fast = fast_compile_flags() if device in _COMPILED else {}
         return {**NO_GPU, **_added("TF_XLA_FLAGS", XLA_DEVICES), **fast}
     return NO_GPU
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable, ContextManager, Iterator, Mapping
+from typing import Any, Callable, ContextManager, Iterator, Mapping, Sequence
 
 from runners.tensorflow import NO_GPU, cuda_libraries
 
@@ -15,7 +15,7 @@ if os.environ.get("CUDA_VISIBLE_DEVICES") != NO_GPU["CUDA_VISIBLE_DEVICES"]:
 import tensorflow as tf
 
 from runners.core.adapter import OpTrace
-from runners.tensorflow import devices, op_trace, placing, tracing, waiting
+from runners.tensorflow import devices, op_trace, placing, replaying, tracing, waiting
 
 
 def version() -> str:
@@ -65,6 +65,26 @@ def tensor(array: Any, dtype: str, device: str, layout: str) -> tf.Tensor:
     """``layout`` is ignored: TensorFlow's tensors have no strides."""
     with tf.device(device):
         return tf.constant(array.astype(tf.as_dtype(dtype).as_numpy_dtype))
+
+
+def host_device() -> str:
+    return devices.NAMES["cpu"]
+
+
+def in_memory_order(tensor: tf.Tensor, order: Sequence[int]) -> tf.Tensor:
+    return tensor
+
+
+def differentiable(tensor: tf.Tensor) -> tf.Tensor:
+    return replaying.marked(tensor)
+
+
+def with_gradients(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    return replaying.with_gradients(function, args, kwargs)
+
+
+def as_function(found: Any) -> Callable[..., Any]:
+    return replaying.as_function(found)
 
 
 def dtype(name: str) -> tf.DType:

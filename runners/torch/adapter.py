@@ -1,29 +1,35 @@
 """Adapter of PyTorch, from 1.12 on. Implements runners.core.adapter.Adapter.
 
-Each kind of device has a module with the same functions: ``host`` (cpu), ``cuda`` (gpu) and ``xla`` (tpu, xla).
+Each kind of device has a module with the same functions: ``host`` (cpu), ``cuda`` (gpu), and for tpu and xla ``tpu``
+where the environment has TorchTPU, else ``xla``, for torch_xla.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-from typing import Any, Callable, ContextManager, Mapping
+from typing import Any, Callable, ContextManager, Mapping, Sequence
 
 import numpy as np
 import torch
 
 from runners.core.adapter import OpTrace
 from runners.core.prediction.tpus import MODELS
-from runners.torch import host
+from runners.core.testing import tree
+from runners.torch import HAS_TORCH_TPU, host
 
+_XLA = "tpu" if HAS_TORCH_TPU else "xla"
 _KINDS = {
     "cpu": "host",
     "gpu": "cuda",
-    "tpu": "xla",
-    "xla": "xla",
+    "tpu": _XLA,
+    "xla": _XLA,
     "gpu-predicted": "host",
-    **dict.fromkeys(MODELS, "xla"),
+    **dict.fromkeys(MODELS, _XLA),
 }
+_NUMPY = (torch.float16, torch.float32, torch.float64)
+"""Floating dtypes that NumPy has."""
+
 _kind: Any = None
 
 
@@ -87,6 +93,47 @@ def tensor(array: Any, dtype: str, device: torch.device, layout: str) -> torch.T
     return torch.tensor(array, device="cpu").to(kind).to(device)
 
 
+def host_device() -> torch.device:
+    return torch.device("cpu")
+
+
+def in_memory_order(tensor: torch.Tensor, order: Sequence[int]) -> torch.Tensor:
+    back = sorted(range(len(order)), key=lambda place: order[place])
+    return tensor.permute(*order).contiguous().permute(*back)
+
+
+def differentiable(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.requires_grad_()
+
+
+def with_gradients(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    inputs = [leaf for leaf in tree.leaves((args, kwargs)) if _is_differentiable(leaf)]
+    # A function may write into its arguments, which the leaves of a graph forbid.
+    given, named = tree.mapped(_copy, (args, kwargs))
+    output = function(*given, **named)
+    roots = [leaf for leaf in tree.leaves(output) if isinstance(leaf, torch.Tensor) and leaf.grad_fn is not None]
+    ones = [torch.ones_like(root) for root in roots]
+    found = torch.autograd.grad(roots, inputs, ones, allow_unused=True) if roots else [None] * len(inputs)
+    gradients = [torch.zeros_like(each) if one is None else one for each, one in zip(inputs, found)]
+    return output, gradients, (given, named)
+
+
+def autocast(device: torch.device, dtype: str) -> ContextManager[object]:
+    return torch.autocast(device.type, getattr(torch, dtype))  # type: ignore[no-any-return]
+
+
+def as_function(found: Any) -> Callable[..., Any]:
+    return found  # type: ignore[no-any-return]
+
+
+def _is_differentiable(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.requires_grad
+
+
+def _copy(leaf: Any) -> Any:
+    return leaf.clone(memory_format=torch.preserve_format) if _is_differentiable(leaf) else leaf
+
+
 def dtype(name: str) -> torch.dtype:
     found = getattr(torch, name, None)
     if not isinstance(found, torch.dtype):
@@ -101,11 +148,11 @@ def dtype_name(leaf: Any) -> str | None:
 def to_numpy(leaf: torch.Tensor) -> Any:
     dense = leaf.detach() if leaf.layout == torch.strided else leaf.detach().to_dense()
     read = _kind.read(dense).resolve_conj().resolve_neg()
-    return (read.float() if read.dtype == torch.bfloat16 else read).numpy()
+    return (read.float() if read.is_floating_point() and read.dtype not in _NUMPY else read).numpy()
 
 
 def wait(output: Any) -> None:
-    _kind.wait()
+    _kind.wait(output)
 
 
 def wait_as_published(output: Any) -> None:

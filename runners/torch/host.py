@@ -54,7 +54,7 @@ def seed(seed: int) -> None:
     pass
 
 
-def wait() -> None:
+def wait(output: Any = None) -> None:
     """Does nothing: an operation has ended when its call returns."""
 
 

@@ -28,5 +28,10 @@ def wrong_dtype(value: torch.Tensor) -> torch.Tensor:
     return value.to(other)
 
 
+def overwrite(value: torch.Tensor) -> None:
+    with torch.no_grad():
+        value.zero_()
+
+
 def wrong_shape(value: torch.Tensor) -> torch.Tensor:
     return value.unsqueeze(0)

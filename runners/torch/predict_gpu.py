@@ -15,6 +15,8 @@ import torch
 
 from runners.core.prediction import kernel_table
 from runners.core.prediction.prediction import Estimate, Unknown
+from runners.core.programs import Absent, Program
+from runners.torch.aten_programs import FORMS, AtenProgram, remarks
 from runners.torch.dispatch_listener import Request, listening
 
 _CPU_ONLY = ("mkldnn_", "_for_cpu")
@@ -63,6 +65,22 @@ def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
             raise Unknown("PyTorch 1.12 shows no operation that is given a random generator") from error
         raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said}"[:500]) from error
     return Estimate(device_work=checker.computes, made=(output,))
+
+
+def predict_program(program: Program, table: kernel_table.Table) -> Estimate:
+    """Looks up all operations of the program, which are made without memory."""
+    found = AtenProgram(program.module("cuda", FORMS))
+    checker = _KernelChecker(table)
+    here = torch.device("meta")
+    try:
+        with listening(checker):
+            found.run(found.inputs(here), here)
+    except (Refused, Absent):
+        raise
+    except Exception as error:
+        said = (str(error).strip() or "no message").split("\n")[0]
+        raise Unknown(f"the program cannot be made without memory: {type(error).__name__}: {said}"[:500]) from error
+    return Estimate(device_work=checker.computes, remarks=remarks(found))
 
 
 class _KernelChecker:

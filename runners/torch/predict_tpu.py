@@ -17,8 +17,10 @@ from runners.core import environment
 from runners.core.errors import DeviceUnavailable
 from runners.core.prediction.compiling import Compiler, Refused
 from runners.core.prediction.prediction import Estimate, Unknown, together
+from runners.core.programs import Program
 from runners.core.testing import tree
 from runners.torch import lowering, xla
+from runners.torch.aten_programs import FORMS, AtenProgram, remarks
 
 _LARGEST_FRACTION = 0.25
 """A program with an array larger than this fraction of the host's free memory is not computed here."""
@@ -84,6 +86,23 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
     with lowering.for_tpus():
         made = _make(call, device)
     return _estimated(made, device.compiler)
+
+
+def predict_program(program: Program, device: _Device) -> Estimate:
+    """One program of everything, except what torch_xla leaves to the host. The updates of weights are not given the
+    memory of the weights, as they may be on a TPU."""
+    found = AtenProgram(program.module("tpu", FORMS))
+    if found.input_bytes > _LARGEST_FRACTION * environment.free_memory_bytes():
+        raise Unknown(f"the inputs of the program have {found.input_bytes / 1e9:.1f} GB, too much for this host")
+    here = torch.device("xla:0")
+    inputs = found.inputs(here)
+    xla.wait()
+    device.programs.taken()
+    with lowering.for_tpus(), xla.trace_ops(here) as trace:
+        last = xla.hlo_of(found.run(inputs, here))
+    on_host = [operation.name for operation in trace.operations if operation.location != str(here)]
+    made = _Made((), [*device.programs.taken(), last], on_host, True, None)
+    return _estimated(made, device.compiler)._replace(remarks=remarks(found))
 
 
 def _make(call: partial[Any], device: _Device) -> _Made:

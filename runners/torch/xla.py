@@ -161,7 +161,7 @@ def seed(seed: int) -> None:
     xm.set_rng_state(seed)
 
 
-def wait() -> None:
+def wait(output: Any = None) -> None:
     """A step only launches what was traced, even if it is called with wait=True."""
     _sync()
     xm.wait_device_ops()

@@ -11,7 +11,8 @@ import time
 import numpy as np
 
 from runners.core.adapter import HOST
-from runners.core.testing import names, tree
+from runners.core.public import names
+from runners.core.testing import tree
 from runners.core.triage import sync_check
 
 DTYPES = ("float16", "bfloat16", "float32", "int8", "int32", "uint8", "bool", "complex64")

@@ -22,6 +22,7 @@ import pytest
 from portbench.targets.catalog import find_targets
 from portbench.targets.environments import create_environment
 from portbench.util.repository import find_checkout
+from runners.core.prediction.compiling import Compiler
 from tests.contract.contracts import ROOT
 
 
@@ -34,6 +35,20 @@ def environment_python() -> Callable[[str], Path]:
         return create_environment(target, print)
 
     return python
+
+
+@pytest.fixture
+def compilers() -> Iterator[Callable[[str], Compiler]]:
+    """Starts the compiler for a device; each is closed after the test."""
+    made: list[Compiler] = []
+
+    def make(device: str) -> Compiler:
+        made.append(Compiler(device))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from tests.paths import ROOT
 VERSIONS = {
     "torch": ("1.12.0", "2.9.0"),
     "tensorflow": ("2.11.0", "2.21.0"),
-    "jax": ("0.4.13", "0.10.2"),
+    "jax": ("0.4.13", "0.12.0.1"),
 }
 CPU_TARGETS = [f"{framework}-{version}-cpu" for framework, versions in VERSIONS.items() for version in versions]
 XLA_TARGETS = [target.replace("-cpu", "-xla") for target in CPU_TARGETS if target != "torch-1.12.0-cpu"]

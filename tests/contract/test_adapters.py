@@ -108,7 +108,12 @@ def test_both_protocols_leave_their_samples(run_manifest, framework, few):
     document = study_of(run_manifest, framework, few)
     assert {result["outcome"] for result in document["results"]} <= {"passed", "skipped"}
     # On a busy machine the synchronization check of a worker may fail: then its calls have no times.
-    tried = [result for result in document["results"] if result["outcome"] != "skipped"]
+    # A call that must raise an error has no times.
+    tried = [
+        result
+        for result in document["results"]
+        if result["outcome"] != "skipped" and not result["test"].startswith("refuses-")
+    ]
     timed = [result for result in tried if result["sync_check"]["passed"]]
     for result in tried:
         assert result["calls"], result["test"]

@@ -7,12 +7,13 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runners.core.process import processes
 from tests.contract.contracts import ROOT, VERSIONS
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
@@ -96,7 +97,13 @@ def test_a_worker_that_dies_while_it_computes(
         [python, "-m", "runners", *arguments], cwd=ROOT, env=surroundings, stdout=subprocess.PIPE, text=True
     )
     try:
-        os.kill(worker_at_work(running), number)
+        # A death may come from outside of the test, so the test runs again. Only what repeats is a finding.
+        dead = {worker_at_work(running, 40)}
+        os.kill(*dead, number)
+        for _ in range(2 if number == signal.SIGKILL else 1):
+            again = worker_at_work(running, 10, dead)
+            os.kill(again, number)
+            dead.add(again)
         said, _ = running.communicate()
     finally:
         running.kill()
@@ -111,26 +118,18 @@ def test_a_worker_that_dies_while_it_computes(
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def worker_at_work(supervisor: subprocess.Popen[str]) -> int:
-    """The process of the worker, once it has used 40 s of processor time.
+def worker_at_work(supervisor: subprocess.Popen[str], seconds: float, dead: Collection[int] = ()) -> int:
+    """The process of the worker, once it has used so many seconds of processor time.
 
-    Import, synchronization check and inputs take less than that, also on a busy machine; the computation takes more.
+    Import, synchronization check and inputs take less than 40 s, also on a busy machine, and for a worker of a zygote
+    that has imported its framework less than 10 s; the computation takes more.
     """
     ticks = os.sysconf("SC_CLK_TCK")
     while supervisor.poll() is None:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError, subprocess.TimeoutExpired):
-            for zygote in children(supervisor.pid):
-                for worker in children(zygote):
-                    fields = Path(f"/proc/{worker}/stat").read_text("utf-8").rpartition(")")[2].split()
-                    if (int(fields[11]) + int(fields[12])) / ticks > 40:
-                        return worker
+            for process in processes.below(supervisor.pid):
+                fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+                if process not in dead and (int(fields[11]) + int(fields[12])) / ticks > seconds:
+                    return process
             supervisor.wait(timeout=0.5)
     raise AssertionError("it ended before its worker had done anything")
-
-
-def children(process: int) -> list[int]:
-    return [
-        int(child)
-        for task in Path(f"/proc/{process}/task").iterdir()
-        for child in (task / "children").read_text("utf-8").split()
-    ]

@@ -138,7 +138,7 @@ def test_compiled_programs_are_not_shared_between_processes(
 def test_the_default_platform_is_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     first = {device: runners.jax.variables(device)["JAX_PLATFORMS"].split(",")[0] for device in runners.jax.DEVICES}
-    assert first == {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu", "xla": "cpu"}
+    assert first == {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu", "xla": "cpu", "pjrt": "pjrt"}
 
 
 def test_a_host_with_one_device_has_no_xla(

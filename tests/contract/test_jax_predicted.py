@@ -73,12 +73,11 @@ def test_a_tpu_v3_accepts_and_refuses_what_a_real_one_does(predict: Callable[...
     assert found["ones"]["category"] == "memory"
     assert "(16.00G) exceeds available HBM (15.48G)" in said["ones"]
     assert "Unexpected operand type for FFT: c128[16]" in said["fft"]
-    assert "Only F32 and C64 types are implemented in LuDecomposition; got shape f64[8,8]" in said["inv"]
-    assert "0x" not in said["inv"]
-    assert {found["fft"]["category"], found["inv"]["category"]} == {"type"}
-    assert (found["abs"]["category"], found["abs"]["exit"]) == ("crash", None)
-    assert "the compiler was ended by SIGABRT" in said["abs"]
-    # The compiler is started again for the next test.
+    assert "0x" not in said["fft"]
+    assert found["fft"]["category"] == "type"
+    # libtpu 0.0.42.1 refused LU of float64, and aborted for the absolute value of complex128.
+    assert found["inv"]["outcome"] == "passed"
+    assert found["abs"]["outcome"] == "passed"
     assert (found["cos"]["outcome"], found["cos"]["placement"]["verdict"]) == ("passed", "device")
     assert found["cos"]["prediction"]["memory_bytes"] > 0
     assert found["cos"]["prediction"]["roofline_ns"] > 0
@@ -88,7 +87,7 @@ def test_a_tpu_v3_accepts_and_refuses_what_a_real_one_does(predict: Callable[...
 
 @SLOW
 def test_an_array_too_large_for_one_tpu_fits_on_another(predict: Callable[..., Results]) -> None:
-    found = predict("0.10.2", "tpu-v5p", entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}))
+    found = predict(CURRENT, "tpu-v5p", entry("jax.numpy.ones", SEVENTEEN_GIGABYTES, expect={"numpy": "ones"}))
     assert found["ones"]["outcome"] == "passed"
     assert found["ones"]["prediction"]["memory_bytes"] >= 4 * 65536**2
 
@@ -96,7 +95,7 @@ def test_an_array_too_large_for_one_tpu_fits_on_another(predict: Callable[..., R
 @SLOW
 def test_a_compilation_beyond_the_limit_times_out(predict: Callable[..., Results]) -> None:
     found = predict(
-        "0.10.2",
+        CURRENT,
         "tpu-v5e",
         double("jax.numpy.cumsum", "float64", 1000, numpy="cumsum", result="float64"),
         entry("jax.numpy.cos", tensor("float32", 8, 8), expect={"numpy": "cos"}),

@@ -57,11 +57,18 @@ def run_on_xla(run_manifest: Callable[..., dict[str, Any]]) -> Run:
 @pytest.mark.parametrize("version", [STUDY])
 def test_the_whole_manifest_runs_on_xla(run_on_xla: Run, version: str) -> None:
     results = run_on_xla(version, "study")["results"]
-    assert {result["outcome"] for result in results if result["category"] != "removed"} == {"passed", "failed"}
+    ends = {(result["function"], result["test"]): result["outcome"] for result in results}
+    # XLA's kernel is ended by SIGSEGV for a vector, which the CPU's refuses.
+    assert ends.pop(("tf.linalg.svd", "refuses-one-axis")) == "crashed"
+    assert {ends[r["function"], r["test"]] for r in results if _is_present(r)} == {"passed", "failed"}
     tried = [result for result in results if not result["successor_of"] and result["category"] != "removed"]
     passed = [result for result in tried if result["outcome"] == "passed"]
     assert 0.7 < len(passed) / len(tried) < 0.9
-    assert all(result["sync_check"]["passed"] for result in tried)
+    assert all(result["sync_check"]["passed"] for result in tried if result["outcome"] != "crashed")
+
+
+def _is_present(result: dict[str, Any]) -> bool:
+    return result["category"] not in ("removed", "crash")
 
 
 @pytest.mark.slow

@@ -88,7 +88,11 @@ def complex_numbers_come_back_whole():
 
 
 def a_seed_fixes_what_is_drawn():
-    adapter, device = opened("xla")
+    check_draws(*opened("xla"))
+
+
+def check_draws(adapter, device):
+    """A seed fixes what is drawn on the host and on the device."""
     import torch
 
     drawn = []

@@ -1,8 +1,8 @@
-"""Compiles programs for an absent TPU, in a process of its own: libtpu may abort, and it needs another Python and other
-packages than the framework whose programs it compiles.
+"""Compiles programs for an absent TPU or GPU, in a process of its own: a compiler may abort, and it needs another
+Python and other packages than the framework whose programs it compiles.
 
-PORTBENCH_TPU_COMPILER is the path of that Python; its packages are those of target jax-0.10.2-tpu. Without it, this
-Python is tried. The process ends when its client ends.
+PORTBENCH_TPU_COMPILER and PORTBENCH_GPU_COMPILER are the paths of that Python; its packages are those of the targets
+that portbench.targets.catalog names. Without the variable, this Python is tried. The process ends when its client ends.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Mapping
 
 from runners.core.errors import DeviceUnavailable
-from runners.core.prediction import prediction, tpus
+from runners.core.prediction import gpus, prediction, tpus
 from runners.core.prediction.prediction import Estimate, Unknown
 
-PYTHON = "PORTBENCH_TPU_COMPILER"
+PYTHON, GPU_PYTHON = "PORTBENCH_TPU_COMPILER", "PORTBENCH_GPU_COMPILER"
 _ROOT = Path(__file__).resolve().parents[3]
 _LAST_WORDS = 2_000
 
@@ -43,20 +43,23 @@ class Died(RuntimeError):
 
 
 class Compiler:
-    """Compiles for one model of TPU. Starts its process at once, but does not wait for it.
+    """Compiles for one model of TPU or GPU. Starts its process at once, but does not wait for it. ``platform``: JAX's
+    name of the kind of device, tpu or cuda.
 
     If the process has died, ``compile`` starts another one.
     """
 
     def __init__(self, device: str) -> None:
         self.device = device
-        self.model = tpus.MODELS[device]
+        self.platform = "cuda" if device in gpus.MODELS else "tpu"
+        self.model = {**tpus.MODELS, **gpus.MODELS}[device]
+        self._python = GPU_PYTHON if device in gpus.MODELS else PYTHON
         self._said: dict[str, str] | None = None
         self._start()
 
     @property
     def name(self) -> str:
-        """The compiler with its version: "libtpu 0.0.42.1". Raises DeviceUnavailable if there is no compiler."""
+        """The compiler with its version: "libtpu 0.0.52". Raises DeviceUnavailable if there is no compiler."""
         return self._hello()["compiler"]
 
     @property
@@ -76,6 +79,7 @@ class Compiler:
             "model": self.device_kind,
             "peak_flops_per_s": self.model.flops_per_s,
             "peak_bytes_per_s": self.model.bytes_per_s,
+            "memory_bytes": self.model.memory_bytes,
         }
 
     def compile(self, module: bytes, form: str) -> Estimate:
@@ -83,19 +87,32 @@ class Compiler:
 
         ``form``: "hlo", a serialized HloModuleProto or an HloModule as text; or "stablehlo", a module as text, bytecode
         or portable artifact. A program that was compiled before is not compiled again. Raises Refused, Unreadable,
-        Died, DeviceUnavailable.
+        Unknown, Died, DeviceUnavailable.
         """
         if self._process.poll() is not None:
             self.close()
             self._start()
         self._hello()
-        with prediction.compiling():
-            answer = self._ask(module, form)
+        answer = self._answered(module, form)
         if "unreadable" in answer:
-            raise Unreadable(f"a program cannot be converted to StableHLO for the compiler: {answer['unreadable']}")
+            raise Unreadable(
+                f"a program cannot be converted to StableHLO for the compiler: {answer['unreadable'][:_LAST_WORDS]}"
+            )
+        if "unknown" in answer:
+            raise Unknown(f"the compiler gave no verdict on a program: {answer['unknown'][:_LAST_WORDS]}")
         if "refused" in answer:
             raise Refused(answer["refused"])
         return self._estimate(answer["compiled"])
+
+    def _answered(self, module: bytes, form: str) -> dict[str, Any]:
+        """The answer of the process. Raises Died; for a GPU Unknown, since XLA may end where it needs the device."""
+        if self.platform == "tpu":
+            with prediction.compiling():
+                return self._ask(module, form)
+        try:
+            return self._ask(module, form)
+        except Died as error:
+            raise Unknown(f"the compiler gave no verdict on a program: {error}") from error
 
     def close(self) -> None:
         """Ends the process."""
@@ -106,14 +123,15 @@ class Compiler:
             stream.close()
 
     def _start(self) -> None:
-        python = os.environ.get(PYTHON) or sys.executable
-        # The flags of XLA are those of the client, for its own computations.
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "XLA_FLAGS"))}
+        python = os.environ.get(self._python) or sys.executable
+        # The flags of XLA are those of the client, for its own computations, and so is a library in libtpu's place.
+        own = ("PYTHON", "XLA_FLAGS", "TPU_LIBRARY_PATH")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
         self._said = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self._process = subprocess.Popen(
-                [python, "-m", "runners.jax.compile_server", self.model.topology],
+                [python, "-m", "runners.jax.compile_server", self.device],
                 cwd=_ROOT,
                 env={**kept, "PYTHONDONTWRITEBYTECODE": "1"},
                 stdin=subprocess.PIPE,
@@ -134,8 +152,8 @@ class Compiler:
     def _unavailable(self, why: str) -> DeviceUnavailable:
         return DeviceUnavailable(
             f"there is no compiler for {self.device}: {why}",
-            f"Let portbench create the environment of this target, or set {PYTHON} to a Python that has jax and libtpu "
-            "in the versions of images/jax/0.10.2/tpu.lock.",
+            f"Let portbench create the environment of this target, or set {self._python} to a Python that has the "
+            f"packages of images/jax/*/{'gpu-aot' if self.platform == 'cuda' else 'tpu'}.lock.",
         )
 
     def _ask(self, module: bytes, form: str) -> dict[str, Any]:
@@ -172,12 +190,15 @@ class Compiler:
         flops, moved = figures["flops"], figures["bytes"]
         known = {name: figures[name] for name in ("flops", "bytes", "memory_bytes")}
         known["compile_ns"] = {figures["program"]: figures["compile_ns"]}
-        if flops is None or moved is None:
+        known["libraries"] = figures.get("libraries", ())
+        if flops is None or (moved is None and self.platform == "tpu"):
             return Estimate(**known)
         # The compiler counts an array again for each operation that reads it. Inputs and outputs are moved at least
         # once, unless they are not read completely.
         passed = figures["argument_bytes"] + figures["output_bytes"]
-        return Estimate(**known, roofline_ns=tpus.roofline_ns(self.model, flops, min(moved, passed)))
+        return Estimate(
+            **known, roofline_ns=tpus.roofline_ns(self.model, flops, passed if moved is None else min(moved, passed))
+        )
 
 
 def _signal(number: int) -> str:

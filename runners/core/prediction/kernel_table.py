@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any, Dict, Iterable, Mapping, NamedTuple, Sequence
 
@@ -47,14 +49,18 @@ class Table:
 
 
 def versions(framework: str) -> list[str]:
-    """The versions of a framework that have a table."""
-    return sorted(path.stem for path in _folder(framework).glob("*.json"))
+    """The versions of a framework that have a table, the oldest first."""
+    found = [path.stem for path in _folder(framework).glob("*.json")]
+    return sorted(found, key=lambda version: [int(part) for part in re.findall("[0-9]+", version)])
 
 
 def of_version(framework: str, version: str) -> Table:
-    """The table of a version. Raises DeviceUnavailable if there is none."""
-    path = _folder(framework) / (version + ".json")
-    if not path.is_file():
+    """The table of a version, which may also be in the folder $PORTBENCH_KERNELS. Raises DeviceUnavailable if there is
+    none."""
+    own = os.environ.get("PORTBENCH_KERNELS")
+    folders = [_folder(framework), *([Path(own)] if own else [])]
+    path = next((path for path in (folder / (version + ".json") for folder in folders) if path.is_file()), None)
+    if path is None:
         known = ", ".join(versions(framework)) or "none"
         raise DeviceUnavailable(
             f"there is no list of the GPU kernels of {framework} {version}, only of {known}",

@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Seque
 
 from runners.core import environment, failure
 from runners.core.adapter import HOST, Adapter, Operation
+from runners.core.programs import Absent, Program
 from runners.core.result import PHASES, ErrorFacts, Message, Placement, Prediction, TestResult, is_oom_killed
 from runners.core.testing.trial import Skip
 from runners.core.triage import placement
@@ -65,9 +66,11 @@ class Estimate(NamedTuple):
 
     ``compile_ns`` has the time of each program by its identifier: as on the device, a program is compiled once.
     ``flops``; ``bytes`` read and written in the device's memory; ``memory_bytes`` of the device that the call needs;
-    ``roofline_ns``, a lower bound of its time. ``device_work`` says whether anything is computed on the device, and
+    ``roofline_ns``, a lower bound of its time; ``libraries`` that it calls at run time, which nothing has checked.
+    ``device_work`` says whether anything is computed on the device, and
     ``host_operations`` what would run on the host. ``made`` holds the call's output if ``predict`` has made the call,
-    and is empty if it could not be made; ``raised`` is what the call raised on the stand-in.
+    and is empty if it could not be made; ``raised`` is what the call raised on the stand-in. ``remarks``: what the
+    prediction does not cover.
     """
 
     compile_ns: Mapping[str, int] = MappingProxyType({})
@@ -75,10 +78,12 @@ class Estimate(NamedTuple):
     bytes: float | None = None
     memory_bytes: int | None = None
     roofline_ns: float | None = None
+    libraries: Sequence[str] = ()
     device_work: bool = True
     host_operations: Sequence[str] = ()
     made: Sequence[Any] = ()
     raised: BaseException | None = None
+    remarks: Sequence[str] = ()
 
 
 def together(estimates: Sequence[Estimate]) -> Estimate:
@@ -101,6 +106,7 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
         bytes=total("bytes"),
         memory_bytes=max(known("memory_bytes"), default=None),
         roofline_ns=total("roofline_ns"),
+        libraries=tuple(dict.fromkeys(name for estimate in estimates for name in estimate.libraries)),
     )
 
 
@@ -125,11 +131,17 @@ class Predictor(Protocol):
 
     def predict(self, call: partial[Any], device: Any) -> Estimate:
         """Makes a call with its arguments on the stand-in and predicts it. Raises Unknown, or what the framework or the
-        compiler raised."""
+        compiler raised.
+
+        A module may have ``predict_program(program, device)``, which returns the Estimate of a Program. It may raise
+        Absent, too.
+        """
 
 
 class PredictionObserver:
     """Makes a test's timed calls: predicts each, then makes it on the host. An observer of a Trial."""
+
+    is_prediction = True
 
     def __init__(self, predictor: Predictor, device: Any, adapter: Adapter, phase: mmap.mmap) -> None:
         self._predictor, self._device, self._adapter, self._phase = predictor, device, adapter, phase
@@ -143,7 +155,7 @@ class PredictionObserver:
         assert isinstance(call, partial)
         self._phase[0], _working = WAIT, self._phase
         try:
-            estimate = self._predictor.predict(call, self._device)
+            estimate = self._estimate(call)
         except Unknown as why:
             self._unknown = self._unknown or str(why)
         except BaseException as error:
@@ -156,9 +168,23 @@ class PredictionObserver:
             if not estimate.made:
                 raise StopCase
             return estimate.made[0]
+        if isinstance(call.func, Program):
+            return None
         output = call()
         self._adapter.wait(output)
         return output
+
+    def _estimate(self, call: partial[Any]) -> Estimate:
+        if not isinstance(call.func, Program):
+            return self._predictor.predict(call, self._device)
+        predict_program = getattr(self._predictor, "predict_program", None)
+        if predict_program is None:
+            raise Unknown("whole programs are not predicted for this device")
+        try:
+            estimate: Estimate = predict_program(call.func, self._device)
+        except Absent as why:
+            raise Unknown(str(why)) from why
+        return estimate
 
     def result(self, case: Callable[[], None]) -> Message:
         """Runs the case and returns outcome, reason, phase, error, placement and prediction of its result."""
@@ -185,7 +211,10 @@ class PredictionObserver:
         if why is not None:
             found = self._prediction("unknown", why)
             return _result("skipped", f"unknown without the device: {why}", found, placement.unknown())
-        return _result("passed", None, self._prediction("accepted", None), self._placement())
+        needed = together(self._accepted).libraries
+        unchecked = [f"compiled; needs {', '.join(needed)} at run time, which was not checked"] if needed else []
+        remarks = "; ".join([*unchecked, *(said for estimate in self._accepted for said in estimate.remarks)])
+        return _result("passed", None, self._prediction("accepted", remarks[:500] or None), self._placement())
 
     def _between_calls(self, error: BaseException) -> bool:
         """Whether the device refuses what the case does between its calls."""

@@ -9,22 +9,28 @@ from typing import NamedTuple
 
 
 class Model(NamedTuple):
-    """``flops_per_s``: peak rate of products in bfloat16; ``bytes_per_s``: bandwidth of the device's memory, as the
-    vendor publishes both (cloud.google.com/tpu/docs, system architecture)."""
+    """``topology``: the compiler's name of what it compiles for. ``flops_per_s``: peak rate of products in bfloat16;
+    ``bytes_per_s``: bandwidth of the device's memory. For TPUs, the vendor publishes both in its system architecture
+    (cloud.google.com/tpu/docs). ``memory_bytes``: the memory that a program may use; for TPUs, what libtpu 0.0.52
+    reports as available, which is less than is built in."""
 
     topology: str
     flops_per_s: float
     bytes_per_s: float
+    memory_bytes: int
+
+
+_GIB = 1 << 30
 
 
 MODELS = {
-    "tpu-v2": Model("v2:2x2", 23e12, 350e9),
-    "tpu-v3": Model("v3:2x2", 61.5e12, 450e9),
-    "tpu-v4": Model("v4:2x2x1", 137.5e12, 614e9),
-    "tpu-v5e": Model("v5e:2x2", 197e12, 819e9),
-    "tpu-v5p": Model("v5p:2x2x1", 459e12, 2765e9),
-    "tpu-v6e": Model("v6e:2x2", 918e12, 1640e9),
-    "tpu7x": Model("tpu7x:2x2x1", 1153.5e12, 3690e9),
+    "tpu-v2": Model("v2:2x2", 23e12, 350e9, int(7.48 * _GIB)),
+    "tpu-v3": Model("v3:2x2", 61.5e12, 450e9, int(15.48 * _GIB)),
+    "tpu-v4": Model("v4:2x2x1", 137.5e12, 614e9, int(15.25 * _GIB)),
+    "tpu-v5e": Model("v5e:2x2", 197e12, 819e9, int(15.75 * _GIB)),
+    "tpu-v5p": Model("v5p:2x2x1", 459e12, 2765e9, int(95.73 * _GIB)),
+    "tpu-v6e": Model("v6e:2x2", 918e12, 1640e9, int(31.24 * _GIB)),
+    "tpu7x": Model("tpu7x:2x2x1", 1153.5e12, 3690e9, int(94.74 * _GIB)),
 }
 
 

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core.testing import names, references
+from runners.core.public import names
+from runners.core.testing import references
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 from runners.jax.double import x64

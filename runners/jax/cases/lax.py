@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from runners.core.testing import names, references
+from runners.core.public import names
+from runners.core.testing import references
 from runners.core.testing.arrays import widened
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial

@@ -23,7 +23,7 @@ def _moved(start: Any, values: Sequence[Any], decay: Callable[[int], float]) -> 
 
 
 # In each step the average and the decay are rounded to their dtype; 1 - decay has a larger relative error.
-_MOVED = {"bfloat16": (4e-2, 4e-2), "float16": (5e-3, 5e-3), "float32": (5e-6, 5e-6), "float64": (1e-6, 1e-6)}
+_MOVED = {"bfloat16": (4e-2, 4e-2), "float16": (5e-3, 5e-3), "float32": (5e-6, 5e-6), "float64": (1e-12, 1e-12)}
 
 
 def _apply(trial: Trial, average: Any, variable: Any, last: bool) -> None:
@@ -64,6 +64,7 @@ def averages_made(trial: Trial, decay: float) -> None:
     made.apply(variables)
     for variable, host in zip(variables, hosts):
         wide = host.astype("float64")
+        # The decay is a float32 for variables of every dtype.
         trial.close(
             made.average(variable), decay * wide + (1 - decay) * 3 * wide, *_MOVED["float32"], dtype=host.dtype.name
         )

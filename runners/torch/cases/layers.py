@@ -18,6 +18,10 @@ ROUNDED: Mapping[str, Mapping[str, float]] = {"bfloat16": {"rtol": 1.6e-2, "atol
 """Intermediate results are rounded to bfloat16's 8 bits, such as a sum before its bias: off by 2**-8 of 1 to 4."""
 
 
+QUOTIENTS: Mapping[str, Mapping[str, float]] = {"float64": {"rtol": 1e-9, "atol": 1e-9}}
+"""``slopes`` are difference quotients, which are known to ten digits."""
+
+
 def filled(trial: Trial, module: Any, dtype: str, bound: float | None = None) -> Arrays:
     """Set a module's parameters to known values in [-bound, bound); return them on the host in double precision.
 

@@ -10,7 +10,7 @@ import torch
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 
-_CURVATURE = {"float32": {"rtol": 1e-3, "atol": 1e-3}, "float64": {"rtol": 1e-7, "atol": 1e-8}}
+_CURVATURE = {"float32": {"rtol": 1e-3, "atol": 1e-3}, "float64": {"rtol": 1e-11, "atol": 1e-11}}
 """Steps divide differences of gradients by each other, which loses a few digits."""
 
 

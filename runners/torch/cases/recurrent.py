@@ -9,7 +9,7 @@ import torch
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
-from runners.torch.cases.layers import filled, slopes
+from runners.torch.cases.layers import QUOTIENTS, filled, slopes
 
 Arrays = Dict[str, Any]
 
@@ -75,7 +75,7 @@ def lstm_cell_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
     point = {**{name: widened(values) for name, values in host.items()}, **weights}
     expected = slopes(loss, point)
     for name, tensor in [*tensors.items(), *module.named_parameters()]:
-        trial.close(tensor.grad, expected[name], dtype=dtype)
+        trial.close(tensor.grad, expected[name], dtype=dtype, **QUOTIENTS.get(dtype, {}))
 
 
 def _lstm(x: Any, h: Any, c: Any, weights: Arrays) -> tuple[Any, Any]:

@@ -17,10 +17,10 @@ from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5
 
-_RTOL = {"float32": 1e-5, "float64": 1e-10}
+_RTOL = {"float32": 1e-5, "float64": 1e-12}
 """The tolerance of densities and gradients: sums of several logarithms, divided by the temperature."""
 
-_ATOL = {"float32": 3e-5, "float64": 1e-10}
+_ATOL = {"float32": 3e-5, "float64": 1e-12}
 
 
 def _made(trial: Trial, temperature: Any, dtype: str, how: str, parameters: Any, timed: bool = False) -> Any:

@@ -10,7 +10,7 @@ import torch
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
-from runners.torch.cases.layers import ROUNDED, Arrays, filled, slopes
+from runners.torch.cases.layers import QUOTIENTS, ROUNDED, Arrays, filled, slopes
 
 
 def sequential(
@@ -33,9 +33,9 @@ def sequential_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None
     trial.close(output, _chained(widened(x), weights), dtype=dtype)
     (output * trial.tensor(down)).sum().backward()
     expected = slopes(lambda at: float((_chained(at["x"], at) * down).sum()), {**weights, "x": widened(x)})
-    trial.close(tensor.grad, expected["x"], dtype=dtype)
+    trial.close(tensor.grad, expected["x"], dtype=dtype, **QUOTIENTS.get(dtype, {}))
     for name, parameter in net.named_parameters():
-        trial.close(parameter.grad, expected[name], dtype=dtype)
+        trial.close(parameter.grad, expected[name], dtype=dtype, **QUOTIENTS.get(dtype, {}))
 
 
 def sequential_named(trial: Trial, dtype: str) -> None:

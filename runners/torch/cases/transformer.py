@@ -8,7 +8,7 @@ import numpy as np
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
-from runners.torch.cases.layers import Arrays, filled, slopes
+from runners.torch.cases.layers import QUOTIENTS, Arrays, filled, slopes
 from runners.torch.cases.transformer_reference import (
     TOLERANCES,
     attention_bias,
@@ -85,7 +85,7 @@ def transformer_gradients(trial: Trial, width: int, heads: int, dtype: str) -> N
     point = {**weights, **{name: widened(values) for name, values in host.items()}}
     trial.close(output, computed(point), dtype=dtype, **TOLERANCES.get(dtype, {}))
     expected = slopes(lambda at: float((computed(at) * down).sum()), point)
-    allowed = {"rtol": 1e-5, "atol": 5e-5} if dtype == "float32" else {}
+    allowed = {"rtol": 1e-5, "atol": 5e-5} if dtype == "float32" else QUOTIENTS.get(dtype, {})
     for name, leaf in [*tensors.items(), *model.named_parameters()]:
         trial.close(leaf.grad, expected[name], dtype=dtype, **allowed)
 

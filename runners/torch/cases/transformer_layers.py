@@ -10,7 +10,7 @@ import torch
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
-from runners.torch.cases.layers import Arrays, filled, slopes
+from runners.torch.cases.layers import QUOTIENTS, Arrays, filled, slopes
 from runners.torch.cases.transformer_reference import (
     TOLERANCES,
     attention_bias,
@@ -76,7 +76,7 @@ def encoder_layer_gradients(trial: Trial, lengths: Sequence[int], width: int, he
     point = {**weights, "x": widened(x)}
     trial.close(output, computed(point), dtype=dtype, **TOLERANCES.get(dtype, {}))
     expected = slopes(lambda at: float((computed(at) * down).sum()), point)
-    allowed = {"rtol": 1e-5, "atol": 5e-5} if dtype == "float32" else {}
+    allowed = {"rtol": 1e-5, "atol": 5e-5} if dtype == "float32" else QUOTIENTS.get(dtype, {})
     for name, leaf in [("x", tensor), *layer.named_parameters()]:
         trial.close(leaf.grad, expected[name], dtype=dtype, **allowed)
 

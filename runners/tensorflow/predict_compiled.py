@@ -1,10 +1,12 @@
-"""Predicts calls of TensorFlow for an absent TPU.
+"""Predicts calls of TensorFlow for an absent TPU, and for an absent GPU with XLA.
 
 A call is made on TensorFlow's XLA device on the CPU. Its kernels are those for a TPU, except for complex128
 (tensorflow-tpu 2.20.0 registers the same operations with the same dtypes for both, without it), so TensorFlow itself
 refuses what has no kernel. Each operation on that device, each function, and what a session computes as a whole is
-lowered and given to the TPU's compiler before it is computed. Implements
-runners.core.prediction.prediction.Predictor.
+lowered and given to the device's compiler before it is computed.
+
+On a GPU this is what ``jit_compile`` would compile. What XLA does not take may have a kernel of its own there, which
+gpu-predicted looks up: here it is unknown. Implements runners.core.prediction.prediction.Predictor.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from runners.core import failure
 from runners.core.prediction import compiling
 from runners.core.prediction.compiling import Compiler
 from runners.core.prediction.prediction import Estimate, Unknown, exceeds_host, together
+from runners.core.programs import Program
 from runners.core.testing import tree
 from runners.tensorflow import dispatch_listener, lowering, session_programs
 from runners.tensorflow.devices import NAMES, said_by
@@ -33,7 +36,7 @@ _REFUSING = ("type", "not_implemented")
 
 
 class _TooLarge(Exception):
-    """The host cannot compute an operation that the TPU's compiler accepted."""
+    """The host cannot compute an operation that the device's compiler accepted."""
 
 
 def open_device(device: str) -> Compiler:
@@ -53,8 +56,8 @@ def facts(compiler: Compiler) -> Mapping[str, str | int | float | bool | None]:
 
 
 def refuses(error: BaseException, compiler: Compiler) -> bool:
-    if isinstance(error, _REFUSED):
-        return True
+    if isinstance(error, _REFUSED) or compiler.platform != "tpu":
+        return isinstance(error, _REFUSED)
     is_tensorflows = isinstance(error, tf.errors.OpError) or type(error).__module__.startswith("tensorflow.")
     return is_tensorflows and failure.category("tensorflow", "failed", failure.facts_of(error)) in _REFUSING
 
@@ -79,6 +82,11 @@ def predict(call: partial[Any], compiler: Compiler) -> Estimate:
     return steps.estimate(output)
 
 
+def predict_program(program: Program, compiler: Compiler) -> Estimate:
+    module = program.module(compiler.platform, ("stablehlo", "hlo"))
+    return compiler.compile(module.content, module.form)
+
+
 class _Steps:
     """Compiles the steps of a call: the listeners of dispatch_listener."""
 
@@ -99,7 +107,7 @@ class _Steps:
 
     def check(self, dtypes: list[str], what: str) -> None:
         """Raises what TensorFlow raises if a tensor of these dtypes is moved to a TPU."""
-        if "complex128" in dtypes:
+        if "complex128" in dtypes and self._compiler.platform == "tpu":
             _refuse(f"Element type C128 is not supported on TPU: {what} has complex128")
 
     def eager(self, step: dispatch_listener.Step) -> None:
