@@ -78,7 +78,12 @@ class Framework(Protocol):
 
 
 class Adapter(Protocol):
-    """The functions of ``runners/<framework>/adapter.py``. A *leaf* is any value in a nested output."""
+    """The functions of ``runners/<framework>/adapter.py``. A *leaf* is any value in a nested output.
+
+    A module may also have ``autocast(device, dtype)``, a context in which the framework chooses a dtype by itself, and
+    ``compile_program(device, program)``, which has the framework compile a whole program (see
+    runners.core.programs.Program). It raises Absent where there is none for the device.
+    """
 
     def version(self) -> str:
         """The imported framework's version, without a local build label."""
@@ -114,6 +119,28 @@ class Adapter(Protocol):
     def tensor(self, array: ndarray[Any, Any], dtype: str, device: Any, layout: str) -> Any:
         """A tensor with the values of a host array. ``layout`` (contiguous, transposed, strided) may be ignored if the
         framework's tensors have no strides."""
+
+    def host_device(self) -> Any:
+        """The framework's device object of the host's CPU, which is there beside the target's device."""
+
+    def in_memory_order(self, tensor: Any, order: Sequence[int]) -> Any:
+        """The same values with the axes in this order in memory, the slowest first. May return the tensor itself if the
+        framework's tensors have no strides."""
+
+    def differentiable(self, tensor: Any) -> Any:
+        """The tensor, marked so that ``with_gradients`` gives its gradient. May return another with the same values."""
+
+    def is_differentiable(self, leaf: Any) -> bool:
+        """Whether a leaf carries the mark of ``differentiable``."""
+
+    def with_gradients(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Calls a function with copies of its arguments, which it may write into. Returns its output, the gradients of
+        the sum of all floating elements of the output with respect to the marked arguments, in order and zero where
+        there is none, and what the call left of the arguments."""
+
+    def as_function(self, found: Any) -> Callable[..., Any]:
+        """A callable for a public name that a recording uses: the property ``jax.Array.at`` is none itself. It has a
+        true attribute ``draws_differ`` if devices draw different random numbers with the same arguments."""
 
     def dtype(self, name: str) -> Any:
         """The framework's dtype object for a name such as ``bfloat16``. Raises KeyError for an unknown one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import os
 import platform
@@ -12,19 +13,27 @@ import sys
 from pathlib import Path
 from typing import NoReturn, Sequence
 
-from runners.core import manifest
-from runners.core.enumeration import library, listing
-from runners.core.errors import BadInput, Interrupted, RunnerError
-from runners.core.process import supervisor
+from runners.core import documents, environment, manifest
+from runners.core.enumeration import listing
+from runners.core.errors import BadInput, DeviceUnavailable, Interrupted, RunnerError
+from runners.core.prediction import gpus, tpus
+from runners.core.process import processes, sandbox, supervisor
 from runners.core.process.progress import Progress
 from runners.core.process.settings import Settings
-from runners.core.testing import names
+from runners.core.public import library, names
+from runners.core.selection import MOST_SHARDS, Selection
 from runners.core.testing.mutants import MUTANTS
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
-DEVICES = ("cpu", "gpu", "tpu", "xla")
-PREDICTED = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x", "gpu-predicted", "rocm-predicted")
+DEVICES = ("cpu", "gpu", "tpu", "xla", "pjrt")
+PREDICTED = (*tpus.MODELS, *gpus.MODELS, "gpu-predicted", "rocm-predicted")
 """Absent devices: how a test would end is predicted (see runners.core.prediction)."""
+
+MOST_RUNS = 10_000
+LONGEST_TIMEOUT_S = 24 * 86_400.0
+"""The system's clock of waits ends after 2^31 milliseconds."""
+LONGEST_BUDGET_S = 86_400.0
+LONGEST_NAME = 200
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -32,6 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     with that of the error."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    # An image names its defaults, so that other arguments can be added to them.
+    if options.manifest is None and not options.enumerate and "PORTBENCH_MANIFEST" in os.environ:
+        options.manifest = Path(os.environ["PORTBENCH_MANIFEST"])
+    if options.out is None and "PORTBENCH_OUT" in os.environ:
+        options.out = Path(os.environ["PORTBENCH_OUT"])
+    if options.manifest is None and not options.enumerate:
+        parser.error("one of the arguments --manifest --enumerate is required")
     if options.out is None and not options.list:
         parser.error("the following arguments are required: --out")
     progress = Progress(options.progress)
@@ -41,20 +57,27 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if options.enumerate:
             _enumerate(options, progress)
         elif options.list:
-            progress.listed(manifest.read(options.manifest, options.framework, options.function, options.test))
+            progress.listed(manifest.read(options.manifest, options.framework, _selection(options)))
         else:
             settings = _settings(options)
-            plan = manifest.read(options.manifest, settings.framework, options.function, options.test)
+            # Whoever reads the progress may be killed while a test hangs, and then nothing is written for long.
+            processes.signal_when_unread(1, signal.SIGTERM)
+            plan = manifest.read(options.manifest, settings.framework, _selection(options))
+            warning = environment.outdated()
+            if warning:
+                progress.warn(warning)
             supervisor.run(settings, plan, progress)
     except RunnerError as error:
         progress.error(error)
         sys.exit(error.exit_status)
     except Interrupted:
-        progress.interrupted()
+        with contextlib.suppress(BrokenPipeError):
+            progress.interrupted()
+        _stop_writing_if_unread()
         sys.exit(Interrupted.exit_status)
     except BrokenPipeError:
         # The reader of the progress has ended.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _stop_writing_if_unread()
         sys.exit(Interrupted.exit_status)
     sys.exit(0)
 
@@ -67,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--framework", choices=FRAMEWORKS, required=True)
     add("--device", choices=(*DEVICES, *PREDICTED), required=True)
-    task = parser.add_mutually_exclusive_group(required=True)
+    task = parser.add_mutually_exclusive_group()
     task.add_argument("--manifest", type=Path, metavar="FILE", help="the functions and their tests")
     task.add_argument("--enumerate", action="store_true", help="list the framework's public functions and run nothing")
     add("--list", action="store_true", help="list the selected tests of the manifest and run nothing")
@@ -76,7 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--as-study", action="store_true", help="with --enumerate: by the paper's rule, as far as it is known")
     add("--methods", action="store_true", help="with --enumerate: also methods of public classes")
     add("--function", action="append", default=[], metavar="GLOB", help="only functions that match; repeatable")
+    add("--exclude", action="append", default=[], metavar="GLOB", help="no functions that match; repeatable")
     add("--test", action="append", default=[], metavar="GLOB", help="only tests of this id, or that match; repeatable")
+    add("--shard", metavar="K/N", help="only the K-th of N parts of these tests")
     add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
     add(
         "--protocol",
@@ -86,15 +111,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
     add(
-        "--steady-budget",
-        type=float,
-        default=0.1,
-        metavar="S",
-        help="seconds for the steady state of a call (default: 0.1)",
+        "--steady-budget", type=float, default=0.1, metavar="S", help="seconds for a call's steady state (default: 0.1)"
     )
-    add(
-        "--memory", metavar="SIZE", help="limit of a test with everything it starts: bytes, or 500M, 2G (default: none)"
-    )
+    add("--memory", metavar="SIZE", help="limit of a test with all that it starts: bytes, 500M, 2G (default: none)")
     add(
         "--sync",
         choices=("complete", "as-published"),
@@ -107,6 +126,14 @@ def _parser() -> argparse.ArgumentParser:
         choices=MUTANTS,
         help="mutate each function in this way, to see which tests notice (portbench mutation-test)",
     )
+    add(
+        "--sandbox",
+        choices=sandbox.MODES,
+        default="auto",
+        help="confine the tests: of manifests from elsewhere, as far as the system can (auto, the default), of none, "
+        "or of all, and do not run if the system cannot (required)",
+    )
+    add("--private-names", action="store_true", help="allow names that the framework does not call public")
     add("--resume", action="store_true", help="continue the unfinished run in DIR, if it is the same run")
     add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
     add("--progress", choices=("text", "json", "none"), default="text")
@@ -123,12 +150,23 @@ def _enumerate(options: argparse.Namespace, progress: Progress) -> None:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    if options.runs < 1:
-        raise BadInput(f"--runs {options.runs}: expected at least 1")
-    for name in ("timeout", "steady_budget"):
+    if not 1 <= options.runs <= MOST_RUNS:
+        raise BadInput(f"--runs {_short(options.runs)}: expected 1 to {MOST_RUNS}")
+    for name, most in (("timeout", LONGEST_TIMEOUT_S), ("steady_budget", LONGEST_BUDGET_S)):
         value = getattr(options, name)
-        if not (math.isfinite(value) and value > 0):
-            raise BadInput(f"--{name.replace('_', '-')} {value:g}: expected a positive number of seconds")
+        if not (math.isfinite(value) and 0 < value <= most):
+            raise BadInput(
+                f"--{name.replace('_', '-')} {value:g}: expected a positive number of seconds, at most {most:g}"
+            )
+    if options.shuffle is not None and not -(2**63) <= options.shuffle < 2**63:
+        raise BadInput(f"--shuffle {_short(options.shuffle)}: expected a whole number of at most 64 bits")
+    machine = documents.escaped(options.machine)
+    if not 1 <= len(machine) <= LONGEST_NAME:
+        raise BadInput(
+            f"--machine has {len(machine)} characters, expected 1 to {LONGEST_NAME}",
+            "Without the option, PORTBENCH_MACHINE is the name of the machine, or else its host name.",
+        )
+    _check_predicted(options.framework, options.device)
     if options.device in PREDICTED and options.mutant:
         raise BadInput(
             f"--mutant {options.mutant}: {options.device} computes no values, so no test can notice a mutant"
@@ -138,18 +176,44 @@ def _settings(options: argparse.Namespace) -> Settings:
         device=options.device,
         version=options.version,
         out=options.out,
-        machine=options.machine,
+        machine=machine,
         protocol=options.protocol,
         runs=options.runs,
         timeout_s=options.timeout,
         steady_budget_s=options.steady_budget,
-        selection=(*options.function, *(manifest.TEST + test for test in options.test)),
+        selection=_selection(options).recorded(),
         resume=options.resume,
         shuffle=options.shuffle,
         mutant=options.mutant,
         sync=options.sync,
         memory_bytes=_bytes(options.memory),
+        sandbox=options.sandbox,
+        private_names=options.private_names,
     )
+
+
+def _check_predicted(framework: str, device: str) -> None:
+    """Raises DeviceUnavailable if the packages here cannot predict this device: an image may serve other devices."""
+    known = names.framework(framework).PREDICTED
+    if device in PREDICTED and device not in known:
+        raise DeviceUnavailable(
+            f"{framework} in this environment cannot predict {device}, only {', '.join(known)}",
+            f"Use a version that can: 'portbench targets' lists them, and {framework.upper()}_VERSION names one for "
+            "docker compose.",
+        )
+
+
+def _selection(options: argparse.Namespace) -> Selection:
+    return Selection(options.function, options.exclude, options.test, _shard(options.shard))
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]{0,4})/([1-9][0-9]{0,4})", text)
+    if not found or not int(found[1]) <= int(found[2]) <= MOST_SHARDS:
+        raise BadInput(f"--shard {_short(text)}: expected K/N with 1 <= K <= N <= {MOST_SHARDS}, such as 1/4")
+    return int(found[1]), int(found[2])
 
 
 def _bytes(text: str | None) -> int | None:
@@ -157,8 +221,24 @@ def _bytes(text: str | None) -> int | None:
         return None
     found = re.fullmatch(r"([1-9][0-9]{0,15})([KMGT]?)", text)
     if not found:
-        raise BadInput(f"--memory {text}: expected a number of bytes, or a number with K, M, G or T, such as 2G")
-    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
+        raise BadInput(f"--memory {_short(text)}: expected a number of bytes, or one with K, M, G or T, such as 2G")
+    count = int(found[1]) << 10 * " KMGT".index(found[2] or " ")
+    if count >= 2**63:
+        raise BadInput(f"--memory {text}: expected fewer than {2**33}G")
+    return count
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def _stop_writing_if_unread() -> None:
+    """The interpreter writes what is left at its end, which must not fail then."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 import jsonschema
 import jsonschema.validators
@@ -40,10 +40,40 @@ def parse(content: bytes) -> Any:
     return document
 
 
+def schema(name: str) -> dict[str, Any]:
+    """The content of ``schema/<name>.schema.json``."""
+    found: dict[str, Any] = json.loads((SCHEMAS / (name + ".schema.json")).read_text("utf-8"))
+    return found
+
+
 def validator(name: str) -> Any:
     """A jsonschema validator for ``schema/<name>.schema.json``."""
-    schema = json.loads((SCHEMAS / (name + ".schema.json")).read_text("utf-8"))
+    return validator_of(schema(name))
+
+
+def validator_of(schema: Mapping[str, Any]) -> Any:
+    """A jsonschema validator for a schema."""
     return _Validator(schema)
+
+
+def escaped(value: Any) -> Any:
+    """The same JSON value with text that every JSON parser accepts.
+
+    Bytes that are not UTF-8, which Python holds as lone surrogates, become ``\\xff``; other lone surrogates become
+    ``\\ud800``.
+    """
+    if isinstance(value, str):
+        return _escaped_text(value) if _SURROGATE.search(value) else value
+    if isinstance(value, Mapping):
+        return {escaped(str(key)): escaped(item) for key, item in value.items()}
+    return [escaped(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _escaped_text(text: str) -> str:
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -62,8 +92,17 @@ def _dependent_required(validator: Any, needs: Any, instance: Any, schema: Any) 
                     yield ValidationError(f"has {key!r} without {other!r}, expected both or neither")
 
 
+def _unique_items(validator: Any, unique: bool, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """The message names the one that is there twice, not the whole list."""
+    if unique and isinstance(instance, list):
+        counts = Counter(json.dumps(item, sort_keys=True) for item in instance)
+        again = next((item for item, count in counts.items() if count > 1), None)
+        if again is not None:
+            yield ValidationError(f"found {_shortened(again)} twice, expected each once")
+
+
 _extend: Any = jsonschema.validators.extend
-_OURS = {"pattern": _pattern, "dependentRequired": _dependent_required}
+_OURS = {"pattern": _pattern, "dependentRequired": _dependent_required, "uniqueItems": _unique_items}
 _Validator = _extend(jsonschema.Draft202012Validator, _OURS)
 
 
@@ -76,7 +115,7 @@ def first_mistake(checker: Any, document: Any) -> str:
     if not errors:
         return ""
     error = min(errors, key=lambda found: [str(part) for part in found.absolute_path])
-    return f"{error.json_path}: {_shortened(error.message)}"
+    return f"{_shortened(error.json_path)}: {_shortened(error.message)}"
 
 
 def _deepest(error: ValidationError) -> ValidationError:

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import re
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Mapping
 
+from runners.core.installation import pins
+
 ROOT = Path(__file__).resolve().parents[2]
 
-VARIABLES: tuple[str, ...] = (
-    # The frameworks, their compilers and their runtimes.
-    *("TORCH", "PYTORCH_", "ATEN_", "PT_XLA_", "LTC_", "TF_", "KERAS_", "JAX_", "XLA_", "XRT_", "PJRT_", "TRITON_"),
-    # TPUs.
-    *("TPU_", "LIBTPU_", "ALLOW_MULTIPLE_LIBTPU_LOAD"),
-    # NVIDIA's and AMD's GPUs: which are visible, how work is queued, which algorithms are used.
-    *("CUDA_", "CUBLAS", "CUDNN_", "NVIDIA_", "NCCL_"),
-    *("HIP_", "HIPBLAS", "HSA_", "ROCM_", "ROCR_", "ROCBLAS_", "MIOPEN_", "AMD_", "GPU_"),
-    # The host's arithmetic: threads, instruction sets, precision.
-    *("OMP_", "GOMP_", "KMP_", "MKL_", "MKLDNN_", "DNNL_", "ONEDNN_", "NPY_", "NUMEXPR_"),
-    *("OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_"),
-    # What changes every program: other libraries, another allocator, settings of the C library.
-    *("LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "MALLOC_", "TCMALLOC_"),
-    *("PYTHONHASHSEED", "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONPATH"),
+IMAGE = "image.json"
+"""What images/describe.py wrote into the image about its sources, beside the runner."""
+
+_ENVIRONMENT = "portbench.json"
+"""The same about the packages, in the folder of the image's virtual environment."""
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+VARIABLES: tuple[str, ...] = tuple(
+    prefix
+    for prefixes in json.loads((ROOT / "schema" / "environment-variables.json").read_text("utf-8")).values()
+    for prefix in prefixes
 )
-"""Prefixes of the environment variables that change what a framework does."""
+"""Prefixes of the environment variables that change what a framework does. The host passes them on to containers."""
 
 _ENGINES = {
     "docker": re.compile("/containers/[0-9a-f]{64}/(hostname|hosts|resolv.conf) "),
@@ -59,7 +61,9 @@ def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[st
         "image_digest": os.environ.get("PORTBENCH_IMAGE_DIGEST") or None,
         "python": platform.python_version(),
         "packages": packages(),
-        "runner_commit": os.environ.get("PORTBENCH_RUNNER_COMMIT") or _commit(),
+        **pins(),
+        **made_from(),
+        "runner_commit": _facts(ROOT / IMAGE).get("runner_commit") or _commit(),
         "runner_sha256": own_sha256(),
         "variables": {**_variables(), **variables},
         "device": dict(device_facts),
@@ -163,10 +167,51 @@ def _git(*arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10).stdout.strip()
 
 
-def own_sha256() -> str:
+def made_from() -> dict[str, dict[str, str]]:
+    """The digests of the Dockerfile and of all sources of the image. Empty outside of an image."""
+    image = _facts(ROOT / IMAGE)
+    found = {name: str(image.get(name)) for name in ("dockerfile_sha256", "source_sha256")}
+    digests = {name: value for name, value in found.items() if _SHA256.fullmatch(value)}
+    return {"made_from": digests} if digests else {}
+
+
+def outdated(clone: Path = ROOT / "clone") -> str | None:
+    """The sentence for an image that was built from other files than those of the clone, which compose.yaml mounts.
+    None if it is up to date, or if that cannot be known."""
+    image, packages = _facts(ROOT / IMAGE), _facts(Path(sys.prefix, _ENVIRONMENT))
+    dockerfile = clone / str(image.get("dockerfile"))
+    if not dockerfile.is_file():
+        return None
+    changed = []
+    if own_sha256(clone) != own_sha256():
+        changed.append("runner or schemas")
+    if _digest(dockerfile) != image.get("dockerfile_sha256"):
+        changed.append("Dockerfile")
+    if _digest(dockerfile.with_name(str(packages.get("source")))) != packages.get("source_sha256"):
+        changed.append("packages")
+    if not changed:
+        return None
+    return (
+        "this image was built from other files than the clone has ({}): 'docker compose build' with the name of the "
+        "service updates it".format(", ".join(changed))
+    )
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _digest(path: Path) -> str | None:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def own_sha256(root: Path = ROOT) -> str:
     """The SHA-256 of the runner's code and schemas."""
     digest = hashlib.sha256()
-    files = [path for folder in ("runners", "schema") for path in (ROOT / folder).rglob("*")]
+    files = [path for folder in ("runners", "schema") for path in (root / folder).rglob("*")]
     for path in sorted(path for path in files if path.suffix in (".py", ".json")):
-        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

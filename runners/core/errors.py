@@ -47,6 +47,21 @@ class FrameworkFailed(RunnerError):
     exit_status = 6
 
 
+class StartKilled(FrameworkFailed):
+    """A zygote or worker was ended by a signal while it started: the next one may start."""
+
+
+class UnusableResult(Exception):
+    """A result that does not fit the format of run files: ``mistake`` says where, ``text`` is the result."""
+
+    recorded_as = "runners.core.errors.UnusableResult"
+
+    def __init__(self, mistake: str, text: str) -> None:
+        super().__init__(mistake)
+        self.mistake = mistake
+        self.text = text
+
+
 class Interrupted(BaseException):
     """SIGINT or SIGTERM arrived. A BaseException, so that no handler of errors catches it."""
 

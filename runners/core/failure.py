@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|\bnan\b|[-+]?\binf
 _FLAGS = re.IGNORECASE | re.DOTALL
 
 RUNNERS = Path(__file__).resolve().parents[1]
+TYPE_LIMIT = 500
 MESSAGE_LIMIT = 8_000
 TRACEBACK_LIMIT = 16_000
 
@@ -29,11 +30,12 @@ def facts_of(error: BaseException) -> ErrorFacts:
     """Type, message, traceback and causes of an exception, as text that fits into JSON."""
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     return ErrorFacts(
-        type=_type_name(error),
+        type=clipped(_type_name(error), TYPE_LIMIT),
         message=clipped(_message(error), MESSAGE_LIMIT),
         traceback=clipped(trace, TRACEBACK_LIMIT),
         causes=[
-            Cause(type=_type_name(cause), message=clipped(_message(cause), MESSAGE_LIMIT)) for cause in _causes(error)
+            Cause(type=clipped(_type_name(cause), TYPE_LIMIT), message=clipped(_message(cause), MESSAGE_LIMIT))
+            for cause in _causes(error)
         ],
     )
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import difflib
-import fnmatch
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Collection, Mapping, Sequence
+from typing import Any, Collection, Iterator, Mapping, Sequence
 
 from runners.core import documents
 from runners.core.errors import BadInput
 from runners.core.manifest_grids import Test, expanded_tests
+from runners.core.programs import check_files
+from runners.core.selection import ALL, Selection
 
-NEWEST = 3
+NEWEST = 4
 """The newest version of the manifest's format that can be read."""
-TEST = "test:"
-"""Prefix of a glob over ids of tests in a run file's selection; a glob over functions has no prefix."""
+_OWN = Path(__file__).resolve().parents[2] / "manifests"
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,16 @@ class Manifest:
     successors: Mapping[str, tuple[str, ...]]
     """What to try instead of a function that a version lacks, the first choice first."""
     places: Mapping[str, str]
-    """The JSON path of the first place of each name of a function, successor, case, reference or property."""
+    """The JSON path of the first place of each name of a function, successor, attribute, case, reference or
+    property."""
     listed: Sequence[Mapping[str, Any]]
     """All its functions, selected or not, with the number of their tests and their strata, as a run file holds them."""
 
     uncurated: Sequence[str] = ()
     """The selected functions that have no test yet."""
+
+    is_own: bool = False
+    """Whether the file is the same, byte for byte, as one in this repository's ``manifests/``."""
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -46,11 +50,10 @@ class Manifest:
         return tuple(dict.fromkeys(test.function for test in self.tests))
 
 
-def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_globs: Sequence[str] = ()) -> Manifest:
+def read(path: Path, framework: str, selection: Selection = ALL) -> Manifest:
     """Reads, checks and expands a manifest, in the order of the file.
 
-    Selects the functions and tests that match one of their globs; without globs, all. Raises BadInput, which names the
-    file, the place in it and what was expected.
+    Raises BadInput, which names the file, the place in it and what was expected.
     """
     try:
         content = path.read_bytes()
@@ -73,14 +76,15 @@ def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_gl
     uncurated = [
         entry["function"]
         for entry in document["functions"]
-        if not entry["tests"] and _matches(entry["function"], function_globs)
+        if not entry["tests"] and selection.has_function(entry["function"])
     ]
-    if uncurated and not any(_matches(test.function, function_globs) for test in tests):
+    if uncurated and not any(selection.has_function(test.function) for test in tests):
         raise BadInput(
             f"{path}: $.functions: none of its {len(uncurated)} selected functions has a test yet, expected one test",
             "Write tests for them: manifests/README.md says how.",
         )
-    chosen = _chosen(path, tests, function_globs, test_globs)
+    chosen = _chosen(path, tests, selection)
+    check_files(path, chosen)
     return Manifest(
         path=path,
         name=document["name"],
@@ -92,7 +96,29 @@ def read(path: Path, framework: str, function_globs: Sequence[str] = (), test_gl
         places=_places(document),
         listed=_listed(document, Counter(test.function for test in tests)),
         uncurated=uncurated,
+        is_own=_is_own(content),
     )
+
+
+def _is_own(content: bytes) -> bool:
+    try:
+        paths = [path for path in _OWN.rglob("*.json") if path.stat().st_size == len(content)]
+        return any(path.read_bytes() == content for path in paths)
+    except OSError:
+        # There is no such folder, or a file in it cannot be read: what is not known is not trusted.
+        return False
+
+
+def attributes(value: Any) -> Iterator[str]:
+    """The names of the framework that arguments are taken from: ``{"attribute": "torch.strided"}``."""
+    if isinstance(value, dict):
+        if isinstance(value.get("attribute"), str):
+            yield value["attribute"]
+        for item in value.values():
+            yield from attributes(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from attributes(item)
 
 
 def _listed(document: Mapping[str, Any], tests: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -107,25 +133,31 @@ def _listed(document: Mapping[str, Any], tests: Mapping[str, int]) -> list[dict[
     ]
 
 
-def _chosen(path: Path, tests: Sequence[Test], function_globs: Sequence[str], test_globs: Sequence[str]) -> list[Test]:
-    functions = [test for test in tests if _matches(test.function, function_globs)]
+def _chosen(path: Path, tests: Sequence[Test], selection: Selection) -> list[Test]:
+    functions = [test for test in tests if selection.has_function(test.function)]
     if not functions:
-        meant = _did_you_mean(function_globs, {test.function for test in tests})
+        _check_excluded(path, tests, selection)
+        meant = _did_you_mean(selection.functions, {test.function for test in tests})
         raise BadInput(
-            f"{path}: no function matches {', '.join(function_globs)}{meant}",
+            f"{path}: no function matches {', '.join(selection.functions)}{meant}",
             "Globs match whole names: '*linalg*', 'torch.cat'.",
         )
-    # The brackets of an id hold its grid's values; they are not a set of characters.
-    globs = [glob.replace("[", "[[]") for glob in test_globs]
-    chosen = [test for test in functions if _matches(test.id, globs) or _matches(test.full_id, globs)]
+    chosen = [test for test in functions if selection.has_test(test.id, test.full_id)]
     if not chosen:
-        meant = _did_you_mean(test_globs, {test.id for test in functions})
+        meant = _did_you_mean(selection.tests, {test.id for test in functions})
         raise BadInput(
-            f"{path}: no test of the selected functions matches {', '.join(test_globs)}{meant}",
+            f"{path}: no test of the selected functions matches {', '.join(selection.tests)}{meant}",
             "Give the id of a test, such as 'rows[dtype=float32]' or 'torch.cat::rows[dtype=float32]', or a glob, such "
             "as 'rows[*]'.",
         )
-    return chosen
+    part = [test for test in chosen if selection.has_in_shard(test.full_id)]
+    if not part and selection.shard:
+        of_shard = "/".join(map(str, selection.shard))
+        raise BadInput(
+            f"{path}: --shard {of_shard}: none of the {len(chosen)} selected tests is in this shard",
+            "Use fewer shards.",
+        )
+    return part
 
 
 def _did_you_mean(globs: Sequence[str], known: Collection[str]) -> str:
@@ -137,8 +169,13 @@ def _did_you_mean(globs: Sequence[str], known: Collection[str]) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def _matches(name: str, globs: Sequence[str]) -> bool:
-    return not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)
+def _check_excluded(path: Path, tests: Sequence[Test], selection: Selection) -> None:
+    without = replace(selection, excluded=())
+    if selection.excluded and any(without.has_function(test.function) for test in tests):
+        raise BadInput(
+            f"{path}: --exclude {' --exclude '.join(selection.excluded)} leaves no function",
+            "Exclude fewer. To list what runs, add --dry-run.",
+        )
 
 
 def _places(document: Mapping[str, Any]) -> dict[str, str]:
@@ -150,6 +187,8 @@ def _places(document: Mapping[str, Any]) -> dict[str, str]:
             found.setdefault(name, f"{where}.successors[{s}]")
         for t, test in enumerate(entry["tests"]):
             found.setdefault(test["case"], f"{where}.tests[{t}].case")
+            for name in attributes(test):
+                found.setdefault(name, f"{where}.tests[{t}]")
             for key in ("numpy", "scipy", "property"):
                 if key in test.get("expect", ()):
                     found.setdefault(test["expect"][key], f"{where}.tests[{t}].expect.{key}")

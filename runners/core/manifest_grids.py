@@ -18,8 +18,16 @@ MOST_TESTS = 20_000
 MOST_BYTES = 64 * 1024 * 1024
 """Of all expanded tests, as JSON."""
 LONGEST_ID = 1000
+PROGRAM = "program"
+"""The case of recorded programs, which need to know where their manifest is."""
+GENERAL = ("call", "replay", PROGRAM)
+"""Cases of every framework; the whole test is their parameters."""
+_NO_PARAMETERS = ("id", "case", "weight", "sites", "operations")
 _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
 """A path or address that leads out of the working folder of the tests, or an environment variable in one."""
+_ADDRESS = re.compile(r"[\0-\x20<]*(url:|[a-z][a-z0-9+.\-\t\r\n]+:(?! |[0-9]*\Z))", re.IGNORECASE)
+"""What begins like an address of any scheme (``file:/etc``), also as urllib unwraps it. Not ``cuda:0``, nor a word, a
+colon and a space."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ def expanded_tests(path: Path, document: Mapping[str, Any], checker: Any) -> Ite
     for f, entry in enumerate(document["functions"]):
         name = entry["function"]
         if name in functions:
-            raise BadInput(f"{path}: $.functions[{f}]: {name} is a duplicate", "Put all its tests into one entry.")
+            raise BadInput(f"{path}: $.functions[{f}]: found {name} twice", "Put all its tests into one entry.")
         functions.add(name)
         if not entry["tests"] and document["schema_version"] < 3:
             raise BadInput(
@@ -77,12 +85,14 @@ def expanded_tests(path: Path, document: Mapping[str, Any], checker: Any) -> Ite
                 if "grid" in template:
                     _check_filled(path, where, document, entry, test, checker)
                 case = test["case"]
-                if case != "call" and case.split(".")[0] != document["framework"]:
+                if case not in GENERAL and case.split(".")[0] != document["framework"]:
                     raise BadInput(
                         f"{path}: {where}.case: {case} is not a case of {document['framework']}",
                         f"Cases of this manifest begin with '{document['framework']}.'.",
                     )
-                parameters = test.get("params", {}) if case != "call" else _without(test, "id", "case")
+                parameters = _without(test, *_NO_PARAMETERS) if case in GENERAL else test.get("params", {})
+                if case == PROGRAM:
+                    parameters = dict(parameters, folder=str(path.parent.absolute()))
                 yield Test(function=name, id=test["id"], case=case, parameters=parameters)
 
 
@@ -94,7 +104,7 @@ def _check_texts(path: Path, where: str, template: Mapping[str, Any]) -> None:
     """No text that reaches a function or case may name a place outside the tests' working folder. Raises BadInput."""
     for key in ("args", "kwargs", "params", "grid", "expect"):
         for text in _texts(template.get(key)):
-            if _OUTSIDE.match(text):
+            if _OUTSIDE.match(text) or _ADDRESS.match(text):
                 raise BadInput(
                     f"{path}: {where}.{key}: {json.dumps(text)[:60]} leads out of the working folder of the tests",
                     "Expected is a name in that folder: no absolute path, '..', '~', address or environment variable.",

@@ -130,14 +130,15 @@ class _Required(TypedDict):
 class TestResult(_Required, total=False):
     """One test in one pass over the manifest.
 
-    ``attempt`` fills everything down to ``prediction``, ``confirm`` adds ``contaminated``, and triage adds the rest.
-    ``sync_check`` is the synchronization check; ``value_verdict`` is the verdict on values.
+    ``attempt`` fills everything down to ``prediction``, ``confirm`` adds ``contaminated`` and ``disturbed``, and triage
+    adds the rest. ``sync_check`` is the synchronization check; ``value_verdict`` is the verdict on values.
     """
 
     successor_of: str | None
     sync_check: SyncCheck | None
     prediction: Prediction | None
     contaminated: Repeated | None
+    disturbed: Repeated | None
     value_verdict: str | None
     deviation: Deviation | None
     cpu_control: Repeated | None

@@ -17,13 +17,13 @@ from collections import Counter
 from typing import Any, Mapping, Sequence
 
 from runners.core import failure
-from runners.core.enumeration import library as libraries
-from runners.core.enumeration.functions import Function, entries, public_functions, public_methods
-from runners.core.enumeration.library import Library
-from runners.core.enumeration.modules import Tree, public_modules
 from runners.core.enumeration.public_tests import HOW, tested_names
 from runners.core.enumeration.study import KNOWN, guessed, met, study_functions
 from runners.core.process.channel import Channel
+from runners.core.public import library as libraries
+from runners.core.public.functions import Function, entries, public_functions, public_methods
+from runners.core.public.library import Library
+from runners.core.public.modules import Tree, public_modules
 from runners.core.result import Message
 
 OUR_RULE = (

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import IO, Any, Mapping
 
 from runners.core import environment
-from runners.core.enumeration import library as libraries
-from runners.core.enumeration.library import Library
 from runners.core.errors import FrameworkFailed, StorageFailed
 from runners.core.failure import clipped
 from runners.core.process import processes, scratch
 from runners.core.process.channel import Channel
+from runners.core.public import library as libraries
+from runners.core.public.library import Library
 
 START_LIMIT_S = 600.0
 """For the process to start and to import the framework: a cold disk takes minutes."""

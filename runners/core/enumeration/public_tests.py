@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
-from runners.core.enumeration.modules import folders
+from runners.core.public.modules import folders
 
 HOW = (
     "A test file in the installed packages (test_*.py, *_test.py, or below a folder test, tests or testing/_internal) "

@@ -13,8 +13,8 @@ import inspect
 from types import ModuleType
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
-from runners.core.enumeration.functions import Function, kind_of, origin, ranked
-from runners.core.enumeration.library import Library, StudyRule
+from runners.core.public.functions import Function, kind_of, origin, ranked
+from runners.core.public.library import Library, StudyRule
 
 KNOWN = (
     "Published: get_functions.py in the paper's public repository (for-ai/portability).\n"

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
 CARRIERS = {"bfloat16": "float32"}
 """NumPy lacks these dtypes. The values are made in the next wider one and rounded by the framework."""
+
+KEY = "key<"
+"""How the dtype of JAX's typed keys of random numbers begins. They are made from seeds."""
+
+
+def carrier(dtype: str) -> str:
+    """The dtype of the host array that the values of a dtype are made in."""
+    if dtype.startswith(KEY):
+        return "uint32"
+    return "float32" if dtype.startswith("float8") else CARRIERS.get(dtype, dtype)
 
 
 def random(shape: Sequence[int], dtype: str, seed: int, low: float | None = None, high: float | None = None) -> Any:
@@ -18,7 +28,7 @@ def random(shape: Sequence[int], dtype: str, seed: int, low: float | None = None
     returned as float32.
     """
     state = np.random.RandomState(seed)
-    kind = np.dtype(CARRIERS.get(dtype, dtype)).kind
+    kind = np.dtype(carrier(dtype)).kind
     if kind == "b":
         array = state.randint(0, 2, shape)
     elif kind in "iu":
@@ -29,7 +39,7 @@ def random(shape: Sequence[int], dtype: str, seed: int, low: float | None = None
             return state.standard_normal(shape) if low is None or high is None else state.uniform(low, high, shape)
 
         array = part() + 1j * part() if kind == "c" else part()
-    return np.asarray(array).astype(CARRIERS.get(dtype, dtype))
+    return np.asarray(array).astype(carrier(dtype))
 
 
 def widened(array: Any) -> Any:
@@ -37,3 +47,50 @@ def widened(array: Any) -> Any:
     it checks; other arrays as they are."""
     array = np.asarray(array)
     return array.astype({"f": np.float64, "c": np.complex128}.get(array.dtype.kind, array.dtype))
+
+
+def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
+    """A random array with what a recording says of the values besides their range (see schema/manifest.schema.json)."""
+    state = np.random.RandomState(facts.get("seed", 0))
+    if facts.get("integers"):
+        array = np.round(array)
+    if "zeros" in facts:
+        array = np.where(state.random_sample(array.shape) < facts["zeros"], array.dtype.type(0), array)
+    if facts.get("like"):
+        array = _LIKE[facts["like"]](array, state).astype(array.dtype)
+    special = facts.get("special", ())
+    if special and array.size:
+        flat = array.reshape(-1).copy()
+        flat[state.permutation(flat.size)[: len(special)]] = [float(each) for each in special[: flat.size]]
+        array = flat.reshape(array.shape)
+    return array
+
+
+def _one_hot(array: Any, state: Any) -> Any:
+    chosen = state.randint(0, array.shape[-1], array.shape[:-1])
+    return np.arange(array.shape[-1]) == chosen[..., None]
+
+
+def _symmetric(array: Any, state: Any) -> Any:
+    return (array + np.swapaxes(array, -1, -2)) / 2
+
+
+def _positive_definite(array: Any, state: Any) -> Any:
+    wide = array.astype(np.float64)
+    size = array.shape[-1]
+    return wide @ np.swapaxes(wide, -1, -2) / size + np.eye(size)
+
+
+def _distribution(array: Any, state: Any) -> Any:
+    positive = np.abs(array.astype(np.float64)) + 1e-6
+    return positive / positive.sum(-1, keepdims=True)
+
+
+_LIKE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "one_hot": _one_hot,
+    "sorted": lambda array, state: np.sort(array, -1),
+    "symmetric": _symmetric,
+    "positive_definite": _positive_definite,
+    "distribution": _distribution,
+}
+"""What the values of a recorded tensor were like."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from typing import Any, Collection, Mapping, Sequence
 
 import numpy as np
 
-from runners.core.testing import compare, names, properties, references, tree
-from runners.core.testing.inputs import Builder
+from runners.core.public import names
+from runners.core.testing import compare, properties, references, repeats, tree
+from runners.core.testing.arrays import KEY, carrier
+from runners.core.testing.inputs import Builder, Built
 from runners.core.testing.trial import Trial
 
 _REAL_PARTS = {"complex64": "float32", "complex128": "float64"}
@@ -19,8 +21,10 @@ def call(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     tolerance: Mapping[str, Any] | None = None,
+    writes: Sequence[int | str] = (),
 ) -> None:
-    """Raises compare.Mismatch if the output differs from ``expect`` (see schema/manifest.schema.json).
+    """Raises compare.Mismatch if the output differs from ``expect`` (see schema/manifest.schema.json), and
+    repeats.Overwritten if an argument has changed that is neither ``out`` nor in ``writes``: positions and names.
 
     The reference gets floating inputs as float64 and complex ones as complex128. Every output tensor must have the
     expected dtype. If no dtype is given and the reference returns floating numbers, that is the dtype of the first
@@ -30,7 +34,17 @@ def call(
     builder = Builder(trial, facts)
     built = builder.all(args)
     named = builder.named(kwargs or {})
+    if "raises" in expect:
+        kinds = expect["raises"]["class"]
+        kinds = [kinds] if isinstance(kinds, str) else kinds
+        given = {key: item.device for key, item in named.items()}
+        trial.raises(kinds, expect["raises"]["message"], *[item.device for item in built], **given)
+        return
     output = trial.call(*[item.device for item in built], **{key: item.device for key, item in named.items()})
+    if not writes:
+        trial.keep(output)
+    if trial.is_timed:
+        _check_arguments(trial, [*enumerate(built), *named.items()], {"out", *writes})
 
     for step in expect.get("output", []):
         output = output[step]
@@ -63,6 +77,18 @@ def _reference(expect: Mapping[str, Any], builder: Builder, host: Sequence[Any])
         return references.find(library, expect[library])(*arguments, **named)
 
 
+def _check_arguments(
+    trial: Trial, arguments: Sequence[tuple[int | str, Built]], written: Collection[int | str]
+) -> None:
+    for name, item in arguments:
+        if name in written:
+            continue
+        for leaf, made in zip(tree.leaves(item.device), tree.leaves(item.host)):
+            dtype = trial.dtype_name(leaf)
+            if isinstance(made, np.ndarray) and dtype and not dtype.startswith(("float8", KEY)):
+                repeats.check_unchanged(f"{name}", made.astype(carrier(dtype)), trial.numpy(leaf))
+
+
 def _tensors(built: Sequence[Any]) -> Any:
     return tree.leaves([item.device for item in built])
 
@@ -87,7 +113,8 @@ def _check_output(trial: Trial, output: Any, expected: Any, tolerance: Mapping[s
         return
     if isinstance(output, (tuple, list)) and any(trial.dtype_name(leaf) for leaf in tree.leaves(output)):
         raise compare.Mismatch(f"shape: expected one array, got {len(output)} outputs")
-    trial.close(output, expected, tolerance.get("rtol"), tolerance.get("atol"))
+    stated = tolerance if trial.dtype_name(output) in tolerance.get("dtypes", (trial.dtype_name(output),)) else {}
+    trial.close(output, expected, stated.get("rtol"), stated.get("atol"))
     if floating is not None:
         _check_kind(trial.dtype_name(output), np.asarray(expected), floating)
 

@@ -7,20 +7,27 @@ from __future__ import annotations
 
 import importlib
 import types
-from typing import Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Mapping
 
-from runners.core.adapter import Framework
-from runners.core.testing import names
-from runners.core.testing.names import Forbidden, Missing
+from runners.core.public import permitted
+from runners.core.public.names import Forbidden, Missing
 
 
 def case(name: str) -> Callable[..., None]:
-    """The case function behind ``call`` or ``torch.sorting:stable_argsort``. Raises Forbidden if there is none."""
+    """Finds ``call``, ``replay``, ``program`` or ``torch.sorting:stable_argsort``. Raises Forbidden for any other."""
     if name == "call":
         # Imported when it is needed: it imports NumPy.
         from runners.core.testing.call import call
 
         return call
+    if name == "replay":
+        from runners.core.testing.replay import replay
+
+        return replay
+    if name == "program":
+        from runners.core.testing.program import program
+
+        return program
     module_name, function_name = name.split(":")
     framework_name, module_name = module_name.split(".")
     path = f"runners.{framework_name}.cases.{module_name}"
@@ -36,28 +43,31 @@ def case(name: str) -> Callable[..., None]:
     return found
 
 
-def resolve_names(
-    functions: Iterable[str], cases: Iterable[str], references: Iterable[Sequence[str]], facts: Framework
-) -> Mapping[str, Mapping[str, str]]:
+def resolve_names(asked: Mapping[str, Any], framework: str) -> Mapping[str, Mapping[str, str]]:
     """Looks up every name of a manifest once.
 
-    ``references`` are pairs of a library (numpy, scipy, property) and a name. Returns ``missing``, the functions that
-    this version does not have, and ``forbidden``, the names that are mistakes; both map a name to the reason.
+    ``asked`` has ``functions``; ``attributes``, the names that arguments are taken from; ``cases``; ``references``,
+    pairs of a library (numpy, scipy, property) and a name; ``private_names``, whether names need not be public. Returns
+    ``missing``, the functions that this version does not have, and ``forbidden``, the names that are mistakes; both map
+    a name to the reason.
     """
     missing, forbidden = {}, {}
-    for name in functions:
+    functions, attributes = asked["functions"], asked["attributes"]
+    for name in [*functions, *attributes]:
         try:
-            names.function(name, facts)
+            permitted.function(name, framework, asked["private_names"])
         except Missing as error:
-            missing[name] = str(error)
+            # A test whose argument is missing says so itself.
+            if name in functions:
+                missing[name] = str(error)
         except Forbidden as error:
             forbidden[name] = str(error)
-    for name in cases:
+    for name in asked["cases"]:
         try:
             case(name)
         except Forbidden as error:
             forbidden[name] = str(error)
-    for library, name in references:
+    for library, name in asked["references"]:
         try:
             _reference(library, name)
         except LookupError as error:

@@ -7,8 +7,8 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 import numpy as np
 
 from runners.core.adapter import Framework
-from runners.core.testing import names
-from runners.core.testing.arrays import CARRIERS, random, widened
+from runners.core.public import names
+from runners.core.testing.arrays import CARRIERS, carrier, random, widened, with_facts
 from runners.core.testing.trial import Trial
 
 
@@ -34,6 +34,8 @@ class Builder:
             "attribute": lambda value: Built(names.function(value, facts), None),
             "complex": lambda value: Built(complex(*value), complex(*value)),
             "number": lambda value: Built(float(value), float(value)),
+            "slice": self._slice,
+            "instance": self._instance,
         }
 
     def all(self, data: Sequence[Any]) -> list[Built]:
@@ -57,10 +59,13 @@ class Builder:
     def _tensor(self, value: Mapping[str, Any]) -> Built:
         dtype = value["dtype"]
         if "values" in value:
-            array = np.asarray(value["values"]).astype(CARRIERS.get(dtype, dtype))
+            array = np.asarray(value["values"]).astype(carrier(dtype))
         else:
             array = random(value["shape"], dtype, value.get("seed", 0), value.get("low"), value.get("high"))
-        moved = self._trial.tensor(array, dtype, value.get("layout", "contiguous"))
+            array = with_facts(array, value)
+        moved = self._trial.tensor(
+            array, dtype, value.get("layout", "contiguous"), value.get("order"), value.get("requires_grad", False)
+        )
         # The reference gets what the function gets: the values after the framework has rounded them.
         return Built(moved, widened(self._trial.numpy(moved) if dtype in CARRIERS else array))
 
@@ -72,5 +77,18 @@ class Builder:
         items = self.named(value)
         return Built({k: item.device for k, item in items.items()}, {k: item.host for k, item in items.items()})
 
+    def _slice(self, value: Sequence[Any]) -> Built:
+        """A slice of three bounds; without bounds the ellipsis."""
+        made = slice(*[item.device for item in self.all(value)]) if value else ...
+        return Built(made, made)
+
+    def _instance(self, value: Mapping[str, Any]) -> Built:
+        """An instance of a public class that only holds data. Raises Forbidden for anything else."""
+        kind = names.function(value["class"], self._facts)
+        if not (isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")):
+            raise names.Forbidden(f"{value['class']} is no named tuple")
+        made = kind(**{name: item.device for name, item in self.named(value["kwargs"]).items()})
+        return Built(made, made)
+
     def _dtype(self, value: str) -> Built:
-        return Built(self._trial.dtype(value), np.dtype(CARRIERS.get(value, value)))
+        return Built(self._trial.dtype(value), np.dtype(carrier(value)))

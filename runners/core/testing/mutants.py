@@ -12,24 +12,32 @@ import types
 from typing import Any, Callable, NamedTuple
 
 from runners.core.adapter import Adapter
-from runners.core.testing import tree
+from runners.core.testing import fine_mutants, tree
 
 Alteration = Callable[[Any], Any]
 
 ALTERATIONS = ("scaled", "shifted", "zeroed", "wrong-dtype", "wrong-shape")
-MUTANTS = (*ALTERATIONS, "first-argument", "nothing")
+COARSE = (*ALTERATIONS, "first-argument", "nothing")
+FINE = (*fine_mutants.VALUES, "second-call", "overwritten", "accepted", "keyword-ignored")
+MUTANTS = (*COARSE, *FINE)
 """scaled: multiplied by two, or negated if boolean. shifted: by one element. zeroed. wrong-dtype. wrong-shape: one more
-axis. first-argument: returns it instead of the output. nothing: does not call the function and returns None."""
+axis. first-argument: returns it instead of the output. nothing: does not call the function and returns None.
+
+The fine ones are like faults of real devices; fine_mutants.VALUES are those of values. second-call: right once, then
+scaled. overwritten: the first argument is zero after the call. accepted: an error becomes the first argument.
+keyword-ignored: the first keyword argument without which the output is another is left out."""
 
 
 class Mutant:
     """One mutation of a function, for one test. After the test, ``differs`` says whether any output was different."""
 
-    def __init__(self, name: str, framework: str, adapter: Adapter) -> None:
+    def __init__(self, name: str, framework: str, adapter: Adapter, device: Any = None) -> None:
         self.name = name
         self.differs = False
         self._adapter = adapter
-        self._arrays = importlib.import_module(f"runners.{framework}.mutations") if name in ALTERATIONS else None
+        self._device = device
+        self._calls = 0
+        self._arrays = importlib.import_module(f"runners.{framework}.mutations")
 
     def of(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The mutated function."""
@@ -49,6 +57,14 @@ class Mutant:
             self.differs = self.differs or not _same(before, self._read(altered))
             return altered
 
+        if self.name in _BEHAVIOURS:
+            behaviour = _BEHAVIOURS[self.name]
+
+            @functools.wraps(mutated)
+            def behaving(*args: Any, **kwargs: Any) -> Any:
+                return behaviour(self, function, args, kwargs)
+
+            return behaving
         if self.name != "first-argument":
             return mutated
 
@@ -71,14 +87,71 @@ class Mutant:
             return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         if isinstance(value, dict):
             return {key: self._altered(item) for key, item in value.items()}
+        if self.name in fine_mutants.VALUES:
+            return self._finely(value)
         if isinstance(value, _PLAIN):
             return _PLAIN_ALTERATIONS[self.name](value)
         if isinstance(value, (types.FunctionType, functools.partial)):
             return self.of(value)
-        assert self._arrays is not None
         if isinstance(value, self._arrays.ARRAYS):
             return getattr(self._arrays, self.name.replace("-", "_"))(value)
         return _altered_numpy(value, self.name)
+
+    def _finely(self, value: Any) -> Any:
+        """An array with some other values; one that gradients are wanted of stays, because the host would cut them."""
+        dtype = self._adapter.dtype_name(value)
+        if dtype is None or getattr(value, "requires_grad", False):
+            return value
+        array = fine_mutants.altered(self._adapter.to_numpy(value), dtype, self.name)
+        return value if array is None else self._adapter.tensor(array, dtype, self._device, "contiguous")
+
+    def second_call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The function's own output once, then scaled."""
+        output = function(*args, **kwargs)
+        self._calls += 1
+        if self._calls == 1:
+            return output
+        before, self.name = self._read(output), "scaled"
+        try:
+            altered = self._altered(output)
+        except Exception:
+            return output
+        finally:
+            self.name = "second-call"
+        self.differs = self.differs or not _same(before, self._read(altered))
+        return altered
+
+    def overwritten(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The function's output; its first argument is zero then, where arrays can be changed."""
+        output = function(*args, **kwargs)
+        overwrite = getattr(self._arrays, "overwrite", None)
+        if args and overwrite and isinstance(args[0], self._arrays.ARRAYS) and args[0] is not output:
+            before = self._read(args[0])
+            overwrite(args[0])
+            self.differs = self.differs or not _same(before, self._read(args[0]))
+        return output
+
+    def accepted(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The function's output, or the first argument if it raises an error."""
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            self.differs = True
+            return args[0] if args else None
+
+    def keyword_ignored(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The output without one of the keyword arguments, if it is another."""
+        output = function(*args, **kwargs)
+        read = self._read(output)
+        for name in kwargs:
+            try:
+                without = function(*args, **{key: value for key, value in kwargs.items() if key != name})
+                if not _same(read, self._read(without)):
+                    self.differs = True
+                    return without
+            except Exception:
+                continue
+        return output
 
     def _read(self, value: Any) -> Any:
         """The same nesting with comparable values in place of arrays."""
@@ -91,6 +164,14 @@ class Mutant:
         except Exception:
             # A plain value, or a tracer, symbolic tensor or opaque object, which equals only itself.
             return leaf
+
+
+_BEHAVIOURS: dict[str, Callable[..., Any]] = {
+    "second-call": Mutant.second_call,
+    "overwritten": Mutant.overwritten,
+    "accepted": Mutant.accepted,
+    "keyword-ignored": Mutant.keyword_ignored,
+}
 
 
 class _Read(NamedTuple):

@@ -8,18 +8,23 @@ never names a device. A case that checks nothing fails.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import mmap
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, NoReturn, Sequence
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterator, Mapping, NamedTuple, NoReturn, Sequence
 
 from runners.core.adapter import Adapter
+from runners.core.programs import Program
 from runners.core.result import PHASES, TimedCall
 from runners.core.testing import timing, tree
 from runners.core.testing.mutants import Mutant
 
 if TYPE_CHECKING:
     from numpy import ndarray
+
+    from runners.core.testing.repeats import Leaf
 
 _WAIT = PHASES.index("wait")
 
@@ -32,6 +37,12 @@ class MisusedTrial(Exception):
     """A case broke the rules: it timed nothing, checked nothing, or timed something other than its function."""
 
     recorded_as = "runners.core.trial.MisusedTrial"
+
+
+class Accepted(Exception):
+    """The function accepted what it must refuse, or refused it with another error."""
+
+    recorded_as = "runners.core.trial.Accepted"
 
 
 class _Timed(NamedTuple):
@@ -79,6 +90,7 @@ class Trial:
         self.repeatable = True
         self.calls: list[TimedCall] = []
         self.checks = 0
+        self.refusals = 0
         self._adapter = adapter
         self._phase = phase
         self._clock = clock
@@ -87,6 +99,7 @@ class Trial:
         self._observer = observer
         self._float64_mode = float64_mode
         self._timed: list[_Timed] = []
+        self._kept: list[tuple[_Timed, Sequence[Leaf]]] = []
         self.locations: set[str] = set()
         self._enter("inputs")
 
@@ -105,16 +118,28 @@ class Trial:
 
         return arrays.random(shape, dtype, seed, low, high)  # type: ignore[no-any-return]
 
-    def tensor(self, values: Any, dtype: str | None = None, layout: str = "contiguous") -> Any:
+    def tensor(
+        self,
+        values: Any,
+        dtype: str | None = None,
+        layout: str = "contiguous",
+        order: Sequence[int] | None = None,
+        requires_grad: bool = False,
+    ) -> Any:
         """A tensor on the target's device with the values of a host array or nested list.
 
-        ``dtype`` may be any that the framework has, also bfloat16; the default is the array's own.
+        ``dtype`` may be any that the framework has, also bfloat16; the default is the array's own. ``order`` has the
+        axes from the slowest to the fastest in memory. With ``requires_grad``, gradients of it are wanted.
         """
         import numpy as np
 
         array = np.asarray(values)
         before = self._enter("move")
         moved = self._adapter.tensor(array, self._dtype_of_mode(dtype or array.dtype.name), self.device, layout)
+        if order is not None:
+            moved = self._adapter.in_memory_order(moved, order)
+        if requires_grad:
+            moved = self._adapter.differentiable(moved)
         self._adapter.wait(moved)
         self._phase[0] = before
         return moved
@@ -125,6 +150,36 @@ class Trial:
 
     def _dtype_of_mode(self, dtype: str) -> str:
         return _WIDER.get(dtype, dtype) if self._float64_mode else dtype
+
+    @contextlib.contextmanager
+    def on_host(self, wide: bool = False, seed: int = 0) -> Iterator[None]:
+        """A context in which tensors are made on the host's CPU, with ``wide`` as float64 or complex128.
+
+        ``seed`` is that of the framework's random state.
+        """
+        before = self.device, self._float64_mode, self._enter("compare")
+        self.device, self._float64_mode = self._adapter.host_device(), wide
+        try:
+            with contextlib.ExitStack() as stack:
+                if wide:
+                    stack.enter_context(self._adapter.float64_mode())
+                stack.enter_context(self._adapter.scope(self.device))
+                self._adapter.seed(seed)
+                yield
+        finally:
+            self.device, self._float64_mode, self._phase[0] = before
+
+    def with_gradients(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Output, gradients and arguments of a call (see runners.core.adapter.Adapter)."""
+        return self._adapter.with_gradients(function, args, kwargs)
+
+    def autocast(self, dtype: str) -> ContextManager[object]:
+        """A context in which the framework chooses this dtype for calls that take it (PyTorch)."""
+        return self._adapter.autocast(self.device, dtype)  # type: ignore[attr-defined, no-any-return]
+
+    def as_function(self, found: Any) -> Callable[..., Any]:
+        """A callable for what a recording names."""
+        return self._adapter.as_function(found)
 
     # The function under test
 
@@ -163,6 +218,42 @@ class Trial:
             raise MisusedTrial("the timed body did not call the function under test")
         return output
 
+    def raises(self, kinds: Sequence[str], word: str, *args: Any, **kwargs: Any) -> None:
+        """Calls the function, untimed, and checks that it raises an error: one of the classes with these names or of a
+        subclass, with the word in its message, in capitals or not. Raises Accepted if it does not.
+
+        An error that arrives by the end of the wait or of reading the output counts, since accelerators compute later.
+        Skips the test where the call is only predicted: whether a device refuses a call is known when it is made.
+        """
+        if getattr(self._observer, "is_prediction", False):
+            self.skip("a call that must raise an error is not predicted")
+        call = functools.partial(self._under_test(self.function), *args, **kwargs)
+        self._enter("call")
+        try:
+            output = self._observer(call) if self._observer else call()
+            self._wait(output)
+            self.numpy(output)
+        except Exception as error:
+            self._enter("compare")
+            self.checks += 1
+            self.refusals += 1
+            names = {kind.__name__ for kind in type(error).__mro__}
+            if names.isdisjoint(kinds):
+                raise Accepted(f"expected {' or '.join(kinds)}, got {type(error).__name__}: {error}") from error
+            if word.lower() not in str(error).lower():
+                raise Accepted(f"expected {word!r} in the message of {type(error).__name__}: {error}") from error
+        else:
+            self._enter("compare")
+            raise Accepted(f"expected {' or '.join(kinds)} about {word!r}, got no error")
+
+    def compile_program(self, modules: Mapping[str, Mapping[str, str]], folder: Path) -> None:
+        """Has a whole program compiled for the device, which is timed like a call; see Program. Raises Absent where
+        there is none for the device, and what the framework raises."""
+        self.repeatable = False
+        compiler = getattr(self._adapter, "compile_program", None)
+        self._time(Program(modules, folder, compiler and functools.partial(compiler, self.device)), (), {})
+        self.checks += 1
+
     def _under_test(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return self._mutant.of(function) if self._mutant else function
 
@@ -193,6 +284,33 @@ class Trial:
         self.calls.append({"cold": cold, "steady": None, "observed": None})
         self._timed.append(_Timed(call, args, kwargs, self.repeatable))
         return output
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether calls are made and timed here, not observed or predicted."""
+        return self._observer is None
+
+    def keep(self, output: Any) -> None:
+        """Keeps the output of the last timed call: ``check_repeats`` compares it with that of another call."""
+        if self._timed:
+            self._kept.append((self._timed[-1], self._copied(output)))
+
+    def _copied(self, output: Any) -> Sequence[Leaf]:
+        import numpy as np
+
+        from runners.core.testing.repeats import Leaf
+
+        before = self._enter("read_back")
+        copied = []
+        for leaf in tree.leaves(output):
+            name = self._adapter.dtype_name(leaf)
+            if name is not None:
+                # A copy: the framework may use the memory of the output again.
+                copied.append(Leaf(name, np.array(self._adapter.to_numpy(leaf))))
+            elif isinstance(leaf, (bool, int, float, complex, np.number)):
+                copied.append(Leaf(type(leaf).__name__, np.array(leaf)))
+        self._phase[0] = before
+        return copied
 
     # Checks
 
@@ -256,9 +374,25 @@ class Trial:
                     self._clock, timed.call, self._wait, timed.args, timed.kwargs, budget_ns, self._adapter.counters
                 )
 
+    def check_repeats(self, seed: int) -> None:
+        """Makes each kept call once more, untimed. Raises Unstable if its output is another one. ``seed`` is that of
+        the framework's random state before the test."""
+        from runners.core.testing import repeats
+
+        for timed, first in self._kept:
+
+            def again(timed: _Timed = timed) -> Sequence[Leaf]:
+                self._adapter.seed(seed)
+                output = timed.call(*timed.args, **timed.kwargs)
+                self._wait(output)
+                return self._copied(output)
+
+            self._enter("compare")
+            repeats.check_same(first, again)
+
     def finish(self) -> None:
         """Raises MisusedTrial for a case that timed or checked nothing."""
-        if not self.calls:
+        if not self.calls and not self.refusals:
             raise MisusedTrial("the case did not call its function through the trial")
         if not self.checks:
             raise MisusedTrial("the case checked nothing")

@@ -15,9 +15,9 @@ import inspect
 import types
 from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
-from runners.core.enumeration.library import Library
-from runners.core.enumeration.modules import PublicModule, declared, is_private
-from runners.core.enumeration.texts import settled, signature
+from runners.core.public.library import Library
+from runners.core.public.modules import PublicModule, declared, folders, is_private
+from runners.core.public.texts import settled, signature
 
 _BUILTIN = (
     types.BuiltinFunctionType,
@@ -58,7 +58,7 @@ def public_functions(library: Library, modules: Iterable[PublicModule]) -> Funct
             if home.split(".")[0] not in (*library.packages, *library.shown):
                 foreign[id(value)] = value
                 continue
-            if library.leaves_out(home) or not _shows(module, name, home):
+            if library.leaves_out(home) or not shows(module.module, name, home):
                 continue
             function = found.setdefault(id(value), Function(value, kind, home, qualname, set()))
             function.names.update(f"{path}.{name}" for path in module.paths)
@@ -152,11 +152,12 @@ def ranked(names: Iterable[str], qualname: str) -> list[str]:
     return sorted(names, key=lambda name: (name.count("."), name.split(".")[-1] != own, len(name), name))
 
 
-def _shows(module: PublicModule, name: str, home: str) -> bool:
-    names = declared(module.module)
+def shows(module: types.ModuleType, name: str, home: str) -> bool:
+    """Whether a public module makes an object public that is defined in ``home``, under a name that is not private."""
+    names = declared(module)
     if names:
         return name in names
-    return module.is_package or home == module.name or is_private(home)
+    return bool(folders(module)) or home == module.__name__ or is_private(home)
 
 
 def _attribute(value: Any, name: str) -> Any:

@@ -20,8 +20,8 @@ from collections import deque
 from types import ModuleType
 from typing import Any, Callable, Mapping, NamedTuple
 
-from runners.core.enumeration.library import Library
-from runners.core.enumeration.texts import reason_of
+from runners.core.public.library import Library
+from runners.core.public.texts import reason_of
 
 _MOST_PATHS = 40
 """The most paths of one module: TensorFlow shows its compatibility modules within each other."""
@@ -55,6 +55,29 @@ class Tree(NamedTuple):
 def is_private(name: str) -> bool:
     """Whether a dotted name leads through something that begins with an underscore."""
     return any(part.startswith("_") for part in name.split("."))
+
+
+def is_test(name: str) -> bool:
+    """Whether the last part of a module's name marks the framework's own tests."""
+    return _TEST.fullmatch(name) is not None
+
+
+def has_files(library: Library, module: ModuleType) -> bool:
+    """Whether the files of a package are public modules, although only an import of their own shows them."""
+    return library.submodules and module.__name__.split(".")[0] == library.top and bool(folders(module))
+
+
+def shows_module(library: Library, parent: ModuleType, name: str, child: str) -> bool:
+    """Whether a public module makes the module ``child`` public under ``name``, which is not private. Tests and what is
+    left out by name are not looked at here."""
+    top = child.split(".")[0]
+    if top not in library.packages:
+        return False
+    if child == f"{parent.__name__}.{name}":
+        return True
+    if library.submodules and (top != library.top or not is_private(child)):
+        return False
+    return bool(folders(parent))
 
 
 def public_modules(library: Library, skip: Mapping[str, str], entering: Callable[[str], None]) -> Tree:
@@ -125,8 +148,7 @@ class _Walk:
         return values
 
     def _files(self, module: ModuleType) -> list[tuple[str, ModuleType]]:
-        library = self._library
-        if not library.submodules or module.__name__.split(".")[0] != library.top:
+        if not has_files(self._library, module):
             return []
         found = []
         for name in sorted(info.name for info in pkgutil.iter_modules(folders(module))):
@@ -143,17 +165,12 @@ class _Walk:
 
     def _is_public(self, parent: PublicModule, name: str, child: ModuleType) -> bool:
         full_name = str(getattr(child, "__name__", ""))
-        top = full_name.split(".")[0]
-        if top not in self._library.packages or full_name in self._skip or self._left_out_by_name(full_name):
+        if full_name in self._skip or full_name in self._tree.tests or self._left_out_by_name(full_name):
             return False
-        if full_name == f"{parent.name}.{name}":
-            return full_name not in self._tree.tests
-        if self._library.submodules and (top != self._library.top or not is_private(full_name)):
-            return False
-        return parent.is_package
+        return shows_module(self._library, parent.module, name, full_name)
 
     def _is_left_out(self, full_name: str, name: str) -> bool:
-        if _TEST.fullmatch(name):
+        if is_test(name):
             self._tree.tests.add(full_name)
             return True
         return self._left_out_by_name(full_name)

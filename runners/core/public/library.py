@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from runners.core.testing import names
+from runners.core.public import names
 
 
 class StudyRule(NamedTuple):

@@ -1,0 +1,1 @@
+"""Which names of a framework are public, and which a manifest may use."""
