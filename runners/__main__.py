@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 
 
@@ -16,6 +17,8 @@ def _without(package: str) -> None:
     sys.exit(6)
 
 
+# Until the program handles it, Ctrl-C ends it like any other signal: there is nothing to save yet.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 try:
     from runners.core.cli import main
 except ModuleNotFoundError as error:

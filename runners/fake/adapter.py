@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
+import signal
+from pathlib import Path
 from typing import Any, Callable, ContextManager, Iterator, Mapping
 
 import numpy as np
@@ -22,7 +25,12 @@ def version() -> str:
 
 
 def prepare(device: str) -> None:
-    """Nothing is needed besides the library."""
+    """Needs nothing besides the library. Is killed for each character of the file that FAKE_KILLED_STARTS names."""
+    kills = Path(os.environ.get("FAKE_KILLED_STARTS", os.devnull))
+    left = kills.read_text()
+    if left:
+        kills.write_text(left[1:])
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def open_device(device: str) -> str:
@@ -62,6 +70,14 @@ def seed(seed: int) -> None:
 
 def tensor(array: Any, dtype: str, device: str, layout: str) -> library.Tensor:
     return library.Tensor(array.tolist(), dtype, _PLACES[device])
+
+
+def host_device() -> str:
+    return "cpu"
+
+
+def as_function(found: Any) -> Any:
+    return found
 
 
 def dtype(name: str) -> str:

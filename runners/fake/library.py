@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any, Callable, Sequence
 
@@ -14,6 +15,8 @@ full_precision = False
 
 operations: list[tuple[str, str]] | None = None
 """What was computed and where, while operations are traced."""
+
+_last_digits = itertools.count()
 
 poison: Callable[[], None] | None = None
 """What a test has left behind: every later wait of this process calls it."""
@@ -99,6 +102,28 @@ def scale_wrongly_in_place(tensor: Tensor, factor: float) -> None:
     tensor.values = scale_wrongly(tensor, factor).values
 
 
+def scale_once(tensor: Tensor, factor: float) -> Tensor:
+    """The same at the first call with a tensor; later calls give what that one was given."""
+    if getattr(tensor, "seen", False):
+        return Tensor(tensor.values, tensor.dtype, tensor.place)
+    tensor.seen = True  # type: ignore[attr-defined]
+    return scale(tensor, factor)
+
+
+def scale_and_overwrite(tensor: Tensor, factor: float) -> Tensor:
+    """The same, and sets the first element of the tensor to zero."""
+    scaled = scale(tensor, factor)
+    tensor.values[0] = 0.0
+    return scaled
+
+
+def scale_unevenly(tensor: Tensor, factor: float) -> Tensor:
+    """The same, with a last digit that differs from call to call."""
+    scaled = scale(tensor, factor)
+    scaled.values[0] *= 1 + next(_last_digits) * 2.0**-52
+    return scaled
+
+
 def root(tensor: Tensor) -> Tensor:
     """Square roots of each element. On a device they are negative, with seven digits unless it is in full precision."""
     positive = Tensor([value**0.5 for value in tensor.values], tensor.dtype, tensor.place)
@@ -114,6 +139,12 @@ def noise(tensor: Tensor) -> Tensor:
 def quotient(tensor: Tensor, divisor: float) -> Tensor:
     """Each element over a divisor, with the infinities and NaN that floating-point division gives."""
     return Tensor([_divided(value, divisor) for value in tensor.values], tensor.dtype, tensor.place)
+
+
+def execute(text: str) -> int:
+    """Executes Python code: what a framework's function may do that nobody has looked at. Returns 0."""
+    exec(text, {})
+    return 0
 
 
 def refuse(value: Any) -> Any:

@@ -24,5 +24,9 @@ def wrong_dtype(value: Tensor) -> Tensor:
     return Tensor(value.values, other_dtype(value.dtype))
 
 
+def overwrite(value: Tensor) -> None:
+    value.values = [0.0] * len(value.values)
+
+
 def wrong_shape(value: Tensor) -> Tensor:
     return Tensor([value.values], value.dtype)  # type: ignore[list-item]

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any, Mapping
 
 from runners.core.prediction.prediction import Estimate, Unknown, compiling, exceeds_host
+from runners.core.programs import Program
 from runners.fake import library
 
-_ENDLESS = 1 << 60
+_ENDLESS = 1 << 59
 
 
 def open_device(device: str) -> str:
@@ -26,7 +27,7 @@ def about(device: str) -> Mapping[str, str | None]:
 
 
 def facts(device: str) -> Mapping[str, str | int | float | bool | None]:
-    return {"model": "pretended TPU"}
+    return {"model": "pretended TPU", "memory_bytes": 16_000_000_000}
 
 
 def refuses(error: BaseException, device: str) -> bool:
@@ -41,6 +42,14 @@ def predict(call: partial[Any], device: str) -> Estimate:
         return estimate._replace(made=(call(),))
     except Exception as error:
         return estimate._replace(raised=error)
+
+
+def predict_program(program: Program, device: str) -> Estimate:
+    """A program is a text that says what becomes of it."""
+    said = program.module("tpu", ("stablehlo",)).content.decode()
+    if said.startswith("refused"):
+        raise RuntimeError(said)
+    return Estimate(compile_ns={said: 1000}, memory_bytes=4_000_000_000)
 
 
 def _estimated(call: partial[Any]) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runners.core.enumeration.library import StudyRule
+from runners.core.public.library import StudyRule
 
 SUBMODULES = False
 LEFT_OUT = ()

@@ -53,6 +53,25 @@ def hangs_on_request(trial: Trial) -> None:
     passes(trial)
 
 
+def hangs_once(trial: Trial) -> None:
+    """Hangs until the file that the environment variable FAKE_ONCE names is there, which it creates."""
+    once = Path(os.environ["FAKE_ONCE"])
+    if not once.exists():
+        once.touch()
+        hangs(trial)
+    passes(trial)
+
+
+def gives_an_unusable_result(trial: Trial) -> None:
+    """A time in fractions of a nanosecond, which no run file can hold."""
+    passes(trial)
+    trial.calls[0]["cold"] = {"call_ns": 0.5, "wait_ns": None, "counters": {}}
+
+
+def skips_with_a_surrogate(trial: Trial) -> None:
+    trial.skip("no \ud800 here")
+
+
 def hangs_in_call(trial: Trial) -> None:
     trial.call_inside(lambda function: (function(1), signal.pause()))
 

@@ -71,6 +71,11 @@ class Run:
         return {result["test"]: result for result in self.document["results"]}
 
 
+def stored(journal: Path) -> list[dict[str, Any]]:
+    """The results in a journal: those of its whole lines."""
+    return [json.loads(line)["result"] for line in journal.read_bytes().split(b"\n")[1:-1]]
+
+
 def write_manifest(folder: Path, functions: Sequence[Mapping[str, Any]], **top: Any) -> Path:
     path = folder / "manifest.json"
     document = {"schema": "portbench/manifest", "schema_version": 1, "name": "test", "framework": "fake"}

@@ -23,7 +23,11 @@ def test_valid(path):
     assert manifest.read(path, framework).tests
 
 
-@pytest.mark.parametrize("path", examples("invalid"))
+# Whether a name is public, the runner asks the framework.
+WITHOUT_FRAMEWORK = [example for example in examples("invalid") if example.id != "private_name"]
+
+
+@pytest.mark.parametrize("path", WITHOUT_FRAMEWORK)
 def test_invalid(path):
     with pytest.raises(BadInput) as refused:
         manifest.read(path, "torch")

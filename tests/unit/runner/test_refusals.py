@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import types
@@ -10,7 +11,7 @@ import types
 import pytest
 
 from runners.core.process.zygote_handle import ZygoteHandle
-from runners.core.testing import names
+from runners.core.public import names
 from tests.unit.runner.runner_cli import ROOT, cases, numbered, write_manifest
 
 
@@ -36,7 +37,9 @@ def function(*tests, name="fake.identity"):
     [
         ([function(entry(parms={}))], ["$.functions[0].tests[0]", "'parms' was unexpected"]),
         ([function(entry(), entry())], ["$.functions[0].tests[1]", "test id 'a' twice"]),
-        ([function(entry()), function(entry())], ["$.functions[1]", "fake.identity is a duplicate"]),
+        ([function(entry()), function(entry())], ["$.functions[1]", "found fake.identity twice"]),
+        ([{**function(entry()), "successors": ["fake.scale", "fake.scale"]}],
+         ["$.functions[0].successors", 'found "fake.scale" twice']),
         ([function(entry(case="os:system"))], ["$.functions[0].tests[0].case", "os:system"]),
         ([function(entry(case="torch.nn:forward"))], ["$.functions[0].tests[0].case", "not a case of fake"]),
         ([function(entry(case="fake.behaviours:no_such"))], ["fake.behaviours:no_such", "defines no case no_such"]),
@@ -142,7 +145,7 @@ def test_a_manifest_of_which_nothing_runs_is_an_error(run):
         ("{", ["not valid JSON"]),
         ("[]", ["not a manifest"]),
         ('{"schema": "portbench/run", "schema_version": 1}', ["not a manifest"]),
-        ('{"schema": "portbench/manifest", "schema_version": 4}', ["version 4", "newer portbench"]),
+        ('{"schema": "portbench/manifest", "schema_version": 5}', ["version 5", "newer portbench"]),
         ('{"schema": "portbench/manifest", "schema": 1}', ["'schema' is duplicated"]),
         ('{"schema": [1, NaN]}', ["$.schema[1]: NaN is not JSON"]),
         ('{"schema": 1%s}' % ("0" * 100_000), ["$.schema: 1000", "needs more than 64 bits"]),
@@ -179,6 +182,18 @@ def test_a_glob_selects(run):
     assert document["manifest"]["selection"] == ["*.identity"]
 
 
+def test_a_function_is_excluded_although_it_is_selected(run):
+    functions = [function(entry(), name=name) for name in ("fake.identity", "fake.scale", "fake.sum")]
+    options = ("--function", "fake.[is]*", "--exclude", "*.scale", "--exclude", "torch.*")
+    document = run(functions, *options, "--runs", "1").document
+    assert {result["function"] for result in document["results"]} == {"fake.identity", "fake.sum"}
+    assert document["manifest"]["selection"] == ["fake.[is]*", "not:*.scale", "not:torch.*"]
+
+
+def test_all_functions_are_excluded(run):
+    refused(run(numbered(1), "--exclude", "fake.*"), 2, "--exclude fake.* leaves no function", "--dry-run")
+
+
 def test_a_test_is_selected_by_its_whole_id_or_by_a_glob(run):
     grid = entry(grid={"n": [1, 2, 12]}, case="fake.behaviours:passes", params={"n": "$n"})
     functions = [function(grid, entry(id="b"), entry(id="b2")), function(entry(id="c"), name="fake.scale")]
@@ -206,7 +221,15 @@ def test_a_test_that_is_not_there(run):
 
 
 @pytest.mark.parametrize(
-    "option", [("--runs", "0"), ("--timeout", "nan"), ("--timeout", "-1"), ("--steady-budget", "0")]
+    "option",
+    [
+        *(("--runs", "0"), ("--runs", "10001"), ("--runs", "9" * 4000)),
+        *(("--timeout", "nan"), ("--timeout", "-1"), ("--timeout", "2073601"), ("--timeout", "1e300")),
+        *(("--steady-budget", "0"), ("--steady-budget", "86401")),
+        *(("--shuffle", "99999999999999999999"), ("--shuffle", "-9223372036854775809")),
+        *(("--memory", "999999999999999T"), ("--memory", "8388608T")),
+        *(("--machine", ""), ("--machine", "x" * 201)),
+    ],
 )
 def test_numbers_out_of_range(run, option):
     refused(run(numbered(1), *option), 2, option[0])
@@ -245,3 +268,61 @@ def test_a_manifest_that_is_no_text(run, tmp_path):
     path = tmp_path / "manifest.json"
     path.write_bytes(b'{"name": "\xff"}')
     refused(run(path), 2, "not valid JSON: byte 10 is not UTF-8")
+
+
+@pytest.mark.parametrize(
+    "option", [("--shuffle", "9223372036854775807"), ("--memory", "8388607T"), ("--timeout", "2073600")]
+)
+def test_the_largest_numbers_give_a_run_file(run, option):
+    assert run(numbered(1), "--runs", "1", *option).status == 0
+
+
+def test_text_that_is_not_utf_8_is_escaped(run, monkeypatch):
+    monkeypatch.setenv("PORTBENCH_MACHINE", os.fsdecode(b"vm\xff"))
+    monkeypatch.setenv("XLA_FLAGS", os.fsdecode(b"--a=\xfe"))
+    finished = run(numbered(1), "--runs", "1", "--function", os.fsdecode(b"f[!\xfa]*"))
+    environment = finished.document["environment"]
+    assert environment["machine"] == "vm\\xff"
+    assert environment["variables"]["XLA_FLAGS"] == "--a=\\xfe"
+    assert finished.document["manifest"]["selection"] == ["f[!\\xfa]*"]
+    assert finished.journals == []
+    resumed = run(numbered(1), "--runs", "1", "--function", os.fsdecode(b"f[!\xfa]*"), "--resume")
+    assert resumed.events[-1]["unchanged"] is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "file:/etc/passwd", "FILE:etc", " file:/a", "\tfi\nle:/a", "<file:/a>", "<URL: file:/a>", "gs:bucket",
+        "data:,a", "ram:a" * 20_000,
+    ],
+)  # fmt: skip
+def test_an_address_of_any_scheme(run, text):
+    refused(run([function(entry(params={"path": text}))]), 2, "tests[0].params", "leads out of the working folder")
+
+
+def test_texts_that_are_no_address(run):
+    texts = ["cuda:0", "a:1", "none: []", "none:", "m::[[1]]", "ij,jk->ik", "a b:c", ":a", "x" * 10_000]
+    finished = run([function(entry(case="fake.behaviours:passes"), entry(id="b", case="call", args=[texts],
+                   expect={"value": 1}))], "--runs", "1")  # fmt: skip
+    assert finished.status == 0
+
+
+def test_a_name_that_is_not_public(run):
+    finished = run([function(entry(), name="fake._note")])
+    refused(finished, 2, "$.functions[0].function", "fake._note begins with an underscore", "calls public")
+
+
+def test_an_argument_that_is_not_public(run):
+    test = {"id": "a", "case": "call", "args": [{"attribute": "fake._note"}], "expect": {"value": 1}}
+    refused(run([function(test)]), 2, "$.functions[0].tests[0]", "fake._note begins with an underscore")
+
+
+def test_the_user_may_allow_private_names(run):
+    assert run([function(entry(), name="fake._divided")], "--private-names", "--runs", "1").status == 0
+
+
+def test_a_device_that_this_environment_cannot_predict(run):
+    """As torch-tpu-v2 of compose with TorchTPU's image, which serves newer TPUs."""
+    finished = run([function(entry())], "--device", "tpu-v2")
+    refused(finished, 3, "fake in this environment cannot predict tpu-v2, only tpu-v3, tpu-v5e", "FAKE_VERSION names")

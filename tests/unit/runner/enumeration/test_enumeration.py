@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from runners.core import documents
-from runners.core.enumeration.library import Library, StudyRule, to_json
+from runners.core.public.library import Library, StudyRule, to_json
 from tests.unit.runner import sample_framework as zoo
 from tests.unit.runner.runner_cli import ROOT
 
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from runners.core.enumeration import library, listing
+from runners.core.enumeration import listing
+from runners.core.public import library
 asked = json.loads(sys.argv[1])
 settings = listing.Settings("fake", "cpu", None, Path(asked["out"]), *asked["flags"], asked["limit_s"])
 print(listing.write_list(settings, library.from_json(asked["library"]), {"PYTHONPATH": asked["path"]})[0])

@@ -91,7 +91,7 @@ def test_the_lists_of_pytorch_know_what_was_seen_on_gpus() -> None:
 
 def test_there_are_lists_for_the_versions_that_there_are_targets_of() -> None:
     assert set(kernel_table.versions("tensorflow")) >= {"2.11.0", "2.21.0"}
-    assert set(kernel_table.versions("torch")) >= {"1.12.0", "2.9.0"}
+    assert set(kernel_table.versions("torch")) >= {"1.12.0", "2.9.0", "2.15.0"}
     with pytest.raises(DeviceUnavailable) as refused:
         kernel_table.of_version("torch", "0.0.1")
-    assert "kernels of torch 0.0.1, only of 1.12.0, 2.9.0" in str(refused.value)
+    assert "kernels of torch 0.0.1, only of 1.12.0, 2.9.0, 2.15.0" in str(refused.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 pytest.importorskip("numpy")
@@ -9,6 +11,7 @@ pytest.importorskip("numpy")
 import numpy as np
 
 from runners.core.testing import arrays, compare, references
+from tests.paths import ROOT
 
 
 def scale(expect, args=None, **more):
@@ -59,6 +62,23 @@ def test_a_wrong_answer_fails_and_says_how(run, expect, category, message):
 def test_a_tolerance_is_widened_with_a_reason(run):
     wide = {"rtol": 1e-3, "atol": 0, "reason": "to show it"}
     assert result_of(run(scale({"value": [3.0, 6.0, 12.001]}, tolerance=wide), "--runs", "1"))["outcome"] == "passed"
+
+
+@pytest.mark.parametrize(("dtypes", "outcome"), [(["float16", "float32"], "passed"), (["float16"], "failed")])
+def test_a_tolerance_with_dtypes_holds_only_for_these(run, dtypes, outcome):
+    wide = {"dtypes": dtypes, "rtol": 1e-3, "atol": 0, "reason": "to show it"}
+    assert result_of(run(scale({"value": [3.0, 6.0, 12.001]}, tolerance=wide), "--runs", "1"))["outcome"] == outcome
+
+
+@pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
+def test_no_grid_of_the_study_carries_a_tolerance_from_one_dtype_to_another(framework):
+    document = json.loads((ROOT / "manifests" / "study" / f"{framework}.json").read_text("utf-8"))
+    for entry in document["functions"]:
+        for test in entry["tests"]:
+            dtypes = set(test.get("grid", {}).get("dtype", ())) & set(compare.TOLERANCES)
+            if len(dtypes) > 1 and (stated := test.get("tolerance")):
+                held = dtypes.intersection(stated.get("dtypes", dtypes))
+                assert len(held) <= 1 or not held & {"float32", "float64"}, (entry["function"], test["id"])
 
 
 @pytest.mark.parametrize(
@@ -113,6 +133,14 @@ def test_integers_must_be_exact_however_large():
     compare.check_values(np.array([2**62]), np.array([2**62]), "int64")
     with pytest.raises(compare.Mismatch):
         compare.check_values(np.array([2**62 + 1]), np.array([2**62]), "int64")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_a_result_that_was_rounded_to_float32_is_noticed(dtype):
+    exact = np.asarray(arrays.random((50,), dtype, 1))
+    compare.check_values(exact * (1 + 1e-15), exact, dtype)
+    with pytest.raises(compare.Mismatch, match="imprecise"):
+        compare.check_values(exact.astype("complex64" if dtype == "complex128" else "float32"), exact, dtype)
 
 
 @pytest.mark.parametrize("dtype", compare.TOLERANCES)

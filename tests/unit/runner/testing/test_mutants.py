@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runners.core.testing.mutants import ALTERATIONS, MUTANTS, Mutant
+from runners.core.testing.mutants import ALTERATIONS, COARSE, FINE, Mutant
 from runners.fake import adapter
 from tests.unit.runner.runner_cli import ROOT
 
@@ -32,9 +32,56 @@ def outcomes(run, mutant, *tests):
     return found
 
 
-@pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.parametrize("mutant", COARSE)
 def test_a_good_test_notices_every_mutant(run, mutant):
     assert outcomes(run, mutant, GOOD) == {"good": "failed"}
+
+
+def product(values, dtype, **more):
+    tensor = {"tensor": {"values": values, "dtype": dtype}}
+    return {"id": "t", "case": "call", "args": [tensor, 3.0], "expect": {"numpy": "multiply"}, **more}
+
+
+LOOSE = {"tolerance": {"rtol": 0.1, "atol": 0, "reason": "to miss it"}}
+NINE = [0.5, 0.25, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+REFUSED = {"id": "t", "case": "call", "args": [{"tensor": {"values": [1.0], "dtype": "float64"}}, [1]]}
+
+
+@pytest.mark.parametrize(
+    ("mutant", "test", "outcome"),
+    [
+        ("float32", product([0.1, 0.2], "float64"), "failed"),
+        ("float32", product([0.1, 0.2], "float64", **LOOSE), "passed"),
+        ("float32", product([0.1, 0.2], "float32"), "skipped"),
+        ("bfloat16", product([0.1, 0.2], "float32"), "failed"),
+        ("bfloat16", product([0.5, 0.25], "float32"), "skipped"),
+        ("tile-end", product(NINE, "float32"), "failed"),
+        ("tile-end", product(NINE[:8], "float32"), "skipped"),
+        ("nan-swallowed", product(["nan", 1.0], "float32"), "failed"),
+        ("nan-swallowed", product([2.0, 1.0], "float32"), "skipped"),
+        ("second-call", product([1.0, 2.0], "float32"), "failed"),
+        ("second-call", product([0.0, 0.0], "float32"), "skipped"),
+        ("overwritten", product([1.0, 2.0], "float32"), "failed"),
+        ("overwritten", product([1.0, 2.0], "float32", writes=[0]), "passed"),
+        ("accepted", {**REFUSED, "expect": {"raises": {"class": "TypeError", "message": "can't"}}}, "failed"),
+        ("accepted", product([1.0, 2.0], "float32"), "skipped"),
+    ],
+)
+def test_a_fine_mutant_is_noticed_where_it_changes_something(run, mutant, test, outcome):
+    assert outcomes(run, mutant, test) == {"t": outcome}
+
+
+def test_a_keyword_argument_is_ignored_if_that_changes_the_output():
+    mutant = Mutant("keyword-ignored", "fake", adapter)
+    add = mutant.of(lambda x, y=0, unused=0: x + y)
+    assert (add(1, unused=3), mutant.differs) == (1, False)
+    assert (add(1, unused=3, y=2), mutant.differs) == (1, True)
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_a_fine_mutant_leaves_opaque_objects_alone(name):
+    thing = object()
+    assert mutated(name, lambda: thing) == (thing, False)
 
 
 def test_a_mutant_that_changes_nothing_is_skipped(run):

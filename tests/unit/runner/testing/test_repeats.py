@@ -1,0 +1,81 @@
+"""A function must give the same when it is called again, and must not write to its arguments."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("numpy")
+
+import numpy as np
+
+from runners.core.testing.repeats import Leaf, Unstable, check_same
+
+TENSOR = {"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float64"}}
+SCALED = {"numpy": "multiply"}
+
+
+def result_of(run, function, expect=SCALED, args=(TENSOR, 3.0), protocol="cold", **more):
+    test = {"id": "t", "case": "call", "args": list(args), "expect": expect, **more}
+    finished = run([{"function": function, "tests": [test]}], "--runs", "1", "--protocol", protocol)
+    return finished.results["t"]
+
+
+@pytest.mark.parametrize("protocol", ["cold", "both"])
+def test_a_function_that_is_right_only_at_its_first_call_is_unstable(run, protocol):
+    result = result_of(run, "fake.scale_once", protocol=protocol)
+    assert (result["outcome"], result["category"], result["phase"]) == ("failed", "unstable", "compare")
+    assert "unstable: the later calls agree, and differ from the first: at [0]" in result["error"]["message"]
+
+
+def test_a_function_that_overwrites_its_argument_is_unstable(run):
+    result = result_of(run, "fake.scale_and_overwrite")
+    assert (result["outcome"], result["category"]) == ("failed", "unstable")
+    assert "overwritten: the call changed its argument 0" in result["error"]["message"]
+
+
+def test_an_argument_that_the_function_may_write_to_can_change(run):
+    result = result_of(run, "fake.scale_and_overwrite", writes=[0])
+    assert "overwritten" not in str(result["error"])
+
+
+def test_a_random_function_is_called_again_with_the_same_seed(run):
+    result = result_of(
+        run,
+        "fake.noise",
+        {"value": [0.5, 0.5, 0.5]},
+        [TENSOR],
+        tolerance={"rtol": 0, "atol": 0.5, "reason": "uniform in [0, 1)"},
+    )
+    assert result["outcome"] == "passed"
+
+
+def test_the_last_digit_of_a_function_that_is_not_deterministic_may_differ(run):
+    assert result_of(run, "fake.scale_unevenly")["outcome"] == "passed"
+
+
+def calls(*outputs):
+    given = iter([*outputs])
+    return lambda: [Leaf("float32", np.array(next(given), "float32"))]
+
+
+@pytest.mark.parametrize(
+    ("later", "message"),
+    [
+        (([-0.0, 1.0],) * 3, "the sign of a zero"),
+        (([0.0, 1.0000001],) * 3, "the later calls agree"),
+        (([0.0, 2.0], [0.0, 3.0], [0.0, 4.0]), "the second call differs from the first"),
+        (([0.0, 1.0, 2.0],) * 3, "became float32\\[3\\]"),
+    ],
+)
+def test_what_differs_is_said(later, message):
+    with pytest.raises(Unstable, match=message):
+        check_same(calls([0.0, 1.0])(), calls(*later))
+
+
+def test_an_error_at_a_later_call_is_unstable():
+    with pytest.raises(Unstable, match="a later call raised StopIteration"):
+        check_same(calls([1.0])(), calls())
+
+
+def test_equal_calls_pass_and_nan_equals_itself():
+    check_same(calls([np.nan, -0.0])(), calls([np.nan, -0.0]))
