@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 from portbench.devices import PREDICTED_TPUS
 from portbench.formats.documents import validate
-from portbench.targets.catalog import all_targets
+from portbench.targets.catalog import all_targets, find_targets
+from portbench.targets.image_digest import source_sha256
 from portbench.util.repository import Checkout
 from tests.paths import ROOT
 
@@ -57,6 +59,52 @@ def test_run_alone_leaves_a_valid_run_file_that_is_the_callers(compose, image: s
     assert environment["container"] == "docker"
     assert environment["machine"] == socket.gethostname()
     assert environment["python"].startswith("3.8.")
+    assert set(environment["made_from"]) == {"dockerfile_sha256", "source_sha256"}
+    (target,) = find_targets(["fake-cpu"], Checkout(ROOT))
+    assert environment["made_from"]["source_sha256"] == source_sha256(target, Checkout(ROOT))
+    assert "this image was built from other files" not in done.stdout
+
+
+def test_arguments_are_added_to_the_defaults(compose, image: str, results: Path) -> None:
+    arguments = ("run", "--rm", "--no-TTY", "fake-cpu", "--test", "fake.identity::passes", "--runs", "1")
+    done = compose(*arguments, env={"PORTBENCH_RESULTS": str(results)})
+    assert done.returncode == 0, done.stderr
+    (run_file,) = results.iterdir()
+    document = json.loads(run_file.read_text())
+    assert document["manifest"]["name"] == "faults"
+    assert [result["test"] for result in document["results"]] == ["passes"]
+
+
+def test_latest_is_built_and_run_and_recorded_as_its_number(compose, image: str, results: Path) -> None:
+    env = {"PORTBENCH_RESULTS": str(results), "FAKE_VERSION": "latest"}
+    try:
+        arguments = ("run", "--rm", "--no-TTY", "--build", "fake-cpu", "--test", "passes", "--runs", "1")
+        done = compose(*arguments, env=env)
+        assert done.returncode == 0, done.stderr
+    finally:
+        subprocess.run(["docker", "rmi", "portbench/fake:latest-cpu"], capture_output=True)
+    (run_file,) = results.iterdir()
+    assert json.loads(run_file.read_text())["target"]["version"] == "1.0.0"
+    assert "warning:" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "part"),
+    [("runners/new.py", "runner or schemas"), ("images/fake/1.0.0/cpu.Dockerfile", "Dockerfile")],
+)
+def test_a_container_of_an_outdated_image_says_so(compose, image: str, results: Path, file: str, part: str) -> None:
+    # A clone that has changed since the image was built.
+    clone = results.parent / "clone"
+    for name in ("images", "runners", "schema", "manifests"):
+        shutil.copytree(ROOT / name, clone / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "compose.yaml", clone)
+    with (clone / file).open("a") as changed:
+        changed.write("# changed\n")
+    arguments = ("--project-directory", str(clone), "run", "--rm", "--no-TTY", "fake-cpu", "--test", "passes")
+    done = compose(*arguments, env={"PORTBENCH_RESULTS": str(results)})
+    assert done.returncode == 0, done.stderr
+    assert f"warning: this image was built from other files than the clone has ({part})" in done.stdout
+    assert done.stdout.count("warning:") == 1
 
 
 def test_a_container_can_do_no_more_than_it_must(compose, image: str, results: Path) -> None:
@@ -97,7 +145,7 @@ def test_an_image_says_what_it_is_and_is_nobodys_root(image: str) -> None:
     assert labels["org.opencontainers.image.version"] == "1.0.0"
 
 
-CATALOGUE = all_targets(Checkout(ROOT))
+CATALOGUE = [target for target in all_targets(Checkout(ROOT)) if target.dockerfile]
 
 
 @pytest.mark.parametrize("framework", sorted({target.framework for target in CATALOGUE}))
@@ -124,7 +172,7 @@ def test_each_tpu_that_need_not_be_there_has_the_image_of_all_under_its_own_name
             service, framework = services[target.service], target.framework
             command = f"as-owner python -m runners --framework {framework} --device {target.device}"
             assert service["entrypoint"] == command.split()
-            assert service["command"] == ["--manifest", f"manifests/study/{framework}.json", "--out", "/results"]
+            assert service.get("command") is None
 
 
 def test_every_service_is_confined_alike(compose) -> None:
@@ -140,7 +188,8 @@ def test_every_service_is_confined_alike(compose) -> None:
         mounts = {mount["target"]: mount.get("read_only", False) for mount in service["volumes"]}
         if name == "tensorflow-tpu":
             assert mounts.pop("/opt/tpu-vm/lib") is True
-        assert mounts == {"/results": False, "/opt/portbench/manifests": True}
+        clone = dict.fromkeys((f"/opt/portbench/clone/{folder}" for folder in ("images", "runners", "schema")), True)
+        assert mounts == {"/results": False, "/opt/portbench/manifests": True, **clone}
         tpu = name.endswith("-tpu")
         assert (service["network_mode"], service.get("privileged", False)) == (
             ("host", True) if tpu else ("none", False)

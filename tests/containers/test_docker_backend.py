@@ -92,11 +92,15 @@ def test_ctrl_c_ends_the_container_keeps_the_journal_and_resume_goes_on(
 
 def test_an_image_that_is_not_built_is_one_error_that_says_how(image: str) -> None:
     subprocess.run(["docker", "tag", image, "portbench/fake:kept"], check=True, capture_output=True)
-    subprocess.run(["docker", "rmi", image], check=True, capture_output=True)
+    own = subprocess.run(
+        ["docker", "image", "ls", "--format", "{{.Repository}}:{{.Tag}}", f"{image}*"], capture_output=True, text=True
+    ).stdout.split()
+    subprocess.run(["docker", "rmi", *own], check=True, capture_output=True)
     try:
         done = portbench_run("--manifest", "faults", "--backend", "docker")
     finally:
-        subprocess.run(["docker", "tag", "portbench/fake:kept", image], check=True, capture_output=True)
+        for name in own:
+            subprocess.run(["docker", "tag", "portbench/fake:kept", name], check=True, capture_output=True)
         subprocess.run(["docker", "rmi", "portbench/fake:kept"], check=True, capture_output=True)
     assert done.returncode == 3
     assert f"the image {image} is not built" in done.stderr

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import os
 import socket
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
-from portbench.backends import Arguments, Command
+from portbench.backends import Arguments, Command, image_sources, variables
 from portbench.backends import docker_engine as engine
 from portbench.errors import BadInput, EnvironmentFailed, TargetUnavailable
 from portbench.targets import compose
 from portbench.targets.catalog import Target
-from portbench.targets.lock import missing_lock
+from portbench.targets.image_digest import source_sha256
+from portbench.targets.pinning import HASH_LOCKED, lock_finding, pinning
 from portbench.util.findings import Finding, Findings, blocker, error, ok
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
+
+_PROGRAMS = "programs"
+"""The folder of whole programs beside a recorded manifest."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +40,11 @@ class Docker:
                 "Dockerfile", f"{target.name} has no {target.device}.Dockerfile", "Use --backend venv for this target."
             )
             return
-        not_locked = missing_lock(target)
-        if not_locked:
-            yield not_locked
-            return
+        if target.source and pinning(target) != HASH_LOCKED:
+            finding = lock_finding(target, self.checkout.root)
+            yield finding
+            if finding.verdict == "error":
+                return
         if not self.checkout.is_clone:
             yield error(
                 "clone",
@@ -49,9 +57,10 @@ class Docker:
             usable = usable and finding.verdict != "error"
             yield finding
         if usable:
-            yield self._image(target)
+            # Before the image, so that nobody builds one that cannot be used.
             if target.device == "gpu":
                 yield engine.gpu_access(self.machine)
+            yield self._image(target)
 
     def blocker(self, target: Target) -> TargetUnavailable | None:
         """The first error of ``findings``, or None."""
@@ -70,27 +79,51 @@ class Docker:
 
     def is_built(self, target: Target) -> bool:
         """Whether the target's image exists. Lists all images: a CachedMachine does so once for all targets."""
-        return self.image_name(target) in engine.image_names(self.machine)
+        name, there = self.image_name(target), engine.image_names(self.machine)
+        return name is not None and (name in there or self._own_name(name, target) in there)
 
     def image_digest(self, target: Target) -> str | None:
-        """The id of the target's image (sha256:...), or None if it is not built."""
+        """The id of the image that is built from this clone's files (sha256:...), or None if it is not built."""
         name = self.image_name(target)
-        done = self.machine.run(["docker", "image", "inspect", "--format", "{{.Id}}", name]) if name else None
-        return done.stdout.strip() if done and done.returncode == 0 else None
+        facts = self._inspect(self._own_name(name, target)) if name else None
+        return str(facts["Id"]) if facts else None
 
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
-        """Updates the image to the clone, so that no run uses older code. Takes a second if only the runner changed.
+        """Builds the image again if it is not up to date, so that no run uses older code.
 
-        Raises EnvironmentFailed and StorageFailed.
+        An image that is up to date is used as it is, without a build: that needs no registry and no network. Raises
+        EnvironmentFailed and StorageFailed.
         """
-        before = self.image_digest(target)
+        if self._has_current_image(target):
+            return
+        say(f"{target.name}: the image is updated to this clone")
         try:
             compose.build(target, self.checkout, self.machine)
         except EnvironmentFailed as failure:
             failure.remedy += " Or use --backend venv; 'docker compose run' uses the image without an update."
             raise
-        if self.image_digest(target) != before:
-            say(f"{target.name}: the image was updated to this clone")
+
+    def _has_current_image(self, target: Target) -> bool:
+        """Whether the image of this clone's files exists. Gives it its own name if it has only the general one."""
+        name = self.image_name(target)
+        if name is None or self._inspect(self._own_name(name, target)):
+            return name is not None
+        facts = self._inspect(name)
+        labels = (facts["Config"]["Labels"] or {}) if facts else {}
+        if not labels or image_sources.recorded(labels, name, self.machine)[0] != self._source(target):
+            return False
+        return self.machine.run(["docker", "tag", name, self._own_name(name, target)]).returncode == 0
+
+    def _own_name(self, name: str, target: Target) -> str:
+        return name + compose.image_tag(self._source(target))
+
+    def _source(self, target: Target) -> str:
+        return source_sha256(target, self.checkout)
+
+    def _inspect(self, reference: str) -> dict[str, Any] | None:
+        answer = self.machine.run(["docker", "image", "inspect", reference])
+        found: list[dict[str, Any]] = json.loads(answer.stdout or "[]") if answer.returncode == 0 else []
+        return found[0] if found else None
 
     def command(self, target: Target, arguments: Arguments) -> Command:
         """Starts the target's service for one run. The container has a name, by which it can be removed."""
@@ -104,11 +137,17 @@ class Docker:
         else:
             manifest = f"/tmp/{arguments.manifest.name}"
             argv += ["--volume", f"{arguments.manifest}:{manifest}:ro"]
+            programs = arguments.manifest.parent / _PROGRAMS
+            if programs.is_dir():
+                argv += ["--volume", f"{programs}:/tmp/{_PROGRAMS}:ro"]
+        for name in variables.for_container(os.environ, self.checkout):
+            argv += ["--env", name]
         argv += [target.service, "--version", target.version, *arguments.argv(manifest, "/results")]
         env = {
-            **compose.environment(target),
+            **compose.environment(target, self.checkout),
+            **variables.gpu(target, os.environ),
             "PORTBENCH_RESULTS": str(arguments.out),
-            "PORTBENCH_MACHINE": socket.gethostname(),
+            "PORTBENCH_MACHINE": os.environ.get("PORTBENCH_MACHINE") or socket.gethostname(),
             "PORTBENCH_IMAGE_DIGEST": self.image_digest(target) or "",
         }
         return Command(
@@ -128,6 +167,6 @@ class Docker:
                 f"compose.yaml has no service {target.service}, or cannot be read",
                 "'docker compose config' says what is wrong with it.",
             )
-        if name not in engine.image_names(self.machine):
+        if not self.is_built(target):
             return error("image", f"the image {name} is not built", f"Build it: portbench images build {target.name}")
         return ok("image", f"{name} is built")

@@ -1,7 +1,10 @@
 """The images of the targets on this machine: lists them, compares them with the clone, builds and removes them.
 
 An image has labels from its Dockerfile: framework, version, device, and the SHA-256 of its sources. They also identify
-images of earlier builds, whose name belongs to a later image.
+images of earlier builds and of other clones.
+
+    portbench/torch:1.12.0-cpu                  the last build on this machine, which 'docker compose run' uses
+    portbench/torch:1.12.0-cpu-0a1b2c3d4e5f     the build from the files with this digest, which 'portbench run' uses
 """
 
 from __future__ import annotations
@@ -12,11 +15,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+from portbench.backends import image_sources
 from portbench.backends.docker import Docker
 from portbench.errors import StorageFailed, TargetUnavailable
 from portbench.targets import compose
 from portbench.targets.catalog import Target, all_targets, find_targets
 from portbench.targets.image_digest import source_sha256
+from portbench.targets.pinning import lock_finding, require_vendor
+from portbench.util.findings import blocker
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
 
@@ -35,7 +41,7 @@ class Image:
     image: str | None
     """Its name. None: compose.yaml has no service for the target."""
     state: State
-    """unknown: it was built without portbench ('docker compose build'), which does not record its sources."""
+    """unknown: it was built by a portbench that did not record its sources."""
     built_at: str | None = None
     size_bytes: int | None = None
     """The size of all its layers, including those that it shares with other images."""
@@ -48,14 +54,17 @@ class Removable:
 
     target: str
     references: tuple[str, ...]
-    """Its names, or its id if it has no name any more."""
+    """Its names, the shortest first, or its id if it has no name any more."""
     size_bytes: int
 
     @property
     def title(self) -> str:
         """The image's name for people."""
         id = self.references[0].partition("sha256:")[2][:12]
-        return f"{id} (an earlier build of {self.target})" if id else ", ".join(self.references)
+        if id:
+            return f"{id} (an earlier build of {self.target})"
+        is_last = self.references[0].endswith(f"-{self.target.split('-', 2)[2]}")
+        return self.references[0] + ("" if is_last else " (an earlier build, or that of another clone)")
 
 
 @dataclass(frozen=True)
@@ -105,21 +114,49 @@ class Images:
         """The image of each target, whether built or not."""
         self._require_engine()
         names = compose.image_names(targets, self.checkout, self.machine)
-        built = {tag: facts for facts in self._inspect(names.values()) for tag in facts["RepoTags"] or ()}
-        return [self._image(target, names.get(target.name), built) for target in targets]
+        sources = {each.dockerfile: source_sha256(each, self.checkout) for each in targets if each.name in names}
+        own = {
+            each.name: names[each.name] + compose.image_tag(sources[each.dockerfile])
+            for each in targets
+            if each.name in names
+        }
+        found = self._inspect(dict.fromkeys([*names.values(), *own.values()]))
+        built = {tag: facts for facts in found for tag in facts["RepoTags"] or ()}
+        images = []
+        for target in targets:
+            name = names.get(target.name)
+            facts = built.get(own.get(target.name, ""), built.get(name or ""))
+            if name is None or facts is None:
+                images.append(Image(target.name, name, "not built"))
+            else:
+                images.append(self._image(target, name, facts, sources[target.dockerfile]))
+        return images
 
     def build(self, target: Target, on_line: Callable[[str], None]) -> Image:
         """Builds a target's image; ``on_line`` gets the lines of the log. Raises EnvironmentFailed, StorageFailed."""
         (image,) = self.status([target])
         if image.image is None:
             raise TargetUnavailable(f"compose.yaml has no service {target.service}", "Add one like the others there.")
-        if target.lock is None:
-            raise TargetUnavailable(
-                f"{target.name} is not locked: there is no {target.packages}.lock",
-                f"portbench lock {target.framework}/{target.version}",
-            )
+        not_locked = blocker([lock_finding(target, self.checkout.root)])
+        if not_locked:
+            raise not_locked
+        if image.state == "not built":
+            require_vendor(target, self.machine)
         compose.build(target, self.checkout, self.machine, on_line)
         return self.status([target])[0]
+
+    def sbom(self, target: Target) -> str:
+        """The CycloneDX document in the target's image. Raises TargetUnavailable if there is no image or none in it."""
+        (image,) = self.status([target])
+        if image.image is None or image.state == "not built":
+            raise TargetUnavailable(f"{target.name} has no image", f"Build it: portbench images build {target.name}")
+        text = image_sources.read(image_sources.SBOM, image.image, self.machine)
+        if text is None:
+            raise TargetUnavailable(
+                f"{image.image} has no {image_sources.SBOM}: an older portbench built it",
+                f"Build it again: portbench images build {target.name}",
+            )
+        return text
 
     def removable(self, targets: Sequence[Target] | None) -> list[Removable]:
         """The images of these targets, or of all current and former targets, including those of earlier builds.
@@ -138,7 +175,8 @@ class Images:
             tags = [tag for tag in facts["RepoTags"] or () if tag != "<none>:<none>"]
             own = [tag for tag in tags if tag.rpartition(":")[0] in repositories]
             if (wanted is None or key in wanted) and (own or not tags):
-                found.append(Removable("-".join(key), tuple(own) or (facts["Id"],), facts["Size"]))
+                names = tuple(sorted(own, key=len)) or (facts["Id"],)
+                found.append(Removable("-".join(key), names, facts["Size"]))
         return sorted(found, key=lambda each: (each.target, each.references))
 
     def remove(self, image: Removable) -> None:
@@ -160,16 +198,11 @@ class Images:
         known = answer.returncode == 0 and {"Images", "Build Cache"} <= set(sizes)
         return DiskUse(sizes["Images"], sizes["Build Cache"]) if known else None
 
-    def _image(self, target: Target, name: str | None, built: dict[str, _Inspected]) -> Image:
-        facts = built.get(name) if name else None
-        if facts is None:
-            return Image(target.name, name, "not built")
-        labels = facts["Config"]["Labels"] or {}
-        source = labels.get("portbench.source_sha256")
+    def _image(self, target: Target, name: str, facts: _Inspected, wanted: str) -> Image:
+        source, commit = image_sources.recorded(facts["Config"]["Labels"] or {}, facts["Id"], self.machine)
         state: State = "unknown"
         if source:
-            state = "up to date" if source == source_sha256(target, self.checkout) else "stale"
-        commit = labels.get("org.opencontainers.image.revision") or None
+            state = "up to date" if source == wanted else "stale"
         return Image(target.name, name, state, facts["Created"], facts["Size"], commit)
 
     def _inspect(self, references: Iterable[str]) -> list[_Inspected]:
@@ -188,8 +221,8 @@ class Images:
         return answer.stdout
 
     def _require_engine(self) -> None:
-        if blocker := Docker(self.checkout, self.machine).engine_blocker():
-            raise blocker
+        if without_engine := Docker(self.checkout, self.machine).engine_blocker():
+            raise without_engine
 
 
 def _kind(target: Target) -> str:

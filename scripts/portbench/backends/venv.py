@@ -1,6 +1,7 @@
 """Runs a target in a virtual environment made from its lock: the same packages as its image, without Docker.
 
-A target on a predicted TPU also has the environment of the compiler (see runners.core.prediction.compiling).
+A target on a device that programs are compiled for also has the environment of the compiler (see
+runners.core.prediction.compiling).
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from portbench.backends import Arguments, Command
-from portbench.devices import PREDICTED_TPUS
+from portbench.devices import COMPILED_DEVICES, PREDICTED_DEVICES, PREDICTED_GPUS
 from portbench.errors import TargetUnavailable
 from portbench.targets import environments
 from portbench.targets.catalog import Target, needed_environments
-from portbench.targets.lock import missing_lock
-from portbench.util.findings import Findings, blocker, error, ok
+from portbench.targets.pinning import lock_finding
+from portbench.util.findings import Findings, blocker
 from portbench.util.repository import Checkout
 
 
@@ -28,14 +29,7 @@ class Venv:
 
     def findings(self, target: Target) -> Findings:
         """Checks the lock, which a target with only an image does not have."""
-        if target.lock is None:
-            yield missing_lock(target) or error(
-                "lock",
-                f"{target.name} has no {target.packages}.lock, so it can only run in a container",
-                "Use --backend docker, or write the lock's .in file and run 'portbench lock'.",
-            )
-            return
-        yield ok("lock", str(target.lock.relative_to(self.checkout.root)))
+        yield lock_finding(target, self.checkout.root)
 
     def blocker(self, target: Target) -> TargetUnavailable | None:
         """The first error of ``findings``, or None."""
@@ -53,8 +47,12 @@ class Venv:
         argv += ["--version", target.version, *arguments.argv(str(arguments.manifest), str(arguments.out))]
         kept = {key: value for key, value in os.environ.items() if not _misleads_python(key)}
         path = f"{python.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
-        if target.device in PREDICTED_TPUS:
-            kept["PORTBENCH_TPU_COMPILER"] = str(environments.python_of(needed_environments(target, self.checkout)[-1]))
+        if target.device in COMPILED_DEVICES:
+            kept.setdefault("PORTBENCH_COMPILE_CACHE", str(environments.cache_folder() / "compiled"))
+            variable = f"PORTBENCH_{'GPU' if target.device in PREDICTED_GPUS else 'TPU'}_COMPILER"
+            kept[variable] = str(environments.python_of(needed_environments(target, self.checkout)[-1]))
+        if target.device in PREDICTED_DEVICES:
+            kept.setdefault("PORTBENCH_KERNELS", str(environments.kernel_list(target.framework, target.version).parent))
         own = {"PORTBENCH_BACKEND": self.name, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
         return Command(argv, self.checkout.root, {**kept, "PATH": path, **own})
 

@@ -18,9 +18,11 @@ from portbench.backends.venv import Venv
 from portbench.doctor import host, packages
 from portbench.doctor.facts import facts, image_build_gb, is_measured
 from portbench.doctor.gpu import gpu
+from portbench.doctor.gpu_code import gpu_code
 from portbench.doctor.predicted import predicted
-from portbench.doctor.tpu import lock_file, tpu
+from portbench.doctor.tpu import lock_file, tpu, tpu_code
 from portbench.targets.catalog import Target, needed_environments
+from portbench.targets.pinning import unreached_vendor
 from portbench.util.findings import Finding, Findings, first_error, warning
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
@@ -65,7 +67,11 @@ def diagnose(
     usable = chosen is not None and first_error(findings) is None
     environments = needed_environments(target, checkout)
     needs = (
-        _needs(environments, chosen, machine, thorough) if usable else _build(environments, machine) if docker else ()
+        _needs(environments, chosen, machine, thorough)
+        if usable
+        else _build(environments, machine, thorough)
+        if docker
+        else ()
     )
     everywhere = (*host.memory(machine), host.results(machine, out))
     return Diagnosis(
@@ -83,8 +89,9 @@ def examine(targets: Sequence[Target], backend: str, machine: Machine, out: Path
     gpus = [target for target in targets if target.device == "gpu"]
     if gpus:
         found += gpu(machine, gpus, thorough=True)
-    if any(target.device == "tpu" for target in targets):
-        found += tpu(machine)
+    tpus = [target for target in targets if target.device == "tpu"]
+    if tpus:
+        found += tpu(machine, tpus)
         found += lock_file(machine) if backend != "docker" else ()
     return found
 
@@ -102,6 +109,13 @@ def ready_backend(backend: str, target: Target, checkout: Checkout, machine: Mac
     return chosen, why
 
 
+def unfit(target: Target, machine: Machine) -> list[Finding]:
+    """Warnings that the target's version has no code for the device of this machine, for ``portbench run``."""
+    if target.device == "gpu":
+        return list(gpu_code(machine, [target]))
+    return list(tpu_code(machine, [target])) if target.device == "tpu" else []
+
+
 def _raise_first(findings: Iterable[Finding]) -> None:
     blocker = first_error(findings)
     if blocker:
@@ -112,7 +126,7 @@ def _device(target: Target, checkout: Checkout, machine: Machine, thorough: bool
     if target.device == "gpu":
         yield from gpu(machine, [target], thorough)
     elif target.device == "tpu":
-        yield from tpu(machine)
+        yield from tpu(machine, [target])
     else:
         yield from predicted(machine, target, checkout)
 
@@ -128,13 +142,15 @@ def _needs(environments: Sequence[Target], backend: str | None, machine: Machine
         yield from packages.environment(machine, environments, thorough)
 
 
-def _build(environments: Sequence[Target], machine: Machine) -> Findings:
+def _build(environments: Sequence[Target], machine: Machine, thorough: bool) -> Findings:
     """Checks what the build of a missing image with these environments needs."""
     dockerfile = environments[0].dockerfile
     if dockerfile and engine.information(machine):
         certain = all(map(is_measured, environments))
         yield _docker_disk(machine, image_build_gb(environments), "to build the image", certain)
         yield from engine.base_images(machine, dockerfile)
+        if thorough:
+            yield from filter(None, (unreached_vendor(each, machine) for each in environments))
 
 
 def _docker_disk(machine: Machine, need_gb: float, purpose: str, certain: bool = True) -> Finding:

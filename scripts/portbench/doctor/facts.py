@@ -41,11 +41,31 @@ class Drivers(TypedDict):
     oldest: dict[str, str]
 
 
+class Code(TypedDict):
+    """The compute capabilities that a build has code for."""
+
+    binary: list[str]
+    ptx: str | None
+
+
+class GpuCode(TypedDict):
+    """The builds by target."""
+
+    builds: dict[str, Code]
+
+
 class Chips(TypedDict):
     """The PCI ids of TPU chips."""
 
     vendor: str
     devices: list[str]
+
+
+class TpuCode(TypedDict):
+    """The generations, by PCI id, that are later than the compiler of some targets."""
+
+    later: dict[str, str]
+    older_targets: list[str]
 
 
 class Facts(TypedDict):
@@ -55,7 +75,9 @@ class Facts(TypedDict):
     memory: Memory
     nvidia_driver: Drivers
     cuda: dict[str, int]
+    gpu_code: GpuCode
     tpu_chips: Chips
+    tpu_code: TpuCode
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from portbench.doctor.facts import facts
+from portbench.doctor.gpu_code import gpu_code
 from portbench.targets.catalog import Target
 from portbench.util.findings import Finding, Findings, error, ok
 from portbench.util.machine import Machine
@@ -55,12 +56,15 @@ def gpu(machine: Machine, targets: Iterable[Target], thorough: bool) -> Findings
         )
         return
     yield ok("GPU", ", ".join(seen.models))
+    targets = list(targets)
     yield _driver(seen.driver, machine, targets)
+    if thorough:
+        yield from gpu_code(machine, targets)
 
 
 def cuda_of(machine: Machine, target: Target) -> int | None:
     """The major version of the target's CUDA, or None if it is not known."""
-    for file in (target.lock, target.dockerfile):
+    for file in (target.lock or target.source, target.dockerfile):
         text = machine.read(file) or "" if file else ""
         for pattern in _CUDA:
             found = re.search(pattern, text, re.MULTILINE)

@@ -45,11 +45,15 @@ def disk(
     if free is None:
         return warning(subject, f"the free space in {short(folder)} is not known; {need_gb:g} GB are needed {purpose}")
     if free >= need_gb * GB:
-        return ok(subject, f"{free / GB:.1f} GB free in {short(folder)} (needs {need_gb:g})")
-    message = f"{free / GB:.1f} GB are free in {short(folder)}, and "
+        return ok(subject, f"{_gb(free)} free in {short(folder)} (needs {need_gb:g})")
+    message = f"{_gb(free)} are free in {short(folder)}, and "
     if certain:
         return error(subject, f"{message}about {need_gb:g} GB are needed {purpose}", remedy, about_storage=True)
     return warning(subject, f"{message}up to {need_gb:g} GB may be needed {purpose}", remedy)
+
+
+def _gb(size: int) -> str:
+    return f"{size / GB:.1f} GB" if size >= GB else f"{size / GB:.2g} GB"
 
 
 def short(path: Path) -> str:

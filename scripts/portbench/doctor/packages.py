@@ -13,6 +13,7 @@ from portbench.doctor import host
 from portbench.doctor.facts import environment_gb, is_measured
 from portbench.targets import environments, pythons
 from portbench.targets.catalog import Target
+from portbench.targets.pinning import unreached_vendor
 from portbench.util.findings import Finding, Findings, error, ok, warning
 from portbench.util.machine import Machine
 
@@ -45,9 +46,11 @@ def environment(machine: Machine, targets: Sequence[Target], thorough: bool) -> 
         yield host.disk(machine, "disk", folder.parent, need, purpose, remedy, certain)
     if thorough:
         yield from map(_python, dict.fromkeys(target.python for target in missing))
-        locks = [machine.read(target.lock) or "" for target in missing if target.lock]
+        yield from filter(None, (unreached_vendor(target, machine) for target in missing))
+        locks = [machine.read(target.lock or target.source or "") or "" for target in missing]
         if any(re.search(r"^[\w.-]+==", lock, re.MULTILINE) for lock in locks):
-            yield index(machine, tuple(dict.fromkeys(word for lock in locks for word in _sources(lock))))
+            pages = [word for target in missing if target.lock for word in _sources(machine.read(target.lock) or "")]
+            yield index(machine, tuple(dict.fromkeys(pages)))
 
 
 @functools.cache

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import re
 
-from portbench.devices import PREDICTED_DEVICES, PREDICTED_TPUS
-from portbench.targets.catalog import TPU_COMPILER, Target, needed_environments
+from portbench.devices import COMPILED_DEVICES, PREDICTED_DEVICES, PREDICTED_GPUS
+from portbench.targets.catalog import Target, needed_environments
+from portbench.targets.environments import kernel_list
 from portbench.util.findings import Finding, Findings, error, ok
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
 
 
 def predicted(machine: Machine, target: Target, checkout: Checkout) -> Findings:
-    """Checks the compiler for a TPU, or the list of kernels for a GPU if the framework's adapter uses one."""
-    if target.device in PREDICTED_TPUS:
-        yield _libtpu(machine, target, checkout)
+    """Checks the compiler for a device, or the list of kernels for a GPU if the framework's adapter uses one."""
+    if target.device in COMPILED_DEVICES:
+        yield _compiler(machine, target, checkout)
     elif target.device in PREDICTED_DEVICES:
         yield ok("GPU", "none is needed: its results are predicted")
         yield from _kernels(machine, target, checkout)
 
 
-def _libtpu(machine: Machine, target: Target, checkout: Checkout) -> Finding:
+def _compiler(machine: Machine, target: Target, checkout: Checkout) -> Finding:
     compiler = needed_environments(target, checkout)[-1]
-    pinned = re.search(r"^libtpu==(\S+)", (machine.read(compiler.lock) or "") if compiler.lock else "", re.MULTILINE)
+    kind, package = ("GPU", "jax-cuda12-pjrt") if target.device in PREDICTED_GPUS else ("TPU", "libtpu")
+    text = (machine.read(compiler.lock) or "") if compiler.lock else ""
+    pinned = re.search(rf"^{package}==(\S+)", text, re.MULTILINE)
     if pinned:
-        return ok("TPU", f"none is needed: libtpu {pinned[1]} compiles for {target.device} without one")
+        return ok(kind, f"none is needed: {package} {pinned[1]} compiles for {target.device} without one")
     return error(
-        "TPU",
-        f"no lock of {TPU_COMPILER} pins libtpu, which compiles for {target.device}",
+        kind,
+        f"no lock of {compiler.name} pins {package}, which compiles for {target.device}",
         f"portbench lock {compiler.framework}/{compiler.version}/{compiler.packages}",
     )
 
@@ -39,6 +42,8 @@ def _kernels(machine: Machine, target: Target, checkout: Checkout) -> Findings:
     name = f"{target.version}.json"
     if machine.read(lists / name) is not None:
         yield ok("kernels", f"runners/{target.framework}/kernels/{name}")
+    elif machine.read(kernel_list(target.framework, target.version)) is not None:
+        yield ok("kernels", f"{name}, in portbench's cache")
     else:
         yield error(
             "kernels",

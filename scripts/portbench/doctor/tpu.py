@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from portbench.doctor.facts import facts
+from portbench.doctor.gpu_code import other_version
+from portbench.targets.catalog import LATEST, Target
 from portbench.util.findings import Finding, Findings, error, ok, warning
 from portbench.util.machine import Machine, Process
 
@@ -11,9 +15,9 @@ LOCK_FILE = "/tmp/libtpu_lockfile"
 _NAMED = 5
 
 
-def tpu(machine: Machine) -> Findings:
-    """Whether a TPU can be used here: it has device nodes, and no other process uses one."""
-    chips = _chips(machine)
+def tpu(machine: Machine, targets: Iterable[Target]) -> Findings:
+    """Whether these targets can use a TPU here: it has device nodes, and no other process uses one."""
+    chips = len(_chips(machine))
     # vfio serves all kinds of devices. Its nodes are a TPU's only if the machine has a TPU chip.
     nodes = machine.paths("/dev/accel[0-9]*") + (machine.paths("/dev/vfio/[0-9]*") if chips else [])
     if not nodes:
@@ -27,6 +31,20 @@ def tpu(machine: Machine) -> Findings:
     else:
         yield ok("TPU", ", ".join(nodes))
     yield _holder(machine, nodes)
+    yield from tpu_code(machine, targets)
+
+
+def tpu_code(machine: Machine, targets: Iterable[Target]) -> Findings:
+    """A warning for each target whose compiler is older than the TPU of this machine."""
+    known = facts()["tpu_code"]
+    models = {known["later"][chip] for chip in _chips(machine) if chip in known["later"]}
+    for target in targets:
+        for model in sorted(models) if target.name in known["older_targets"] else ():
+            yield warning(
+                "TPU code",
+                f"{target.name} has a compiler that is older than the {model} of this machine and does not know it",
+                f"For this TPU: {other_version(target, LATEST)}",
+            )
 
 
 def lock_file(machine: Machine) -> Findings:
@@ -40,13 +58,18 @@ def lock_file(machine: Machine) -> Findings:
         )
 
 
-def _chips(machine: Machine) -> int:
+def _chips(machine: Machine) -> list[str]:
+    """The PCI ids of the TPU chips."""
     known = facts()["tpu_chips"]
-    return sum(
-        (machine.read(path) or "").strip() == known["vendor"]
-        and (machine.read(path.replace("/vendor", "/device")) or "").strip() in known["devices"]
-        for path in machine.paths("/sys/bus/pci/devices/*/vendor")
-    )
+    vendors = [
+        path for path in machine.paths("/sys/bus/pci/devices/*/vendor") if _word(machine, path) == known["vendor"]
+    ]
+    found = [_word(machine, path.replace("/vendor", "/device")) for path in vendors]
+    return [device for device in found if device in known["devices"]]
+
+
+def _word(machine: Machine, path: str) -> str:
+    return (machine.read(path) or "").strip()
 
 
 def _absent(chips: int) -> Finding:

@@ -9,18 +9,24 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 
 from portbench.errors import BadInput, EnvironmentFailed, PortbenchError, StorageFailed
 from portbench.targets.catalog import Target, all_targets, by_image, title
-from portbench.targets.lock import all_locks, regenerate
-from portbench.targets.version_files import dockerfile_for, requirements_for
+from portbench.targets.dockerfiles import create_latest, dockerfile
+from portbench.targets.lock import Unreached, all_locks, regenerate
+from portbench.targets.version_files import requirements_for, setup_for
 from portbench.util.repository import Checkout
 from portbench.util.text import did_you_mean
 from portbench.util.versions import Version, parse_version
 
 _PYTHON = re.compile(r"3\.[0-9]+")
+
+
+class NoNetwork(EnvironmentFailed):
+    """The package index cannot be reached, so that no device can be locked."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +36,13 @@ class NewVersion:
     framework: str
     version: str
     source: str | None = None
-    """The version to copy. None: the newest older version, or the oldest version if there is none."""
+    """The version to copy. None: for each device, the nearest version that has it."""
     python: str | None = None
-    """The Python of all devices. None: that of the copied version."""
+    """The Python of all devices. None: that of the version that a device is copied from."""
+    devices: tuple[str, ...] = ()
+    """The devices to add, of those that there are. Empty: all."""
+    released_by: str | None = None
+    """A date (2024-01-31): no package is newer. None: the newest packages that fit."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,8 @@ class Added:
     """The result of ``add_version``."""
 
     folder: Path
-    source: str
+    sources: Mapping[str, str]
+    """The version that was copied, by device, for each device that was added."""
     pythons: Mapping[str, str]
     """By device, for each device that was added. Devices that share an image are one: tpu-v2 … tpu7x."""
     skipped: Mapping[str, str] = field(default_factory=dict)
@@ -50,13 +61,13 @@ class Added:
 
 
 def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None]) -> Added:
-    """Creates images/<framework>/<version>/; ``say`` gets a line for each slow step.
+    """Creates images/<framework>/<version>/, and images/<framework>/latest/ again. ``say`` gets a line for each slow
+    step.
 
     Raises BadInput (an unknown framework; a version that is malformed, exists already or is not in the package index),
-    EnvironmentFailed (no lock could be created), StorageFailed. After an error images/ is unchanged.
+    EnvironmentFailed (no network; no lock could be created), StorageFailed. After an error images/ is unchanged.
     """
     patterns = _patterns(asked, checkout)
-    source = next(iter(patterns.values())).version
     place = checkout.images / asked.framework / asked.version
     pythons: dict[str, str] = {}
     skipped: dict[str, str] = {}
@@ -73,21 +84,25 @@ def add_version(asked: NewVersion, checkout: Checkout, say: Callable[[str], None
                 if pattern.packages == devices:
                     say(f"locking {asked.framework}-{asked.version}-{devices}")
                 try:
-                    pythons[devices] = _add_device(asked, pattern, staged)
+                    pythons[devices] = _add_device(asked, pattern, checkout, staged)
+                except NoNetwork:
+                    raise
                 except (BadInput, EnvironmentFailed) as failure:
                     failures.append(failure)
                     skipped[devices] = str(failure)
                     for path in folder.glob(f"{pattern.device}.*"):
                         path.unlink()
             if not pythons:
-                raise _nothing_added(asked, source, failures, skipped, checkout)
+                raise _nothing_added(asked, patterns, failures, skipped, checkout)
             _write_pythons(folder, {patterns[devices].packages: python for devices, python in pythons.items()})
             folder.rename(place)
+            create_latest(checkout)
     except OSError as error:
         raise StorageFailed(f"cannot write {place}: {error.strerror}", "Nothing was added.") from error
     lists = checkout.root / "runners" / asked.framework / "kernels"
     needs_kernels = "gpu-predicted" in pythons and lists.is_dir() and not (lists / f"{asked.version}.json").is_file()
-    return Added(place, source, pythons, skipped, f"{asked.framework}-{asked.version}-gpu" if needs_kernels else None)
+    sources = {devices: patterns[devices].version for devices in pythons}
+    return Added(place, sources, pythons, skipped, f"{asked.framework}-{asked.version}-gpu" if needs_kernels else None)
 
 
 def _patterns(asked: NewVersion, checkout: Checkout) -> dict[str, Target]:
@@ -106,13 +121,23 @@ def _patterns(asked: NewVersion, checkout: Checkout) -> dict[str, Target]:
     if place.exists():
         raise BadInput(f"{place} exists already", "Update its locks with 'portbench lock', or remove it.")
     versions = _versions(asked.framework, checkout)
-    source = asked.source or _before(asked.version, versions)
-    if source not in versions:
-        raise BadInput(f"images/{asked.framework} has no version {source}", f"It has {', '.join(versions)}.")
-    own = [target for target in catalogue if (target.framework, target.version) == (asked.framework, source)]
+    if asked.source is not None and asked.source not in versions:
+        raise BadInput(f"images/{asked.framework} has no version {asked.source}", f"It has {', '.join(versions)}.")
+    own = [
+        target
+        for version in ([asked.source] if asked.source else _nearest_first(asked.version, versions))
+        for target in catalogue
+        if (target.framework, target.version) == (asked.framework, version)
+    ]
+    patterns: dict[str, Target] = {}
+    for group in by_image(own):
+        if group[0].dockerfile is None and group[0].packages != group[0].device:
+            continue  # it needs no file: pjrt
+        if asked.devices and not any(target.device in asked.devices for target in group):
+            continue
+        patterns.setdefault(title(group).partition(f"{group[0].version}-")[2], group[0])
     # Devices that share the packages of another device come after that device.
-    own.sort(key=lambda target: (target.packages != target.device, target.device))
-    return {title(group).partition(f"{source}-")[2]: group[0] for group in by_image(own)}
+    return dict(sorted(patterns.items(), key=lambda item: (item[1].packages != item[1].device, item[1].device)))
 
 
 def _versions(framework: str, checkout: Checkout) -> list[str]:
@@ -120,12 +145,19 @@ def _versions(framework: str, checkout: Checkout) -> list[str]:
     return list(dict.fromkeys(each.version for each in all_targets(checkout) if each.framework == framework))
 
 
-def _before(version: str, versions: list[str]) -> str:
-    older = [each for each in versions if Version(each) < Version(version)]
-    return (older or versions[:1])[-1]
+def _nearest_first(version: str, versions: list[str]) -> list[str]:
+    """The nearest version, the older one of two, and after it those that are as near in their first number."""
+    asked = Version(version)
+
+    def distance(other: str) -> tuple[tuple[int, ...], bool]:
+        numbers = zip_longest(asked.release, Version(other).release, fillvalue=0)
+        return tuple(abs(mine - its) for mine, its in numbers), Version(other) > asked
+
+    ordered = sorted(versions, key=distance)
+    return [each for each in ordered if distance(each)[0][0] == distance(ordered[0])[0][0]]
 
 
-def _add_device(asked: NewVersion, pattern: Target, staged: Checkout) -> str:
+def _add_device(asked: NewVersion, pattern: Target, checkout: Checkout, staged: Checkout) -> str:
     """Writes a device's files and creates its lock; returns its Python. Raises BadInput or EnvironmentFailed."""
     source = pattern.source
     python = asked.python or pattern.python
@@ -133,9 +165,18 @@ def _add_device(asked: NewVersion, pattern: Target, staged: Checkout) -> str:
         raise BadInput(f"version {pattern.version} has no {pattern.packages}.in to create a lock from")
     folder = staged.images / asked.framework / asked.version
     if pattern.dockerfile:
-        text = dockerfile_for(pattern.dockerfile.read_text(), pattern.version, asked.version, pattern.python, python)
-        (folder / pattern.dockerfile.name).write_text(text)
-    if pattern.packages != pattern.device:
+        own = pattern.dockerfile.with_suffix(".setup")
+        setup = own.read_text() if own.is_file() else ""
+        setup = setup_for(setup, pattern.version, asked.version, pattern.python, python)
+        if setup:
+            (folder / own.name).write_text(setup)
+        own_lock = folder / f"{pattern.packages}.lock"
+        target = replace(pattern, version=asked.version, python=python, lock=own_lock)
+        (folder / pattern.dockerfile.name).write_text(dockerfile(target, checkout, setup))
+        devices = pattern.dockerfile.with_suffix(".devices")
+        if devices.is_file():
+            (folder / devices.name).write_text(devices.read_text())
+    if pattern.packages != (pattern.dockerfile.stem if pattern.dockerfile else pattern.device):
         return python
     wanted = requirements_for(source, asked.framework, pattern.version, asked.version)
     (folder / source.name).write_text(wanted.text)
@@ -143,7 +184,16 @@ def _add_device(asked: NewVersion, pattern: Target, staged: Checkout) -> str:
     locks = all_locks(staged, f"{asked.framework}/{asked.version}")
     (lock,) = (each for each in locks if each.source.name == source.name)
     try:
-        regenerate([lock], staged, False, lambda *_: None)
+        no_newer = ("--exclude-newer", asked.released_by) if asked.released_by else ()
+        regenerate([replace(lock, arguments=(*lock.arguments, *no_newer))], staged, False, lambda *_: None)
+    except Unreached as failure:
+        if failure.address.startswith(tuple(re.findall(r"https?://\S+", wanted.text))):
+            raise
+        raise NoNetwork(
+            f"{asked.framework} {asked.version} was not added: no network: {failure.address} cannot be reached: "
+            f"{failure.reason}",
+            "Check the network. uv reads UV_INDEX_URL, HTTPS_PROXY and SSL_CERT_FILE. Then try again.",
+        ) from failure
     except EnvironmentFailed as failure:
         raise _clearer(failure, asked) from failure
     _check_pins(staged.root / lock.path, wanted.packages, asked)
@@ -182,14 +232,28 @@ def _write_pythons(folder: Path, pythons: Mapping[str, str]) -> None:
 
 
 def _nothing_added(
-    asked: NewVersion, source: str, failures: list[PortbenchError], skipped: Mapping[str, str], checkout: Checkout
+    asked: NewVersion,
+    patterns: Mapping[str, Target],
+    failures: list[PortbenchError],
+    skipped: Mapping[str, str],
+    checkout: Checkout,
 ) -> PortbenchError:
     if len(set(skipped.values())) == 1 and isinstance(failures[0], BadInput):
         return BadInput(f"{asked.framework} {asked.version} was not added: {failures[0]}", failures[0].remedy)
-    reasons = "\n".join(f"  {device}: {reason}" for device, reason in skipped.items())
-    others = ", ".join(each for each in _versions(asked.framework, checkout) if each != source)
+    reasons = "\n".join(f"  {', '.join(devices)}: {reason}" for reason, devices in by_reason(skipped).items())
+    tried = sorted({pattern.version for pattern in patterns.values()}, key=Version)
+    others = ", ".join(each for each in _versions(asked.framework, checkout) if each not in tried)
+    another = f" or the packages of another version (--from, one of: {others})" if others else ""
     return EnvironmentFailed(
         f"{asked.framework} {asked.version} was not added: no device has packages that fit together like "
-        f"those of {source}\n{reasons}",
-        f"It may need another Python (--python X.Y) or the packages of another version (--from, one of: {others}).",
+        f"those of {', '.join(tried)}\n{reasons}",
+        f"It may need another Python (--python X.Y){another}.",
     )
+
+
+def by_reason(skipped: Mapping[str, str]) -> dict[str, list[str]]:
+    """The devices by the reason for which they were skipped, so that each reason is given once."""
+    found: dict[str, list[str]] = {}
+    for devices, reason in skipped.items():
+        found.setdefault(reason, []).append(devices)
+    return found

@@ -10,8 +10,15 @@ A device that needs another version or Python has its own <device>.default-versi
 devices xla, gpu-predicted and rocm-predicted have the packages of cpu and only need a Dockerfile, unless they have a
 .in or .lock of their own.
 
-A version with a tpu-aot.Dockerfile predicts every TPU of PREDICTED_TPUS: one image compiles for all of them. It has the
-packages of xla, unless there is a tpu-aot.in or tpu-aot.lock, and also those of TPU_COMPILER.
+Every version of JAX with packages for the CPU also has the device pjrt, which needs no file: a vendor's plugin, which
+the user names. It has no image.
+
+"latest" is a version, too: for each device the newest version that has it, a pre-release only if there is no other.
+
+A version with a tpu-aot.Dockerfile predicts every TPU of PREDICTED_TPUS, or those in its tpu-aot.devices if the
+framework knows fewer: one image compiles for all of them. It has the packages of xla, unless there is a tpu-aot.in or
+tpu-aot.lock, and also those of TPU_COMPILER. In the same way gpu-aot.Dockerfile predicts every GPU of PREDICTED_GPUS,
+with the packages of GPU_COMPILER.
 """
 
 from __future__ import annotations
@@ -21,19 +28,34 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from portbench.devices import PREDICTED_TPUS
+from portbench.devices import AHEAD_OF_TIME, PREDICTED_GPUS, PREDICTED_TPUS
 from portbench.errors import BadInput, UnknownTarget
 from portbench.util.repository import Checkout
 from portbench.util.text import did_you_mean
 from portbench.util.versions import Version, parse_version
 
 _PYTHON = re.compile(r"3\.[0-9]+")
-TPU_COMPILER = "jax-0.10.2-tpu"
+LATEST = "latest"
+"""Stands for the newest version in the name of a target, torch-latest-gpu, and in compose.yaml."""
+
+TPU_COMPILER = "jax-0.12.0.1-tpu"
 """The target whose environment compiles the programs of every framework and version for a predicted TPU."""
 
-_AHEAD_OF_TIME = "tpu-aot"
+GPU_COMPILER = "jax-0.12.0.1-gpu-h100"
+"""A target whose environment compiles the programs of every framework and version for a predicted GPU."""
+
 _PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
-_PACKAGES_OF = {"xla": "cpu", "gpu-predicted": "cpu", "rocm-predicted": "cpu", _AHEAD_OF_TIME: "xla"}
+_OF_A_VENDOR = {"jax": "pjrt"}
+"""The device whose library the user names. Every version with packages for the CPU has it, without an image."""
+
+_PACKAGES_OF = {
+    "pjrt": "cpu",
+    "xla": "cpu",
+    "gpu-predicted": "cpu",
+    "rocm-predicted": "cpu",
+    "tpu-aot": "xla",
+    "gpu-aot": "xla",
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +77,8 @@ class Target:
     """The .in file that its lock is made from."""
     version_named: bool = False
     """Whether the user named the version. Then every backend must use this version."""
+    is_latest: bool = False
+    """Whether this is its framework's newest version on this device."""
 
     @property
     def name(self) -> str:
@@ -71,6 +95,11 @@ class Target:
         """Its service in compose.yaml: torch-cpu. Also the short name of the default version."""
         return f"{self.framework}-{self.device}"
 
+    @property
+    def latest_name(self) -> str:
+        """The name of the newest version on this device: torch-latest-cpu."""
+        return f"{self.framework}-{LATEST}-{self.device}"
+
 
 def all_targets(checkout: Checkout) -> list[Target]:
     """Every target, by framework, version (oldest first) and device.
@@ -78,17 +107,22 @@ def all_targets(checkout: Checkout) -> list[Target]:
     Raises BadInput where a file of images/ is missing or malformed.
     """
     targets = [target for marker in checkout.images.glob("*/*/python-version") for target in _targets_of(marker.parent)]
+    newest: dict[str, Target] = {}
+    for target in sorted(targets, key=_age):
+        newest[target.service] = target
+    targets = [replace(target, is_latest=newest[target.service] is target) for target in targets]
     return sorted(targets, key=lambda target: (target.framework, Version(target.version), target.device))
 
 
 def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
-    """The targets of these full or short names, in the same order, without duplicates.
+    """The targets of these full or short names or those of the latest version, in the same order, without duplicates.
 
     Raises one UnknownTarget for all unknown names, with up to three similar names of each as suggestions.
     """
     catalogue = all_targets(checkout)
     by_name = {target.name: replace(target, version_named=True) for target in catalogue}
     by_name |= {target.service: target for target in catalogue if target.is_default}
+    by_name |= {target.latest_name: by_name[target.name] for target in catalogue if target.is_latest}
     names = list(dict.fromkeys(names))
     unknown = [name for name in names if name not in by_name]
     if unknown:
@@ -101,6 +135,18 @@ def find_targets(names: Iterable[str], checkout: Checkout) -> list[Target]:
         if target.name not in chosen or target.version_named:
             chosen[target.name] = target
     return list(chosen.values())
+
+
+def of_version(targets: Iterable[Target], version: str, checkout: Checkout) -> list[Target]:
+    """The targets, in this version of their framework where they were named without one: it is a target, or else the
+    latest of that device is taken."""
+    catalogue = all_targets(checkout)
+    found = []
+    for target in targets:
+        same = [each for each in catalogue if (each.framework, each.device) == (target.framework, target.device)]
+        others = [each for each in same if each.version == version] or [each for each in same if each.is_latest]
+        found.append(target if target.version_named or not others else others[0])
+    return found
 
 
 def by_image(targets: Iterable[Target]) -> list[list[Target]]:
@@ -120,16 +166,25 @@ def title(group: Sequence[Target]) -> str:
 
 
 def needed_environments(target: Target, checkout: Checkout) -> list[Target]:
-    """The targets whose environments this target needs: its own and, for a predicted TPU, that of TPU_COMPILER.
+    """The targets whose environments this target needs: its own and, for a device that programs are compiled for,
+    that of the compiler.
 
     Raises UnknownTarget where images/ has no such compiler.
     """
-    if target.device not in PREDICTED_TPUS:
+    compiler = compiler_of(target)
+    if compiler is None:
         return [target]
-    framework, version, _ = TPU_COMPILER.split("-", 2)
+    framework, version, _ = compiler.split("-", 2)
     # Reads one folder. find_targets reads all of images/, and is called for its error alone.
-    own = next((each for each in _targets_of(checkout.images / framework / version) if each.name == TPU_COMPILER), None)
-    return [target, replace(own, version_named=True) if own else find_targets([TPU_COMPILER], checkout)[0]]
+    own = next((each for each in _targets_of(checkout.images / framework / version) if each.name == compiler), None)
+    return [target, replace(own, version_named=True) if own else find_targets([compiler], checkout)[0]]
+
+
+def compiler_of(target: Target) -> str | None:
+    """The target whose environment has the compiler for a predicted device; None for other devices."""
+    if target.device in PREDICTED_TPUS:
+        return TPU_COMPILER
+    return GPU_COMPILER if target.device in PREDICTED_GPUS else None
 
 
 def _other_versions(names: Iterable[str], catalogue: Sequence[Target]) -> Iterable[str]:
@@ -152,13 +207,21 @@ def python_version(folder: Path, device: str) -> str:
     return python
 
 
+def _age(target: Target) -> tuple[bool, Version]:
+    version = Version(target.version)
+    return not version.is_prerelease, version
+
+
 def _targets_of(folder: Path) -> Iterable[Target]:
     framework, version = folder.parent.name, folder.name
     if parse_version(version) is None:
         raise BadInput(f"{folder}: {version!r} is not a version", "Name the folder like 2.9.0.")
-    for kind in sorted({path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}):
+    kinds = {path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}
+    if framework in _OF_A_VENDOR and "cpu" in kinds:
+        kinds.add(_OF_A_VENDOR[framework])
+    for kind in sorted(kinds):
         packages = _packages(folder, kind)
-        for device in PREDICTED_TPUS if kind == _AHEAD_OF_TIME else (kind,):
+        for device in _devices_of(folder, kind):
             yield Target(
                 framework=framework,
                 version=version,
@@ -170,6 +233,19 @@ def _targets_of(folder: Path) -> Iterable[Target]:
                 lock=_existing(folder / f"{packages}.lock"),
                 dockerfile=_existing(folder / f"{kind}.Dockerfile"),
             )
+
+
+def _devices_of(folder: Path, kind: str) -> Sequence[str]:
+    """The devices of an image: itself, or all that one image predicts, those in ``<kind>.devices`` if there is one."""
+    known = AHEAD_OF_TIME.get(kind, (kind,))
+    path = folder / f"{kind}.devices"
+    if not path.is_file():
+        return known
+    devices = path.read_text().split()
+    unknown = [device for device in devices if device not in known]
+    if unknown or not devices:
+        raise BadInput(f"{path}: expected some of {', '.join(known)}, found {' '.join(unknown) or 'nothing'}")
+    return devices
 
 
 def _packages(folder: Path, device: str) -> str:

@@ -1,6 +1,7 @@
 """Creates virtual environments from the locks, each once, in the user's cache folder.
 
     <cache>/portbench/environments/torch-1.12.0-cpu-<12 hex>/                 the digest of lock and Python
+    <cache>/portbench/environments/torch-1.12.0-cpu-<12 hex>/portbench.lock   what was installed, by version and hash
     <cache>/portbench/environments/torch-1.12.0-cpu-<12 hex>/portbench.json   written last, marks it as complete
 
 A changed lock gives another folder, and targets with the same lock share one. An environment without portbench.json is
@@ -21,30 +22,40 @@ from pathlib import Path
 from platformdirs import user_cache_path
 from uv import find_uv_bin
 
-from portbench.errors import EnvironmentFailed, StorageFailed, TargetUnavailable
+from portbench.errors import EnvironmentFailed, StorageFailed
 from portbench.targets import pythons
 from portbench.targets.catalog import Target
+from portbench.targets.pinning import FOUND_AT_INSTALL, PINNED, pinning, require_vendor, requirements
 from portbench.util import processes
+from portbench.util.machine import Machine
 
 _MARKER = "portbench.json"
 
 
+def cache_folder() -> Path:
+    """Where portbench keeps what it can make again."""
+    return user_cache_path("portbench", appauthor=False)
+
+
+def kernel_list(framework: str, version: str) -> Path:
+    """Where the list of GPU kernels of a version that is not in images/ is kept."""
+    return cache_folder() / "kernels" / framework / f"{version}.json"
+
+
 def environments_folder() -> Path:
     """The folder of all environments: portbench/environments in the user's cache, $XDG_CACHE_HOME or ~/.cache."""
-    return user_cache_path("portbench", appauthor=False) / "environments"
+    return cache_folder() / "environments"
 
 
 def environment_folder(target: Target) -> Path:
-    """The folder of a target's environment, which may not exist. Raises TargetUnavailable if the target has no lock."""
-    if target.lock is None:
-        raise TargetUnavailable(f"{target.name} has no lock, so no virtual environment can be created for it")
-    digest = hashlib.sha256(target.lock.read_bytes() + target.python.encode()).hexdigest()
+    """The folder of a target's environment, which may not exist. Raises TargetUnavailable if nothing pins it."""
+    digest = hashlib.sha256(requirements(target).read_bytes() + target.python.encode()).hexdigest()
     return environments_folder() / f"{target.environment}-{digest[:12]}"
 
 
 def environment_exists(target: Target) -> bool:
     """Whether the target's environment exists and is complete."""
-    return target.lock is not None and (environment_folder(target) / _MARKER).is_file()
+    return pinning(target) is not None and (environment_folder(target) / _MARKER).is_file()
 
 
 def python_of(target: Target) -> Path:
@@ -52,10 +63,12 @@ def python_of(target: Target) -> Path:
     return environment_folder(target) / "bin" / "python"
 
 
-def create_environment(target: Target, say: Callable[[str], None]) -> Path:
+def create_environment(target: Target, say: Callable[[str], None], keep_downloads: bool = True) -> Path:
     """Creates the target's environment unless it exists; returns its Python. ``say`` gets a line for each slow step.
+    Without ``keep_downloads`` the packages do not stay in uv's cache, for an environment that is removed soon.
 
-    Raises TargetUnavailable (no matching Python), EnvironmentFailed (the install failed), StorageFailed (no space).
+    Raises TargetUnavailable (no matching Python; a vendor that is not reached), EnvironmentFailed (the install failed),
+    StorageFailed (no space).
     """
     if environment_exists(target):
         return python_of(target)
@@ -64,7 +77,7 @@ def create_environment(target: Target, say: Callable[[str], None]) -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _locked(folder.with_name(f"{folder.name}.lock"), say):
             if not environment_exists(target):
-                _create(target, folder, say)
+                _create(target, folder, say, keep_downloads)
     except OSError as error:
         raise StorageFailed(
             f"{target.name}: its environment cannot be created: {error}", _space_left(folder)
@@ -72,18 +85,47 @@ def create_environment(target: Target, say: Callable[[str], None]) -> Path:
     return python_of(target)
 
 
-def _create(target: Target, folder: Path, say: Callable[[str], None]) -> None:
+def remove_environment(target: Target, say: Callable[[str], None]) -> None:
+    """Removes the target's environment, complete or not. Raises StorageFailed."""
+    folder = environment_folder(target)
+    try:
+        with _locked(folder.with_name(f"{folder.name}.lock"), say):
+            # Whoever looks at it from here on finds it incomplete.
+            (folder / _MARKER).unlink(missing_ok=True)
+            if folder.exists():
+                shutil.rmtree(folder)
+    except OSError as error:
+        raise StorageFailed(f"{folder} cannot be removed: {error.strerror or error}", "Remove it by hand.") from error
+
+
+def _create(target: Target, folder: Path, say: Callable[[str], None], keep_downloads: bool) -> None:
+    require_vendor(target, Machine())
     python = pythons.obtain_python(target.python)
     if folder.exists():
         shutil.rmtree(folder)
     say(f"creating the environment of {target.name} in {folder} (once; this downloads its packages)")
     _uv(target, folder, "venv", "--quiet", "--no-project", "--python", str(python), str(folder))
+    lock = folder / "portbench.lock"  # a runner records it
+    if target.lock is None:
+        say(f"{target.name} is {PINNED}: finding the hashes of its packages")
+        _resolve(target, folder, lock)
     install = ("pip", "sync", "--require-hashes", "--python", str(folder / "bin" / "python"))
-    _uv(target, folder, *install, str(target.lock), shown=sys.stderr.isatty())
-    marker = {"target": target.environment, "python": str(python), "lock": str(target.lock)}
+    uncached = () if keep_downloads else ("--no-cache",)
+    _uv(target, folder, *install, *uncached, str(target.lock or lock), shown=sys.stderr.isatty())
+    if target.lock is not None:
+        shutil.copyfile(target.lock, lock)
+    marker = {"target": target.environment, "python": str(python), "requirements": str(requirements(target))}
     unfinished = folder / f"{_MARKER}.unfinished"
     unfinished.write_text(json.dumps(marker, indent=1) + "\n")
     unfinished.replace(folder / _MARKER)
+
+
+def _resolve(target: Target, folder: Path, lock: Path) -> None:
+    """Writes the lock that a target without one is installed from, as images/install does in an image."""
+    resolve = ("pip", "compile", "--quiet", "--python", str(folder / "bin" / "python"), "--generate-hashes")
+    form = ("--emit-find-links", "--no-header", "--no-annotate", "--output-file", str(lock))
+    _uv(target, folder, *resolve, *form, str(requirements(target)))
+    lock.write_text(FOUND_AT_INSTALL + lock.read_text())
 
 
 def _uv(target: Target, folder: Path, *arguments: str, shown: bool = False) -> None:

@@ -1,15 +1,16 @@
-"""The digest of an image's sources: a label of the image, which is compared with the clone later.
+"""The digest of an image's sources: in the name of the image, and compared with what the image records.
 
-The digest depends on content and not on time stamps: a fresh clone or a file saved without a change makes no image
-stale. A base image that has changed under its tag is not noticed.
+images/describe.py computes the same digest while an image is built, also by 'docker compose'. The digest depends on
+content and not on time stamps: a fresh clone or a file saved without a change makes no image stale. A base image that
+has changed under its tag is not noticed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from portbench.errors import StorageFailed
@@ -20,21 +21,23 @@ _IGNORED = "__pycache__"  # as in .dockerignore
 
 
 def source_sha256(target: Target, checkout: Checkout) -> str:
-    """The SHA-256 of the target's Dockerfile, its python-version and every file that the Dockerfile copies.
+    """The SHA-256 of the target's Dockerfile and every file that the Dockerfile copies.
 
-    It covers names, content and permission to execute. A missing file is part of it as missing. Raises StorageFailed
+    It covers names, content and permission to execute. A missing file is no part of it. Raises StorageFailed
     where a file cannot be read.
     """
     assert target.dockerfile is not None
-    own_python = target.dockerfile.with_name(f"{target.packages}.python-version")
-    files = {target.dockerfile, own_python if own_python.is_file() else own_python.with_name("python-version")}
+    files = {target.dockerfile}
     for source in copied(target.dockerfile):
-        files |= set(_files(checkout.root / source))
+        # A pattern such as tpu.lock* may match nothing.
+        for path in checkout.root.glob(source):
+            files |= set(_files(path))
     digest = hashlib.sha256()
     try:
         for path in sorted(files):
-            content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
-            executable = "x" if os.access(path, os.X_OK) else "-"
+            status = path.stat()
+            executable = "x" if status.st_mode & 0o100 else "-"
+            content = _sha256(path, status.st_mtime_ns, status.st_size)
             digest.update(f"{path.relative_to(checkout.root)}\0{executable}\0{content}\n".encode())
     except OSError as error:
         raise StorageFailed(f"{error.filename} cannot be read: {error.strerror}", "Check its permissions.") from error
@@ -53,7 +56,10 @@ def copied(dockerfile: Path) -> list[str]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from (each for each in path.rglob("*") if each.is_file() and _IGNORED not in each.parts)
-    else:
-        yield path
+    found = path.rglob("*") if path.is_dir() else [path]
+    yield from (each for each in found if each.is_file() and _IGNORED not in each.parts)
+
+
+@cache
+def _sha256(path: Path, changed_ns: int, size: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -25,6 +25,7 @@ from portbench.util import processes
 from portbench.util.files import write_text
 from portbench.util.processes import stoppable
 from portbench.util.repository import Checkout
+from portbench.util.temporary import temporary_folder
 
 _PACKAGES = {"tensorflow": r"tensorflow", "torch": r"torch|nvidia-[\w-]+"}
 """The packages that are taken from a framework's lock."""
@@ -46,8 +47,8 @@ def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], outp
         with tempfile.TemporaryDirectory(prefix="portbench-kernels-") as folder, stoppable():
             python = environments.create_environment(cpu, say)
             say(f"downloading the wheel of {target.name}, and the libraries that it loads")
-            wheels = _download(target, Path(folder, "wheels"))
-            text = _listed(target, wheels, python, checkout, say)
+            wheels = _download(target.name, _pins(target), target.python, Path(folder, "wheels"))
+            text = _listed(target.framework, wheels, python, checkout, say)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; nothing was written") from None
     except OSError as error:
@@ -56,6 +57,44 @@ def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], outp
             f"It takes {_GIGABYTES[target.framework]:g} GB. Make room, or set TMPDIR to a folder on another disk.",
         ) from error
     path = output or checkout.root / "runners" / target.framework / "kernels" / f"{target.version}.json"
+    write_text(path, text)
+    return path
+
+
+def list_installed_kernels(target: Target, wheel: str, sha256: str, checkout: Checkout) -> Path:
+    """Lists the kernels of a framework whose wheel for the CPU is the one for CUDA, in the target's own environment.
+
+    ``wheel`` and ``sha256`` are the file that is installed there. Returns the path of the list, ``kernel_list``. Raises
+    EnvironmentFailed and StorageFailed.
+    """
+    path = environments.kernel_list(target.framework, target.version)
+    with temporary_folder() as folder:
+        out = folder / "kernels.json"
+        text = _registered(target.framework, environments.python_of(target), wheel, sha256, out, checkout)
+    write_text(path, text)
+    return path
+
+
+def list_downloaded_kernels(
+    target: Target, wheel: str, sha256: str, python: Path, checkout: Checkout, say: Callable[[str], None]
+) -> Path:
+    """Lists the kernels of a version of TensorFlow, whose wheel for CUDA is not the one for the CPU.
+
+    ``wheel`` and ``sha256`` are the file of the package index; ``python`` has the packages of the same version for the
+    CPU. Returns the path of the list, ``kernel_list``. Raises EnvironmentFailed and StorageFailed.
+    """
+    path = environments.kernel_list(target.framework, target.version)
+    pin = f"{target.framework}=={target.version} --hash=sha256:{sha256}"
+    with temporary_folder() as folder:
+        say(f"downloading {wheel}")
+        try:
+            wheels = _download(f"{target.framework} {target.version}", [pin], target.python, folder / "wheels")
+            text = _listed(target.framework, wheels, python, checkout, say)
+        except OSError as error:
+            raise StorageFailed(
+                f"{wheel} cannot be unpacked: {error.strerror or error}",
+                f"It takes {_GIGABYTES[target.framework]:g} GB. Make room, or set TMPDIR to a folder on another disk.",
+            ) from error
     write_text(path, text)
     return path
 
@@ -74,46 +113,66 @@ def _cpu_target(target: Target, checkout: Checkout) -> Target:
     raise BadInput(f"{target.name}: there is no {wanted} with the same Python", "Create its lock: 'portbench lock'.")
 
 
-def _download(target: Target, folder: Path) -> list[Path]:
-    """Downloads wheels by the hashes of the lock: first the framework's own, then the libraries that it loads."""
+def _pins(target: Target) -> list[str]:
+    """The lines of the lock with the framework's own wheel and the libraries that it loads."""
     assert target.lock is not None
     pins = re.findall(rf"^(?:{_PACKAGES[target.framework]})==(?:.*\\\n)*.*$", target.lock.read_text(), re.MULTILINE)
     own = f"{target.framework}=={target.version}"
     if not any(re.match(rf"{re.escape(own)}\s", pin) for pin in pins):
         raise BadInput(f"{target.lock}: expected a line {own}", "Create the lock again: 'portbench lock'.")
+    return pins
+
+
+def _download(name: str, pins: list[str], python: str, folder: Path) -> list[Path]:
+    """Downloads wheels by their hashes: first the framework's own, then the libraries that it loads."""
     folder.mkdir()
     requirement = folder.with_name("requirement.txt")
     requirement.write_text("\n".join(pins) + "\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--no-cache-dir"]
-    command += ["--only-binary", ":all:", "--python-version", target.python, "--dest", str(folder)]
+    command += ["--only-binary", ":all:", "--python-version", python, "--dest", str(folder)]
     command += [word for platform in _PLATFORMS for word in ("--platform", platform)]
     done = processes.run_captured([*command, "--requirement", str(requirement)])
-    wheels = sorted(folder.glob("*.whl"), key=lambda wheel: not wheel.name.startswith(f"{target.framework}-"))
+    own = tuple(f"{framework}-" for framework in _PACKAGES)
+    wheels = sorted(folder.glob("*.whl"), key=lambda wheel: not wheel.name.startswith(own))
     if done.returncode or len(wheels) != len(pins):
         raise EnvironmentFailed(
-            f"the wheel of {target.name} was not downloaded: pip ended with status {done.returncode}\n"
+            f"the wheel of {name} was not downloaded: pip ended with status {done.returncode}\n"
             f"{processes.tail(done.stderr)}",
             "Check that the package index can be reached, and that portbench's own environment has pip.",
         )
     return wheels
 
 
-def _listed(target: Target, wheels: list[Path], python: Path, checkout: Checkout, say: Callable[[str], None]) -> str:
+def _listed(framework: str, wheels: list[Path], python: Path, checkout: Checkout, say: Callable[[str], None]) -> str:
     """The valid document with the kernels of the first wheel, as text."""
     wheel = wheels[0]
     with wheel.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     unpacked, out = wheel.parents[1] / "unpacked", wheel.parents[1] / "kernels.json"
-    _unpack(wheels, unpacked)
+    _unpack(wheels, unpacked, python)
     say(f"listing the kernels of {wheel.name}")
-    module = f"runners.{target.framework}.kernel_registry"
-    command: list[str | Path] = [python, "-m", module, out, wheel.name, sha256]
+    return _registered(framework, python, wheel.name, sha256, out, checkout, unpacked)
+
+
+def _registered(
+    framework: str,
+    python: Path,
+    wheel: str,
+    sha256: str,
+    out: Path,
+    checkout: Checkout,
+    first_on_path: Path | None = None,
+) -> str:
+    """The valid document with the kernels that the framework registers in this Python, as text."""
+    module = f"runners.{framework}.kernel_registry"
+    command: list[str | Path] = [python, "-m", module, out, wheel, sha256]
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    env = {**kept, "PYTHONPATH": str(unpacked), "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "-1"}
+    path = {"PYTHONPATH": str(first_on_path)} if first_on_path else {}
+    env = {**kept, **path, "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "-1"}
     done = processes.run_captured(command, cwd=checkout.root, env=env, timeout_s=_IMPORT_SECONDS)
     if done.returncode or not out.is_file():
         raise EnvironmentFailed(
-            f"the kernels of {wheel.name} could not be listed: Python ended with status {done.returncode}\n"
+            f"the kernels of {wheel} could not be listed: Python ended with status {done.returncode}\n"
             f"{processes.tail(done.stderr)}",
             "It needs an x86-64 Linux machine and the packages of the same version for the CPU.",
         )
@@ -121,8 +180,10 @@ def _listed(target: Target, wheels: list[Path], python: Path, checkout: Checkout
     return out.read_text("utf-8")
 
 
-def _unpack(wheels: list[Path], folder: Path) -> None:
+def _unpack(wheels: list[Path], folder: Path, python: Path) -> None:
+    """``python``: the one that the wheels are for."""
     install = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-index"]
+    install += ["--python", str(python)]
     for wheel in wheels:
         done = processes.run_captured([*install, "--target", str(folder), str(wheel)])
         if done.returncode:

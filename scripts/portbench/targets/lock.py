@@ -23,9 +23,8 @@ from pathlib import Path
 from uv import find_uv_bin
 
 from portbench.errors import BadInput, EnvironmentFailed, StorageFailed
-from portbench.targets.catalog import Target, python_version
+from portbench.targets.catalog import python_version
 from portbench.util import processes
-from portbench.util.findings import Finding, error
 from portbench.util.repository import Checkout
 
 _INSTALLER_PYTHON = "3.8"
@@ -33,6 +32,15 @@ _HOST_PYTHON = "3.11"
 # The oldest C library that all wheels in use accept; the images' Debian has a newer one. libtpu needs 2.31.
 _PLATFORM = "x86_64-manylinux_2_28"
 _TPU_PLATFORM = "x86_64-manylinux_2_31"
+
+
+class Unreached(EnvironmentFailed):
+    """An address, of the package index or of a vendor, did not answer."""
+
+    def __init__(self, message: str, address: str, reason: str) -> None:
+        super().__init__(message)
+        self.address = address
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -82,24 +90,13 @@ def regenerate(locks: list[Lock], checkout: Checkout, upgrade: bool, done: Calla
             word = "failed"
         done(lock, word)
     if failures:
-        raise EnvironmentFailed(
-            "\n".join(str(failure) for failure in failures),
-            "Check the requirements in each source. One with a vendor's page needs a machine that can reach the page.",
+        remedy = (
+            "Check the requirements in each source. One with a vendor's page needs a machine that can reach the page."
         )
-
-
-def missing_lock(target: Target) -> Finding | None:
-    """A finding with the command that creates the target's lock; None if it exists or has no source."""
-    if target.lock is not None or target.source is None:
-        return None
-    hosts = dict.fromkeys(re.findall(r"https://([^/\s]+)/", target.source.read_text()))
-    where = f" on a machine that reaches {' and '.join(hosts)}" if hosts else ""
-    command = f"portbench lock {target.framework}/{target.version}/{target.packages}"
-    return error(
-        "lock",
-        f"{target.name} is not locked: '{command}'{where} creates its {target.packages}.lock",
-        "Run it there and keep the file that it writes. Or use --backend current with an environment of your own.",
-    )
+        if len(failures) == 1:
+            failures[0].remedy = remedy
+            raise failures[0]
+        raise EnvironmentFailed("\n".join(str(failure) for failure in failures), remedy)
 
 
 def _regenerate(lock: Lock, checkout: Checkout, upgrade: bool) -> bool:
@@ -127,18 +124,16 @@ def _compile(lock: Lock, checkout: Checkout, fresh: Path, upgrade: bool) -> None
     done = processes.run_captured(command, cwd=checkout.root)
     if done.returncode:
         before = "the old lock stays" if (checkout.root / lock.path).is_file() else "there is no lock yet"
-        raise EnvironmentFailed(f"{lock.path} could not be created ({before}): {_reason(done.stderr, lock)}")
-
-
-def _reason(stderr: str, lock: Lock) -> str:
-    address = re.search(r"Failed to fetch: `?([^\s`]+)", stderr)
-    if address:
-        return f"{address[1]} cannot be reached: {stderr.strip().splitlines()[-1].strip().removeprefix('cause: ')}"
-    return f"{lock.source} cannot be resolved\n{processes.tail(stderr)}"
+        failed = f"{lock.path} could not be created ({before})"
+        address = re.search(r"Failed to fetch: `?([^\s`]+)", done.stderr)
+        if address:
+            reason = done.stderr.strip().splitlines()[-1].strip().removeprefix("cause: ")
+            raise Unreached(f"{failed}: {address[1]} cannot be reached: {reason}", address[1], reason)
+        raise EnvironmentFailed(f"{failed}: {lock.source} cannot be resolved\n{processes.tail(done.stderr)}")
 
 
 def _image_lock(path: Path, source: Path) -> Lock:
-    platform = _TPU_PLATFORM if source.stem == "tpu" else _PLATFORM
+    platform = _TPU_PLATFORM if source.stem in ("tpu", "tpu-aot") else _PLATFORM
     python = python_version(source.parent, source.stem)
     # A vendor's page in the .in file is copied to the lock, so that the lock's reader finds the package.
     arguments = ("--python-version", python, "--python-platform", platform, "--emit-find-links")

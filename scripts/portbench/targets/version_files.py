@@ -1,7 +1,7 @@
 """Rewrites the files of a version's folder for another version or another Python of the same framework.
 
 Only the version itself changes: in a .in file for the framework's own packages (torch, torch_xla; jax, jaxlib;
-tensorflow-cpu), in a Dockerfile everywhere. Other requirements (numpy<2, a CUDA library) stay.
+tensorflow-cpu), in a .setup file everywhere. Other requirements (numpy<2, a CUDA library) stay.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from pathlib import Path
 from portbench.errors import BadInput
 
 _BY_HAND = "Create its folder by hand: images/README.md describes it."
-# The compiler for predicted TPUs is the same for every framework, and has its own Python.
-_COMPILER = re.compile(r"(^FROM \S+ AS compiler\n(?:(?!FROM ).*\n)*|^COPY --from=compiler .*\n)", re.MULTILINE)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^]]*\])?\s*(==|@)")
 
 
@@ -53,22 +51,12 @@ def requirements_for(source: Path, framework: str, old: str, new: str) -> Requir
     return Requirements("\n".join(lines) + "\n", tuple(packages))
 
 
-def dockerfile_for(text: str, old: str, new: str, old_python: str, new_python: str) -> str:
-    """A Dockerfile's ``text`` for version ``new`` and its Python.
-
-    A base image that changes with the Python loses its digest. The stage ``compiler`` and its copied files stay.
-    """
-    own = _COMPILER.split(text)
-    own[::2] = [_moved(part, old, new, old_python, new_python) for part in own[::2]]
-    return "".join(own)
-
-
-def _moved(text: str, old: str, new: str, old_python: str, new_python: str) -> str:
+def setup_for(text: str, old: str, new: str, old_python: str, new_python: str) -> str:
+    """A .setup file's ``text``, which is part of a Dockerfile, for version ``new`` and its Python."""
     moved = replace_version(text, old, new)
     if old_python == new_python:
         return moved
-    pattern = rf"\b(python:?){re.escape(old_python)}(?![0-9])([\w.-]*)(@sha256:[0-9a-f]+)?"
-    return re.sub(pattern, rf"\g<1>{new_python}\g<2>", moved)
+    return re.sub(rf"\bpython{re.escape(old_python)}(?![0-9])", f"python{new_python}", moved)
 
 
 def replace_version(text: str, old: str, new: str) -> str:

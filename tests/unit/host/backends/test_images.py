@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from portbench.devices import PREDICTED_TPUS
-from portbench.targets.catalog import TPU_COMPILER, Target, all_targets, by_image
+from portbench.devices import COMPILED_DEVICES, PREDICTED_GPUS, PREDICTED_TPUS
+from portbench.targets.catalog import GPU_COMPILER, TPU_COMPILER, Target, all_targets, by_image
+from portbench.targets.dockerfiles import dockerfile
+from portbench.targets.pinning import pinning
 from portbench.util.repository import Checkout
 from tests.unit.host.clones import REPOSITORY
 
-CATALOGUE = all_targets(Checkout(REPOSITORY))
+# A vendor's plugin is a path on the machine, so pjrt has no container.
+CATALOGUE = [target for target in all_targets(Checkout(REPOSITORY)) if target.device != "pjrt"]
 COMPOSE = (REPOSITORY / "compose.yaml").read_text()
 
 # The paper's JAX needs a jaxlib that no package index has, so on the CPU the nearest available one is the default.
@@ -38,6 +41,8 @@ DEFAULTS = {
     **{f"torch-{device}": "2.9.0" for device in PREDICTED_TPUS},
     **{f"tensorflow-{device}": "2.11.0" for device in PREDICTED_TPUS},
     **{f"jax-{device}": "0.10.2" for device in PREDICTED_TPUS},
+    **{f"tensorflow-{device}": "2.21.0" for device in PREDICTED_GPUS},
+    **{f"jax-{device}": "0.12.0.1" for device in PREDICTED_GPUS},
 }
 OTHERS = {
     *(f"torch-2.9.0-{device}" for device in ("cpu", "gpu", "tpu")),
@@ -45,7 +50,11 @@ OTHERS = {
     *("tensorflow-2.21.0-cpu", "tensorflow-2.21.0-gpu", "tensorflow-2.20.0-tpu", "jax-0.4.8-cpu"),
     *("tensorflow-2.21.0-xla", "jax-0.10.2-xla", "tensorflow-2.21.0-gpu-predicted"),
     *(f"{name}-{device}" for name in ("jax-0.4.13", "tensorflow-2.21.0") for device in PREDICTED_TPUS),
+    *(f"jax-0.10.2-{device}" for device in PREDICTED_GPUS),
     *("torch-2.9.0-gpu-predicted", "jax-0.10.2-gpu-predicted", "jax-0.10.2-rocm-predicted"),
+    *(f"torch-2.15.0-{device}" for device in ("cpu", "gpu", "gpu-predicted")),
+    *(f"jax-0.12.0.1-{device}" for device in ("cpu", "gpu", "tpu", "xla", "gpu-predicted", "rocm-predicted")),
+    *(f"jax-0.12.0.1-{device}" for device in PREDICTED_TPUS),
 }
 # Their wheels are in a vendor's bucket. Create the locks on a machine that can reach it.
 MAY_LACK_A_LOCK = {"torch-1.12.0-tpu", "tensorflow-2.11.0-tpu", "jax-0.4.8-cpu", "jax-0.4.8-gpu", "jax-0.4.8-tpu"}
@@ -53,6 +62,7 @@ MAY_LACK_A_LOCK = {"torch-1.12.0-tpu", "tensorflow-2.11.0-tpu", "jax-0.4.8-cpu",
 DRIVERS = {
     "torch-1.12.0-tpu": "libtpu-nightly @ https://",
     "torch-2.9.0-gpu": "nvidia-cudnn-cu12==",
+    "torch-2.15.0-gpu": "nvidia-cudnn-cu13==",
     "torch-2.9.0-tpu": "libtpu==",
     "torch-2.9.0-xla": "torch-xla==2.9.0",
     "tensorflow-2.11.0-gpu": "nvidia-cudnn-cu11==8.",
@@ -62,6 +72,9 @@ DRIVERS = {
     "jax-0.4.8-tpu": "jax[tpu]==0.4.8",
     "jax-0.10.2-gpu": "jax-cuda12-plugin==0.10.2",
     "jax-0.10.2-tpu": "libtpu==",
+    "jax-0.12.0.1-gpu": "jax-cuda12-plugin==0.12.0.1",
+    "jax-0.12.0.1-tpu": "libtpu==0.0.52",
+    "jax-0.12.0.1-gpu-h100": "nvidia-cuda-nvcc-cu12==12.9",
 }
 
 every_target = pytest.mark.parametrize("target", CATALOGUE, ids=lambda target: target.name)
@@ -71,7 +84,7 @@ every_image = pytest.mark.parametrize("target", IMAGES, ids=lambda target: targe
 locked_target = pytest.mark.parametrize(
     "target", [target for target in IMAGES if target.lock], ids=lambda target: target.name
 )
-COMPILER = r"^FROM \S+ AS compiler\n(?:(?!FROM ).*\n)*|^COPY --from=compiler .*\n"
+COMPILER = r"^FROM \S+ AS compiler\n(?:(?!FROM ).*\n)*"
 """The part of a Dockerfile that belongs to another target: the compiler for predicted TPUs."""
 
 
@@ -83,6 +96,7 @@ def test_the_papers_versions_are_the_default_and_each_framework_has_a_current_on
 def test_every_target_has_its_sources_and_a_lock_unless_a_vendor_alone_has_its_wheels() -> None:
     assert [target.name for target in CATALOGUE if not target.source or not target.dockerfile] == []
     assert {target.name for target in CATALOGUE if not target.lock} <= MAY_LACK_A_LOCK
+    assert all(pinning(target) for target in CATALOGUE), "without a lock, the .in file pins every package"
 
 
 @every_target
@@ -98,8 +112,29 @@ def test_compose_has_a_service_whose_default_version_is_the_catalogues(target: T
     assert len(variables) == 2  # image and Dockerfile
     assert target.dockerfile is not None
     assert f"/{target.dockerfile.name}" in service
-    if target.device in PREDICTED_TPUS:
+    if target.device in COMPILED_DEVICES:
         assert f"runners --framework {target.framework} --device {target.device}}}" in own[0]
+
+
+@every_image
+def test_a_dockerfile_is_what_the_template_gives(target: Target) -> None:
+    assert target.dockerfile is not None
+    assert target.dockerfile.read_text() == dockerfile(target, Checkout(REPOSITORY)), "run 'portbench lock'"
+
+
+def test_compose_finds_the_newest_dockerfile_of_each_device_under_latest() -> None:
+    images = REPOSITORY / "images"
+    newest = {
+        images / target.framework / "latest" / target.dockerfile.name: target.dockerfile.read_text()
+        for target in IMAGES
+        if target.is_latest and target.dockerfile
+    }
+    assert {path: path.read_text() for path in images.glob("*/latest/*")} == newest, "run 'portbench lock'"
+
+
+def test_a_file_with_lines_of_one_dockerfile_has_that_dockerfile() -> None:
+    for setup in (REPOSITORY / "images").glob("*/*/*.setup"):
+        assert setup.with_suffix(".Dockerfile").is_file(), setup
 
 
 @every_image
@@ -108,34 +143,32 @@ def test_a_dockerfile_names_only_its_own_folder(target: Target) -> None:
     text = re.sub(COMPILER, "", target.dockerfile.read_text(), flags=re.MULTILINE)
     own = f"images/{target.framework}/{target.version}"
     assert set(re.findall(r"images/[a-z]+/[0-9.]+", text)) == {own}
-    assert f"{own}/{target.packages}.lock" in text
-    assert f"Every pin is in {target.packages}.lock" in text
+    assert f"{own}/{target.packages}.{'lock' if target.lock else 'in'}" in text
     assert set(re.findall(r"^FROM python:([0-9.]+)-slim-bookworm", text, re.MULTILINE)) == {target.python}
     assert set(re.findall(r"/lib/python([0-9.]+)/", text)) <= {target.python}
     kind = target.dockerfile.stem
-    # The image that predicts all TPUs predicts one of them by default.
-    device = "tpu-v5e" if kind == "tpu-aot" else kind
+    # An image that compiles for several devices predicts one of them by default.
+    device = {"tpu-aot": "tpu-v5e", "gpu-aot": "gpu-h100"}.get(kind, kind)
     assert f'"--framework", "{target.framework}", "--device", "{device}"]' in text
-    labels = dict(re.findall(r'portbench\.([a-z]+)="([^"]*)"', text))
+    labels = dict(re.findall(r'portbench\.([a-z]+)="([a-z0-9.-]*)"', text))
     assert labels == {"framework": target.framework, "version": target.version, "device": kind}
-    # If the lock can be missing, the Dockerfile names the command that creates it.
-    named = f"create it with 'portbench lock {target.framework}/{target.version}/{target.device}'" in text
-    assert named is (target.name in MAY_LACK_A_LOCK)
 
 
 @every_image
 def test_a_dockerfile_pins_by_hash_checks_the_import_and_copies_the_runner_last(target: Target) -> None:
     assert target.dockerfile is not None
     text = target.dockerfile.read_text()
-    assert text.count("--require-hashes") == 2 * (text.count("FROM ") - 1)
+    assert text.count("--require-hashes") == text.count("/locks/install ") > 0
+    installs = (REPOSITORY / "images" / "install").read_text()
+    assert "uv pip sync" in installs and installs.count("--require-hashes") == installs.count("uv pip sync")
     users = re.findall(r"^USER (.*)", text, re.MULTILINE)
     assert users == ["65532:65532"]
     if target.framework != "fake":
         assert re.search(rf"import {target.framework}\b.*; assert {target.framework}\.__version__", text)
         assert f"== '{target.version}'" in text
-    runner, environment = text.index("COPY runners runners"), text.rindex("RUN ")
+    runner, environment = text.index("COPY --from=runner"), text.rindex("RUN ")
     assert runner > environment
-    manifest = re.findall(r'CMD \["--manifest", "([^"]*)"', text)
+    manifest = re.findall(r"^ENV PORTBENCH_MANIFEST=(\S+) PORTBENCH_OUT=/results$", text, re.MULTILINE)
     assert json.loads((REPOSITORY / manifest[0]).read_text())["framework"] == target.framework
 
 
@@ -143,14 +176,28 @@ def test_every_image_with_the_tpu_compiler_has_the_same_packages() -> None:
     (compiler,) = (target for target in CATALOGUE if target.name == TPU_COMPILER)
     aot = [target.dockerfile for target in IMAGES if target.device in PREDICTED_TPUS]
     (parts,) = {tuple(re.findall(COMPILER, path.read_text(), re.MULTILINE)) for path in aot if path}
-    assert set(re.findall(r"\S*/tpu.lock", parts[0])) == {f"images/jax/{compiler.version}/tpu.lock", "/locks/tpu.lock"}
+    assert set(re.findall(r"\S*/tpu.lock", parts[0])) == {f"images/jax/{compiler.version}/tpu.lock"}
     assert set(re.findall(r"python:?(3[.][0-9]+)", "".join(parts))) == {compiler.python}
     for path in aot:
         assert path is not None
         text = path.read_text()
         assert "ENV PORTBENCH_TPU_COMPILER=/opt/compiler/bin/python" in text
-        assert text.count("COPY --from=compiler /opt/compiler /opt/compiler") == 1
+        assert text.count("COPY --from=compiler /made /") == 1
         assert "ctypes.CDLL(libtpu.get_library_path())" in text
+
+
+def test_every_image_that_compiles_for_gpus_has_the_compiler() -> None:
+    (compiler,) = (target for target in CATALOGUE if target.name == GPU_COMPILER)
+    for target in IMAGES:
+        if target.device not in PREDICTED_GPUS:
+            continue
+        assert target.dockerfile is not None
+        text = target.dockerfile.read_text()
+        assert f"images/jax/{compiler.version}/gpu-aot.lock" in text
+        # The target that has the compiler's packages itself needs them once.
+        is_own = target.environment == compiler.environment
+        assert text.count("gpu-aot.lock /locks/") == 1
+        assert ("ENV PORTBENCH_GPU_COMPILER=/opt/compiler/bin/python" in text) != is_own
 
 
 def test_hadolint_finds_nothing_in_any_dockerfile() -> None:

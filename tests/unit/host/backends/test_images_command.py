@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from portbench.backends.build_progress import Steps
 from portbench.cli import main
-from portbench.targets.catalog import Target, all_targets
+from portbench.targets.catalog import Target, all_targets, by_image
 from portbench.targets.image_digest import copied, source_sha256
 from portbench.util.repository import Checkout
 from tests.unit.host.clones import REPOSITORY, make_clone
@@ -54,9 +55,9 @@ elif words[:2] == ["compose", "build"]:
     print(f"#1 [{{words[2]}} 1/2] RUN install\\n#1 1.0 installing")
     if "TORCH_FAILS" in os.environ and framework == "torch":
         sys.exit(print("#1 2.0 " + os.environ["TORCH_FAILS"], file=sys.stderr) or 17)
-    own = tag(framework, device)
+    own = tag(framework, device) + os.environ.get("PORTBENCH_TAG", "")
     labels = {{"portbench.framework": framework, "portbench.version": version(framework),
-              "portbench.device": own.partition("-")[2],
+              "portbench.device": tag(framework, device).partition("-")[2],
               "portbench.source_sha256": os.environ["PORTBENCH_SOURCE_SHA256"],
               "org.opencontainers.image.revision": os.environ["PORTBENCH_RUNNER_COMMIT"]}}
     for image in images:
@@ -80,12 +81,25 @@ elif words[:2] == ["image", "rm"]:
         image["RepoTags"] = [tag for tag in image["RepoTags"] if tag not in words]
         return image["RepoTags"] if named else image["Id"] not in words
     state.write_text(json.dumps([image for image in images if stays(image)]))
+elif words[0] == "tag":
+    for image in images:
+        image["RepoTags"] = [other for other in image["RepoTags"] if other != words[2]]
+    for image in images:
+        image["RepoTags"] += [words[2]] * (words[1] in image["RepoTags"])
+    state.write_text(json.dumps(images))
+elif words[0] == "run":  # cat of a file in the image
+    (image,) = (each for each in images if {{each["Id"], *each["RepoTags"]}} & set(words))
+    print(json.dumps(image["Files"][words[-1]]))
 elif words[:2] == ["system", "df"]:
     # Each image has 1 GB of its own layers, of which builds keep 0.4 GB.
     print(f"Images:{{len(images)}}.5GB\\nContainers:0B\\nBuild Cache:{{(10 - len(images)) * 400}}MB")
 """
 
 Built = dict[str, Any]
+
+DESCRIBE = runpy.run_path(str(REPOSITORY / "images" / "describe.py"))
+CATALOGUE = [target for target in all_targets(Checkout(REPOSITORY)) if target.dockerfile]
+IMAGES = [group[0] for group in by_image(CATALOGUE)]
 
 
 class Host:
@@ -215,15 +229,48 @@ def test_check_finds_a_stale_image_by_content_and_names_the_command(host: Host) 
     assert host.run("check").returncode == 0
 
 
-def test_an_image_that_compose_built_alone_is_unknown(host: Host) -> None:
+def test_an_image_of_an_older_portbench_is_unknown(host: Host) -> None:
     host.run("build", "torch-cpu")
     (image,) = host.images
+    image["RepoTags"] = ["portbench/torch:1.12.0-cpu"]
     for source in ("", None):
         image["Config"]["Labels"]["portbench.source_sha256"] = source
         host.keep([image])
         done = host.run("check")
         assert done.returncode == 1
-        assert "unknown: torch-1.12.0-cpu was built by 'docker compose' without portbench" in done.stdout
+        assert "unknown: torch-1.12.0-cpu was built by an older portbench" in done.stdout
+
+
+def test_an_image_that_compose_built_alone_is_compared_by_what_it_holds(host: Host, digest: Any) -> None:
+    host.run("build", "torch-cpu")
+    (image,) = host.images
+    image["RepoTags"] = ["portbench/torch:1.12.0-cpu"]
+    image["Config"]["Labels"] |= {"portbench.source_sha256": "", "portbench.sbom": "/opt/environment/sbom.cdx.json"}
+    for source, state in ((digest(), "up to date"), ("0" * 64, "stale")):
+        facts = {"source_sha256": source, "runner_commit": "1" * 40 + "?"}
+        host.keep([image | {"Files": {"/opt/portbench/image.json": facts}}])
+        listed = host.listed("torch-1.12.0-cpu")
+        assert (listed["state"], listed["runner_commit"]) == (state, "1" * 40 + "?")
+
+
+def test_a_clone_does_not_take_the_image_of_another(host: Host) -> None:
+    runner = host.clone.root / "runners" / "__init__.py"
+    host.run("build", "torch-cpu")
+    runner.write_text("other = True\n")
+    host.run("build", "torch-cpu")
+    assert host.listed("torch-1.12.0-cpu")["state"] == "up to date"
+    runner.write_text("")
+    assert host.listed("torch-1.12.0-cpu")["state"] == "up to date"
+    names = sorted(len(image["RepoTags"]) for image in host.images)
+    assert names == [1, 2]  # the last build also has the name that 'docker compose run' uses
+
+
+def test_the_bill_of_materials_of_an_image_is_printed(host: Host) -> None:
+    assert "portbench images build torch-1.12.0-cpu" in host.run("sbom", "torch-cpu").stderr
+    host.run("build", "torch-cpu")
+    (image,) = host.images
+    host.keep([image | {"Files": {"/opt/environment/sbom.cdx.json": {"bomFormat": "CycloneDX"}}}])
+    assert json.loads(host.run("sbom", "torch-cpu").stdout) == {"bomFormat": "CycloneDX"}
 
 
 def test_labels_of_other_images_cannot_control_the_terminal(host: Host) -> None:
@@ -250,7 +297,6 @@ def test_check_of_a_missing_image_fails_only_if_the_target_was_named(host: Host)
         "images/as-owner",
         "images/torch/1.12.0/cpu.lock",
         "images/torch/1.12.0/cpu.Dockerfile",
-        "images/torch/1.12.0/python-version",
     ],
 )
 def test_every_source_of_an_image_changes_its_digest(host: Host, digest: Any, path: str) -> None:
@@ -286,22 +332,32 @@ def test_other_files_do_not_change_the_digest_of_an_image(host: Host, digest: An
     assert digest() == before
 
 
-def test_a_device_with_a_python_of_its_own_has_that_one_in_its_digest(host: Host, digest: Any) -> None:
+@pytest.mark.parametrize("target", IMAGES, ids=lambda target: target.name)
+def test_a_build_computes_the_digest_of_the_host(target: Target) -> None:
+    assert target.dockerfile is not None
+    dockerfile = str(target.dockerfile.relative_to(REPOSITORY))
+    assert DESCRIBE["source_sha256"](REPOSITORY, dockerfile) == source_sha256(target, Checkout(REPOSITORY))
+
+
+def test_a_lock_that_is_created_later_is_part_of_the_digest(host: Host, digest: Any) -> None:
     folder = host.clone.root / "images" / "torch" / "1.12.0"
-    (folder / "cpu.python-version").write_text("3.10\n")
+    lock = (folder / "cpu.lock").read_text()
+    text = (folder / "cpu.Dockerfile").read_text()
+    (folder / "cpu.Dockerfile").write_text(text.replace("cpu.lock", "cpu.lock*"))
+    (folder / "cpu.lock").unlink()
+    (folder / "cpu.in").write_text("torch==1.12.0\n")
     before = digest()
-    (folder / "python-version").write_text("3.12\n")
-    assert digest() == before
-    (folder / "cpu.python-version").write_text("3.9\n")
+    (folder / "cpu.lock").write_text(lock)
     assert digest() != before
 
 
-@pytest.mark.parametrize("target", all_targets(Checkout(REPOSITORY)), ids=lambda target: target.name)
+@pytest.mark.parametrize("target", CATALOGUE, ids=lambda target: target.name)
 def test_the_files_that_the_repositorys_dockerfiles_copy_are_found(target: Target) -> None:
     assert target.dockerfile is not None
     sources = copied(target.dockerfile)
     assert {"runners", "schema", "images/as-owner"} <= set(sources)
-    assert any(source.endswith(".lock") and source.startswith(f"images/{target.framework}") for source in sources)
+    suffix = ".lock" if target.lock else ".lock*"
+    assert any(source.endswith(suffix) and source.startswith(f"images/{target.framework}") for source in sources)
     assert not [source for source in sources if source.startswith("/")]
 
 

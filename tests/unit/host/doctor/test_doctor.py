@@ -283,6 +283,56 @@ def test_a_container_needs_the_container_toolkit(
         assert expected in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("target", "gpu", "expected"),
+    [
+        ("torch-gpu", "7.0, Tesla V100-SXM2-16GB", None),
+        ("torch-gpu", "7.5, Tesla T4", None),  # runs code for 7.0
+        ("torch-gpu", "8.0, NVIDIA A100-SXM4-40GB", "not for compute capability 8.0 of the NVIDIA A100-SXM4-40GB"),
+        ("torch-gpu", "9.0, NVIDIA H100 80GB HBM3", "not for compute capability 9.0 of the NVIDIA H100 80GB HBM3"),
+        ("torch-2.9.0-gpu", "9.0, NVIDIA H100 80GB HBM3", None),
+        ("torch-2.9.0-gpu", "6.1, Tesla P40", "not for compute capability 6.1 of the Tesla P40"),
+        ("torch-gpu", "[N/A], Tesla T4", None),
+        ("torch-gpu", 'Field "compute_cap" is not a valid field to query.', None),
+    ],
+)
+@pytest.mark.parametrize("backend", ["docker", "venv"])
+def test_a_gpu_that_the_build_has_no_code_for_is_a_warning_with_the_version_that_has_it(
+    ask: Ask, clone: Clone, backend: str, target: str, gpu: str, expected: str | None
+) -> None:
+    newer = clone.add_version("torch", "2.9.0", default=False)
+    for suffix in ("lock", "Dockerfile"):
+        (newer / f"gpu.{suffix}").touch()
+    images = ["portbench/torch:1.12.0-gpu", "portbench/torch:2.9.0-gpu"]
+    machine = Described().with_docker(images=images, info={"Runtimes": {"nvidia": {}}})
+    machine.files |= nvidia()
+    machine.commands["nvidia-smi --query-gpu=name"] = (0, "Tesla T4, 535.161.07\n", "")
+    machine.commands["nvidia-smi --query-gpu=compute_cap"] = (0, f"{gpu}\n", "")
+    done = ask(machine, "doctor", target, "--backend", backend)
+    assert done.exit_code == 0, done.output
+    if expected is None:
+        assert "GPU code" not in lines(done)
+        return
+    verdict, text = lines(done)["GPU code"]
+    assert verdict == "warn"
+    assert expected in text
+    version = "latest" if target == "torch-gpu" else "1.12.0"
+    assert f"portbench run torch-{version}-gpu" in text
+    assert f"TORCH_VERSION={version} docker compose run --rm torch-gpu" in text
+
+
+def test_a_run_says_that_the_paper_s_version_has_no_code_for_the_gpu_and_names_latest(ask: Ask, clone: Clone) -> None:
+    (clone.root / "images" / "torch" / "1.12.0" / "gpu.lock").touch()
+    machine = Described()
+    machine.files |= nvidia()
+    machine.commands["nvidia-smi --query-gpu=compute_cap"] = (0, "9.0, NVIDIA H100 80GB HBM3\n", "")
+    said = " ".join(ask(machine, "run", "torch-gpu").stderr.split())
+    assert said.count("not for compute capability 9.0 of the NVIDIA H100 80GB HBM3: every kernel would fail") == 1
+    assert "For this GPU: portbench run torch-latest-gpu, or TORCH_VERSION=latest docker compose" in said
+    machine.commands["nvidia-smi --query-gpu=compute_cap"] = (0, "7.5, Tesla T4\n", "")
+    assert "warning: torch-1.12.0-gpu" not in ask(machine, "run", "torch-gpu").stderr
+
+
 def test_an_unknown_cuda_version_needs_no_driver_version(ask: Ask, clone: Clone) -> None:
     folder = clone.add_version("torch", "1.13.0", default=False)
     (folder / "gpu.lock").write_text("torch==1.13.0 \\\n")
@@ -362,6 +412,25 @@ def test_a_tpu_that_this_user_may_not_use_is_reported(ask: Ask) -> None:
     assert "this user may not use /dev/accel1" in lines(done)["TPU"][1]
 
 
+@pytest.mark.parametrize(("chip", "model"), [("0x0027", None), ("0x005e", None), ("0x0063", "v5e"), ("0x006f", "v6e")])
+def test_a_tpu_that_is_newer_than_the_compiler_is_a_warning_that_names_latest(
+    ask: Ask, chip: str, model: str | None
+) -> None:
+    machine = tpu_machine()
+    machine.files |= CHIP | {path: f"{chip}\n" for path in CHIP if path.endswith("/device")}
+    found = lines(ask(machine, "doctor", "torch-tpu"))
+    said = ask(machine, "run", "torch-tpu").stderr
+    if model is None:
+        assert "TPU code" not in found
+        assert "older than" not in said
+        return
+    verdict, text = found["TPU code"]
+    assert verdict == "warn"
+    for words in (text, " ".join(said.split())):
+        assert f"torch-1.12.0-tpu has a compiler that is older than the TPU {model} of this machine" in words
+        assert "portbench run torch-latest-tpu, or TORCH_VERSION=latest docker compose run --rm torch-tpu" in words
+
+
 def test_another_users_lock_file_matters_only_outside_of_containers(ask: Ask) -> None:
     machine = tpu_machine().with_docker(images=["portbench/torch:1.12.0-tpu"])
     machine.owners["/tmp/libtpu_lockfile"] = 0
@@ -383,7 +452,7 @@ def predicting_clone(clone: Clone) -> Clone:
     """The clone with torch 1.12.0 for predicted TPUs, and the compiler's target."""
     folder = clone.root / "images" / "torch" / "1.12.0"
     (folder / "tpu-aot.Dockerfile").write_text("FROM python:3.10-slim-bookworm\n")
-    (clone.add_version("jax", "0.10.2") / "tpu.lock").write_text("libtpu==0.0.42.1 \\\n")
+    (clone.add_version("jax", "0.12.0.1") / "tpu.lock").write_text("libtpu==0.0.52 \\\n")
     return clone
 
 
@@ -391,40 +460,40 @@ def test_a_predicted_tpu_needs_no_tpu_but_a_second_environment(ask: Ask, predict
     done = ask(Described(), "doctor", "torch-tpu-v3")
     assert done.exit_code == 0, done.stdout
     found = lines(done)
-    assert found["TPU"] == ("ok", "none is needed: libtpu 0.0.42.1 compiles for tpu-v3 without one")
+    assert found["TPU"] == ("ok", "none is needed: libtpu 0.0.52 compiles for tpu-v3 without one")
     assert "TPU holder" not in found
     assert found["environment"][1].startswith("not created yet")
-    assert found["compiler"] == ("ok", "jax-0.10.2-tpu: not created yet: the first run creates it")
-    assert found["disk"][1].endswith("(needs 3.1)")
+    assert found["compiler"] == ("ok", "jax-0.12.0.1-tpu: not created yet: the first run creates it")
+    assert found["disk"][1].endswith("(needs 2.9)")
     create_environment(predicting_clone, "torch-cpu")
     found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
     assert found["environment"][1].startswith("created, in ")
-    assert found["disk"][1].endswith("(needs 1.3)")
-    create_environment(predicting_clone, "jax-0.10.2-tpu")
+    assert found["disk"][1].endswith("(needs 1.1)")
+    create_environment(predicting_clone, "jax-0.12.0.1-tpu")
     found = lines(ask(Described(), "doctor", "torch-tpu-v3"))
-    assert found["compiler"][1].startswith("jax-0.10.2-tpu: created, in ")
+    assert found["compiler"][1].startswith("jax-0.12.0.1-tpu: created, in ")
     assert "disk" not in found
 
 
 def test_the_space_of_both_environments_counts(ask: Ask, predicting_clone: Clone) -> None:
     machine = Described()
-    machine.free[str(predicting_clone.root / "cache")] = 2.9 * GB
+    machine.free[str(predicting_clone.root / "cache")] = 2.7 * GB
     done = ask(machine, "run", "torch-tpu-v3")
     assert done.exit_code == 5
-    assert "about 3.1 GB are needed for the environments" in done.stderr
+    assert "about 2.9 GB are needed for the environments" in done.stderr
     machine = Described().with_docker()
-    machine.free["/var/lib/docker"] = 6.6 * GB
+    machine.free["/var/lib/docker"] = 6.2 * GB
     done = ask(machine, "doctor", "torch-tpu-v3", "--backend", "docker")
-    assert "about 6.7 GB are needed to build the image" in lines(done)["disk"][1]
+    assert "about 6.3 GB are needed to build the image" in lines(done)["disk"][1]
 
 
 def test_a_compiler_that_no_lock_pins_is_reported(ask: Ask, predicting_clone: Clone) -> None:
-    (predicting_clone.root / "images" / "jax" / "0.10.2" / "tpu.lock").write_text("jax==0.10.2\n")
+    (predicting_clone.root / "images" / "jax" / "0.12.0.1" / "tpu.lock").write_text("jax==0.12.0.1\n")
     done = ask(Described(), "doctor", "torch-tpu7x")
     assert done.exit_code == 1
     assert lines(done)["TPU"] == (
         "no",
-        "no lock of jax-0.10.2-tpu pins libtpu, which compiles for tpu7x portbench lock jax/0.10.2/tpu",
+        "no lock of jax-0.12.0.1-tpu pins libtpu, which compiles for tpu7x portbench lock jax/0.12.0.1/tpu",
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from portbench.devices import PREDICTED_TPUS
 from portbench.errors import BadInput, PortbenchError, UnknownTarget
-from portbench.targets.catalog import all_targets, find_targets
+from portbench.targets.catalog import all_targets, find_targets, of_version
 from portbench.util.repository import Checkout, find_checkout
 from tests.unit.host.clones import Clone, make_clone
 
@@ -78,6 +78,47 @@ def test_a_short_name_means_the_default_version(clone: Clone) -> None:
     (full,) = find_targets(["torch-1.12.0-cpu"], checkout)
     assert short.name == full.name == "torch-1.12.0-cpu"
     assert (short.version_named, full.version_named) == (False, True)
+
+
+def test_latest_is_the_newest_version_that_has_the_device(clone: Clone) -> None:
+    clone.add_version("jax", "0.10.2", default=False)
+    clone.add_version("jax", "0.4.13")
+    tpu = clone.add_version("jax", "0.9.2", default=False)
+    newest = clone.add_version("jax", "0.12.0.1", default=False)
+    clone.add_version("jax", "0.13.0rc1", default=False)
+    (tpu / "tpu.Dockerfile").touch()
+    (newest / "xla.Dockerfile").touch()
+    names = [target.name for target in all_targets(Checkout(clone.root)) if target.framework == "jax"]
+    assert [name.rpartition("-")[0] for name in names if name.endswith("-cpu")] == [
+        "jax-0.4.13",
+        "jax-0.9.2",
+        "jax-0.10.2",
+        "jax-0.12.0.1",
+        "jax-0.13.0rc1",
+    ]
+    found = find_targets(["jax-latest-cpu", "jax-latest-tpu", "jax-latest-xla"], Checkout(clone.root))
+    assert [target.name for target in found] == ["jax-0.12.0.1-cpu", "jax-0.9.2-tpu", "jax-0.12.0.1-xla"]
+    assert all(target.version_named and target.is_latest for target in found)
+    assert named(clone, "jax-cpu", "jax-0.12.0.1-cpu", "jax-latest-cpu") == ["jax-0.4.13-cpu", "jax-0.12.0.1-cpu"]
+    with pytest.raises(UnknownTarget, match="did you mean jax-latest-"):
+        named(clone, "jax-latest-gpu")
+
+
+def test_only_a_prerelease_is_the_latest_where_there_is_nothing_else(clone: Clone) -> None:
+    clone.add_version("jax", "0.13.0rc1")
+    assert named(clone, "jax-latest-cpu") == ["jax-0.13.0rc1-cpu"]
+
+
+def test_latest_is_recorded_as_the_number(clone: Clone) -> None:
+    clone.add_version("torch", "1.12.0")
+    clone.add_version("torch", "2.15.0", default=False)
+    done = clone.portbench("run", "torch-latest-cpu", "--backend", "venv")
+    assert done.returncode == 0, done.stderr
+    (path,) = (clone.root / "results").glob("*.json")
+    argv = json.loads(path.read_text())["argv"]
+    assert argv[argv.index("--version") + 1] == "2.15.0"
+    rows = json.loads(clone.portbench("targets", "--json", variables={"PATH": "/nowhere"}).stdout)["targets"]
+    assert [row["target"] for row in rows if row["latest"]] == ["fake-1.0.0-cpu", "torch-2.15.0-cpu"]
 
 
 def test_targets_keep_the_users_order_without_duplicates(clone: Clone) -> None:
@@ -157,27 +198,40 @@ def test_the_command_shows_how_each_would_run_here(clone: Clone) -> None:
 
 
 def test_predicted_tpus_are_seven_targets_and_one_line(clone: Clone) -> None:
-    folder = clone.add_version("jax", "0.10.2")
+    folder = clone.add_version("jax", "0.12.0.1")
     (folder / "tpu-aot.Dockerfile").touch()
-    (folder / "tpu.lock").write_text("libtpu==0.0.42.1\n")
+    (folder / "tpu.lock").write_text("libtpu==0.0.52\n")
     done = clone.portbench("targets", "--json", variables={"PATH": "/nowhere"})
     rows = {row["device"]: row for row in json.loads(done.stdout)["targets"] if row["framework"] == "jax"}
     for device in PREDICTED_TPUS:
         row = rows[device]
-        assert (row["target"], row["predicted"], row["backend"]) == (f"jax-0.10.2-{device}", True, "venv")
+        assert (row["target"], row["predicted"], row["backend"]) == (f"jax-0.12.0.1-{device}", True, "venv")
         assert row["environment_made"] is False
     assert not rows["cpu"]["predicted"]
     table = clone.portbench("targets", variables={"PATH": "/nowhere"})
-    lines = [line for line in table.stdout.splitlines() if "0.10.2-tpu-v" in line]
+    lines = [line for line in table.stdout.splitlines() if "0.12.0.1-tpu-v" in line]
     assert len(lines) == 1
-    assert lines[0].startswith("jax-0.10.2-tpu-v2 … tpu7x * ")
+    assert lines[0].startswith("jax-0.12.0.1-tpu-v2 … tpu7x * + ")
     assert "with venv, predicted" in lines[0]
+
+
+def test_a_version_can_name_the_tpus_that_it_predicts(clone: Clone) -> None:
+    clone.add_predicted_tpus()
+    devices = clone.root / "images" / "fake" / "1.0.0" / "tpu-aot.devices"
+    devices.write_text("tpu-v4 tpu7x\n")
+    done = clone.portbench("targets", "--json", variables={"PATH": "/nowhere"})
+    rows = json.loads(done.stdout)["targets"]
+    assert [row["device"] for row in rows if row["framework"] == "fake" and row["predicted"]] == ["tpu-v4", "tpu7x"]
+    devices.write_text("tpu-v4 tpu-v9\n")
+    done = clone.portbench("targets")
+    assert done.returncode == 2
+    assert f"{devices}: expected some of tpu-v2," in done.stderr and "found tpu-v9" in done.stderr
 
 
 def test_a_target_without_a_lock_names_the_command_that_creates_it(clone: Clone) -> None:
     folder = clone.add_version("torch", "1.12.0", python="3.10")
     (folder / "cpu.lock").unlink()
-    (folder / "cpu.in").write_text("torch @ https://vendor.example/torch-1.12.whl\n")
+    (folder / "cpu.in").write_text("torch @ https://vendor.example/torch-1.12.whl\nnumpy\n")
     (folder / "cpu.Dockerfile").touch()
     command = "'portbench lock torch/1.12.0/cpu' on a machine that reaches vendor.example"
     expected = f"not locked: {command} creates its cpu.lock"
@@ -201,3 +255,15 @@ def test_each_error_has_the_exit_status_of_its_class() -> None:
     statuses = {error.__name__: error.exit_status for error in PortbenchError.__subclasses__()}
     assert statuses["TargetUnavailable"] == 3
     assert statuses["Interrupted"] == 130
+
+
+def test_a_target_without_a_version_gets_the_version_that_is_asked_for() -> None:
+    checkout = find_checkout()
+
+    def names(given: str, version: str) -> list[str]:
+        return [target.name for target in of_version(find_targets([given], checkout), version, checkout)]
+
+    (latest,) = find_targets(["torch-latest-cpu"], checkout)
+    assert names("torch-cpu", "2.9.0") == ["torch-2.9.0-cpu"]
+    assert names("torch-1.12.0-cpu", "2.9.0") == ["torch-1.12.0-cpu"]
+    assert names("torch-cpu", "2.8.1") == [latest.name]

@@ -1,0 +1,65 @@
+# tensorflow 2.21.0, gpu-aot. Created by 'portbench lock' from images/Dockerfile.jinja: change it there.
+
+FROM python:3.12-slim-bookworm AS compiler
+# Its Python, next to the framework's if they differ: their files have different names.
+RUN mkdir /made \
+    && cp -a --parents /usr/local/bin/python3.12 /usr/local/lib/libpython3.12.so.1.0 \
+        /usr/local/lib/python3.12 /made/ \
+    && find /made \( -name include -o -name '*.a' \) -prune -exec rm -r {} +
+COPY images/describe.py images/install images/installer.lock images/jax/0.12.0.1/gpu-aot.lock /locks/
+# Nothing is compiled in the container, so headers and static libraries are removed. describe.py compiles the
+# modules, and gives all files one age: so the layer is the same in every build.
+RUN --mount=type=cache,target=/root/.cache/uv \
+    python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
+    && export PYTHONHASHSEED=0 UV_LINK_MODE=copy UV_PYTHON=/usr/local/bin/python3.12 \
+    && /locks/install jax/0.12.0.1/gpu-aot /opt/compiler \
+    && find /opt/compiler \( -name include -o -name '*.a' \) -prune -exec rm -r {} + \
+    && python /locks/describe.py environment /opt/compiler /locks/gpu-aot /made
+
+FROM python:3.11-slim-bookworm AS environment
+COPY images/describe.py images/install images/installer.lock images/tensorflow/2.21.0/cpu.lock /locks/
+# Nothing is compiled in the container, so headers and static libraries are removed. describe.py compiles the
+# modules, and gives all files one age: so the layer is the same in every build.
+RUN --mount=type=cache,target=/root/.cache/uv \
+    python -m pip install --no-cache-dir --require-hashes --requirement /locks/installer.lock \
+    && export PYTHONHASHSEED=0 UV_LINK_MODE=copy UV_PYTHON=/usr/local/bin/python3.11 \
+    && /locks/install tensorflow/2.21.0/cpu /opt/environment \
+    && find /opt/environment \( -name include -o -name '*.a' \) -prune -exec rm -r {} + \
+    && python /locks/describe.py environment /opt/environment /locks/cpu /made
+
+FROM python:3.11-slim-bookworm AS runner
+COPY images/as-owner /made/usr/local/bin/
+COPY schema /made/opt/portbench/schema
+COPY runners /made/opt/portbench/runners
+ARG PORTBENCH_RUNNER_COMMIT=""
+RUN --mount=type=bind,target=/clone \
+    python /clone/images/describe.py image /clone images/tensorflow/2.21.0/gpu-aot.Dockerfile /made
+
+FROM python:3.11-slim-bookworm
+COPY --from=compiler /made /
+COPY --from=environment /made /
+ENV PATH=/opt/environment/bin:$PATH HOME=/tmp USER=portbench PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+ENV PORTBENCH_GPU_COMPILER=/opt/compiler/bin/python
+RUN ldconfig \
+    && "$PORTBENCH_GPU_COMPILER" -c "import jax, jax_plugins.xla_cuda12, nvidia.cuda_nvcc"
+RUN --mount=type=tmpfs,target=/tmp \
+    python -c "import tensorflow; assert tensorflow.__version__.partition('+')[0] == '2.21.0', tensorflow.__version__"
+COPY --from=runner /made /
+WORKDIR /opt/portbench
+
+ARG PORTBENCH_RUNNER_COMMIT=""
+ARG PORTBENCH_SOURCE_SHA256=""
+ARG PORTBENCH_SOURCE_URL=""
+LABEL org.opencontainers.image.title="portbench tensorflow 2.21.0 gpu-aot" \
+      org.opencontainers.image.version="2.21.0" \
+      org.opencontainers.image.revision="$PORTBENCH_RUNNER_COMMIT" \
+      org.opencontainers.image.source="$PORTBENCH_SOURCE_URL" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      portbench.framework="tensorflow" \
+      portbench.version="2.21.0" \
+      portbench.device="gpu-aot" \
+      portbench.sbom="/opt/environment/sbom.cdx.json" \
+      portbench.source_sha256="$PORTBENCH_SOURCE_SHA256"
+USER 65532:65532
+ENV PORTBENCH_MANIFEST=manifests/study/tensorflow.json PORTBENCH_OUT=/results
+ENTRYPOINT ["as-owner", "python", "-m", "runners", "--framework", "tensorflow", "--device", "gpu-h100"]
