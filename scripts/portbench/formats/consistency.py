@@ -51,8 +51,13 @@ def _in_run(run: Data) -> Iterator[Violation]:
     yield from _in_prediction(run)
     runs = run["protocol"]["runs"]
     is_complete = run["protocol"]["sync"] == "complete"
+    listed = {entry["name"] for entry in run["manifest"].get("functions", ())}
     seen: dict[tuple[str, str, int], int] = {}
     for position, result in enumerate(run["results"]):
+        name = result.get("successor_of") or result["function"]
+        if listed and name not in listed:
+            found = f"found {escape_control(shortened(name, 200))}, expected a function of $.manifest.functions"
+            yield Violation(f"$.results[{position}].function", found)
         key = (result["function"], result["test"], result["run"])
         first = seen.setdefault(key, position)
         if result["run"] > runs:
@@ -217,6 +222,16 @@ def _duplicates(entries: Sequence[Data], key: str) -> Iterator[tuple[int, int, s
             yield position, first, entry[key]
 
 
+def _in_verdict(document: Data) -> Iterator[Violation]:
+    """Every recorded call has exactly one verdict on a target."""
+    for place, recording in enumerate(document["recordings"]):
+        for position, target in enumerate(recording["targets"]):
+            calls = sum(share["calls"] for share in target["shares"].values())
+            if calls != recording["all"]["calls"]:
+                found = f"found {calls} calls together, expected {recording['all']['calls']}, which were recorded"
+                yield Violation(f"$.recordings[{place}].targets[{position}].shares", found)
+
+
 def _in_study(study: Data) -> Iterator[Violation]:
     for position, target in enumerate(study["targets"]):
         statuses = Counter(function["status"] for function in target["functions"] if not function.get("successor_of"))
@@ -243,6 +258,11 @@ def _in_comparison(comparison: Data) -> Iterator[Violation]:
                 seen.setdefault(key, place)
 
 
+def _in_site(_: Data) -> Iterator[Violation]:
+    """The schema says everything."""
+    return iter(())
+
+
 _RULES: Mapping[str, Callable[[Data], Iterator[Violation]]] = {
     "manifest": in_manifest,
     "run": _in_run,
@@ -256,4 +276,6 @@ _RULES: Mapping[str, Callable[[Data], Iterator[Violation]]] = {
     "exclusions": _in_exclusions,
     "kernels": _in_kernels,
     "mapping": _in_mapping,
+    "site": _in_site,
+    "verdict": _in_verdict,
 }

@@ -35,6 +35,8 @@ _NAMES = {
     "exclusions": "a file of exclusions",
     "kernels": "a list of kernels",
     "mapping": "a mapping",
+    "site": "a document of a site",
+    "verdict": "a verdict",
 }
 _REMEDIES = {
     "manifest": "Fix the manifest.",
@@ -45,7 +47,9 @@ _REMEDIES = {
     "functions": "The file was changed or damaged: create it again with 'portbench enumerate'.",
     "exclusions": "Fix the file.",
     "mapping": "Fix the file.",
+    "site": "The file was changed or damaged: run 'portbench publish' again.",
     "kernels": "The file was changed or damaged: create it again with 'portbench kernels'.",
+    "verdict": "The file was changed or damaged: create it again with 'portbench verdict --json'.",
     "counts": "The file was changed or damaged: count again.",
     "run": "The file was changed or damaged: copy it again from the machine that wrote it, or run the target again.",
     "study": "The file was changed or damaged: merge the run files again, into a new folder.",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from portbench.formats.manifest_names import private_part
 from portbench.formats.manifest_tests import in_test
 from portbench.formats.schema_errors import Violation
 from portbench.util.strict_json import quoted
@@ -16,6 +17,9 @@ Data = Mapping[str, Any]
 _LEVELS = 100
 # A path or an address outside of the tests' working folder, or an environment variable in one.
 _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
+# What begins like an address of any scheme (file:/etc), also as urllib unwraps it. Not cuda:0, nor a word, a colon
+# and a space.
+_ADDRESS = re.compile(r"[\0-\x20<]*(url:|[a-z][a-z0-9+.\-\t\r\n]+:(?! |[0-9]*\Z))", re.IGNORECASE)
 _INSIDE = "a name in the working folder of the tests: no absolute path, '..', '~', address or environment variable"
 
 
@@ -37,6 +41,7 @@ def in_manifest(manifest: Data, faulty: Collection[str] = ()) -> Iterator[Violat
             first = f"$.functions[{functions[name]}]"
             yield Violation(f"{where}.function", f"{name} is a duplicate of {first}; put all its tests into one entry")
         functions.setdefault(name, position)
+        yield from _private(manifest["framework"], f"{where}.function", name)
         if not entry["tests"] and manifest["schema_version"] < 3:
             yield Violation(f"{where}.tests", "no tests, expected at least one before version 3 of the format")
         for place, successor in enumerate(entry.get("successors", ())):
@@ -44,7 +49,15 @@ def in_manifest(manifest: Data, faulty: Collection[str] = ()) -> Iterator[Violat
                 found = f"{successor} is already a function or a successor; it can succeed one function only"
                 yield Violation(f"{where}.successors[{place}]", found)
             successors.add(successor)
+            yield from _private(manifest["framework"], f"{where}.successors[{place}]", successor)
         yield from _in_tests(where, entry, manifest["framework"], faulty)
+
+
+def _private(framework: str, place: str, function: str) -> Iterator[Violation]:
+    part = private_part(framework, function)
+    if part is not None:
+        expected = f"expected a name that {framework} calls public; to run it nevertheless: --private-names"
+        yield Violation(place, f"{function} is not public, since {part} begins with an underscore; {expected}")
 
 
 def _check_depth(value: Any, levels: int) -> None:
@@ -74,7 +87,7 @@ def _in_tests(where: str, entry: Data, framework: str, faulty: Collection[str]) 
         yield from in_test(place, test, framework)
         for key in ("args", "kwargs", "params", "grid", "expect"):
             for path, text in _texts(test.get(key), f"{place}.{key}"):
-                if _OUTSIDE.match(text):
+                if _OUTSIDE.match(text) or _ADDRESS.match(text):
                     yield Violation(path, f"found {quoted(shortened(text, 60))}, expected {_INSIDE}")
 
 
@@ -99,12 +112,11 @@ def _in_grid(place: str, test: Data) -> Iterator[Violation]:
             used.update(_variables(value, f"{place}.{key}"))
     for name, path in used.items():
         if name not in grid:
-            known = f"its keys: {', '.join(grid)}" if grid else "the test has no grid"
+            known = f"its keys: {shortened(', '.join(grid), 300)}" if grid else "the test has no grid"
             guess = did_you_mean(name, grid)
             yield Violation(path, f"'${escape_control(name)}' is used, but the grid has no such key ({known}){guess}")
-    for name in grid:
-        if name not in used:
-            yield Violation(f"{place}.grid.{name}", f"is in the grid, but no value of the test is '${name}'")
+    for name in (shortened(name, 60) for name in grid if name not in used):
+        yield Violation(f"{place}.grid.{name}", f"is in the grid, but no value of the test is '${name}'")
 
 
 def _variables(value: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -23,8 +23,9 @@ from portbench.util.text import did_you_mean, shortened
 INPUT_DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    *("key<fry>", "key<rbg>", "key<urbg>"),
 )
-"""The dtypes that an argument can have: NumPy's, and bfloat16, which the runner rounds to."""
+"""The dtypes that an argument can have: NumPy's, bfloat16, which the runner rounds to, and JAX's keys."""
 
 OUTPUT_DTYPES = (
     *INPUT_DTYPES,
@@ -52,6 +53,18 @@ class Signature:
         for name in self.required:
             if name not in given:
                 yield "", f"the parameter {quoted(name)} is missing"
+
+
+def private_part(framework: str, function: str) -> str | None:
+    """The part of a function's name for which it is surely not public: it begins with an underscore. None for the names
+    in ``runners/<framework>/private_names.json``, which manifests may use."""
+    private = next((part for part in function.split(".") if part.startswith("_")), None)
+    if private is None or private.startswith("__"):
+        return None
+    runners = _runners()
+    path = runners / framework / "private_names.json" if runners else None
+    known = json.loads(path.read_text("utf-8")) if path is not None and path.is_file() else {}
+    return None if function in known else private
 
 
 def find_case(framework: str, case: str) -> Signature | str:

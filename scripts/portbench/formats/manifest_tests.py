@@ -9,13 +9,15 @@ from typing import Any
 
 from portbench.formats import manifest_names as names
 from portbench.formats.schema_errors import Violation
-from portbench.formats.schemas import violations
+from portbench.formats.schemas import VERSIONS, violations
 from portbench.util.strict_json import quoted
 from portbench.util.text import did_you_mean, shortened
 
 Data = Mapping[str, Any]
 
 _NUMBERS = ("nan", "inf", "-inf")
+# As in the runner.
+_MOST_TESTS_OF_A_GRID = 10_000
 _EXPECTED_VALUES = 'numbers, booleans, "nan", "inf" and "-inf"'
 
 
@@ -38,7 +40,18 @@ class _Grid:
 def in_test(place: str, test: Data, framework: str) -> Iterator[Violation]:
     """Violations in the names and values of one test that fits the schema, at its JSON path ``place``."""
     grid = _Grid(f"{place}.grid", test.get("grid", {}))
+    made = math.prod(map(len, grid.values.values()))
+    if made > _MOST_TESTS_OF_A_GRID:
+        found = f"makes {made} tests, at most {_MOST_TESTS_OF_A_GRID} are allowed; take fewer values, or several tests"
+        yield Violation(grid.place, found)
+        return
     yield from _in_filled(place, test, framework)
+    if test["case"] == "replay":
+        for key in ("args", "kwargs"):
+            yield from _in_arguments(test.get(key, ()), f"{place}.{key}", grid)
+        return
+    if test["case"] == "program":
+        return
     if test["case"] != "call":
         yield from _in_case(place, test, framework)
         return
@@ -57,7 +70,12 @@ def _in_filled(place: str, test: Data, framework: str) -> Iterator[Violation]:
         for position, value in enumerate(values):
             filled = dict(_substituted(body, {**first, key: value}), id="filled")
             entry = {"function": "a.b", "tests": [filled]}
-            head = {"schema": "portbench/manifest", "schema_version": 3, "name": "a", "framework": framework}
+            head = {
+                "schema": "portbench/manifest",
+                "schema_version": VERSIONS["manifest"],
+                "name": "a",
+                "framework": framework,
+            }
             for found in violations("manifest", {**head, "functions": [entry]}):
                 inside = found.path.removeprefix("$.functions[0].tests[0]")
                 if (inside, found.sentence) not in seen:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
@@ -214,17 +214,21 @@ def _condition(error: Error, root: Any) -> str:
     A referenced definition does not depend on the condition of the place that references it.
     """
     schema = root
-    terms: list[str] = []
+    terms: dict[str, list[str]] = {}
     for step in error.absolute_schema_path:
         while isinstance(schema, dict) and "$ref" in schema and step not in schema:
-            schema, terms = _referred(schema["$ref"], root), []
+            schema, terms = _referred(schema["$ref"], root), {}
         if step in ("then", "else"):
             verb = "is" if step == "then" else "is not"
             for key, wanted in schema["if"].get("properties", {}).items():
                 values = [wanted["const"]] if "const" in wanted else wanted["enum"]
-                terms.append(f"{key} {verb} {' or '.join(json.dumps(value) for value in values)}")
+                terms.setdefault(f"{key} {verb}", []).extend(json.dumps(value) for value in values)
         schema = schema[step]
-    return f" (where {' and '.join(terms)})" if terms else ""
+    return f" (where {' and '.join(f'{term} {_any_of(values)}' for term, values in terms.items())})" if terms else ""
+
+
+def _any_of(values: Sequence[str]) -> str:
+    return " or ".join([*([", ".join(values[:-1])] if len(values) > 1 else []), values[-1]])
 
 
 def _referred(reference: str, root: Any) -> Any:

@@ -29,7 +29,7 @@ _OLDER = {"run": (3,), "study": (4,), "comparison": (1,)}
 
 # The newest version of each format that this portbench reads. schema/README.md says what each version changed.
 VERSIONS = {
-    "manifest": 3,
+    "manifest": 4,
     "run": 4,
     "study": 5,
     "survivors": 1,
@@ -41,6 +41,8 @@ VERSIONS = {
     "exclusions": 1,
     "kernels": 1,
     "mapping": 1,
+    "site": 1,
+    "verdict": 1,
 }
 
 

@@ -23,6 +23,8 @@ KINDS = (
     "exclusions",
     "kernels",
     "mapping",
+    "site",
+    "verdict",
 )
 
 

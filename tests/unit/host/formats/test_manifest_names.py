@@ -94,6 +94,11 @@ def test_an_unknown_variable_has_a_suggestion() -> None:
     assert "no value of the test is" in found["grid.dtype"]
 
 
+def test_a_very_long_key_is_not_repeated_in_full() -> None:
+    found = mistakes({"grid": {"x" * 5000: [1], "dtype": ["int8"]}, "args": ["$other"]})
+    assert max(len(place) + len(sentence) for place, sentence in found.items()) < 1000
+
+
 @pytest.mark.parametrize("library", ["numpy", "scipy"])
 def test_every_reference_that_the_runner_knows_is_accepted(library: str) -> None:
     homes = {"numpy": ("linalg", "fft"), "scipy": references._SCIPY_MODULES}[library]
