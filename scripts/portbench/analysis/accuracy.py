@@ -44,6 +44,12 @@ _MODELS = {
     "tpu-v5p": r"\bv5(p\b|-|$)",
     "tpu-v6e": r"\bv6 ?(e\b|lite)",
     "tpu7x": r"7x",
+    "gpu-t4": r"\bT4\b",
+    "gpu-v100": r"\bV100\b",
+    "gpu-a100": r"\bA100\b",
+    "gpu-h100": r"\bH100\b",
+    "gpu-h200": r"\bH200\b",
+    "gpu-b200": r"\bB200\b",
     "gpu-predicted": r"^(?!.*\b(AMD|Radeon|Instinct)\b)",
     "rocm-predicted": r"\b(AMD|Radeon|Instinct)\b",
 }

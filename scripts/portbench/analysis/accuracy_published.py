@@ -9,30 +9,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import duckdb
 
-from portbench.analysis.accuracy import AGREEMENT, BOTH_PASS, FALSE_ALARM, MISSED
+from portbench.analysis.accuracy import AGREEMENT, BOTH_PASS, FALSE_ALARM, MISSED, WRONG
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.predictions import PredictedTarget
 from portbench.analysis.rates import FunctionRates
 from portbench.analysis.strata import strata
-from portbench.published import paper
+from portbench.published import disagreements, paper
 from portbench.study.model import STATUS_TEXTS
+from portbench.study.raw_2023 import RawOutcome, RawReport, read_raw_file, test_id
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.text import pluralize, shortened
 
 UNDECIDED, NOT_PREDICTED = "undecided", "not predicted"
 
 HOW_COMPARED = (
-    "Of the functions of the paper's sample alone. The paper prints no status of a function: one with a latency in its "
-    "Tables 5-7 passed some test on both devices; one without failed completely on at least one, or had nothing timed. "
-    "undecided: the paper does not say enough."
+    "Of the functions of the paper's sample alone. Their status is that of the authors' pytest reports, by test file "
+    "(PyTorch and TensorFlow). There is no report of JAX, and the paper prints no status: a function with a latency in "
+    "its Tables 5-7 passed some test on both devices; one without failed completely on at least one, or had nothing "
+    "timed. undecided: the paper does not say enough. published failure: the most frequent message of failing tests."
 )
 
-_COLUMNS = {"tpu-v3": ("tpu", "v3-8"), "gpu-predicted": ("gpu", "T4")}
+_COLUMNS = {"tpu-v3": ("tpu", "v3-8"), "gpu-predicted": ("gpu", "T4"), "gpu-t4": ("gpu", "T4")}
 """The paper's column of a predicted device: its Tables 1 and 8 are of these two models."""
+_REPORTS = {("gpu", "T4"): "gpu_t4_outcomes.json.gz", ("tpu", "v3-8"): "tpu_v3_outcomes.json.gz"}
 _LONGEST_REASON = 200
 
 
@@ -40,7 +44,8 @@ _LONGEST_REASON = 200
 class PublishedFunction:
     """A function of the sample. ``possible``: the statuses that it may have had in the paper; ``outcome`` is AGREEMENT
     to BOTH_PASS, UNDECIDED where the paper does not say enough, or NOT_PREDICTED. ``categories``: why tests are
-    predicted to fail."""
+    predicted to fail; ``failure``: the most frequent message of the paper's failing tests, empty where unknown.
+    ``explanation``: why the prediction is a miss or a false alarm; None for other outcomes, and where nobody looked."""
 
     function: str
     listed_as: str
@@ -50,6 +55,13 @@ class PublishedFunction:
     categories: tuple[str, ...]
     possible: frozenset[str]
     outcome: str
+    failure: str = ""
+    explanation: disagreements.Explanation | None = None
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether the prediction is a miss or a false alarm that nobody looked at."""
+        return self.outcome in WRONG and self.explanation is None
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,12 @@ class PublishedComparison:
         """How many functions have which outcome."""
         return Counter(function.outcome for function in self.functions)
 
+    @property
+    def wrong(self) -> tuple[PublishedFunction, ...]:
+        """The misses and false alarms, unexplained ones first."""
+        found = (function for function in self.functions if function.outcome in WRONG)
+        return tuple(sorted(found, key=lambda one: (not one.is_unexplained, one.outcome, one.listed_as)))
+
 
 def compare_published(
     connection: duckdb.DuckDBPyConnection, targets: Iterable[PredictedTarget]
@@ -103,8 +121,17 @@ def _compared(
     possible = paper.possible_statuses(one.side.framework, device)
     if possible is None:
         return None
+    recorded = recorded_statuses(one.side.framework, device, model)
+    possible = {**possible, **{name: frozenset((status,)) for name, (status, _) in recorded.items()}}
     categories = _rows_of(connection, "categories", one.side)
-    functions = tuple(_functions(_rows_of(connection, "functions", one.side), categories, possible, listed))
+    functions = tuple(
+        replace(
+            function,
+            failure=recorded.get(function.listed_as, ("", ""))[1],
+            explanation=disagreements.explain(str(one.side.target), function.listed_as, function.outcome),
+        )
+        for function in _functions(_rows_of(connection, "functions", one.side), categories, possible, listed)
+    )
     if not functions:
         return None
     placements = _rows_of(connection, "placements", one.side)
@@ -113,6 +140,34 @@ def _compared(
     rates = FunctionRates({status: counts[status] for status in STATUSES})
     because = tuple(_because(one, device, model, functions, categories, len(off_device)))
     return PublishedComparison(one, device, model, rates, functions, because)
+
+
+@cache
+def recorded_statuses(framework: str, device: str, model: str) -> Mapping[str, tuple[str, str]]:
+    """The status of each function in the authors' report of a device's tests, and the most frequent message of its
+    failing tests ("" if none fails), by the printed name; empty where there is no report.
+
+    Tests that ran on the CPU, and skipped ones, do not count.
+    """
+    path = paper.raw_data() / framework / _REPORTS.get((device, model), "")
+    if not path.is_file():
+        return {}
+    report = read_raw_file(path, framework)
+    assert isinstance(report, RawReport)
+    files = paper.raw_test_files(framework)
+    tests: dict[str, list[RawOutcome]] = {}
+    for one in report.outcomes:
+        if one.file in files and one.outcome != "skipped" and test_id(framework, one.test) is not None:
+            tests.setdefault(files[one.file], []).append(one)
+    return {name: _status_of(outcomes) for name, outcomes in tests.items()}
+
+
+def _status_of(outcomes: Sequence[RawOutcome]) -> tuple[str, str]:
+    failed = [one for one in outcomes if one.outcome == "failed"]
+    if not failed:
+        return "all_pass", ""
+    said = Counter(shortened((one.message or "").split("\n")[0], _LONGEST_REASON) for one in failed)
+    return "all_fail" if len(failed) == len(outcomes) else "some_fail", said.most_common(1)[0][0]
 
 
 def outcome(status: str, possible: frozenset[str]) -> str:

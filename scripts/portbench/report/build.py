@@ -56,7 +56,6 @@ def build_report(
     summary = study.summary
     found = compute_predictions(study.connection) if predictions is None else predictions
     times = fetch_dicts(study.connection, load_sql("report", "synchronization"))
-    contaminated = fetch_dicts(study.connection, load_sql("report", "contaminated"))
     complete = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
     as_published = [entry for entry in summary["targets"] if entry["sync"] == "as-published"]
     known = [(entry["target"], entry["machine"]) for entry in complete]
@@ -80,7 +79,7 @@ def build_report(
         *synchronization.comparison(complete, as_published, times),
         *failures.by_cause(summary),
         *failures.overruled(summary),
-        *failures.contaminated(contaminated),
+        *failures.retried(fetch_dicts(study.connection, load_sql("report", "retried"))),
     )
     return Report(summary, tuple(findings), tuple(ranked(headlines)), tables, targets)
 

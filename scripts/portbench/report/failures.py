@@ -221,35 +221,43 @@ def overruled(summary: StudySummary) -> Iterator[Table]:
         )
 
 
-def contaminated(found: Sequence[Row]) -> Iterator[Table]:
-    """The tests that failed because of an earlier one, from the rows of sql/contaminated.sql."""
-    rows = [
-        (
-            str(Target(row["framework"], row["version"], row["device"])),
-            row["machine"],
-            row["function"],
-            row["test"],
-            row["runs"],
-            row["first"].replace("_", " "),
-            (row["category"] or NOTHING).replace("_", " "),
-            shortened(" ".join(row["message"].split()), 200) or NOTHING,
-            row["alone"].replace("_", " "),
-        )
-        for row in found
-    ]
-    if rows:
-        columns = (
-            *names("target", "machine", "function", "test"),
-            *numbers("runs"),
-            *texts("first", "category", "message", "alone"),
-        )
-        yield Table.of_rows(
-            "Failed after an earlier test",
-            columns,
-            rows,
-            "These tests failed in a worker that had run other tests, and ended in another way in a worker of their "
-            "own, whose result counts.",
-        )
+_RETRIED = {
+    "contaminated": (
+        "Failed after an earlier test",
+        "These tests failed in a worker that had run other tests, and ended in another way alone, which counts.",
+    ),
+    "disturbed": (
+        "Disturbed from outside",
+        "A signal or a lack of memory ended the workers of these tests; they ended in another way again, which counts.",
+    ),
+}
+
+
+def retried(found: Sequence[Row]) -> Iterator[Table]:
+    """The tests that ended in another way when they ran again alone, from the rows of sql/retried.sql."""
+    for why, (title, note) in _RETRIED.items():
+        rows = [
+            (
+                str(Target(row["framework"], row["version"], row["device"])),
+                row["machine"],
+                row["function"],
+                row["test"],
+                row["runs"],
+                row["first"].replace("_", " "),
+                (row["category"] or NOTHING).replace("_", " "),
+                shortened(" ".join(row["message"].split()), 200) or NOTHING,
+                row["alone"].replace("_", " "),
+            )
+            for row in found
+            if row["why"] == why
+        ]
+        if rows:
+            columns = (
+                *names("target", "machine", "function", "test"),
+                *numbers("runs"),
+                *texts("first", "category", "message", "alone"),
+            )
+            yield Table.of_rows(title, columns, rows, note)
 
 
 def flaky(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Table]:

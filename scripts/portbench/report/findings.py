@@ -21,9 +21,9 @@ from portbench.util.text import pluralize
 FINDINGS = 5
 """How many sentences there are at most."""
 
-_KINDS = ("gpu", "tpu", "xla", "rocm", "cpu")
+_KINDS = ("gpu", "tpu", "pjrt", "xla", "rocm", "cpu")
 """Kinds of devices in the order of their sentences."""
-_NAMES = {"gpu": "GPU", "tpu": "TPU", "xla": "XLA", "rocm": "AMD GPU", "cpu": "CPU"}
+_NAMES = {"gpu": "GPU", "tpu": "TPU", "xla": "XLA", "pjrt": "plugin", "rocm": "AMD GPU", "cpu": "CPU"}
 _FRAMEWORKS = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 _YEAR = "2023"
 _WHY = {
@@ -33,6 +33,7 @@ _WHY = {
     "timeout": "the time limit",
     "crash": "a crash",
     "precision": "results that are not accurate enough",
+    "unstable": "another result at a later call, or an argument that the call overwrites",
 }
 _FAILING = ("some_fail", "all_fail")
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from portbench.analysis.accuracy import HOW_MATCHED, HOW_PLACED, MISSED, WRONG, MatchedTest, PredictionMatch
-from portbench.analysis.accuracy_published import HOW_COMPARED, PublishedComparison
+from portbench.analysis.accuracy_published import HOW_COMPARED, PublishedComparison, PublishedFunction
 from portbench.analysis.predictions import LOWER_BOUND, VERDICTS
 from portbench.analysis.results import Predictions
 from portbench.analysis.terms import PAPER_STATUSES, PAPER_STATUSES_NOTE
 from portbench.tables.model import Cells, Group, Table, fixed, names, numbers, texts
-from portbench.tables.predictions import accuracy, published_rates
+from portbench.tables.predictions import accuracy, published_accuracy, published_rates
 from portbench.util.format import in_us, scaled
 from portbench.util.text import pluralize, shortened
 
@@ -19,6 +19,7 @@ _ACCURACY = (
     *("predicted", "measured", "machine", "tests", "agreements", "missed", "false_alarms", "both_pass"),
     *("predicted_percent", "true_percent"),
 )
+_UNEXPLAINED = "not explained yet"
 _SHOWN = 30
 _REASONS = 3
 _LONGEST_MESSAGE = 200
@@ -145,9 +146,43 @@ def _published(comparisons: Sequence[PublishedComparison]) -> Iterator[Table]:
     )
     note = f"{PAPER_STATUSES_NOTE} {HOW_COMPARED}"
     yield Table.of_rows("Predicted against published: percent of functions", columns, rates, note)
+    yield from _published_accuracy(comparisons)
     if because:
         columns = (*names("target", "machine"), *texts("because"))
         yield Table.of_rows("Why predicted and published rates differ", columns, because)
+
+
+def _published_accuracy(comparisons: Sequence[PublishedComparison]) -> Iterator[Table]:
+    """The functions by outcome, and each disagreement with its cause."""
+    detailed = published_accuracy(comparisons)
+    counts = [column.name for column in detailed.columns if column.name not in ("target", "machine", "published_of")]
+    columns = (
+        *names("target", "machine"),
+        *texts("published of"),
+        *numbers(*(name.replace("_", " ") for name in counts)),
+    )
+    rows = list(_parts(detailed, detailed.groups[0], ("target", "machine", "published_of", *counts)))
+    yield Table.of_rows("Predicted against published: functions by outcome", columns, rows)
+    disagreements = [
+        (
+            *(str(one.predicted.side.target), one.predicted.side.machine, function.listed_as, function.outcome),
+            *(f"{function.passed} of {function.ran}", function.failure or None),
+            *(_explained(function)),
+        )
+        for one in comparisons
+        for function in one.wrong
+    ]
+    if disagreements:
+        columns = (
+            *names("target", "machine", "function"),
+            *texts("what", "tests accepted", "published failure", "cause", "evidence"),
+        )
+        yield Table.of_rows("Disagreements with the paper", columns, disagreements)
+
+
+def _explained(function: PublishedFunction) -> tuple[str, str | None]:
+    found = function.explanation
+    return (found.cause, found.evidence) if found else (_UNEXPLAINED, None)
 
 
 def _greatest(figures: Iterable[float | None]) -> float | None:

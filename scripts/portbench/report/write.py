@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from portbench.report.model import Report
 from portbench.study.open import Analysed
 from portbench.tables import write as tables
 from portbench.util.files import write_text
+from portbench.util.owned_folder import Kind, replacing
+
+_KIND = Kind("report", re.compile(r"index\.html|report\.md|(?:tables|figures)/[\w-][\w.-]*"))
 
 
 @dataclass(frozen=True)
@@ -27,10 +31,27 @@ class Written:
 
 
 def write_report(study: Analysed, report: Report, results: Results, folder: Path, intolerable: float) -> Written:
-    """Writes report.md, index.html, tables/ and figures/ into ``folder``. Each file is whole or not written.
+    """Writes report.md, index.html, tables/ and figures/ into ``folder``: all of them, or none.
 
-    A function that takes more than ``intolerable`` times as long is in a class of its own. Raises StorageFailed.
+    They take the place of an earlier report's; other files stay. A function that takes more than ``intolerable`` times
+    as long is in a class of its own. Raises BadInput for a folder with files that is no report, or with a file of
+    somebody else under one of these names; StorageFailed.
     """
+    with replacing(folder, _KIND) as staged:
+        written = _write(study, report, results, staged, intolerable)
+
+    def moved(path: Path) -> Path:
+        return folder / path.relative_to(staged)
+
+    return Written(
+        moved(written.text),
+        moved(written.page),
+        tuple(map(moved, written.tables)),
+        tuple(map(moved, written.figures)),
+    )
+
+
+def _write(study: Analysed, report: Report, results: Results, folder: Path, intolerable: float) -> Written:
     text, html = folder / "report.md", folder / "index.html"
     made = tables.write_tables(results, folder / "tables", intolerable, report.is_strict)
     drawn = figures.write(study.connection, study.summary, results, folder / "figures", intolerable)

@@ -20,7 +20,7 @@ from portbench.errors import BadInput
 from portbench.util.strict_json import FIX, quoted, read_json, shown
 from portbench.util.text import escape_control
 
-CATEGORIES = ("type", "not_implemented", "timeout", "memory", "precision", "crash", "other")
+CATEGORIES = ("type", "not_implemented", "timeout", "memory", "precision", "unstable", "crash", "other")
 """The categories that rules give. ``removed`` is not derived: the runner records that the name was not found."""
 
 _FILE = "failure_rules.json"

@@ -21,6 +21,7 @@ from portbench.study.failures import Row, failures_of, put
 from portbench.study.parquet import VIEWS, tables_name, write_part
 from portbench.study.store import Study
 from portbench.study.summary import analyse, runs_of, summarise
+from portbench.study.tables_check import reading
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import shown
 
@@ -90,7 +91,7 @@ def frameworks_of(study: Study) -> list[str]:
 
 def classify(study: Study, rules: Rules, annotations: Annotations) -> Classification:
     """Derives the categories of all failures of a study; writes nothing. Raises BadInput if its tables are damaged."""
-    with studies.connect() as connection:
+    with reading(study.tables), studies.connect() as connection:
         studies.create_views(connection, study.tables)
         # The study may be classified already.
         connection.execute(load_sql("study", "recorded_results"))

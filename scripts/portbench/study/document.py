@@ -195,6 +195,7 @@ class StudySummary(TypedDict):
     schema: str
     schema_version: int
     tables: str
+    rows: Counts
     strict_placement: bool
     classification: ClassificationDigests | None
     run_files: list[RunFileEntry]

@@ -1,12 +1,13 @@
 """Drift: facts of one target or one machine that are not the same in all run files of a study.
 
-- Of a target on any machine: the image's digest, Python, and the version of each package except installers. A run file
-  without an image has no digest to compare.
+- Of a target on any machine: what its environment was made from. That is Python, the version of each package except
+  installers, and the digests of the lock, of the Dockerfile and of the runner's source. What a run file does not
+  record is not compared: a virtual environment has no Dockerfile. The id of an image is not compared either: every
+  build of the same files gives another one.
 - Of a machine: its kernel and its CPU.
 - Of a target on a machine: the device's model and driver, as the framework reports them.
 
-Machines may differ from each other in all other facts, and so may targets. Changes on the host alone (portbench's own
-commit) are no drift.
+Machines may differ from each other in all other facts, and so may targets. Changes on the host alone are no drift.
 """
 
 from __future__ import annotations
@@ -69,8 +70,11 @@ def _facts(
     target: str, machine: str, environment: Environment, packages: Iterable[str]
 ) -> Iterator[tuple[tuple[str, str, str], str]]:
     """Yields each fact that must be the same, as (target, machine, fact), with its value."""
-    if environment["image_digest"] is not None:
-        yield (target, "", "image_digest"), environment["image_digest"]
+    for group, name in (("pins", "lock_sha256"), ("made_from", "dockerfile_sha256")):
+        if name in environment.get(group, {}):
+            yield (target, "", f"{group}.{name}"), environment[group][name]
+    if environment["runner_sha256"] is not None:
+        yield (target, "", "runner_sha256"), environment["runner_sha256"]
     yield (target, "", "python"), environment["python"]
     for name in packages:
         yield (target, "", f"packages.{name}"), environment["packages"].get(name, _ABSENT)

@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from portbench.study.fingerprints import Failure, cause, fingerprint
+from portbench.study.fingerprints import Failure, cause, fingerprint_of_cause
 from portbench.study.parquet import literal
 
 Row = dict[str, Any]
@@ -39,7 +39,8 @@ def failures_of(connection: duckdb.DuckDBPyConnection, view: str, where: str = "
 @lru_cache(maxsize=4096)
 def _named(failure: Failure) -> tuple[str, str]:
     # Runs, dtypes and versions often fail in the same way.
-    return fingerprint(failure), cause(failure)
+    found = cause(failure)
+    return fingerprint_of_cause(failure.framework, found), found
 
 
 def put_fingerprints(connection: duckdb.DuckDBPyConnection, view: str, where: str = "true") -> None:

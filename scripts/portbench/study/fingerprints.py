@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 _CAUSE_LIMIT = 200
 
+# The format allows longer messages only in what others than a runner wrote. It bounds the time that a message can take.
+_LONGEST = 16_000
+
 # Exceptions with different names in different versions.
 _RENAMED = {
     "NotImplementedError": "RuntimeError",
@@ -28,7 +31,7 @@ _WRONG_VALUES = re.compile(r"runners\.core\.compare\.\w+")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 _HEADINGS = re.compile(
     r"Graph execution error:\s*(?:Detected at node.*?(?=^Node: )^Node: [^\n]*\n)?"
-    r"|\d+ root error\(s\) found\.\s*(?:\(0\) )?"
+    r"|(?<!\d)\d++ root error\(s\) found\.\s*(?:\(0\) )?"
     r"|in user code:.*^\s*(?=[\w.]+(?:Error|Exception): )",
     re.DOTALL | re.MULTILINE,
 )
@@ -42,20 +45,20 @@ _VOLATILE = (
     (re.compile(r"__inference_[\w<>./-]+(?:\[[^\]]*\])?"), "__inference_*"),
     (re.compile(r"(?<=compile graph )[^\s\[]+(?:\[[^\]]*\])?|(?<=device for operation )[^\s:]+"), "*"),
     (re.compile(r"\{\{node [^}]*\}\}"), "{{node *}}"),
-    (re.compile(r"\b(?:pred|bf16|[fsuc]\d{1,3})\[[^\]\s]*\](?:\{[^}\s]*\})?"), "<shape>"),
+    (re.compile(r"\b(?:pred|bf16|[fsuc]\d{1,3})\[[^\[\]\s]*\](?:\{[^{}\s]*\})?"), "<shape>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
     (re.compile(r"(?:\b[A-Za-z]:)?(?<![\w.<])(?:/[\w.+@:~-]+){2,}/?"), "<path>"),
     (re.compile(r"(?<=_device_)(?:/[\w.+@:~-]+){2,}/?"), "<path>"),
     (re.compile(r"(?<=[A-Za-z][._])\d+\b|(?<=\bvar)\d+|(?<=_AnonymousVar)\d+"), "#"),
     (re.compile(r"(?<![A-Za-z_0-9])[-+]?\d+(?:\.\d+)*(?:[eE][-+]?\d+)?(?![A-Za-z_0-9])"), "#"),
-    (re.compile(r"(?<![A-Za-z_0-9])[-+]?\d[\d.]*(?=[KMGT]i?B?\b)"), "#"),
+    (re.compile(r"(?<![A-Za-z_0-9])[-+]?\d[\d.]{0,40}(?=[KMGT]i?B?\b)"), "#"),
     (re.compile(r"# ?(?:[KMGT]i?B?|bytes?)\b"), "# bytes"),
     (re.compile(r"#(?:\s?[,x]\s?#)+,?"), "#"),
     (re.compile(r"(<path>|<shape>)(?:, \1)+"), r"\1"),
     (re.compile(r"\s+"), " "),
 )
 
-_FATAL_LINE = re.compile(r"^F\d{4}\b.*?([\w.-]+\.(?:cc|cpp|cu|h)):\d+\] (.*)$", re.MULTILINE)
+_FATAL_LINE = re.compile(r"^F\d{4}\b.{0,400}?([\w.-]{1,100}\.(?:cc|cpp|cu|h)):\d{1,6}\] (.*)$", re.MULTILINE)
 _TERMINATED = re.compile(r"^terminate called after throwing an instance of '([^']+)'(?:\s+what\(\):\s*([^\n]*))?", re.M)
 _STACK = re.compile(r"^(?:Current thread|Thread) .*\(most recent call first\):\n((?:  File .*\n?)+)", re.MULTILINE)
 _CURRENT = re.compile(r"^Current thread .*\(most recent call first\):\n((?:  File .*\n?)+)", re.MULTILINE)
@@ -80,7 +83,12 @@ class Failure:
 
 def fingerprint(failure: Failure) -> str:
     """Twelve hexadecimal digits, the same for failures with the same cause."""
-    return hashlib.sha256(f"{failure.framework}\n{cause(failure)}".encode("utf-8", "replace")).hexdigest()[:12]
+    return fingerprint_of_cause(failure.framework, cause(failure))
+
+
+def fingerprint_of_cause(framework: str, cause: str) -> str:
+    """The fingerprint of the failures of a framework with a ``cause``."""
+    return hashlib.sha256(f"{framework}\n{cause}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def cause(failure: Failure) -> str:
@@ -99,7 +107,7 @@ def cause(failure: Failure) -> str:
 
 def normalised(message: str) -> str:
     """The first sentence of a message, without the parts that differ between occurrences."""
-    text = _ANSI.sub("", message)
+    text = _ANSI.sub("", message[:_LONGEST])
     operation = _OPERATION.search(text)
     text = _HEADINGS.sub("", text.strip(), count=1).strip()
     line = text.split("\n", 1)[0]

@@ -9,7 +9,6 @@ the targets that they add results to.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -38,6 +37,7 @@ from portbench.study.store import Study
 from portbench.study.summary import analyse, analyse_failures, runs_of, summarise, target_entries
 from portbench.util.parallel import gc_paused, map_processes
 from portbench.util.sql import load_sql
+from portbench.util.temporary import temporary_folder
 
 # One process reads run files of up to this size into one part.
 _BATCH_BYTES = 32 * 1024 * 1024
@@ -73,8 +73,8 @@ def merge(
     without ``allow_drift``, for drift that they bring (portbench.study.drift); StorageFailed where something cannot be
     read or the study cannot be written. After an error the study is as it was.
     """
-    with gc_paused(), tempfile.TemporaryDirectory(prefix="portbench-") as downloads:
-        listings = list_files(paths, Path(downloads))
+    with gc_paused(), temporary_folder() as downloads:
+        listings = list_files(paths, downloads)
         with studies.lock(path):
             old = studies.read_study(path) if studies.is_study(path) else None
             known = {run.sha256 for run in _runs(old)}

@@ -6,7 +6,6 @@ Report, compare and explain call this. Raises BadInput for paths that hold neith
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,8 @@ from portbench.study.merge import merge
 from portbench.study.run_files import Source
 from portbench.study.store import Study, connect, create_views, is_study, read_study
 from portbench.study.summary import analyse, runs_of, summarise
+from portbench.study.tables_check import reading
+from portbench.util.temporary import temporary_folder
 from portbench.util.text import escape_control, pluralize
 
 
@@ -45,8 +46,8 @@ def study_of(paths: Sequence[str], notify: Callable[[str], None] = _to_stderr) -
     if len(paths) == 1 and is_study(Path(paths[0])):
         yield read_study(Path(paths[0]))
         return
-    with tempfile.TemporaryDirectory(prefix="portbench-") as folder:
-        path = Path(folder, "study")
+    with temporary_folder() as folder:
+        path = folder / "study"
         try:
             merged = merge(paths, path, allow_drift=True)
         except SeveralContents as error:
@@ -68,7 +69,7 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
 
     With ``strict_placement`` a test that passed, but not wholly on the device, counts as failed.
     """
-    with connect() as connection:
+    with reading(study.tables), connect() as connection:
         create_views(connection, study.tables)
         analyse(connection, strict_placement)
         summary = summarise(

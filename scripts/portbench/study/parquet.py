@@ -8,8 +8,10 @@ table, ``<tables>/<table>.parquet``, and no table functions.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import resource
 import shutil
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
@@ -35,6 +37,8 @@ VIEWS = {"runs": "runs", "results": "results", "samples": "timed_calls", "functi
 # The modules, in addition to this package's SQL, that derived columns of the tables and the summary follow from.
 _DERIVATION = ("document.py", "model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py")
 
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
 # Below it more threads cost more time than they save.
 SMALL_BYTES = 2**20
 
@@ -52,6 +56,7 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "preserve_insertion_order": "false",
+        "memory_limit": f"{_memory_limit_bytes() // 1000} KB",
     }
     if spill:
         config["temp_directory"] = str(spill)
@@ -61,6 +66,15 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
     # The progress bar would go to stdout, between the lines of a command.
     connection.execute("SET enable_progress_bar = false")
     return connection
+
+
+def _memory_limit_bytes() -> int:
+    """Half of what this process may have at most: a small file can ask for any amount."""
+    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    limits += [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_DATA, resource.RLIMIT_AS)]
+    with contextlib.suppress(OSError, ValueError):
+        limits.append(int(_CGROUP_LIMIT.read_text("ascii")))
+    return min(limit for limit in limits if limit > 0) // 2
 
 
 def set_variable(connection: duckdb.DuckDBPyConnection, name: str, value: str | int) -> None:

@@ -6,28 +6,32 @@ The parsed results that were checked go to DuckDB as lines of JSON; DuckDB does 
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import duckdb
 import orjson
 
 from portbench.errors import BadInput
 from portbench.formats.documents import JOURNAL, Document, files_below, read_document
-from portbench.study import remote
+from portbench.formats.typed_results import TypedRun, parse_run
 from portbench.study.failures import put_fingerprints
 from portbench.study.model import RunFile
 from portbench.study.parquet import connect, set_variable, write_part
+from portbench.util import remote
 from portbench.util.sql import load_sql
 from portbench.util.strict_json import bytes_of, shown
 from portbench.util.text import escape_control
 
 _SMALLEST_BUFFER_BYTES = 16 * 1024 * 1024
+_RECORDED = re.compile(r"recorded-[0-9a-f]{12}")
+_REPLAYS = ("replay", "program")
 _PART = {"runs": "new_runs", "results": "part_results", "samples": "new_samples", "functions": "new_functions"}
 
 
@@ -122,7 +126,8 @@ def no_run_file(given: str, journals: Sequence[Path]) -> BadInput:
 
 
 def write_run_files(files: Sequence[InputFile], tables: Path, threads: int = 0) -> list[Source | None]:
-    """Checks files and writes the run files among them as one part of ``tables``; None for each other file.
+    """Checks files and writes the run files among them as one part of ``tables``; None for each other file, and for the
+    run files of recorded programs.
 
     Raises BadInput for a file that is not valid, OSError or DuckDB's own errors if nothing can be written.
     """
@@ -132,41 +137,69 @@ def write_run_files(files: Sequence[InputFile], tables: Path, threads: int = 0) 
             longest = 0
             taken: list[Source | None] = []
             for number, file in enumerate(files):
-                document = read_document(file.path, "run" if file.is_named else "", file.name)
-                if document.sha256 != file.sha256:
-                    raise BadInput(f"{escape_control(file.name)} was changed while it was read", "Merge again.")
-                is_run = document.kind == "run"
-                taken.append(_source(file.name, document) if is_run else None)
-                if is_run:
-                    longest = max(longest, _write_lines(number, document, head_file, line_file))
+                run = _read(number, file)
+                taken.append(_source(file, run.head) if run else None)
+                if run:
+                    head_file.write(orjson.dumps({**run.head, "sha256": file.sha256, "run_file": number}) + b"\n")
+                    line_file.write(run.lines)
+                    longest = max(longest, _longest_line(run.lines))
         if any(taken):
             with connect(Path(folder, "spill"), threads) as connection:
                 _write_part(connection, heads, lines, longest, tables)
     return taken
 
 
-def _source(name: str, document: Document) -> Source:
-    data = document.data
-    mutant = data["protocol"].get("mutant")
+def _read(number: int, file: InputFile) -> TypedRun | None:
+    """A run file, checked; None for a file of another kind, and for the run file of a recorded program.
+
+    Raises BadInput for a file that is not valid or has another digest than before.
+    """
+    content = bytes_of(file.path)
+    digest = hashlib.sha256(content).hexdigest()
+    run = parse_run(content, number) if digest == file.sha256 and file.path.suffix != ".gz" else None
+    if run is None:
+        document = read_document(file.path, "run" if file.is_named else "", file.name)
+        digest, run = document.sha256, _as_lines(document, number) if document.kind == "run" else None
+    if digest != file.sha256:
+        raise BadInput(f"{escape_control(file.name)} was changed while it was read", "Merge again.")
+    return None if run is None or _is_recorded(file, run) else run
+
+
+def _as_lines(document: Document, number: int) -> TypedRun:
+    head = {key: value for key, value in document.data.items() if key != "results"}
+    results = document.data["results"]
+    lines = b"".join(orjson.dumps({**result, "run_file": number}) + b"\n" for result in results)
+    return TypedRun(head, lines, frozenset(result["case"] for result in results))
+
+
+def _longest_line(lines: bytes) -> int:
+    """A length that no line exceeds, in bytes; exact only where it matters."""
+    return len(lines) if len(lines) <= _SMALLEST_BUFFER_BYTES else max(map(len, lines.split(b"\n"))) + 1
+
+
+def _is_recorded(file: InputFile, run: TypedRun) -> bool:
+    """Whether a run file is of a recorded program: it is left out. Raises BadInput where the user named this very file.
+
+    A recording is no sample of a framework's functions, and its reference is weaker, so that it must not change rates.
+    """
+    is_recorded = bool(_RECORDED.fullmatch(run.head["manifest"]["name"])) or not run.cases.isdisjoint(_REPLAYS)
+    if is_recorded and file.is_named:
+        raise BadInput(
+            f"{escape_control(file.name)}: its tests repeat the calls of a recorded program",
+            "Such results are not part of a study. 'portbench verdict' shows them.",
+        )
+    return is_recorded
+
+
+def _source(file: InputFile, head: Mapping[str, Any]) -> Source:
+    mutant = head["protocol"].get("mutant")
     if mutant:
         raise BadInput(
-            f"{escape_control(name)}: its functions were mutated (mutant {mutant}), to test the tests",
+            f"{escape_control(file.name)}: $.protocol.mutant: expected null, found {mutant!r}: "
+            "functions were mutated, to test the tests",
             "Such results say nothing about a framework: leave the file out.",
         )
-    return Source(name, RunFile.from_document(data, document.sha256))
-
-
-def _write_lines(number: int, document: Document, heads: IO[bytes], lines: IO[bytes]) -> int:
-    """Writes one run file. Returns the length of its longest line in bytes."""
-    head = {key: value for key, value in document.data.items() if key != "results"}
-    head["sha256"] = document.sha256
-    rows = [head, *document.data["results"]]
-    for row in rows:
-        row["run_file"] = number
-    written = [orjson.dumps(row) for row in rows]
-    heads.write(written[0] + b"\n")
-    lines.write(b"\n".join(written[1:]) + b"\n")
-    return max(map(len, written)) + 1
+    return Source(file.name, RunFile.from_document(head, file.sha256))
 
 
 def _write_part(connection: duckdb.DuckDBPyConnection, heads: Path, lines: Path, longest: int, tables: Path) -> None:

@@ -2,18 +2,17 @@
 
     STUDY/study.json          the summary (schema/study.schema.json)
     STUDY/tables-<16 hex>/    the tables (portbench.study.parquet)
+    STUDY/.portbench.json     what portbench wrote there (portbench.util.owned_folder)
 
 A change writes the new tables under a hidden name, renames them, replaces study.json, and only then removes the old
-tables. If it ends early, study.json still names complete tables, and the next change removes the remains.
+tables. If it ends early, study.json still names complete tables, and the next change removes the remains. Files that
+the marker does not list stay. A study of an older version has no marker: study.json names its tables.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
-import shutil
-import tempfile
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +21,13 @@ from typing import Any, cast
 import duckdb
 import orjson
 
-from portbench.errors import BadInput, StorageFailed
+from portbench.errors import StorageFailed
 from portbench.formats.documents import read_document
 from portbench.study.document import StudySummary
 from portbench.study.parquet import connect, create_views, require_tables, sync
+from portbench.study.tables_check import check_tables, write_sums
+from portbench.util import owned_folder
+from portbench.util.owned_folder import Kind
 from portbench.util.strict_json import shown
 
 __all__ = [
@@ -41,7 +43,7 @@ __all__ = [
 ]
 
 SUMMARY = "study.json"
-_STAGED = ".merging-"
+_KIND = Kind("study", re.compile(r"study\.json|tables-[0-9a-f]{16}"))
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,10 @@ def is_study(path: Path) -> bool:
 
 
 def read_study(path: Path) -> Study:
-    """Reads a study's summary. Raises BadInput if it is no study, or if tables are missing."""
+    """Reads a study's summary. Raises BadInput if it is no study, or if its tables are not those that it describes."""
     study = Study(path, cast("StudySummary", read_document(path / SUMMARY, "study").data))
     require_tables(study.tables)
+    check_tables(study.tables, study.summary)
     return study
 
 
@@ -73,50 +76,32 @@ def read_study(path: Path) -> Study:
 def lock(path: Path) -> Iterator[None]:
     """Locks the folder of a study, which it creates if necessary: no other merge can change it meanwhile.
 
-    Raises BadInput if the folder has other files or another merge holds the lock, StorageFailed if it cannot be
-    created. A new folder that stays empty is removed. The lock is on the folder itself, so that it leaves no file.
+    Raises BadInput if the folder is neither a study nor empty, or if another merge holds the lock; StorageFailed if it
+    cannot be created. A new folder that stays empty is removed.
     """
-    is_new = not path.exists()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise StorageFailed(f"{shown(path)} cannot be created: {error.strerror}", "Give another folder.") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not is_study(path) and any(not _is_ours(entry) for entry in path.iterdir()):
-            raise BadInput(
-                f"{shown(path)} is neither a study nor empty",
-                "Give a study to add to, or a folder that is new or empty.",
-            )
+    with owned_folder.locked(path, _KIND):
+        if not is_study(path):
+            owned_folder.require_ours(path, _KIND)
         yield
-    except BlockingIOError:
-        raise BadInput(f"{shown(path)}: another merge is changing this study", "Try again when it has ended.") from None
-    finally:
-        os.close(descriptor)
-        if is_new:
-            with contextlib.suppress(OSError):
-                path.rmdir()
 
 
 @contextlib.contextmanager
 def staging(path: Path) -> Iterator[Path]:
-    """A hidden folder in the study for incomplete files; it is removed at the end.
+    """A hidden folder in the study for incomplete files; it is removed at the end. Removes what a killed merge left.
 
     Raises StorageFailed for every failure to write, also for DuckDB's own.
     """
-    folder = None
     try:
-        folder = Path(tempfile.mkdtemp(prefix=_STAGED, dir=path))
-        folder.chmod(0o755)
-        yield folder
+        named = {SUMMARY, read_study(path).tables.name} if is_study(path) else set()
+        if named and owned_folder.listed(path, _KIND) is None:
+            owned_folder.take_over(path, _KIND, named)
+        owned_folder.remove_others(path, _KIND, named)
+        with owned_folder.staging(path, _KIND) as folder:
+            yield folder
     except (OSError, duckdb.IOException, duckdb.OutOfMemoryException) as error:
         raise StorageFailed(
             f"{shown(path)}: the study cannot be written: {error}", "Free some space; the study is as it was before."
         ) from error
-    finally:
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def publish(path: Path, tables: Path, summary: StudySummary) -> None:
@@ -124,11 +109,11 @@ def publish(path: Path, tables: Path, summary: StudySummary) -> None:
 
     Raises OSError; the study is as it was then.
     """
-    home = path / tables.name
+    owned_folder.add(path, _KIND, SUMMARY, tables.name)
+    write_sums(tables)
     for file in tables.rglob("*"):
         sync(file)
-    shutil.rmtree(home, ignore_errors=True)
-    tables.rename(home)
+    tables.rename(path / tables.name)
     staged = tables.with_name(SUMMARY)
     with staged.open("wb") as written:
         written.writelines(_text(summary))
@@ -137,9 +122,7 @@ def publish(path: Path, tables: Path, summary: StudySummary) -> None:
     sync(path)
     staged.replace(path / SUMMARY)
     sync(path)
-    for entry in path.iterdir():
-        if _is_ours(entry) and entry != home and not staged.is_relative_to(entry):
-            shutil.rmtree(entry, ignore_errors=True)
+    owned_folder.remove_others(path, _KIND, {SUMMARY, tables.name, tables.parent.name})
 
 
 def _text(data: Mapping[str, Any], start: bytes = b"\n") -> Iterator[bytes]:
@@ -164,7 +147,3 @@ def _text(data: Mapping[str, Any], start: bytes = b"\n") -> Iterator[bytes]:
                 yield orjson.dumps(row)
         yield start + b" ]"
     yield start + b"}"
-
-
-def _is_ours(entry: Path) -> bool:
-    return entry.name.startswith((_STAGED, "tables-"))

@@ -28,7 +28,7 @@ from portbench.study.document import (
 from portbench.study.drift import Drift, drifts
 from portbench.study.failures import put_fingerprints
 from portbench.study.model import COMPLETE, FUNCTION_KEY, RunFile, Target, TargetKey
-from portbench.study.parquet import connect, create_views, set_variable
+from portbench.study.parquet import VIEWS, connect, create_views, set_variable
 from portbench.util.sql import load_sql
 
 STATUSES = ("all_pass", "some_fail", "all_fail", "not_testable")
@@ -87,6 +87,7 @@ def summarise(
         "schema": "portbench/study",
         "schema_version": 5,
         "tables": tables,
+        "rows": _rows(connection),
         "strict_placement": strict_placement,
         "classification": classification,
         "run_files": [run.as_entry() for run in sorted(runs, key=lambda run: run.order)],
@@ -101,6 +102,14 @@ def fetch_dicts(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
     """The rows of a query as dictionaries."""
     relation = connection.sql(query)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+def _rows(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """The number of rows of the tables to which each run file adds its own."""
+    counts = {}
+    for table in ("runs", "results", "samples"):
+        ((counts[table],),) = connection.sql(f"SELECT count(*) FROM {VIEWS[table]}").fetchall()
+    return counts
 
 
 def _failures(connection: duckdb.DuckDBPyConnection) -> list[FailureCause]:

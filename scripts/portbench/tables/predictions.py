@@ -11,13 +11,15 @@ from portbench.analysis.accuracy import (
     AGREEMENT,
     APART,
     BOTH_PASS,
+    FALSE_ALARM,
     HOW_MATCHED,
     HOW_PLACED,
+    MISSED,
     WRONG,
     Accuracy,
     PredictionMatch,
 )
-from portbench.analysis.accuracy_published import HOW_COMPARED, PublishedComparison
+from portbench.analysis.accuracy_published import HOW_COMPARED, NOT_PREDICTED, UNDECIDED, PublishedComparison
 from portbench.analysis.predictions import HOW_PREDICTED, LOWER_BOUND
 from portbench.analysis.results import Results
 from portbench.analysis.terms import PAPER_STATUSES, PAPER_STATUSES_NOTE
@@ -52,6 +54,7 @@ def prediction_tables(results: Results) -> Iterator[Table]:
     yield accuracy(found.matches)
     yield _tests(found.matches)
     yield published_rates(found.comparisons)
+    yield published_accuracy(found.comparisons)
     yield _published_functions(found.comparisons)
 
 
@@ -181,6 +184,33 @@ def published_rates(found: Iterable[PublishedComparison]) -> Table:
     return Table("rates", title, AGAINST_PUBLISHED, columns, tuple(groups), keys, notes)
 
 
+def published_accuracy(found: Iterable[PublishedComparison]) -> Table:
+    """Functions by outcome: agreements, missed failures and false alarms, and how many of these are not explained."""
+    columns = (
+        *TARGET_COLUMNS,
+        Column("published_of", "published of"),
+        Column("functions", "functions", whole),
+        Column("agreements", "agreements", whole),
+        Column("missed", "missed", whole),
+        Column("false_alarms", "false alarms", whole),
+        Column("both_pass", "both pass", whole),
+        Column("undecided", "undecided", whole),
+        Column("not_predicted", "not predicted", whole),
+        Column("unexplained", "not explained", whole),
+    )
+    outcomes = (AGREEMENT, MISSED, FALSE_ALARM, BOTH_PASS, UNDECIDED, NOT_PREDICTED)
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(str(one.predicted.side.target), one.predicted.side.machine, one.column, len(one.functions)),
+            *(one.outcomes.get(name, 0) for name in outcomes),
+            sum(function.is_unexplained for function in one.functions),
+        )
+        for one in found
+    ]
+    title = "Functions predicted, and what the paper published: agreements, missed failures and false alarms"
+    return single_group("accuracy", title, AGAINST_PUBLISHED, columns, rows, (HOW_COMPARED,))
+
+
 def _published_functions(found: Iterable[PublishedComparison]) -> Table:
     """The predicted status of each function, and those that it may have had in the paper."""
     columns = (
@@ -193,6 +223,9 @@ def _published_functions(found: Iterable[PublishedComparison]) -> Table:
         Column("categories", "categories", is_optional=True),
         Column("published_status", "published"),
         Column("outcome", "outcome"),
+        Column("published_failure", "published failure", is_optional=True),
+        Column("cause", "cause", is_optional=True),
+        Column("evidence", "evidence", is_optional=True),
     )
     rows = [
         (
@@ -200,6 +233,9 @@ def _published_functions(found: Iterable[PublishedComparison]) -> Table:
             *(STATUS_TEXTS[function.status], function.passed, function.ran, ", ".join(function.categories) or None),
             " or ".join(text for status, text in STATUS_TEXTS.items() if status in function.possible),
             function.outcome,
+            function.failure or None,
+            function.explanation.cause if function.explanation else None,
+            function.explanation.evidence if function.explanation else None,
         )
         for one in found
         for function in one.functions

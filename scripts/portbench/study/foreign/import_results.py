@@ -17,7 +17,7 @@ from typing import Any
 
 from portbench.errors import BadInput
 from portbench.formats.documents import Document, read_document
-from portbench.formats.schemas import VERSIONS
+from portbench.formats.schemas import VERSIONS, violations
 from portbench.study.categories import Error, Rules, read_rules
 from portbench.study.foreign.junit import read_junit
 from portbench.study.foreign.pytest_json import read_pytest_json
@@ -36,6 +36,7 @@ NOT_RECORDED = (
     "the times of calls, where the operations ran, where in a test it failed, the causes of errors, and all of the "
     "environment that the mapping does not state"
 )
+_CASE_LIMIT = 300
 _MESSAGE_LIMIT = 8_000
 _TRACEBACK_LIMIT = 16_000
 _OUTPUT_LIMIT = 60_000
@@ -60,8 +61,9 @@ class Imported:
 def import_results(paths: Sequence[Path], form: str, mapping_path: Path, out: Path) -> Imported:
     """Writes the run file ``out`` of reports in one format (a key of READERS): the first is run 1, and so on.
 
-    Raises BadInput for a report or a mapping that is not valid, for a mapping that matches no test, and for two tests
-    that get the same id; then it writes nothing. Raises StorageFailed where a file cannot be read or written.
+    Raises BadInput for a report or a mapping that is not valid, for a mapping that matches no test, for two tests that
+    get the same id, and for a text that is too long for a run file; then it writes nothing. Raises StorageFailed where
+    a file cannot be read or written.
     """
     mapping = read_document(mapping_path, "mapping")
     reports = [(path, READERS[form](path)) for path in paths]
@@ -80,6 +82,12 @@ def import_results(paths: Sequence[Path], form: str, mapping_path: Path, out: Pa
             'Change $.tests: each "nodes" is a glob over such ids.',
         )
     document = _run_file(mapping, [report for _, report in reports], results)
+    if problems := violations("run", document):
+        raise BadInput(
+            f"{', '.join(shown(path) for path in paths)}: no valid run file can be made of this: "
+            f"{problems[0].path}: {problems[0].sentence}",
+            'Change that in the report, or leave the test out: "function": null in $.tests of the mapping.',
+        )
     write_text(out, json.dumps(document, indent=1, allow_nan=False) + "\n")
     return Imported(
         path=out,
@@ -148,7 +156,7 @@ def _result(function: str, test: str, run: int, reported: ReportedTest, framewor
         "function": function,
         "test": test,
         "run": run,
-        "case": reported.node,
+        "case": _clipped(reported.node, _CASE_LIMIT),
         "outcome": reported.outcome,
         "reason": reported.reason,
         "phase": None,

@@ -57,6 +57,7 @@ SELECT
     nothing AS cpu_control,
     nothing AS full_precision,
     nothing AS contaminated,
+    nothing AS disturbed,
     NULL::STRUCT(
         passed BOOLEAN,
         reason VARCHAR,

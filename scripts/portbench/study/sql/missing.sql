@@ -1,18 +1,22 @@
 -- Missing: tests and functions of the manifests without any record, not even that they were skipped. On the views of
 -- analysis.sql and on listed_functions. Nothing is known of a target whose run files do not list the manifest's functions.
 
--- What a run did not select (--function, --test) is not missing. A run that selected tests says nothing about the number of
--- tests of its functions.
+-- What a run did not select (--function, --exclude, --test) is not missing. A run that selected tests says nothing about the number of
+-- tests of its functions. A shard is part of a whole: the tests of the other shards are missing until their run files are there.
 CREATE TEMP VIEW listed_here AS
 WITH whole AS (
-    SELECT framework, version, device, machine, sync, manifest, selection AS globs
+    SELECT
+        framework, version, device, machine, sync, manifest,
+        list_filter(selection, lambda entry: NOT starts_with(entry, 'not:') AND NOT starts_with(entry, 'shard:')) AS globs,
+        [substr(entry, 5) FOR entry IN selection IF starts_with(entry, 'not:')] AS excluded
     FROM runs
     WHERE len(list_filter(selection, lambda entry: starts_with(entry, 'test:'))) = 0
 )
 SELECT DISTINCT framework, version, device, machine, sync, manifest, listed.function, listed.tests
 FROM whole
 JOIN listed_functions AS listed USING (framework, manifest)
-WHERE len(globs) = 0 OR len(list_filter(globs, lambda entry: listed.function GLOB entry)) > 0;
+WHERE (len(globs) = 0 OR len(list_filter(globs, lambda entry: listed.function GLOB entry)) > 0)
+  AND len(list_filter(excluded, lambda entry: listed.function GLOB entry)) = 0;
 
 CREATE TEMP TABLE listed_tests AS
 WITH counted AS (

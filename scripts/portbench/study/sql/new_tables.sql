@@ -51,6 +51,7 @@ SELECT
     result.cpu_control,
     result.full_precision,
     result.contaminated,
+    result.disturbed,
     result.sync_check,
     result.prediction,
     result.output.text AS output_text,

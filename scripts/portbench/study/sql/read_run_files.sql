@@ -90,6 +90,12 @@ FROM read_json(
             category VARCHAR,
             error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])
         )',
+        disturbed: 'STRUCT(
+            outcome VARCHAR,
+            reason VARCHAR,
+            category VARCHAR,
+            error STRUCT(type VARCHAR, message VARCHAR, traceback VARCHAR, causes STRUCT(type VARCHAR, message VARCHAR)[])
+        )',
         sync_check: 'STRUCT(
             passed BOOLEAN,
             reason VARCHAR,

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
-from portbench.analysis.accuracy_published import outcome
+from portbench.analysis.accuracy_published import outcome, recorded_statuses
 from portbench.analysis.results import compute_predictions
-from portbench.published import paper
+from portbench.cli import cli
+from portbench.published import disagreements, paper
 from tests.unit.host.opened_study import listed, opened
 from tests.unit.host.predicted_study import predicted_result, predicted_run, reported
 
@@ -37,6 +39,7 @@ def on_jax(device: str = "tpu-v3", version: str = "0.10.2") -> Document:
     document["manifest"]["functions"] = [
         *(listed(name, 5, 5, False) for name in names),
         listed("jax.numpy.linalg.lu", 5, 5, False, "jax.numpy.cos"),
+        listed("jax.scipy.linalg.lu", None, None, None),
     ]
     return document
 
@@ -75,6 +78,15 @@ def test_what_the_paper_says_of_a_function() -> None:
         {"all_pass", "some_fail", "all_fail"},
     )
     assert paper.possible_statuses("torch", "cpu") is None
+
+
+def test_the_authors_reports_give_the_status_of_each_function() -> None:
+    gpu, tpu = recorded_statuses("torch", "gpu", "T4"), recorded_statuses("torch", "tpu", "v3-8")
+    assert gpu["torch.argsort"] == ("all_pass", "")
+    assert gpu["torch.saddmm"] == ("all_fail", "RuntimeError: NYI: CUDA sspaddmm is not implemented")
+    assert gpu["torch.distributions.RelaxedOneHotCategorical"][0] == "some_fail"
+    assert all(bool(failure) == (status != "all_pass") for status, failure in {**gpu, **tpu}.values())
+    assert recorded_statuses("jax", "gpu", "T4") == recorded_statuses("torch", "gpu", "A100") == {}
 
 
 def test_functions_of_the_sample_are_compared_with_the_published(tmp_path: Path) -> None:
@@ -128,6 +140,61 @@ def test_report_and_tables_show_both(write: Write, tmp_path: Path) -> None:
         "1",
         "2",
     )
+
+
+def checked(path: Path) -> Result:
+    """The report on a run file that ``write`` wrote, with --check-accuracy."""
+    return CliRunner().invoke(cli, ["report", str(path), "--check-accuracy"])
+
+
+def test_a_disagreement_that_nobody_looked_at_is_listed_and_fails_the_check(write: Write, tmp_path: Path) -> None:
+    path = write("run.json", on_jax())
+    found = checked(path)
+    assert found.exit_code == 1
+    assert found.stderr == f"not explained: jax-0.10.2-tpu-v3 {SVD}: false alarm\n"
+    tables = tmp_path / "tables"
+    assert f"| `jax-0.10.2-tpu-v3` | `box` | `{SVD}` | false alarm | 1 of 2 | - | not explained yet | - |" in reported(
+        path, tables
+    )
+    with (tables / "accuracy-predicted-against-published.csv").open(newline="") as file:
+        (counts,) = csv.DictReader(file)
+    names = ("functions", "agreements", "missed", "false_alarms", "both_pass", "undecided", "not_predicted")
+    assert [counts[name] for name in (*names, "unexplained")] == ["5", "1", "0", "1", "2", "0", "1", "1"]
+
+
+def test_an_explained_disagreement_is_listed_with_cause_and_evidence(write: Write, tmp_path: Path) -> None:
+    document = predicted_run([predicted_result("torch.saddmm")], target="torch-1.12.0-gpu-predicted")
+    document["manifest"]["functions"] = [listed("torch.saddmm", 2, 2, False)]
+    path = write("run.json", document)
+    assert checked(path).exit_code == 0
+    text = reported(path, tmp_path / "tables")
+    assert (
+        "| missed | 1 of 1 | RuntimeError: NYI: CUDA sspaddmm is not implemented | kernel without body | Both " in text
+    )
+    with (tmp_path / "tables" / "functions-predicted-against-published.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["outcome"], row["cause"]) == ("missed", "kernel without body")
+    # The same function, predicted for another version, has to be looked at by itself.
+    document["target"]["version"] = "2.9.0"
+    assert checked(write("newer.json", document)).exit_code == 1
+
+
+def test_each_explanation_is_of_a_function_and_a_status_that_the_paper_has() -> None:
+    rows = disagreements.explanations()
+    assert len({(row.target, row.function, row.outcome) for row in rows}) == len(rows) > 0
+    assert {row.cause for row in rows} <= set(disagreements.causes())
+    for row in rows:
+        framework, _, device = row.target.split("-", 2)
+        model = "T4" if device.startswith("gpu") else "v3-8"
+        status, _ = recorded_statuses(framework, model_kind(model), model)[row.function]
+        # A miss passed here and failed there; a false alarm the other way round.
+        assert (status == "all_pass") == (row.outcome == "false alarm"), row.function
+        assert row.evidence.endswith("."), row.function
+
+
+def model_kind(model: str) -> str:
+    """The device of a model of the paper."""
+    return "gpu" if model == "T4" else "tpu"
 
 
 def test_each_sentence_is_of_a_framework_and_device_of_the_paper() -> None:

@@ -31,6 +31,7 @@ STRATA = [
     listed("torch.dot", 5, 15, False),
     listed("torch.eig", 1, 5, False),
     listed("torch.fft", 1, 1000, False),
+    listed("torch.gone", None, None, None),
 ]
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+from rich.console import Console
 
 from portbench.analysis.exclusions import Excluded
 from portbench.tables.as_csv import as_csv
 from portbench.tables.as_markdown import as_markdown
+from portbench.tables.as_terminal import print_tables
 from portbench.tables.latex import as_latex, escaped
 from portbench.tables.model import (
     Column,
@@ -210,6 +212,25 @@ def test_latex_compiles(rows: int, tmp_path: Path) -> None:
 
 def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=120)
+
+
+@pytest.mark.parametrize("width", [30, 700])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [("torch.cat", None, 1.0, -2.5), ("torch.\u65e5\u672c", "e\u0301 \U0001f600", None, "not finite")],
+        [(HOSTILE, "  a  b ", 1234567.0, None), ("y" * 400, "", 0.0, 1.0)],
+    ],
+)
+def test_a_terminal_and_a_file_get_the_same_text(rows: list[tuple[str | float | None, ...]], width: int) -> None:
+    shown = table(Group(tuple(rows)), notes=("A note.",))
+    file, terminal = io.StringIO(), io.StringIO()
+    print_tables([shown], Console(file=file, width=width))
+    print_tables([shown], Console(file=terminal, width=width, force_terminal=True, color_system="standard"))
+    text = terminal.getvalue()
+    assert "\x1b[" in text
+    assert file.getvalue() == re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def test_empty_optional_columns_are_removed() -> None:
