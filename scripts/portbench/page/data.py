@@ -8,8 +8,7 @@ keep 6,000 functions on 20 targets within a few megabytes. Text is as it was rec
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,23 +17,23 @@ import duckdb
 from portbench.analysis.configurations import Configuration, device_model, sides
 from portbench.compare.comparison import pairs_of_study
 from portbench.devices import PREDICTED_MARK
-from portbench.explain.evidence import TargetEvidence, TestEvidence
-from portbench.explain.reproducer import not_repeatable, reproducer
 from portbench.explain.texts import environment
 from portbench.page.comparisons import VERDICTS, pack_comparisons
 from portbench.page.details import pack_details
 from portbench.page.overview import MOST_SENTENCES, Overview
 from portbench.page.packing import bits, pack, rounded
+from portbench.page.repeats import place, repeat_commands
 from portbench.study.categories import CATEGORIES, read_rules
 from portbench.study.document import StudySummary
 from portbench.study.summary import STATUSES, Row, fetch_dicts
-from portbench.util.repository import Checkout, find_checkout
+from portbench.util.repository import find_checkout
 from portbench.util.sql import load_sql
 
 MARKS = ("host", "mixed", "wrong", "flaky", "contaminated", "unproven")
 """The marks of a cell besides its status, in the order of their bits."""
 
-_CATEGORIES = (*CATEGORIES, "removed")
+CATEGORIES_SHOWN = (*CATEGORIES, "removed")
+"""The categories of failures in the order of their bits."""
 _ROW = ("framework", "function", "successor_of", "decile", "uses", "top20", "listed_as")
 _MOST_SAMPLES = 200
 _ALL_SAMPLES = 4_000_000
@@ -64,21 +63,21 @@ def page_data(
     runs.sort(key=lambda run: (Configuration.of(run), run["started_at"] or "", run["run_id"]))
     targets = sides(connection)
     models = device_model(connection)
-    most_samples = _prepare(connection, targets)
+    most_samples = prepare(connection, targets)
     rules = read_rules(checkout.runners, [run["framework"] for run in runs])
     packed, firsts = pack_details(connection, {run["run_id"]: number for number, run in enumerate(runs)}, rules)
     rows = fetch_dicts(connection, "FROM page_rows ORDER BY row")
     numbers = {(row["framework"], row["function"], row["successor_of"]): row["row"] for row in rows}
     pairs = pairs_of_study(connection)
     comparisons = pack_comparisons(connection, targets, pairs, numbers)
-    repeats, repeat_of = _repeats(runs, checkout)
+    repeats, repeat_of = repeat_commands(runs, checkout)
     index = {
         "strict_placement": summary["strict_placement"],
         "classified": bool(summary["classification"]),
         "intolerable": intolerable,
         "most_samples": most_samples,
         "statuses": STATUSES,
-        "categories": _CATEGORIES,
+        "categories": CATEGORIES_SHOWN,
         "marks": MARKS,
         "targets": [
             _target_entry(side, models.get(side), [run for run in runs if Configuration.of(run) == side])
@@ -98,7 +97,7 @@ def page_data(
     return PageData(pack(index), pack(_times(connection, len(targets))), pack(comparisons), packed)
 
 
-def _prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Configuration]) -> int:
+def prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Configuration]) -> int:
     """Creates the tables and views of page.sql; returns how many samples of a test and protocol the page has at
     most."""
     (tests,) = connection.sql("SELECT count(*) FROM verdicts").fetchall()[0]
@@ -120,7 +119,7 @@ def _target_entry(side: Configuration, model: str | None, runs: Sequence[Row]) -
         "name": str(side.target) + (PREDICTED_MARK if side.is_predicted else ""),
         "evidence": "predicted" if side.is_predicted else "measured",
         "model": model,
-        "environment": list(environment(_place(side, runs))),
+        "environment": list(environment(place(side, runs))),
         "packages": runs[0]["environment"]["packages"],
     }
 
@@ -129,54 +128,9 @@ def _counts(counts: Mapping[str, int] | None) -> list[int] | None:
     return [counts[status] for status in STATUSES] if counts else None
 
 
-def _place(side: Configuration, runs: Iterable[Row]) -> TargetEvidence:
-    """The target, machine and run files of a configuration, without a function."""
-    by_id = {run["run_id"]: run for run in runs}
-    return TargetEvidence(side.target, side.machine, side.sync, "", "", "", (), by_id)
-
-
 def _run_entry(run: Row, repeat: int) -> Row:
     names = ("run_id", *_TARGET, "manifest", "protocol", "runs", "timeout_s", "started_at", "ended_at")
     return {name: run[name] for name in names} | {"repeat": repeat}
-
-
-def _repeats(runs: Sequence[Row], checkout: Checkout) -> tuple[list[Row], list[int]]:
-    """The commands that repeat a test, without function and test; and the number of each run file's command."""
-    found: dict[tuple[Any, ...], Row] = {}
-    numbers = []
-    facts = (
-        "framework",
-        "version",
-        "device",
-        "sync",
-        "manifest",
-        "manifest_sha256",
-        "protocol",
-        "timeout_s",
-        "imported",
-    )
-    for run in runs:
-        key = (*(str(run[name]) for name in facts), run["environment"]["image_digest"], run["environment"]["container"])
-        if key not in found:
-            found[key] = _repeat(run, checkout)
-        numbers.append(list(found).index(key))
-    return list(found.values()), numbers
-
-
-def _repeat(run: Row, checkout: Checkout) -> Row:
-    place = _place(Configuration.of(run), [run])
-    result = {"run_id": run["run_id"], "outcome": "passed"}
-    passed, failed = (
-        reproducer(place, TestEvidence("", verdict, (result,), None), checkout) for verdict in ("passed", "failed")
-    )
-    if passed is None or failed is None:
-        return {"before": "", "after_passed": "", "after_failed": "", "notes": [not_repeatable(run)]}
-    return {
-        "before": shlex.join(passed.argv_before(passed.manifest_or_blank)),
-        "after_passed": shlex.join(passed.argv_after),
-        "after_failed": shlex.join(failed.argv_after),
-        "notes": passed.notes,
-    }
 
 
 def _cells(connection: duckdb.DuckDBPyConnection, targets: int) -> list[Row]:
@@ -194,7 +148,7 @@ def _cells(connection: duckdb.DuckDBPyConnection, targets: int) -> list[Row]:
     )
     for target, row, status, categories, marks, passed, ran, tests, cold_ns, steady_ns in _streamed(connection, query):
         values = (
-            *(row, STATUSES.index(status), bits(categories, _CATEGORIES), bits(marks, MARKS), passed, ran, tests),
+            *(row, STATUSES.index(status), bits(categories, CATEGORIES_SHOWN), bits(marks, MARKS), passed, ran, tests),
             *(rounded(cold_ns), rounded(steady_ns)),
         )
         for column, value in zip(columns[target].values(), values, strict=True):

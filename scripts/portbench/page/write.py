@@ -7,8 +7,6 @@ data.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from importlib import resources
 from pathlib import Path
@@ -21,10 +19,11 @@ from portbench.analysis.terms import INTOLERABLE
 from portbench.page import vendored
 from portbench.page.data import page_data
 from portbench.page.overview import Overview
+from portbench.page.policy import policy
 from portbench.study.document import StudySummary
 from portbench.util.files import write_text
 
-_STYLES = ("vendor/tabulator_simple.min.css", "vendor/uPlot.min.css", "assets/page.css")
+_STYLES = ("vendor/tabulator_simple.min.css", "vendor/uPlot.min.css", "assets/shared.css", "assets/page.css")
 _LIBRARIES = ("vendor/tabulator.min.js", "vendor/uPlot.iife.min.js")
 _SCRIPTS = (
     "words",
@@ -64,7 +63,7 @@ def write(
     scripts = [*(_part(name) for name in _LIBRARIES), f'"use strict";\n(() => {{\n{own}\n}})();\n']
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(_part("assets/page.html.j2")).render(
-        policy=_policy(scripts, styles),
+        policy=policy(scripts, styles),
         styles=[Markup(text) for text in styles],
         scripts=[Markup(text) for text in scripts],
         licences=[
@@ -82,16 +81,3 @@ def _part(name: str) -> str:
     text = (resources.files("portbench.page") / name).read_text("utf-8")
     # It names a file that the page does not have.
     return re.sub(r"(//|/\*)# sourceMappingURL=.*", "", text)
-
-
-def _policy(scripts: list[str], styles: list[str]) -> str:
-    """Allows these texts and nothing else. The grid sets the styles of single elements by script, which needs no
-    rule."""
-    return (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"script-src {' '.join(map(_digest, scripts))}; style-src {' '.join(map(_digest, styles))}"
-    )
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
