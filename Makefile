@@ -6,10 +6,13 @@ TARGETS ?= torch-cpu tensorflow-cpu jax-cpu \
 # One run is a first look: steady states get a fifth of the usual time, and twelve functions of JAX are left out, those
 # whose programs a TPU's compiler needs longest for. Run files record both.
 RUNS ?= 1
-QUICK := --steady-budget 0.02 $(patsubst %,--function '%',[!j]* jax.numpy.[!dlt]* jax.lax.[!t]* jax.*linalg.[!s]* \
-  jax.[!lns]* jax.n[!u]*)
+SLOW := $(addprefix jax.numpy.,log delete linalg.svd tril triu_indices tril_indices_from) jax.lax.top_k \
+  $(addprefix jax.scipy.,signal.convolve2d special.gammaln special.i0 special.ndtr stats.norm.cdf)
+QUICK := --steady-budget 0.02 $(addprefix --exclude ,$(SLOW))
 OPTIONS ?= $(if $(filter 1,$(RUNS)),$(QUICK))
 FUZZ_MINUTES ?= 10
+MINUTES ?= 60
+STORM_TARGET ?= fake
 SEED ?= 1
 STUDY := build/study-$(shell date -u +%Y%m%dT%H%M%SZ)
 
@@ -19,22 +22,26 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for processes, so there are more of them at once than cores.
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
 PYTEST = -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --junit-xml build/reports/$@.xml
-RAY_TEST := tests/unit/host/corpus/test_count_on_ray.py
-SUITES := tests/containers tests/contract tests/browser tests/unit --ignore $(RAY_TEST)
+RAY_TESTS := tests/unit/host/corpus/test_count_on_ray.py tests/unit/host/launch/test_on_ray.py
+SUITES := tests/containers tests/contract tests/browser tests/unit $(addprefix --ignore ,$(RAY_TESTS))
 BENCHMARKS := harness startup clock merge
 
 .DEFAULT_GOAL := help
 .PHONY: help study test test-rest test-all test-unit test-python38 test-browser test-frameworks test-ray environments \
-  fuzz bench bench-quick lint lock vendor clean
+  fuzz storm bench bench-quick lint lock vendor clean
 
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/' | expand -t 22
 
 study: .venv/ready ## the study's functions on this CPU and on predicted GPUs and a TPU, beside the paper's results: a quick look (--steady-budget 0.02, without twelve slow functions of JAX); RUNS=3: all of it, three times; TARGETS="torch-cpu ..."
-	$(BIN)/portbench run $(TARGETS) --runs $(RUNS) $(OPTIONS) --out $(STUDY)/results
-	$(BIN)/portbench import-study-2023 -o $(STUDY)/paper
-	$(BIN)/portbench merge $(STUDY)/results $(STUDY)/paper -o $(STUDY)/study
-	$(BIN)/portbench report $(STUDY)/study -o $(STUDY)/report
+	@# A target that cannot run is no reason to show nothing of the others; wrong input and Ctrl-C are.
+	@status=0; \
+	(set -x; $(BIN)/portbench run $(TARGETS) --runs $(RUNS) $(OPTIONS) --out $(STUDY)/results) || status=$$?; \
+	case $$status in 2|130) exit $$status;; esac; \
+	(set -ex; \
+	$(BIN)/portbench import-study-2023 -o $(STUDY)/paper; \
+	$(BIN)/portbench merge $(STUDY)/results $(STUDY)/paper -o $(STUDY)/study; \
+	$(BIN)/portbench report $(STUDY)/study -o $(STUDY)/report) && exit $$status
 
 test: .venv/ready ## what a change must pass, within 10 min: unit tests, Python 3.8, the page, every adapter on every device
 	$(BIN)/python $(PYTEST) -m "not slow" $(SUITES)
@@ -60,16 +67,20 @@ test-browser: .venv/ready ## the report's page in Chromium, where there is one; 
 test-frameworks: .venv/ready ## real frameworks, and containers where a Docker engine answers: slow ones, too
 	$(BIN)/python $(PYTEST) tests/contract tests/containers
 
-test-ray: .venv/ready ## counting on a Ray cluster of two nodes, both of this machine: installs Ray (250 MB) in build/ray
+test-ray: .venv/ready ## counting and shards on a Ray cluster of two nodes, both of this machine: installs Ray (250 MB) in build/ray
 	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python build/ray
 	$(BIN)/uv pip install --quiet --python build/ray/bin/python --editable '.[ray]' pytest hypothesis pandas
-	build/ray/bin/python -m pytest --junit-xml build/reports/$@.xml $(RAY_TEST)
+	build/ray/bin/python -m pytest --junit-xml build/reports/$@.xml $(RAY_TESTS)
 
 environments: .venv/ready ## the environments of all frameworks that the tests need (20 GB); the tests make what is missing, too
 	$(BIN)/python -m tests.environments
 
-fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files that find something stay in build/fuzz
+fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files that find something stay in build/fuzz; then the tests of properties, with inputs drawn by chance
 	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(SEED)
+	HYPOTHESIS_PROFILE=random $(BIN)/python $(PYTEST) -m hypothesis tests/unit/host
+
+storm: .venv/ready ## faults of every kind (MINUTES=60 SEED=1 STORM_TARGET=fake): signals, full disks, damaged journals and studies; a table of what they did to the results
+	$(BIN)/python -m tests.storm --minutes $(MINUTES) --seed $(SEED) --target $(STORM_TARGET)
 
 bench: .venv/ready ## overhead of the harness, CPU time of each command, time to the first result, correctness of the clock, a large merge, counting of calls (CORPUS=folder): ratios of one run
 	set -e; for part in $(BENCHMARKS); do $(BIN)/python -m tests.bench.$$part; done

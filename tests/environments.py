@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from portbench.errors import PortbenchError
-from portbench.targets.catalog import TPU_COMPILER, find_targets
+from portbench.targets.catalog import GPU_COMPILER, TPU_COMPILER, find_targets
 from portbench.targets.environments import create_environment
 from portbench.util.repository import find_checkout
 from tests.contract.contracts import TARGETS
@@ -13,7 +13,7 @@ from tests.contract.contracts import TARGETS
 
 def main() -> int:
     try:
-        for target in find_targets(["fake-cpu", *TARGETS, TPU_COMPILER], find_checkout()):
+        for target in find_targets(["fake-cpu", *TARGETS, TPU_COMPILER, GPU_COMPILER], find_checkout()):
             create_environment(target, print)
     except PortbenchError as error:
         print(f"error: {error}\n{error.remedy}", file=sys.stderr)

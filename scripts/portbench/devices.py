@@ -5,11 +5,19 @@ from __future__ import annotations
 PREDICTED_TPUS = ("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
 """TPUs that programs are compiled for without the device."""
 
-PREDICTED_DEVICES = (*PREDICTED_TPUS, "gpu-predicted", "rocm-predicted")
+PREDICTED_GPUS = ("gpu-t4", "gpu-v100", "gpu-a100", "gpu-h100", "gpu-h200", "gpu-b200")
+"""GPUs that programs are compiled for without the device."""
+
+AHEAD_OF_TIME = {"tpu-aot": PREDICTED_TPUS, "gpu-aot": PREDICTED_GPUS}
+"""The devices that one environment and image compiles for, by the name of its files in images/."""
+
+COMPILED_DEVICES = (*PREDICTED_TPUS, *PREDICTED_GPUS)
+
+PREDICTED_DEVICES = (*COMPILED_DEVICES, "gpu-predicted", "rocm-predicted")
 """Devices whose results are always predicted and never measured."""
 
 PREDICTED_MARK = " (predicted)"
 """Follows the name of a predicted target wherever it is shown."""
 
-BASELINE_ORDER = ("gpu", "tpu", "xla", "cpu")
+BASELINE_ORDER = ("gpu", "tpu", "pjrt", "xla", "cpu")
 """Of two compared devices, the first in this order is the baseline."""

@@ -7,16 +7,18 @@ imports none of them.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import keyword
+import os
 import sys
 
 import click
 
 from portbench import __version__
-from portbench.errors import PortbenchError
-from portbench.util.text import did_you_mean
+from portbench.errors import BadInput, Interrupted, PortbenchError, StorageFailed
+from portbench.util.text import did_you_mean, escape_control, shortened
 
 COMMANDS = {
     "Run tests": {
@@ -24,15 +26,24 @@ COMMANDS = {
         "doctor": "Check whether targets can run on this machine.",
         "init": "Write a manifest with one test of FUNCTION, ready to run.",
         "run": "Run a manifest on each TARGET and write one run file per target.",
+        "launch": "Write what Slurm, Kubernetes, SkyPilot or Ray needs to run tests on many machines.",
         "check": "Compare the failures in run files with the known failures.",
         "mutation-test": "Mutate every function of MANIFEST and list the tests that do not notice.",
         "validate": "Check manifests, run files, studies and other files against their formats.",
     },
+    "Examine your own program": {
+        "record": "Run a program and record which functions of its framework it calls, as a manifest.",
+        "verdict": "Show what of a recorded program would run on each target.",
+        "scan": "Show what a study knows of the functions that source code calls.",
+    },
     "Study the results": {
         "merge": "Merge run files from any number of machines into one study.",
         "report": "Show the results of a study: what runs where, how fast, and why the rest fails.",
+        "publish": "Write a static site of a study: a page with a stable address for each function.",
         "explain": "Show everything that STUDY records about one FUNCTION.",
         "compare": "Show what changed from A to B: outcomes, times, environments.",
+        "history": "Run a manifest on many releases of a FRAMEWORK and show what changed, by version.",
+        "bisect": "Find the release of a framework that broke a function, or fixed it.",
         "classify": "Derive the categories of a study's failures again.",
         "import": "Convert test reports of other software to a run file.",
         "import-study-2023": "Convert the raw data of the paper of 2023 to run files.",
@@ -44,7 +55,7 @@ COMMANDS = {
     },
     "Maintain environments": {
         "images": "Build, list, check and remove the container images of targets.",
-        "lock": "Update the locks: the exact packages of every environment.",
+        "lock": "Update the locks: the exact packages of every environment. Then create the Dockerfiles.",
         "add-version": "Add a VERSION of a FRAMEWORK to images/, with Dockerfiles and locks.",
         "kernels": "List the GPU kernels in the CUDA wheel of TARGET.",
     },
@@ -83,6 +94,27 @@ def cli() -> None:
     """Measure how portable machine-learning frameworks are across hardware."""
 
 
+def _run() -> None:
+    """Runs the command. A path that no module below checks is one message, too: a name of 256 characters, a path of
+    5,000, one that is not UTF-8."""
+    try:
+        cli(prog_name="portbench")
+    except BrokenPipeError:
+        raise
+    except RuntimeError as error:
+        # Ctrl-C in a query: DuckDB has no exception of its own for it.
+        if str(error) != "Query interrupted":
+            raise
+        raise Interrupted("interrupted") from error
+    except UnicodeEncodeError as error:
+        found = escape_control(shortened(ascii(error.object), 200))
+        raise BadInput(f"{found} is not UTF-8", "Give another path.") from error
+    except OSError as error:
+        name = escape_control(shortened(os.fsdecode(error.filename or ""), 200))
+        kind = BadInput if error.errno == errno.ENAMETOOLONG else StorageFailed
+        raise kind(f"{name}: {error.strerror or error}", "Give another path, or check its permissions.") from error
+
+
 def main() -> None:
     """Entry point of the console command: runs it and shows a PortbenchError as one message.
 
@@ -92,7 +124,7 @@ def main() -> None:
         # A character that the terminal's encoding lacks becomes a question mark.
         sys.stdout.reconfigure(errors="replace")
     try:
-        cli(prog_name="portbench")
+        _run()
     except PortbenchError as error:
         from rich.console import Console
 

@@ -40,7 +40,9 @@ def _completer(find: Callable[[click.Context], Iterable[str]]) -> Completer:
 
 def _targets(context: click.Context) -> Iterable[str]:
     catalogue = all_targets(find_checkout())
-    return [*(target.service for target in catalogue if target.is_default), *(target.name for target in catalogue)]
+    short = [target.service for target in catalogue if target.is_default]
+    latest = [target.latest_name for target in catalogue if target.is_latest]
+    return [*short, *latest, *(target.name for target in catalogue)]
 
 
 def _manifests(context: click.Context) -> Iterable[str]:

@@ -104,7 +104,7 @@ def check(context: click.Context, targets: tuple[str, ...], as_json: bool) -> No
     """Check whether the image of each TARGET is up to date with this clone. Without TARGET, check all existing images.
 
     The check compares the contents of runner, schemas, lock, Dockerfile and Python version. An image that 'docker
-    compose' built without portbench does not record them: its state is unknown.
+    compose' built records them inside and is compared in the same way.
 
     Exit status 0 if every image is up to date, 1 if one is stale or unknown, or if the image of a TARGET is not built.
     """
@@ -124,6 +124,23 @@ def check(context: click.Context, targets: tuple[str, ...], as_json: bool) -> No
     if not found:
         click.echo("no image is built")
     context.exit(1 if behind else 0)
+
+
+@command.command("sbom")
+@click.argument("target", shell_complete=completion.TARGETS)
+def sbom(target: str) -> None:
+    """Print the software bill of materials of the image of TARGET: CycloneDX, as JSON.
+
+    It lists Python, its packages and Debian's, with versions and, where a package states them, licences. The file was
+    made when the image was built.
+
+    \b
+    Example:
+      portbench images sbom torch-cpu > torch-cpu.cdx.json
+    """
+    images = _images()
+    (chosen,) = images.targets([target])
+    click.echo(images.sbom(chosen), nl=False)
 
 
 @command.command("clean")
@@ -164,7 +181,7 @@ _COLOURS = {"up to date": "green", "stale": "red", "unknown": "yellow", "not bui
 def _why(image: Image) -> str:
     reasons = {
         "stale": " was built from other files than this clone's",
-        "unknown": " was built by 'docker compose' without portbench and does not record its sources",
+        "unknown": " was built by an older portbench and does not record its sources",
         "not built": " has no image",
     }
     return reasons.get(image.state, "")

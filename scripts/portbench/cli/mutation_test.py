@@ -12,7 +12,7 @@ from rich.console import Console
 from portbench.cli import cli, completion
 from portbench.cli import options as click_options
 from portbench.run.model import RunnerOptions, RunOptions
-from portbench.run.mutation import MutationReporter, mutants, run_mutants, survivors_file_of
+from portbench.run.mutation import COARSE, MutationReporter, mutants, run_mutants, survivors_file_of
 from portbench.run.mutation_terminal import as_data, print_mutation_test
 from portbench.run.plan import plan_run
 from portbench.util.console import results_console
@@ -33,6 +33,7 @@ from portbench.util.repository import find_checkout
 @click.option(
     "--mutant", "chosen", multiple=True, metavar="NAME", help="Only this way to mutate a function. May be repeated."
 )
+@click.option("--fine", is_flag=True, help="Also the mutants that are like faults of real devices.")
 @click.option(
     "--survivors",
     "survivors_file",
@@ -50,6 +51,7 @@ def command(
     target: str,
     functions: tuple[str, ...],
     chosen: tuple[str, ...],
+    fine: bool,
     survivors_file: Path | None,
     timeout_s: float,
     backend: str,
@@ -59,7 +61,11 @@ def command(
 
     MANIFEST is a name (manifests/NAME/FRAMEWORK.json) or a file. A mutant scales a function's output, shifts it by one
     element, zeroes it, changes its dtype, adds an axis, replaces it by the first argument, or does nothing at all. A
-    mutant whose output equals that of the real function does not count. The tests first run with the real functions: a
+    mutant whose output equals that of the real function does not count. --fine adds mutants like faults of real
+    devices: digits that are lost to float32 (float32) or bfloat16 (bfloat16), a wrong element at the end of a row that
+    is no multiple of eight (tile-end), NaN that becomes zero (nan-swallowed), a wrong second call (second-call), an
+    argument that is overwritten (overwritten), an error that is swallowed (accepted), a keyword argument that is
+    ignored (keyword-ignored). The tests first run with the real functions: a
     test that does not time the manifest's function, or checks nothing, fails there.
 
     Exit status 1 if a test survives without a reason in the file of survivors, if a reason there is out of date, if no
@@ -71,6 +77,7 @@ def command(
       portbench mutation-test study --target jax-cpu --function 'jax.numpy.*' --mutant shifted
     """
     known = mutants()
+    default = known if fine else COARSE
     for name in chosen:
         if name not in known:
             raise click.BadParameter(f"{name!r} is not one of {', '.join(known)}", param_hint="--mutant")
@@ -80,9 +87,9 @@ def command(
         plan = plan_run(RunOptions((target,), manifest, backend, out, runner), find_checkout(), machine)
         ((_, arguments),) = plan.arguments.items()
         reporter = MutationReporter(Console(stderr=True), Console(stderr=True))
-        found = run_mutants(plan, chosen or known, survivors_file or survivors_file_of(arguments.manifest), reporter)
+        found = run_mutants(plan, chosen or default, survivors_file or survivors_file_of(arguments.manifest), reporter)
     if as_json:
-        click.echo(json.dumps(as_data(found, chosen or known), indent=1))
+        click.echo(json.dumps(as_data(found, chosen or default), indent=1))
     else:
         print_mutation_test(found, results_console())
     context.exit(0 if found.is_clean else 1)

@@ -15,7 +15,8 @@ from portbench.run.model import SYNCHRONIZATIONS
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _DURATION = re.compile(rf"(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s?)?")
-_LONGEST_S = 30 * 86_400
+# The clock of the waits in a runner ends after 2^31 milliseconds.
+_LONGEST_S = 24 * 86_400
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -26,6 +27,15 @@ FUNCTION: Option = click.option(
     metavar="GLOB",
     shell_complete=completion.FUNCTIONS,
     help="Only functions whose name matches, such as 'torch.linalg.*'. May be repeated.",
+)
+
+EXCLUDE: Option = click.option(
+    "--exclude",
+    "excluded",
+    multiple=True,
+    metavar="GLOB",
+    shell_complete=completion.FUNCTIONS,
+    help="No functions whose name matches, whatever --function says. May be repeated.",
 )
 
 TEST: Option = click.option(
@@ -67,7 +77,7 @@ def sync(default: str | None, help: str) -> Option:
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no arguments here
-    """A time of at least a moment and at most 30 days: 900, 2.5, 90s, 10m, 1h30m. Its value is in seconds."""
+    """A time of at least a moment and at most 24 days: 900, 2.5, 90s, 10m, 1h30m. Its value is in seconds."""
 
     name = "time"
 
@@ -80,7 +90,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no a
         )
         if not 0 < seconds <= _LONGEST_S:
             self.fail(
-                f"{value!r} is not a time such as 900, 2.5, 90s, 10m or 1h30m, at most 30 days.", parameter, context
+                f"{value!r} is not a time such as 900, 2.5, 90s, 10m or 1h30m, at most 24 days.", parameter, context
             )
         return seconds
 

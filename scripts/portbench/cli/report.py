@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from portbench.analysis.paper_cells import paper_cells
-from portbench.analysis.results import compute_results
+from portbench.analysis.results import Predictions, compute_results
 from portbench.analysis.terms import INTOLERABLE
 from portbench.cli import cli, completion
 from portbench.compare.comparison import pairs_of_study
@@ -36,6 +36,7 @@ from portbench.util.text import escape_control, pluralize
 @click.option(
     "--intolerable",
     type=click.FloatRange(min=1, min_open=True),
+    callback=lambda _context, _option, value: _finite(value),
     default=INTOLERABLE,
     show_default=True,
     metavar="RATIO",
@@ -44,9 +45,21 @@ from portbench.util.text import escape_control, pluralize
 @click.option(
     "--strict-placement", is_flag=True, help="Count a test as failed if it passed, but not entirely on the device."
 )
+@click.option(
+    "--check-accuracy",
+    is_flag=True,
+    help="Exit status 1 if a prediction contradicts the paper's results and no cause is recorded.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary (schema/study.schema.json) instead of tables.")
+@click.pass_context
 def command(
-    paths: tuple[str, ...], out: Path | None, intolerable: float, strict_placement: bool, as_json: bool
+    context: click.Context,
+    paths: tuple[str, ...],
+    out: Path | None,
+    intolerable: float,
+    strict_placement: bool,
+    check_accuracy: bool,
+    as_json: bool,
 ) -> None:
     """Show the results of a study: what runs where, how fast, and why the rest fails.
 
@@ -57,22 +70,19 @@ def command(
     whose tests partly fail, and whose tests all fail, and the number with wrong values. It ends with the findings in
     five sentences, and with what to type next. In between are the breakdown of first-call times, the effect of the
     paper's synchronization if the study holds runs of both kinds, the failures by cause, overridden categories, and
-    each target: functions with tests, placement and times, wrong values,
-    the evidence for each failure, flaky tests, tests that did not run, and operations on the host.
+    each target: functions with tests, placement and times, wrong values, the evidence for each failure, flaky tests,
+    tests that did not run, and operations on the host.
 
-    DIR gets the same text as report.md; index.html, a page to explore the results without a network; the tables of the
-    paper of 2023 beside ours, as Markdown, CSV and LaTeX; and its figures, as SVG and PNG.
+    DIR gets the same text as report.md; index.html, a page to explore the results without a network; tables/, the
+    paper's tables beside ours, as Markdown, CSV and LaTeX; and its figures, as SVG and PNG.
 
-    Exit status 4 if nothing ran on any target.
+    Exit status 1 if --check-accuracy finds something; 4 if nothing ran.
 
     \b
     Examples:
       portbench report study -o report
-      portbench report results/
       portbench report study --strict-placement --intolerable 5
     """
-    if not math.isfinite(intolerable):
-        raise click.BadParameter(f"{intolerable} is not a number.", param_hint="--intolerable")
     written = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study:
         results = compute_results(shown_study.connection)
@@ -98,8 +108,27 @@ def command(
     if written:
         counts = f"{pluralize(len(written.tables), 'file')} of tables, {len(written.figures)} of figures"
         click.echo(f"wrote {shown(written.page)}, {written.text.name}, {counts}", err=as_json)
-    if not as_json:
-        for step in next_steps:
-            click.echo(f"next: {escape_control(step)}")
+    for step in () if as_json else next_steps:
+        click.echo(f"next: {escape_control(step)}")
     if report.is_empty:
         raise NothingRan("nothing ran on any target of this study", "The section 'Did not run' of the report says why.")
+    context.exit(int(check_accuracy and _print_unexplained(results.predictions)))
+
+
+def _finite(ratio: float) -> float:
+    if not math.isfinite(ratio):
+        raise click.BadParameter(f"{ratio} is not a number.")
+    return ratio
+
+
+def _print_unexplained(found: Predictions) -> bool:
+    """Prints the misses and false alarms that nobody looked at, to stderr; whether there are any."""
+    lines = [
+        f"not explained: {one.predicted.side.target} {function.listed_as}: {function.outcome}"
+        for one in found.comparisons
+        for function in one.wrong
+        if function.is_unexplained
+    ]
+    for line in lines:
+        click.echo(escape_control(line), err=True)
+    return bool(lines)

@@ -22,7 +22,7 @@ from portbench.run.known_failures import Check, KnownFailures, check_run, known_
 from portbench.run.known_failures_terminal import as_data, print_check
 from portbench.run.listing import as_data as selected_as_data
 from portbench.run.listing import list_tests, print_selected
-from portbench.run.model import RunnerOptions, RunOptions, RunPlan, TargetResult
+from portbench.run.model import MOST_SHARDS, RunnerOptions, RunOptions, RunPlan, TargetResult
 from portbench.run.plan import create_out, plan_run
 from portbench.run.progress import Reporter
 from portbench.run.summary import print_summary
@@ -33,8 +33,30 @@ from portbench.util.strict_json import read_json, shown
 
 
 def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not re.fullmatch("[1-9][0-9]{0,15}[KMGT]?", value):
+    if value is None:
+        return None
+    found = re.fullmatch("([1-9][0-9]{0,15})([KMGT]?)", value)
+    if not found:
         raise click.BadParameter("expected a number of bytes, or a number with K, M, G or T, such as 2G")
+    if int(found[1]) << 10 * " KMGT".index(found[2] or " ") >= 2**63:
+        raise click.BadParameter(f"expected fewer than {2**33}G")
+    return value
+
+
+def _shard(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    found = re.fullmatch("([1-9][0-9]{0,4})/([1-9][0-9]{0,4})", value) if value is not None else None
+    if value is not None and not (found and int(found[1]) <= int(found[2]) <= MOST_SHARDS):
+        raise click.BadParameter(f"expected K/N with 1 <= K <= N <= {MOST_SHARDS}, such as 1/4")
+    return value
+
+
+def _store(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
+        from portbench.util import remote  # imports DuckDB, for which every run would wait
+
+        if not remote.is_store(value):
+            raise click.BadParameter("expected a folder in an object store, such as s3://bucket/results")
+        remote.check_extension()
     return value
 
 
@@ -49,10 +71,18 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
     help="The functions and tests to run. A name means manifests/NAME/FRAMEWORK.json and serves several frameworks.",
 )
 @click_options.FUNCTION
+@click_options.EXCLUDE
 @click_options.TEST
 @click.option(
+    "--shard",
+    metavar="K/N",
+    callback=_shard,
+    help="Only the K-th of N parts of the selected tests, such as 1/4. The parts run on N machines; 'portbench merge' "
+    "joins them. A test stays in its part when other tests are added.",
+)
+@click.option(
     "--runs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=10_000),
     default=RunnerOptions.runs,
     show_default=True,
     metavar="N",
@@ -74,7 +104,7 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option(
     "--steady-budget",
     "steady_budget_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0, min_open=True, max=86_400),
     default=RunnerOptions.steady_budget_s,
     show_default=True,
     metavar="SECONDS",
@@ -82,7 +112,7 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
 )
 @click.option(
     "--shuffle",
-    type=int,
+    type=click.IntRange(-(2**63), 2**63 - 1),
     metavar="SEED",
     help="Run the tests in another order. The same seed gives the same order. No outcome may depend on it.",
 )
@@ -92,6 +122,20 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
     callback=_size,
     help="Memory limit of one test and all processes that it starts: bytes, or 500M, 2G. A test that exceeds it is "
     "recorded as crashed: out of memory. [default: none]",
+)
+@click.option(
+    "--sandbox",
+    type=click.Choice(["auto", "off", "required"]),
+    default=RunnerOptions.sandbox,
+    show_default=True,
+    help="Confine the tests: no connection, no other program, files changed only in their own folder. auto: tests of a "
+    "manifest that is not in this repository, as far as the system can; off: never; required: always, and run nothing "
+    "if the system cannot.",
+)
+@click.option(
+    "--private-names",
+    is_flag=True,
+    help="Allow a manifest to use names that its framework does not call public. Only for manifests that you trust.",
 )
 @click_options.BACKEND
 @click.option(
@@ -108,6 +152,13 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
     show_default=True,
     metavar="FOLDER",
     help="Write the run files here, one per target.",
+)
+@click.option(
+    "--copy-to",
+    metavar="URL",
+    callback=_store,
+    help="Copy each run file, when it is complete, to this folder of an object store, such as s3://bucket/results. "
+    "Credentials are those of 'portbench merge'.",
 )
 @click.option(
     "--check",
@@ -130,6 +181,7 @@ def command(
     backend: str,
     out: str,
     failed: str | None,
+    copy_to: str | None,
     dry_run: bool,
     quiet: bool,
     verbose: bool,
@@ -148,24 +200,23 @@ def command(
     the commands to type next. --dry-run lists what the other options select; there is no other command for that.
 
     portbench.toml, or [tool.portbench] in pyproject.toml, can hold defaults of these options.
-
     Ctrl-C stops the run. Finished results are kept, and portbench prints the command that continues the run.
 
     \b
     Examples:
       portbench run torch-cpu tensorflow-cpu jax-cpu
       portbench run torch-2.9.0-cpu --function 'torch.linalg.*' --runs 1
-      portbench run torch-cpu --function 'torch.linalg.*' --dry-run
       portbench run --failed results/torch-1.12.0-cpu-vm-20260131T120000Z.json
       portbench run jax-cpu --backend current --manifest my-manifest.json
 
     \b
     Exit status: 0 a run file for each target; 1 --check found a difference; 2 wrong input; 3 target not available here;
-    4 nothing ran; 5 disk full or not writable; 6 the environment or the framework does not start; 130 interrupted.
+    4 nothing ran; 5 not written or not copied; 6 the environment or the framework does not start; 130 interrupted.
     """
     if not targets and not failed:
         raise click.UsageError("Missing argument 'TARGET...'. 'portbench targets' lists the targets.")
-    options = RunOptions(targets, manifest, backend, out, RunnerOptions(**runner_options), failed, check, as_json)
+    runner = RunnerOptions(**runner_options)
+    options = RunOptions(targets, manifest, backend, out, runner, failed, copy_to, check, as_json)
     of_failed = read_failed(Path(failed)) if failed else None
     if of_failed and not of_failed.tests:
         _show_nothing(of_failed, as_json)
@@ -241,7 +292,9 @@ def _as_data(
             "backend": result.backend,
             "exit_status": result.exit_status,
             "run_file": str(result.run_file) if result.run_file else None,
+            "copy": result.copy,
             "outcomes": dict(result.outcomes),
+            "disturbed": result.disturbed,
             "failed": [asdict(test) for test in failures.get(result.planned, ())],
             "seconds": round(result.seconds, 3),
             "error": str(result.error) if result.error else None,

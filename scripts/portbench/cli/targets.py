@@ -16,6 +16,7 @@ from portbench.doctor.diagnosis import ready_backend
 from portbench.errors import PortbenchError
 from portbench.targets import environments
 from portbench.targets.catalog import Target, all_targets, by_image, needed_environments, title
+from portbench.targets.pinning import PINNED, pinning
 from portbench.util.console import results_console
 from portbench.util.machine import CachedMachine
 from portbench.util.repository import find_checkout
@@ -28,7 +29,10 @@ def command(as_json: bool) -> None:
     """List the targets and how each would run on this machine.
 
     A target is a framework, a version and a device, such as torch-2.9.0-cpu. If the version is the framework's default
-    (marked *), torch-cpu means the same target. "image" says whether the container image is built, and "venv" whether
+    (marked *), torch-cpu means the same target. Of the newest version on this device (marked +), torch-latest-cpu is
+    another name. A target marked ~ is pinned by version, not by hash.
+
+    "image" says whether the container image is built, and "venv" whether
     the virtual environment exists. 'portbench run' creates both when it needs them. "no (1)" refers to the reasons
     below the table.
 
@@ -55,9 +59,15 @@ def command(as_json: bool) -> None:
             here = f"with {row.backend}{', predicted' if row.predicted else ''}"
         else:
             here = f"no ({reasons.setdefault(row.blocker, len(reasons) + 1)})"
-        table.add_row(f"{title(group)}{' *' if row.default else ''}", row.python, image, venv, here)
+        marked = {" *": row.default, " +": row.latest, " ~": row.pins == PINNED}
+        marks = "".join(mark for mark, is_so in marked.items() if is_so)
+        table.add_row(f"{title(group)}{marks}", row.python, image, venv, here)
     console = results_console()
     console.print(table)
+    if loose := [group[0] for group in groups if pinning(group[0]) == PINNED]:
+        command = f"portbench lock {loose[0].framework}/{loose[0].version}/{loose[0].packages}"
+        why = "only a vendor has some of its packages. Where the vendor can be reached,"
+        console.print(f"~ {PINNED}: {why} '{command}' (and so on) creates the lock.", highlight=False)
     for reason, number in reasons.items():
         console.print(f"({number}) {escape(escape_control(reason))}", highlight=False)
 
@@ -69,12 +79,15 @@ class _Row:
     version: str
     device: str
     default: bool
+    latest: bool
     predicted: bool
     python: str
+    pins: str | None
+    """How its packages are pinned: hash-locked, or not, or None if it cannot be installed."""
     image_built: bool | None
     """None: there is no engine, or no Dockerfile."""
     environment_made: bool | None
-    """None: there is no lock."""
+    """None: nothing pins its packages."""
     backend: str | None
     blocker: str | None
     """Why the target cannot run here."""
@@ -102,11 +115,13 @@ def _row(target: Target, docker: Docker) -> _Row:
         version=target.version,
         device=target.device,
         default=target.is_default,
+        latest=target.is_latest,
         predicted=target.device in PREDICTED_DEVICES,
         python=target.python,
+        pins=pinning(target),
         image_built=docker.is_built(target) if has_engine and target.dockerfile else None,
         environment_made=all(map(environments.environment_exists, needed_environments(target, checkout)))
-        if target.lock
+        if pinning(target)
         else None,
         backend=backend,
         blocker=blocker,

@@ -24,6 +24,7 @@ from portbench.errors import BadInput
 from portbench.study.open import study_of
 from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse
+from portbench.study.tables_check import reading
 from portbench.util.text import escape_control
 
 
@@ -120,7 +121,7 @@ def pairs_of_study(connection: duckdb.DuckDBPyConnection) -> list[tuple[Configur
 
 @contextmanager
 def _opened(path: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    with study_of([path]) as study, connect() as connection:
+    with study_of([path]) as study, reading(study.tables), connect() as connection:
         create_views(connection, study.tables)
         analyse(connection)
         yield connection

@@ -53,7 +53,8 @@ def _of_run(run: RunRow) -> Iterator[tuple[str, str, Any]]:
     # The framework's own version is part of the target.
     packages = {name: version for name, version in environment["packages"].items() if name != run["framework"]}
     yield from (("package", name, version) for name, version in packages.items())
-    yield "image", "digest", environment["image_digest"]
+    # Not the id of the image: every build of the same files gives another one.
+    yield from (("image", name, digest[:12]) for name, digest in environment.get("made_from", {}).items())
     yield from (("variable", name, value) for name, value in environment["variables"].items())
     yield "runner", "code", str(environment["runner_commit"] or environment["runner_sha256"])[:12]
     yield "manifest", run["manifest"], run["manifest_sha256"][:12]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict, cast
@@ -85,8 +86,11 @@ class SideFacts:
 
     @property
     def runs(self) -> int:
-        """The number of runs of the tests, each in new processes, over all run files."""
-        return sum(row["runs"] for row in self.run_files)
+        """How often the tests ran, each time in new processes: the most of any selection of them, such as a shard."""
+        found: Counter[tuple[str, ...]] = Counter()
+        for row in self.run_files:
+            found[tuple(row["selection"] or ())] += row["runs"]
+        return max(found.values(), default=0)
 
 
 def read_side(connection: duckdb.DuckDBPyConnection, side: Configuration) -> SideFacts:

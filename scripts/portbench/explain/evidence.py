@@ -16,6 +16,7 @@ from portbench.errors import BadInput
 from portbench.study.model import FUNCTION_KEY, Target
 from portbench.study.store import Study, connect, create_views
 from portbench.study.summary import Row, analyse, fetch_dicts
+from portbench.study.tables_check import reading
 from portbench.util.sql import load_sql
 from portbench.util.text import did_you_mean, escape_control, pluralize
 
@@ -79,7 +80,7 @@ def explain(study: Study, function: str, test: str = "", target: str = "") -> Ex
 
     Raises BadInput, with similar names, where the study has no such function, test or target.
     """
-    with connect() as connection:
+    with reading(study.tables), connect() as connection:
         create_views(connection, study.tables)
         analyse(connection)
         connection.execute("SET VARIABLE wanted = ?", [function])

@@ -12,22 +12,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from portbench.devices import PREDICTED_GPUS
+
 Data = Mapping[str, Any]
 
 TOLERANCES = {
     "float16": (1e-3, 1e-5),
-    "bfloat16": (1.6e-2, 1e-5),
+    "bfloat16": (7.9e-3, 1e-5),
     "float32": (1.3e-6, 1e-5),
-    "float64": (1e-7, 1e-7),
+    "float64": (1e-12, 1e-12),
     "complex64": (1.3e-6, 1e-5),
-    "complex128": (1e-7, 1e-7),
+    "complex128": (1e-12, 1e-12),
 }
 """The relative and absolute difference that the runner allows, by the dtype of the output; none for others."""
 
 _IMPORTS = {"torch": "import torch", "tensorflow": "import tensorflow as tf", "jax": "import jax.numpy"}
+_GPUS = ("gpu", "gpu-predicted", "rocm-predicted", *PREDICTED_GPUS)
 _DEVICES = {
-    "torch": {"cpu": "cpu", "gpu": "cuda", "gpu-predicted": "cuda", "rocm-predicted": "cuda"},
-    "tensorflow": {"cpu": "/CPU:0", "gpu": "/GPU:0", "gpu-predicted": "/GPU:0", "rocm-predicted": "/GPU:0"},
+    "torch": {"cpu": "cpu", **dict.fromkeys(_GPUS, "cuda")},
+    "tensorflow": {"cpu": "/CPU:0", **dict.fromkeys(_GPUS, "/GPU:0")},
 }
 _TENSOR = {
     "torch": "torch.tensor({array}).to(torch.{dtype}).to(device)",
@@ -41,6 +44,7 @@ _WIDE = ("float16", "float32", "complex64")
 _CHECK = """
 def check(found, expected):
     if isinstance(expected, (tuple, list)) and isinstance(found, (tuple, list)):
+        assert len(found) == len(expected)
         for one, other in zip(found, expected):
             check(one, other)
     else:
@@ -128,6 +132,9 @@ class _Program:
         built = [self._one(each) for each in test.get("args", [])]
         named = {key: self._one(each)[0] for key, each in test.get("kwargs", {}).items()}
         call = ", ".join([device for device, _ in built] + [f"{key}={value}" for key, value in named.items()])
+        if "raises" in expect:
+            after = _refused(f"{self._function}({call})", expect["raises"])
+            return "\n".join([*self._head(None), *self._lines, *after]) + "\n"
         steps = "".join(f"[{step!r}]" for step in expect.get("output", []))
         after = [f"output = {self._function}({call}){steps}", "print(output)"]
         expected = self._expected(expect, [host for _, host in built])
@@ -157,7 +164,10 @@ class _Program:
         return [*head, ""]
 
     def _check(self) -> list[str]:
-        given, dtypes = self._test.get("tolerance", {}), [self._test["expect"].get("dtype"), *self._dtypes]
+        dtypes = [self._test["expect"].get("dtype"), *self._dtypes]
+        given = self._test.get("tolerance", {})
+        if not set(given.get("dtypes", dtypes)).intersection(dtypes):
+            given = {}
         rtol, atol = next((TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES), (0.0, 0.0))
         if dtypes[0] is not None and dtypes[0] not in TOLERANCES:
             rtol = atol = 0.0
@@ -221,6 +231,23 @@ class _Program:
             return f"tensor{number}", f'to_numpy(tensor{number}).astype("float64")'
         wide = "complex128" if dtype.startswith("complex") else "float64"
         return f"tensor{number}", f'array{number}.astype("{wide}")' if dtype in _WIDE else f"array{number}"
+
+
+def _refused(call: str, expected: Data) -> list[str]:
+    """A call that must raise one of some errors, with a word in its message."""
+    given = expected["class"]
+    kinds = [given] if isinstance(given, str) else list(given)
+    return [
+        "try:",
+        f"    print({call})",
+        "except Exception as error:",
+        '    print(f"{type(error).__name__}: {error}")',
+        f"    assert not {{kind.__name__ for kind in type(error).__mro__}}.isdisjoint({kinds!r})",
+        f"    assert {expected['message'].lower()!r} in str(error).lower()",
+        '    print("as expected")',
+        "else:",
+        f"    raise AssertionError({'expected ' + ' or '.join(kinds) + ', got no error'!r})",
+    ]
 
 
 def _random(value: Data, dtype: str) -> str:

@@ -10,6 +10,7 @@ from portbench.explain.evidence import TargetEvidence, TestEvidence
 from portbench.formats.documents import files_below
 from portbench.study.summary import Row
 from portbench.targets.catalog import all_targets
+from portbench.targets.pinning import pinning
 from portbench.util.repository import Checkout
 from portbench.util.strict_json import read_json, shown
 
@@ -115,7 +116,7 @@ def _backend(environment: Row, evidence: TargetEvidence, checkout: Checkout) -> 
     if container:
         return "auto", f"It ran in a container ({container}) whose image is not recorded."
     known = next((target for target in all_targets(checkout) if target.name == str(evidence.target)), None)
-    if known and known.lock:
+    if known and pinning(known):
         return "venv", ""
     return "current", "images/ has no lock for this target: it runs in your own Python, see PORTBENCH_PYTHON."
 

@@ -53,6 +53,8 @@ def evidence(row: Row) -> Iterator[tuple[str, str]]:
         yield "full precision", _ended(row["full_precision"])
     if row["contaminated"]:
         yield "after others", _ended(row["contaminated"])
+    if row["disturbed"]:
+        yield "disturbed", f"by something outside of the test: the first try {_ended(row['disturbed'])}"
     if row["prediction"]:
         yield from _predicted(row["prediction"])
     if row["outcome"] != "skipped":

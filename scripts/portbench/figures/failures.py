@@ -32,6 +32,7 @@ _CATEGORY = dict(
             style.SKY,
             style.GREEN,
             style.VERMILLION,
+            style.BLACK,
             style.PURPLE,
             style.GREY,
             style.YELLOW,
@@ -39,7 +40,7 @@ _CATEGORY = dict(
         strict=True,
     )
 )
-_CATEGORY_HATCHES = dict(zip(_CATEGORY, ("", "////", "....", "\\\\\\\\", "xxxx", "----", "", "++++"), strict=True))
+_CATEGORY_HATCHES = dict(zip(_CATEGORY, ("", "////", "....", "\\\\\\\\", "xxxx", "", "----", "", "++++"), strict=True))
 
 _STRATA = {TOP20: ("o", style.BLUE, "top 20"), OTHERS: ("D", style.ORANGE, "all (drawn by decile)")}
 _HOLLOW: dict[str, Any] = {

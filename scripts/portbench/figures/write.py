@@ -5,7 +5,6 @@ A figure that the study has no data for is not drawn; README.md names it with th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,14 +16,12 @@ import duckdb
 from portbench.analysis.rates import ALL
 from portbench.analysis.results import Results
 from portbench.analysis.terms import INTOLERABLE, METHOD_SLUGS, NEWER, PAPER_METHOD, ROBUST
-from portbench.errors import StorageFailed
 from portbench.figures import data, failures, ratios, times
 from portbench.figures.canvas import MOST_PANELS, MOST_ROWS
 from portbench.figures.data import Pair
 from portbench.figures.style import Drawing, NotDrawn, style
 from portbench.util.files import write_bytes, write_text
 from portbench.util.markdown import plain
-from portbench.util.strict_json import shown
 
 CAPTIONS = "README.md"
 
@@ -43,7 +40,6 @@ _NAMES = (
     "newer-hardware",
 )
 STATUSES, DECILES, TOP20, CATEGORIES, DENSITIES, TIMES, SCATTER, SHARES, RATIOS, NEWER_HARDWARE = _NAMES
-_OURS = re.compile(rf"({'|'.join(_NAMES)})(-paper-method|-as-published|-robust)?(-\d+)?\.(svg|png)")
 
 _UNTIMED = "no function was timed on two devices with the same version of a framework ({})"
 _ONE_MODEL = "no function was timed on two models of one device of which it is known which is newer ({})"
@@ -68,8 +64,7 @@ def write(
 
     ``connection`` shows the tables of the study and their analysis (see ``portbench.study.summary.analyse``), whose
     summary is ``study_summary`` and whose ``results`` are computed. A function that takes more than ``intolerable``
-    times as long, above 1, is in a class of its own. The same study gives the same bytes. Figures of an earlier study
-    that this one has no data for are removed. Raises StorageFailed.
+    times as long, above 1, is in a class of its own. The same study gives the same bytes. Raises StorageFailed.
     """
     written, text = [], ["# Figures", ""]
     missing = []
@@ -91,7 +86,6 @@ def write(
     if missing:
         text += ["## Not drawn", "", *(f"- {plain(each.name)}: {plain(each.reason)}" for each in missing), ""]
     write_text(folder / CAPTIONS, "\n".join(text))
-    _remove_others(folder, written)
     return Written((*written, folder / CAPTIONS), tuple(missing))
 
 
@@ -155,14 +149,3 @@ def _drawn(
         draw(name if start == 0 else f"{name}-{start // most + 1}", items[start : start + most])
         for start in range(0, len(items), most)
     ]
-
-
-def _remove_others(folder: Path, written: Sequence[Path]) -> None:
-    for path in folder.iterdir():
-        if _OURS.fullmatch(path.name) and path not in written:
-            try:
-                path.unlink()
-            except OSError as error:
-                raise StorageFailed(
-                    f"{shown(path)} cannot be removed: {error.strerror}", "It is of an earlier report: remove it."
-                ) from error

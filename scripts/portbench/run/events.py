@@ -39,11 +39,13 @@ class Result:
 
 @dataclass(frozen=True)
 class Ended:
-    """The runner wrote the run file. ``run_file`` is the runner's path of it."""
+    """The runner wrote the run file. ``run_file`` is the runner's path of it. ``disturbed`` counts the results of a
+    second try, since something outside of the test had ended the first."""
 
     run_file: str
     outcomes: Mapping[str, int]
     unchanged: bool
+    disturbed: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,9 @@ def _result(document: Mapping[str, Any]) -> Result:
 
 def _ended(document: Mapping[str, Any]) -> Ended:
     outcomes = {str(outcome): int(count) for outcome, count in document["outcomes"].items()}
-    return Ended(str(document["run_file"]), outcomes, bool(document.get("unchanged", False)))
+    return Ended(
+        str(document["run_file"]), outcomes, bool(document.get("unchanged", False)), int(document.get("disturbed", 0))
+    )
 
 
 def _failed(document: Mapping[str, Any]) -> Failed:

@@ -17,7 +17,7 @@ from types import FrameType
 
 from portbench.backends import Command
 from portbench.devices import PREDICTED_DEVICES
-from portbench.doctor.diagnosis import ready_backend
+from portbench.doctor.diagnosis import ready_backend, unfit
 from portbench.errors import Interrupted, PortbenchError, RunFailed
 from portbench.run.events import Ended, Failed, Started, Uncurated, Warned
 from portbench.run.model import RunPlan, TargetResult
@@ -123,6 +123,8 @@ class _Group:
             backend, why = ready_backend(plan.backend, target, plan.checkout, plan.machine, arguments.out)
             prepared.backend = backend.name
             self._reporter.say_once(f"{prepared.name}: backend {backend.name} ({why})")
+            for warning in () if any_version else unfit(target, plan.machine):
+                self._reporter.say_once(f"warning: {warning.message}. {warning.remedy}")
             backend.prepare(target, self._reporter.say)
             prepared.command = backend.command(target, arguments)
         except KeyboardInterrupt:
@@ -170,11 +172,14 @@ class _Group:
     def _follow_to_end(self, prepared: _Prepared) -> TargetResult:
         seen = _Seen()
         run_file: Path | None = None
+        copy: str | None = None
         failure, runner, target = prepared.error, prepared.runner, prepared.target
         try:
             if failure is None:
                 seen = _follow(runner, target, prepared.name, self._reporter)
                 run_file = _conclude(self._plan, runner, seen, self._plan.arguments[target.framework].out)
+                if self._plan.copy_to:
+                    copy = _copied(run_file, self._plan.copy_to)
                 if runner.interrupts:
                     raise _interrupted(self._plan)
         except PortbenchError as error:
@@ -186,8 +191,10 @@ class _Group:
             exit_status=failure.exit_status if failure else 0,
             run_file=run_file,
             outcomes=seen.ended.outcomes if seen.ended else {},
+            disturbed=seen.ended.disturbed if seen.ended else 0,
             seconds=time.monotonic() - prepared.begin_s,
             error=failure,
+            copy=copy,
         )
 
 
@@ -242,6 +249,13 @@ def _conclude(plan: RunPlan, runner: Runner, seen: _Seen, out: Path) -> Path:
     if not run_file.is_file():
         raise RunFailed(f"the runner reported that it wrote {run_file}, but there is no such file")
     return run_file
+
+
+def _copied(run_file: Path, folder: str) -> str:
+    """Copies a run file to an object store; returns the URL. Raises StorageFailed."""
+    from portbench.util import remote  # imports DuckDB, for which every run would wait
+
+    return remote.store(run_file, folder)
 
 
 def _interrupted(plan: RunPlan) -> Interrupted:

@@ -48,7 +48,9 @@ def _listed(plan: RunPlan, target: Target, arguments: RunnerArguments) -> Listed
     argv = [sys.executable, "-m", "runners", "--framework", target.framework, "--device", target.device, "--list"]
     argv += ["--manifest", str(arguments.manifest), "--progress", "json"]
     argv += [word for name in options.functions for word in ("--function", name)]
+    argv += [word for name in options.excluded for word in ("--exclude", name)]
     argv += [word for name in options.tests for word in ("--test", name)]
+    argv += ["--shard", options.shard] if options.shard else []
     done = run_captured(argv, cwd=plan.checkout.root)
     for event in map(parse_event, done.stdout.splitlines()):
         if isinstance(event, Listed):

@@ -20,6 +20,8 @@ from portbench.util.repository import Checkout
 SYNCHRONIZATIONS = ("complete", "as-published")
 """What can end a timed region: the values of --sync, and of ``sync`` in run files."""
 
+MOST_SHARDS = 10_000
+
 
 def _option(flag: str, default: Any, *, always: bool = False) -> Any:
     """A field that is an option. ``always``: a runner gets it even where it is the default.
@@ -31,17 +33,24 @@ def _option(flag: str, default: Any, *, always: bool = False) -> Any:
 
 @dataclass(frozen=True)
 class RunnerOptions:
-    """How a runner runs a manifest. Times are in seconds; ``functions`` and ``tests`` are globs."""
+    """How a runner runs a manifest. Times are in seconds; ``functions``, ``excluded`` and ``tests`` are globs.
+
+    ``shard`` is K/N: the K-th of N parts of the selected tests.
+    """
 
     runs: int = _option("--runs", 3, always=True)
     protocol: str = _option("--protocol", "both", always=True)
     timeout_s: float = _option("--timeout", 900.0, always=True)
     steady_budget_s: float = _option("--steady-budget", 0.1, always=True)
     functions: tuple[str, ...] = _option("--function", ())
+    excluded: tuple[str, ...] = _option("--exclude", ())
     tests: tuple[str, ...] = _option("--test", ())
+    shard: str | None = _option("--shard", None)
     sync: str = _option("--sync", "complete")
     shuffle: int | None = _option("--shuffle", None)
     memory: str | None = _option("--memory", None)
+    sandbox: str = _option("--sandbox", "auto")
+    private_names: bool = _option("--private-names", False)
     resume: bool = _option("--resume", False)
 
     def runner_argv(self) -> list[str]:
@@ -88,6 +97,8 @@ class RunOptions:
     runner: RunnerOptions = field(default_factory=RunnerOptions)
     failed: str | None = None
     """A run file, of which only the tests that failed are to run."""
+    copy_to: str | None = None
+    """The URL of a folder in an object store."""
     check: bool = False
     json: bool = False
 
@@ -114,8 +125,9 @@ class RunOptions:
             ("--manifest", self.manifest, default.manifest),
             ("--backend", self.backend, default.backend),
             ("--out", self.out, default.out),
+            ("--copy-to", self.copy_to, default.copy_to),
         )
-        return [word for flag, value, usual in options if value != usual for word in (flag, value)]
+        return [word for flag, value, usual in options if value and value != usual for word in (flag, value)]
 
 
 @dataclass(frozen=True)
@@ -129,11 +141,14 @@ class RunPlan:
     """By the framework of the target."""
     command_to_resume: str
     machine: Machine = field(default_factory=Machine)
+    copy_to: str | None = None
 
 
 @dataclass(frozen=True)
 class TargetResult:
     """The result of one target. Where ``run_file`` is None, ``error`` says why there is none.
+
+    ``copy`` is the URL of the run file's copy.
 
     ``target`` has the version that ran. With the backend current it may be another one than in ``planned``, the target
     of the plan.
@@ -147,3 +162,5 @@ class TargetResult:
     outcomes: Mapping[str, int]
     seconds: float
     error: PortbenchError | None
+    disturbed: int = 0
+    copy: str | None = None

@@ -106,8 +106,12 @@ class MutationTest:
         return not (self.unexplained or self.stale or self.blind_functions or self.failing)
 
 
+COARSE = ("scaled", "shifted", "zeroed", "wrong-dtype", "wrong-shape", "first-argument", "nothing")
+"""The mutants that change a whole output, which run without being asked for. The others are like faults of devices."""
+
+
 def mutants() -> tuple[str, ...]:
-    """The names of all mutants, from the schema that host and runner share."""
+    """The names of all mutants, coarse and fine, from the schema that host and runner share."""
     return tuple(name for name in values_of("run", "protocol", "mutant") if name is not None)
 
 

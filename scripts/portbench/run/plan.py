@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,7 +15,7 @@ from portbench.run.model import RunnerArguments, RunOptions, RunPlan
 from portbench.targets.catalog import find_targets
 from portbench.util.machine import Machine
 from portbench.util.repository import Checkout
-from portbench.util.strict_json import shown
+from portbench.util.strict_json import read_json, shown
 from portbench.util.text import did_you_mean
 
 
@@ -28,6 +28,8 @@ def plan_run(
     frameworks = dict.fromkeys(target.framework for target in targets)
     functions = options.runner.functions
     manifests = {name: find_manifest(options.manifest, name, checkout, functions) for name in frameworks}
+    if options.runner.excluded:
+        _check_excluded(options.runner.excluded, manifests.values())
     out = Path(options.out).absolute()
     return RunPlan(
         checkout=checkout,
@@ -38,6 +40,7 @@ def plan_run(
         },
         command_to_resume=asked.command_to_resume(),
         machine=machine or Machine(),
+        copy_to=options.copy_to,
     )
 
 
@@ -110,6 +113,17 @@ def _check_framework(path: Path, framework: str, functions: Sequence[str]) -> No
             f"{shown(path)}: no function matches {' or '.join(functions)}{did_you_mean(functions[0], names)}",
             "Globs match whole names: '*linalg*', 'torch.cat'. To list what runs, add --dry-run.",
         )
+
+
+def _check_excluded(globs: Sequence[str], manifests: Iterable[Path]) -> None:
+    """Raises BadInput for a glob that matches in no manifest: with a mistyped name, a run would be too large."""
+    names = [name for path in manifests for name in function_names(read_json(path).data)]
+    for glob in globs:
+        if names and not any(fnmatchcase(name, glob) for name in names):
+            raise BadInput(
+                f"--exclude {glob} matches no function{did_you_mean(glob, names)}",
+                "Globs match whole names: '*linalg*', 'torch.cat'. To list what runs, add --dry-run.",
+            )
 
 
 def function_names(manifest: Mapping[str, Any]) -> list[str]:

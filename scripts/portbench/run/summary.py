@@ -55,10 +55,18 @@ def _counts(result: TargetResult) -> Text:
     if result.error:
         text = f"{result.target}: exit status {result.exit_status} {took}"
     elif result.outcomes:
-        text = f"{result.target}: {counts(result.outcomes)}; {_short(result.run_file)} {took}"
+        text = f"{result.target}: {counts(result.outcomes)}{_disturbed(result)}; {_files(result)} {took}"
     else:
-        text = f"{result.target}: was complete already; {_short(result.run_file)} {took}"
+        text = f"{result.target}: was complete already; {_files(result)} {took}"
     return Text(escape_control(text))
+
+
+def _files(result: TargetResult) -> str:
+    return _short(result.run_file) + (f", copied to {result.copy}" if result.copy else "")
+
+
+def _disturbed(result: TargetResult) -> str:
+    return f" ({result.disturbed} disturbed from outside, the last try counts)" if result.disturbed else ""
 
 
 def _next_commands(results: Sequence[TargetResult], failed: FailedTests, options: RunOptions) -> list[tuple[str, str]]:

@@ -7,9 +7,12 @@ read is None, and a command that cannot be started has a non-zero exit status.
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import shutil
 import subprocess
+import urllib.error
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +102,18 @@ class Machine:
             return shutil.disk_usage(_nearest(path)).free
         except OSError:
             return None
+
+    def unreachable(self, address: str, timeout_s: float = 10) -> str | None:
+        """Why an http(s) address cannot be downloaded from here, or None. Asks for its head alone."""
+        request = urllib.request.Request(address, method="HEAD")
+        try:
+            urllib.request.urlopen(request, timeout=timeout_s).close()
+        except urllib.error.HTTPError as error:
+            # A server that only refuses to show a head may still serve the file.
+            return f"its server has no such file (status {error.code})" if error.code in (404, 410) else None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            return str(getattr(error, "reason", error)) or type(error).__name__
+        return None
 
     def processes(self) -> Iterator[Process]:
         """All processes except this one."""

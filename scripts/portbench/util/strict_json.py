@@ -27,6 +27,8 @@ from portbench.util.text import escape_control, shortened
 
 FIX = "Fix the file, or create it again."
 _LARGEST = 2**63 - 1
+# The kernel's files have no end, or wait for something.
+_KERNEL = ("/proc/", "/sys/", "/dev/")
 _MOST_UNPACKED_BYTES = 2**30
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NINES = bytes.maketrans(b"012345678", b"9" * 9)
@@ -76,7 +78,7 @@ def json_path(parts: Sequence[str | int]) -> str:
 def _step(part: str | int) -> str:
     if isinstance(part, int):
         return f"[{part}]"
-    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", part):
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{,59}", part):
         return f".{part}"
     return f"[{quoted(shortened(part, 60))}]"
 
@@ -86,7 +88,7 @@ def bytes_of(path: Path) -> bytes:
     try:
         if path.is_dir():
             raise BadInput(f"{shown(path)} is a folder, not a file", "Give the path of a file in it.")
-        if path.exists() and not path.is_file():
+        if path.exists() and (not path.is_file() or str(path.resolve()).startswith(_KERNEL)):
             raise BadInput(f"{shown(path)} is not a regular file", "Give the path of a JSON file.")
         return path.read_bytes()
     except FileNotFoundError:
@@ -116,13 +118,21 @@ def _parse_fast(content: bytes) -> Any:
     orjson itself rejects NaN, infinite numbers and lone surrogates. It accepts integers beyond 64 bits, which have at
     least 19 digits, and duplicate keys: with these, the parsed document has fewer colons than the file.
     """
-    if b"\\u003" in content or _has_long_integer(content):
+    if not has_countable_keys(content):
         return None
     try:
         data = orjson.loads(content)
         return data if orjson.dumps(data).count(b":") == content.count(b":") else None
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # JSONEncodeError: nested too deeply.
         return None
+
+
+def has_countable_keys(content: bytes) -> bool:
+    """Whether a JSON text has neither integers beyond 64 bits nor escaped colons.
+
+    Then a parser that keeps one of several duplicate keys shows them: its values have fewer colons than the text.
+    """
+    return b"\\u003" not in content and not _has_long_integer(content)
 
 
 def _has_long_integer(content: bytes) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from portbench.targets.catalog import TPU_COMPILER
 from tests.paths import ROOT
 
 REPOSITORY = ROOT
@@ -40,7 +41,8 @@ class Clone:
     def add_predicted_tpus(self) -> None:
         """Makes framework fake 1.0.0 a target on every predicted TPU, with a version that has the compiler."""
         (self.root / "images" / "fake" / "1.0.0" / "tpu-aot.Dockerfile").touch()
-        (self.add_version("jax", "0.10.2") / "tpu.lock").write_text("libtpu==1.0.0\n")
+        framework, version, _ = TPU_COMPILER.split("-", 2)
+        (self.add_version(framework, version) / "tpu.lock").write_text("libtpu==1.0.0\n")
 
     def add_manifest(self, path: Path, framework: str) -> Path:
         """Writes the smallest manifest: the host checks it before it starts a runner."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-from portbench.devices import PREDICTED_TPUS
+from portbench.devices import AHEAD_OF_TIME
 from portbench.util.machine import TIMEOUT_S, Machine, Process
 
 GB = 10**9
@@ -131,6 +131,7 @@ class Described(Machine):
             version = env.get(f"{framework.upper()}_VERSION") or path.read_text().strip()
             for device in ("cpu", "gpu", "tpu"):
                 services[f"{framework}-{device}"] = {"image": f"portbench/{framework}:{version}-{device}"}
-            for device in PREDICTED_TPUS:
-                services[f"{framework}-{device}"] = {"image": f"portbench/{framework}:{version}-tpu-aot"}
+            for kind, devices in AHEAD_OF_TIME.items():
+                for device in devices:
+                    services[f"{framework}-{device}"] = {"image": f"portbench/{framework}:{version}-{kind}"}
         return services

@@ -52,15 +52,31 @@ HOST = Side(
     ROOT / "scripts" / "portbench",
     (
         *("errors", "devices", "util", "formats", "published", "targets", "backends", "doctor", "run", "corpus"),
-        *("study", "analysis", "explain", "tables", "figures", "compare", "page", "report", "cli", "__main__"),
+        *(
+            "launch",
+            "study",
+            "analysis",
+            "explain",
+            "tables",
+            "figures",
+            "compare",
+            "history",
+            "page",
+            "record",
+            "report",
+            "site",
+            "cli",
+            "__main__",
+        ),
     ),
 )
 RUNNER = Side(
     "runners.core",
     ROOT / "runners" / "core",
     (
-        *("errors", "result", "documents", "environment", "devices", "failure", "adapter"),
-        *("manifest_grids", "manifest", "testing", "triage", "prediction", "process", "enumeration", "cli"),
+        *("errors", "result", "documents", "run_check", "installation", "environment", "devices", "failure", "adapter"),
+        *("selection", "manifest_grids", "programs", "manifest", "public", "testing", "triage", "prediction"),
+        *("process", "enumeration", "cli"),
     ),
 )
 BOTH = pytest.mark.parametrize("side", (HOST, RUNNER), ids=("host", "runner"))

@@ -108,3 +108,17 @@ def test_what_needs_a_clone_says_so(installed: Installed, arguments: list[str]) 
     assert done.returncode in (2, 3)
     assert done.stderr.count("error:") == 1
     assert "clone" in done.stderr and "git clone" in done.stderr
+
+
+def test_the_recorder_in_the_package_can_be_installed_as_a_plugin_of_pytest(installed: Installed) -> None:
+    (recorder,) = installed.python.parents[1].glob("lib/python*/site-packages/portbench/repository/runners/recorder")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", installed.folder]
+    subprocess.run(build, cwd=recorder, check=True, capture_output=True)
+    (wheel,) = installed.folder.glob("portbench_recorder-*.whl")
+    install = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--python", installed.python, wheel]
+    subprocess.run(install, check=True)
+    (installed.folder / "test_it.py").write_text("def test_it(): pass\n")
+    command = [installed.python, "-m", "pytest", "--portbench-record=rec", "test_it.py"]
+    done = subprocess.run(command, cwd=installed.folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no call of a framework was recorded" in done.stdout

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tree_sitter import Node
 
 from portbench.corpus.counting import syntax
-from portbench.corpus.counting.function_list import FunctionList
 from portbench.corpus.counting.imports import STATEMENTS, dotted, imported
 from portbench.corpus.counting.scopes import Scopes
 
@@ -41,6 +40,35 @@ class Resolved:
     by_word: int = 0
     names: set[bytes] = field(default_factory=set)
     """All names that refer to something in the framework anywhere in the file."""
+    starts: list[tuple[int, int]] = field(default_factory=list)
+    """For each call, the function's position in the list and the place in the source, in bytes."""
+
+
+class Paths(Protocol):
+    """The position of each dotted path that is a function."""
+
+    def get(self, path: bytes, /) -> int | None:
+        """The position; None for what is no function."""
+
+
+class Functions(Protocol):
+    """What the resolver needs of a FunctionList."""
+
+    @property
+    def root(self) -> bytes:
+        """The module that a file must import."""
+
+    @property
+    def paths(self) -> Paths:
+        """The functions by their dotted paths."""
+
+    @property
+    def modules(self) -> Mapping[bytes, frozenset[bytes]]:
+        """The names in each module or class."""
+
+    @property
+    def words(self) -> frozenset[bytes]:
+        """The last parts of all canonical names."""
 
 
 class _Use(NamedTuple):
@@ -50,7 +78,7 @@ class _Use(NamedTuple):
     by_word: bool
 
 
-def resolve(source: bytes, root: Node, functions: FunctionList, has_strings: bool) -> Resolved:
+def resolve(source: bytes, root: Node, functions: Functions, has_strings: bool) -> Resolved:
     """Counts the calls in a file whose tree has no error.
 
     ``has_strings``: ``lexer.bare`` did not strip the source, so a word may be in a string or comment.
@@ -62,7 +90,7 @@ def resolve(source: bytes, root: Node, functions: FunctionList, has_strings: boo
 
 
 class _File:
-    def __init__(self, source: bytes, root: Node, functions: FunctionList, has_strings: bool) -> None:
+    def __init__(self, source: bytes, root: Node, functions: Functions, has_strings: bool) -> None:
         self.source, self.root, self.functions, self.has_strings = source, root, functions, has_strings
         self.scopes = Scopes()
         self.names: set[bytes] = set()
@@ -109,6 +137,7 @@ class _File:
             place = self.functions.paths.get(path + use.chain) if path is not None else None
             if place is not None:
                 resolved.calls[place] += 1
+                resolved.starts.append((place, use.start))
                 word = use.chain.rpartition(b".")[2] or use.name
                 resolved.by_word += use.by_word and not quoted and word in self.functions.words
         return resolved

@@ -70,6 +70,12 @@ def study(write: Write, make_run: Make, make_result: Make, torch_manifest: Path)
             "category": "timeout",
             "error": None,
         },
+        "disturbed": {
+            "outcome": "crashed",
+            "reason": "the worker was ended by SIGKILL",
+            "category": "crash",
+            "error": None,
+        },
     }
     results = [make_result("torch.argsort", row, run, **failed) for run in (1, 2)]
     results += [make_result("torch.argsort", other, run) for run in (1, 2)] + [make_result("torch.cat")]
@@ -94,6 +100,7 @@ def test_each_target_is_shown_with_its_evidence(portbench: Command, study: Path)
         "on the CPU      passed",
         "full precision  failed: RuntimeError: no",
         "after others    timed out: no result within 1 s",
+        "disturbed       by something outside of the test: the first try crashed: the worker was ended by SIGKILL",
         "ran on          mixed, sort on cpu",
         "on the host     aten::sort",
         "Python 3.10.13, torch 2.9.0, numpy 1.26.4",

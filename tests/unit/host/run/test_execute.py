@@ -88,7 +88,9 @@ def test_json_is_one_object_on_stdout_and_progress_goes_to_stderr(clone: Clone) 
         "backend": "current",
         "exit_status": 0,
         "run_file": str(clone.root / "results" / "fake-9.9-cpu.json"),
+        "copy": None,
         "outcomes": {"passed": 1, "failed": 1},
+        "disturbed": 0,
         "failed": [
             {
                 "function": "fake.identity",
@@ -150,7 +152,7 @@ def test_a_limit_is_in_seconds_minutes_or_hours(clone: Clone, time: str, seconds
     assert float(argv[argv.index("--timeout") + 1]) == seconds
 
 
-@pytest.mark.parametrize("time", ["10 min", "m", "", "-1", "1e3", "30m1h", "31h31m99999999s"])
+@pytest.mark.parametrize("time", ["10 min", "m", "", "-1", "1e3", "30m1h", "31h31m99999999s", "577h"])
 def test_a_wrong_limit_is_wrong_usage(clone: Clone, time: str) -> None:
     done = clone.portbench("run", "fake-cpu", *CURRENT, "--timeout", time)
     assert done.returncode == 2
@@ -405,7 +407,12 @@ def test_wrong_input_is_one_error_before_anything_runs(
 
 
 @pytest.mark.parametrize(
-    "option", [["--runs", "0"], ["--timeout", "0"], ["--protocol", "hot"], ["--sync", "no"], ["--backend", "vm"]]
+    "option",
+    [
+        *(["--runs", "0"], ["--runs", "10001"], ["--timeout", "0"], ["--steady-budget", "86401"]),
+        *(["--shuffle", "99999999999999999999"], ["--memory", "999999999999999T"]),
+        *(["--protocol", "hot"], ["--sync", "no"], ["--backend", "vm"]),
+    ],
 )
 def test_an_option_out_of_range_is_wrong_usage(clone: Clone, option: list[str]) -> None:
     done = clone.portbench("run", "fake-cpu", *option)

@@ -146,7 +146,7 @@ def test_a_wrong_file_is_one_error_before_anything_runs(tmp_path: Path, known: A
 def test_the_known_failures_of_the_paper_name_functions_of_its_manifests() -> None:
     study = REPOSITORY / "manifests" / "study"
     for path in sorted((study / "expected").glob("*.json")):
-        framework, device = path.stem.split("-")
+        framework, device = path.stem.split("-", 1)
         manifest = study / f"{framework}.json"
         entries = json.loads(manifest.read_text("utf-8"))["functions"]
         names = {name for entry in entries for name in (entry["function"], *entry.get("successors", ()))}

@@ -87,6 +87,73 @@ def test_a_verbose_dry_run_lists_ids_that_select_the_test(folder: Path) -> None:
     assert (target["functions"], target["tests"], target["runs"]) == (1, 1, 3)
 
 
+def test_excluded_functions_do_not_run_in_any_framework_that_has_them(folder: Path) -> None:
+    (target,) = json.loads(run(folder, *RUN, "--exclude", "*.identity", "--test", "twice*", "--json").stdout)["targets"]
+    recorded: Any = json.loads(Path(target["run_file"]).read_text())
+    assert {row["function"] for row in recorded["results"]} == {"fake.scale"}
+    assert recorded["manifest"]["selection"] == ["not:*.identity", "test:twice*"]
+    done = run(folder, "fake-cpu", "--dry-run", "--exclude", "*.identity")
+    assert done.stdout.splitlines()[1:] == ["  fake.scale  3 tests"]
+
+
+def test_shards_are_parts_of_the_tests_that_stay_when_tests_are_added(folder: Path) -> None:
+    def shards(parts: int) -> list[set[str]]:
+        found = []
+        for part in range(1, parts + 1):
+            done = run(folder, "fake-cpu", "--shard", f"{part}/{parts}", "--dry-run", "--json")
+            (target,) = json.loads(done.stdout)["targets"]
+            found.append({f"{name}::{test}" for name, tests in target["selected"].items() for test in tests})
+        return found
+
+    before = shards(2)
+    assert all(before) and not before[0] & before[1] and len(before[0] | before[1]) == 5
+    more = [{"id": f"more-{number}", "case": "fake.behaviours:passes"} for number in range(20)]
+    first, second = MANIFEST["functions"]  # type: ignore[misc]
+    changed = {**MANIFEST, "functions": [{**first, "tests": more + first["tests"]}, second]}  # type: ignore[index]
+    (folder / "m.json").write_text(json.dumps(changed))
+    after = shards(2)
+    assert len(after[0] | after[1]) == 25
+    assert before[0] <= after[0] and before[1] <= after[1]
+
+
+def test_merged_shards_are_the_study_of_one_run(folder: Path) -> None:
+    for out, options in (("whole", []), ("parts", ["--shard", "1/2"]), ("parts", ["--shard", "2/2"])):
+        done = run(folder, *RUN, "--out", out, *options, "--json")
+        assert done.returncode == 0, done.stderr
+    studies = []
+    for out in ("whole", "parts"):
+        assert portbench(folder, "merge", out, "-o", f"study-{out}").returncode == 0
+        report = portbench(folder, "report", f"study-{out}", "-o", f"report-{out}")
+        assert report.returncode == 0, report.stderr
+        tables = (folder / f"report-{out}" / "tables").glob("*.csv")
+        studies.append({path.name: path.read_text() for path in tables if "latency" not in path.name})
+    assert studies[0] and studies[0] == studies[1]
+    (pair,) = json.loads(portbench(folder, "compare", "parts", "whole", "--json").stdout)["pairs"]
+    assert (pair["first_runs"], pair["second_runs"]) == (1, 1)
+    parts = sorted(folder.glob("parts/*.json"))
+    documents = [json.loads(path.read_text()) for path in parts]
+    assert sorted(each["manifest"]["selection"] for each in documents) == [["shard:1/2"], ["shard:2/2"]]
+    alone = portbench(folder, "merge", str(parts[0]), "-o", "study-alone")
+    other = {(each["function"], each["test"]) for each in documents[1]["results"]}
+    assert f"{len(other)} test{'s' * (len(other) > 1)} of its manifest missing" in alone.stdout
+
+
+@pytest.mark.parametrize(
+    ("shard", "words"),
+    [
+        ("0/2", "expected K/N with 1 <= K <= N <= 10000"),
+        ("3/2", "expected K/N with 1 <= K <= N <= 10000"),
+        ("1", "such as 1/4"),
+        ("1/10001", "such as 1/4"),
+        ("1/9973", "none of the 5 selected tests is in this shard"),
+    ],
+)
+def test_a_shard_that_is_none_or_empty_is_refused(folder: Path, shard: str, words: str) -> None:
+    done = run(folder, "fake-cpu", "--shard", shard)
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.split())
+
+
 def test_failed_runs_exactly_the_tests_that_failed(folder: Path) -> None:
     done = run(folder, *RUN, "--json")
     assert done.returncode == 0, done.stderr
@@ -145,6 +212,7 @@ def test_a_run_without_a_target_is_wrong_usage(folder: Path) -> None:
     [
         (["--function", "fake.identty"], "no function matches fake.identty; did you mean fake.identity?"),
         (["--function", "scale"], "no function matches scale; did you mean fake.scale?"),
+        (["--exclude", "fake.identty"], "--exclude fake.identty matches no function; did you mean fake.identity?"),
         (["--test", "twiec"], "matches twiec; did you mean twice[*]?"),
         (["--test", "twice"], "matches twice; did you mean twice[by=2] or twice[by=3]?"),
     ],
