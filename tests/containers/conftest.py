@@ -5,11 +5,13 @@ Where no image registry is reached, install_engine.sh and stand_in_bases.sh besi
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +36,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def group_of(target: str) -> str:
     """The group of the tests that use the image of a target, so that no two processes build it at once."""
     return f"image of {target}"
+
+
+def assert_names(run_file: dict[str, Any], image: str) -> None:
+    """Checks that a run file has the digest of an image of this name. An image that is up to date has a second name, by
+    which it is used even if 'docker compose build' has since made the first name that of another one."""
+    digest = run_file["environment"]["image_digest"]
+    command = ["docker", "image", "inspect", "--format", "{{json .RepoTags}}", digest]
+    names = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert any(name == image or name.startswith(f"{image}-") for name in names), names
 
 
 @pytest.fixture(scope="session", autouse=True)

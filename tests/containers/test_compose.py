@@ -226,7 +226,9 @@ def test_a_tpu_service_has_the_vms_devices_and_network_and_hands_on_no_privilege
         subprocess.run(["docker", "rmi", stand_in], check=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert set(found["interfaces"]) == {name for _, name in socket.if_nameindex()}
+    # The cables of containers that other tests start come and go.
+    here = {name for _, name in socket.if_nameindex() if not name.startswith("veth")}
+    assert here == {name for name in found["interfaces"] if not name.startswith("veth")}
     assert ("/dev/kmsg" in found["devices"]) is privileged  # all of the host's devices, a chip's among them
     owner = results.stat()
     assert found["ids"] == [owner.st_uid, owner.st_uid, owner.st_gid, owner.st_gid, []]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.containers.conftest import assert_names
 from tests.paths import ROOT
 
 COMMAND = [sys.executable, "-m", "portbench", "run", "fake-cpu"]
@@ -52,9 +53,7 @@ def test_auto_takes_the_image_that_is_there_and_the_run_file_names_it(image: str
     target = run("--manifest", "faults", "--runs", "1", "--out", str(results))
     assert target["backend"] == "docker"
     document = json.loads(Path(target["run_file"]).read_text())
-    inspect = ["docker", "image", "inspect", "--format", "{{.Id}}", image]
-    digest = subprocess.run(inspect, capture_output=True, text=True, check=True).stdout.strip()
-    assert document["environment"]["image_digest"] == digest
+    assert_names(document, image)
     assert document["environment"]["container"] == "docker"
     assert Path(target["run_file"]).stat().st_uid == results.stat().st_uid
     assert containers_left() == ""

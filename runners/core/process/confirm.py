@@ -9,8 +9,8 @@ nothing behind and does not depend on earlier tests.
 A worker may also end by something outside of its test: someone kills it or its zygote, the machine has no memory left,
 or it is stopped until its time is over. So a test whose worker was ended by a signal, or reached the limit without
 computing for half of it, runs again too, even if it was the first of its worker, and after a signal such as SIGKILL up
-to two times. Only what repeats each time is a finding.
-Otherwise the second result counts, and the first is kept (``disturbed``).
+to two times; so does a try that is to confirm another one. Only what repeats is a finding. Otherwise the last result
+counts, and the first is kept (``disturbed``).
 """
 
 from __future__ import annotations
@@ -54,17 +54,26 @@ class Confirmation:
         is_doubtful = first.after_others or first.may_be_disturbed
         if not is_doubtful or _is_fine(first.result) or end in self._own:
             return _flagged(first)
-        # Whatever kills one process at random may kill the next one, too; it hardly hits the same test three times.
-        for _ in range(2 if _is_killed(first) else 1):
+        tries = [first]
+        while len(tries) == 1 or sum(_repeats(tries[-1], each) for each in tries) < _needed(tries[-1]):
             self._workers.retire()
-            alone = attempt(planned, self._workers.current(), self._framework, self._limit_s)
-            if not _repeats(first, alone):
-                break
-        else:
+            tries.append(attempt(planned, self._workers.current(), self._framework, self._limit_s))
+        alone = tries[-1]
+        if _repeats(first, alone):
             self._own.add(end)
             return _flagged(first)
         how = repeated(first.result)
         return _flagged(alone, disturbed=how) if _is_from_outside(first) else _flagged(alone, contaminated=how)
+
+
+def _needed(end: Attempt) -> int:
+    """How many tries of a test must end like this one, so that it is a finding.
+
+    Whatever kills one process at random may kill the next one, too; it hardly hits the same test three times.
+    """
+    if _is_killed(end):
+        return 3
+    return 2 if end.may_be_disturbed else 1
 
 
 def _flagged(counts: Attempt, contaminated: Repeated | None = None, disturbed: Repeated | None = None) -> Attempt:
@@ -73,12 +82,12 @@ def _flagged(counts: Attempt, contaminated: Repeated | None = None, disturbed: R
     return counts._replace(result=result)
 
 
-def _repeats(first: Attempt, alone: Attempt) -> bool:
-    if first.may_be_disturbed:
+def _repeats(first: Attempt, second: Attempt) -> bool:
+    if first.may_be_disturbed or second.may_be_disturbed:
         # The same crash may be noticed in another phase.
-        ends = [(each.result["outcome"], each.result["category"]) for each in (first, alone)]
+        ends = [(each.result["outcome"], each.result["category"]) for each in (first, second)]
         return ends[0] == ends[1]
-    return _end(alone.result) == _end(first.result)
+    return _end(first.result) == _end(second.result)
 
 
 def _is_killed(first: Attempt) -> bool:

@@ -62,6 +62,14 @@ def hangs_once(trial: Trial) -> None:
     passes(trial)
 
 
+def ends_as_listed(trial: Trial) -> None:
+    """Ends as the first word says of the file that the environment variable FAKE_ENDS names, and removes that word."""
+    ends = Path(os.environ["FAKE_ENDS"])
+    end, *others = ends.read_text().split()
+    ends.write_text(" ".join(others))
+    {"passes": passes, "raises": raises, "is_killed": is_killed}[end](trial)
+
+
 def gives_an_unusable_result(trial: Trial) -> None:
     """A time in fractions of a nanosecond, which no run file can hold."""
     passes(trial)

@@ -76,6 +76,25 @@ def test_what_repeats_is_a_finding_and_is_tried_again_in_the_first_run_only(run,
     assert [result["worker"] for result in results] == [1, 2 + tries, 3 + tries]
 
 
+@pytest.mark.parametrize(
+    ("ends", "outcome", "contaminated"),
+    [
+        ("raises is_killed raises", "failed", None),
+        ("raises is_killed passes", "passed", "failed"),
+        ("raises is_killed is_killed raises", "failed", None),
+        ("raises is_killed is_killed is_killed", "crashed", "failed"),
+    ],
+)
+def test_a_try_that_is_to_confirm_a_failure_is_killed(run, monkeypatch, tmp_path, ends, outcome, contaminated):
+    (tmp_path / "ends").write_text(ends)
+    monkeypatch.setenv("FAKE_ENDS", str(tmp_path / "ends"))
+    result = run(cases("passes", "ends_as_listed"), "--runs", "1").results["ends_as_listed"]
+    assert result["outcome"] == outcome
+    assert (result["contaminated"] or {"outcome": None})["outcome"] == contaminated
+    assert result["disturbed"] is None
+    assert (tmp_path / "ends").read_text() == ""
+
+
 def test_a_test_that_ends_its_worker_itself_is_not_tried_again(run):
     finished = run(cases("exits_silently", "passes"), "--runs", "1")
     assert [result["worker"] for result in finished.document["results"]] == [1, 2]
