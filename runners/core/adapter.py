@@ -123,6 +123,10 @@ class Adapter(Protocol):
     def host_device(self) -> Any:
         """The framework's device object of the host's CPU, which is there beside the target's device."""
 
+    def copied_to(self, leaf: Any, device: Any, dtype_of: Callable[[str], str]) -> Any:
+        """A copy of a host tensor on a device, with its strides and mark of ``differentiable``; other values as they
+        are, but for the host's device object, which becomes ``device``. ``dtype_of`` gives the copy's dtype."""
+
     def in_memory_order(self, tensor: Any, order: Sequence[int]) -> Any:
         """The same values with the axes in this order in memory, the slowest first. May return the tensor itself if the
         framework's tensors have no strides."""

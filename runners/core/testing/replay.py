@@ -1,51 +1,13 @@
-"""Repeats a recorded call: inputs with the recorded shapes, dtypes and facts, and the host's own result as reference.
-
-The reference is the same function of the same version on the host's CPU, in float64 where it takes that. This is weaker
-than an independent reference: what the framework computes wrong everywhere is not noticed. So results of replays are
-never pooled with others.
-"""
+"""Repeats a recorded call: inputs with the recorded shapes, dtypes and facts; the host is the reference."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
-
-import numpy as np
+from typing import Any, Callable, Mapping, Sequence
 
 from runners.core.public import names
-from runners.core.testing import compare, tree
+from runners.core.testing.host_reference import compare_with_host
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
-
-_MARGIN = 10.0
-"""An output may be this many times less precise than the host's own output in the same dtype."""
-
-_OTHER_DRAW = 0.01
-"""If most elements in float64 differ by more than this fraction, they are other random numbers."""
-
-
-class _Outputs(NamedTuple):
-    """What a call left: host arrays and plain values, each with the name of its dtype, or None for a plain value."""
-
-    values: Sequence[Any]
-    dtypes: Sequence[str | None]
-
-
-class _Recorded(NamedTuple):
-    """A call as data."""
-
-    args: Sequence[Any]
-    kwargs: Mapping[str, Any]
-    gradient: bool
-
-    def make(self, trial: Trial, call: Callable[..., Any]) -> Any:
-        """Makes the inputs and the call with ``call``; returns what it returned, the gradients, and what it left of
-        its arguments."""
-        builder = Builder(trial, names.framework(trial.framework))
-        args = [item.device for item in builder.all(self.args)]
-        kwargs = {name: item.device for name, item in builder.named(self.kwargs).items()}
-        if not self.gradient:
-            return call(*args, **kwargs), (args, kwargs)
-        return call(lambda function: trial.with_gradients(function, args, kwargs))
 
 
 def replay(
@@ -55,31 +17,20 @@ def replay(
     gradient: bool = False,
     autocast: str | None = None,
 ) -> None:
-    """Calls the function with inputs made from their description. Compares all that it returns or writes into with what
-    the host computes.
+    """Calls the function with inputs made from their description, and compares with the host.
 
-    With ``gradient``, also the gradients of the sum of its outputs. With ``autocast``, the call is made where PyTorch
-    chooses this dtype for it. If two calls on the host differ, as those of a
-    random function do, only dtypes and shapes count. Skips the test if the host cannot repeat the call.
+    With ``gradient``, gradients too. With ``autocast``, the call is made where PyTorch chooses this dtype for it.
     """
-    recorded = _Recorded(args, kwargs or {}, gradient)
+
+    def inputs(trial: Trial) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        builder = Builder(trial, names.framework(trial.framework))
+        given = [item.device for item in builder.all(args)]
+        return given, {name: item.device for name, item in builder.named(kwargs or {}).items()}
+
     trial.function = trial.as_function(trial.function)
     if autocast is not None:
         trial.function = _under_autocast(trial, trial.function, autocast)
-    # A second call may get other arguments than the first, which wrote into them.
-    trial.repeatable = False
-    found = _read(trial, recorded.make(trial, trial.call_inside if gradient else trial.call))
-    try:
-        same = _on_host(trial, recorded)
-    except Exception as error:
-        trial.skip(f"the CPU does not repeat the call: {type(error).__name__}: {str(error)[:200]}")
-    is_random = getattr(trial.function, "draws_differ", False) or not _equal(same, _on_host(trial, recorded, seed=1))
-    try:
-        wide = _on_host(trial, recorded, wide=True)
-    except Exception:
-        # Not every function takes float64.
-        wide = same
-    _compare(trial, found, same, wide, is_random)
+    compare_with_host(trial, inputs, gradient)
 
 
 def _under_autocast(trial: Trial, function: Callable[..., Any], dtype: str) -> Callable[..., Any]:
@@ -88,64 +39,3 @@ def _under_autocast(trial: Trial, function: Callable[..., Any], dtype: str) -> C
             return function(*args, **kwargs)
 
     return call
-
-
-def _read(trial: Trial, output: Any) -> _Outputs:
-    leaves = list(tree.leaves(output))
-    values = [trial.numpy(leaf) for leaf in leaves]
-    names = [trial.dtype_name(leaf) for leaf in leaves]
-    arrays = [value.dtype.name if isinstance(value, np.ndarray) else None for value in values]
-    return _Outputs(values, [name or array for name, array in zip(names, arrays)])
-
-
-def _on_host(trial: Trial, recorded: _Recorded, wide: bool = False, seed: int = 0) -> _Outputs:
-    with trial.on_host(wide, seed):
-        function = trial.function
-        return _read(trial, recorded.make(trial, (lambda body: body(function)) if recorded.gradient else function))
-
-
-def _equal(first: _Outputs, second: _Outputs) -> bool:
-    try:
-        compare.check_equal(first.values, second.values)
-    except compare.Mismatch:
-        return False
-    return True
-
-
-def _compare(trial: Trial, found: _Outputs, same: _Outputs, wide: _Outputs, is_random: bool) -> None:
-    count = len(same.values)
-    trial.check(len(found.values) == count, f"expected {count} outputs, got {len(found.values)}")
-    for actual, expected, reference, found_dtype, dtype in zip(
-        found.values, same.values, wide.values, found.dtypes, same.dtypes
-    ):
-        if dtype is None:
-            trial.check(is_random or _plain(actual) == _plain(expected), f"expected {expected!r}, got {actual!r}"[:300])
-            continue
-        actual = np.asarray(actual)
-        trial.checks += 1
-        compare.check_dtype(found_dtype, dtype)
-        if actual.shape != expected.shape:
-            raise compare.Mismatch(f"shape: expected {list(expected.shape)}, got {list(actual.shape)}")
-        if not is_random:
-            _close(actual, expected, np.asarray(reference), dtype)
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, str, type(None))) else type(value).__name__
-
-
-def _close(actual: Any, same: Any, wide: Any, dtype: str) -> None:
-    """Compares with the reference in float64, by the tolerance of the dtype and by what the host's own output loses."""
-    if dtype not in compare.TOLERANCES:
-        compare.check_values(actual, same, dtype)
-        return
-    if wide.shape != same.shape or wide.dtype.kind != same.dtype.kind:
-        wide = same
-    rtol, atol = compare.TOLERANCES[dtype]
-    with np.errstate(all="ignore"):
-        lost = np.abs(wide - same)
-        if lost.size and np.mean(lost > _OTHER_DRAW * np.abs(same)) > 0.5:
-            # Other bits of a key are drawn for float64: the host's own draw is the reference.
-            wide, lost = same, np.zeros(())
-    finite = lost[np.isfinite(lost)]
-    compare.check_values(actual, wide, dtype, rtol, max(atol, _MARGIN * float(np.max(finite, initial=0.0))))

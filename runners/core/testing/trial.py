@@ -144,6 +144,15 @@ class Trial:
         self._phase[0] = before
         return moved
 
+    def copied_to_device(self, value: Any) -> Any:
+        """A nested value of the host with copies of its tensors on the target's device, with their strides where the
+        device has any."""
+        before = self._enter("move")
+        copies = tree.mapped(lambda leaf: self._adapter.copied_to(leaf, self.device, self._dtype_of_mode), value)
+        self._adapter.wait(copies)
+        self._phase[0] = before
+        return copies
+
     def dtype(self, name: str) -> Any:
         """The framework's dtype object of a name such as ``bfloat16``."""
         return self._adapter.dtype(self._dtype_of_mode(name))

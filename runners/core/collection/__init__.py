@@ -1,0 +1,1 @@
+"""Makes a manifest of the samples that installed packages hold (``portbench collect``)."""

@@ -1,0 +1,208 @@
+"""The process that goes through the entries of sources, and keeps as tests what the host's CPU computes.
+
+Started by ``runners.core.collection.collecting`` (see runners.core.enumeration.supervised). A sample stays if the call
+passes on the CPU as a test does. The reference is the source's own where the CPU agrees with it, else the host.
+"""
+
+from __future__ import annotations
+
+import importlib
+import mmap
+import os
+import socket
+import sys
+import time
+import warnings
+from typing import Any, Dict, Iterator, Mapping, Sequence
+
+from runners.core import failure
+from runners.core.adapter import Adapter
+from runners.core.process.channel import Channel
+from runners.core.public import library as libraries
+from runners.core.public import permitted
+from runners.core.public.functions import public_functions, ranked
+from runners.core.public.library import Library
+from runners.core.public.modules import public_modules
+from runners.core.result import Message
+from runners.core.selection import Selection
+from runners.core.testing import sampled, samples
+from runners.core.testing.samples import Entry
+from runners.core.testing.trial import Skip, Trial
+
+_OF_GRADIENTS = "float32"
+"""The dtype in which gradients are tested."""
+
+_SEED = 20230401
+_LONGEST_REASON = 300
+_LONGEST_ID = 60
+
+Data = Dict[str, Any]
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Collects what the first message asks for, and sends it."""
+    channel = Channel(socket.socket(fileno=int(arguments[0])))
+    asked = channel.receive() or {}
+    sys.argv = ["portbench"]
+    os.chdir(os.environ["HOME"])
+    warnings.simplefilter("ignore")
+    # What is called may print, and a pipe that nobody reads would fill.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    try:
+        answer: Message = {"done": _Collection(asked, channel).collected()}
+    except BaseException as error:
+        answer = {"broken": failure.facts_of(error)}
+    channel.send(answer)
+    # At an orderly exit, threads and handlers of the framework would run.
+    os._exit(0)
+
+
+class _Collection:
+    """Collects from the sources of one framework. ``asked`` is the task: library, framework, sources, samples,
+    functions (globs), skip."""
+
+    def __init__(self, asked: Mapping[str, Any], channel: Channel) -> None:
+        self._library = libraries.from_json(asked["library"])
+        self._framework: str = asked["framework"]
+        self._sources: Sequence[str] = asked["sources"]
+        self._most: int = asked["samples"]
+        self._skip: Mapping[str, str] = asked["skip"]
+        self._selection = Selection(functions=asked["functions"])
+        self._channel = channel
+        self._tests: dict[str, list[Data]] = {}
+        self._left_out: list[Data] = []
+
+    def collected(self) -> Data:
+        """Functions with their tests, what was left out and why, and how many entries each source has."""
+        self._channel.send({"entering": self._library.module})
+        self._adapter: Adapter = importlib.import_module(f"runners.{self._framework}.adapter")
+        self._adapter.prepare("cpu")
+        self._device = self._adapter.open_device("cpu")
+        names = _names(self._library, self._framework)
+        entries = [(name, entry) for name in self._sources for entry in self._entries(name)]
+        for number, (source, entry) in enumerate(entries):
+            step = f"{source} {entry.name}"
+            if step in self._skip:
+                self._leave_out(source, entry.name, entry.dtypes, self._skip[step])
+                continue
+            self._channel.send({"entering": step, "done": number, "total": len(entries)})
+            functions = sorted({names[id(each)] for each in entry.functions if id(each) in names})
+            if not functions:
+                self._leave_out(source, entry.name, entry.dtypes, "it is for no public function, or for a changed one")
+            for function in filter(self._selection.has_function, functions):
+                self._collect(source, entry, function)
+        return {
+            "version": self._adapter.version(),
+            "functions": [{"function": name, "tests": self._tests[name]} for name in sorted(self._tests)],
+            "left_out": self._left_out,
+            "sources": [
+                {
+                    "name": name,
+                    "package": samples.source(self._framework, name).PACKAGE,
+                    "entries": sum(source == name for source, _ in entries),
+                }
+                for name in self._sources
+            ],
+        }
+
+    def _entries(self, name: str) -> Sequence[Entry]:
+        source = samples.source(self._framework, name)
+        source.prepare()
+        return source.entries()
+
+    def _collect(self, source: str, entry: Entry, function: str) -> None:
+        """Adds the tests of a function with the samples of an entry."""
+        reasons: dict[str, list[str]] = {}
+        for dtype, gradient in _kinds(entry):
+            parameters: Data = {"source": source, "entry": entry.name, "dtype": dtype}
+            if gradient:
+                parameters["gradient"] = True
+            kind = f"{dtype} with gradients" if gradient else dtype
+            try:
+                test = self._test(function, parameters)
+            except Exception as error:
+                said = str(error).strip().splitlines() or [""]
+                reasons.setdefault(f"{type(error).__name__}: {said[0]}"[:_LONGEST_REASON], []).append(kind)
+                continue
+            tests = self._tests.setdefault(function, [])
+            words = [source, entry.variant.replace("_", "-"), dtype, "gradient" if gradient else ""]
+            tests.append({"id": _id(words, tests), "case": f"{self._framework}.sampled:sample", "params": test})
+        for reason, kinds in reasons.items():
+            self._leave_out(source, entry.name, kinds, reason)
+
+    def _test(self, function: str, parameters: Data) -> Data:
+        """The parameters of a test that passes on the CPU. Raises what it raises there."""
+        source, entry, dtype = parameters["source"], parameters["entry"], parameters["dtype"]
+        gradient = parameters.get("gradient", False)
+        made = samples.made(self._framework, source, entry, dtype, gradient)
+        if not made.all:
+            raise Skip("the source has no sample in this dtype")
+        found = {**parameters, "positions": _spread(len(made.all), self._most), "sha256": made.sha256}
+        if not gradient and all(made.all[position].reference for position in found["positions"]):
+            try:
+                independent = {**found, "reference": sampled.INDEPENDENT}
+                self._run(function, independent)
+                return independent
+            except Exception:
+                # The reference may round in another way, or take other arguments: the host is left.
+                pass
+        self._run(function, found)
+        return found
+
+    def _run(self, function: str, parameters: Data) -> None:
+        with self._adapter.scope(self._device):
+            self._adapter.seed(_SEED)
+            called = permitted.function(function, self._framework)
+            trial = Trial(
+                self._framework,
+                called,
+                self._adapter,
+                self._device,
+                mmap.mmap(-1, 1),
+                time.perf_counter_ns,
+                observer=lambda call: call(),
+            )
+            sampled.sample(trial, **parameters)
+
+    def _leave_out(self, source: str, entry: str, dtypes: Sequence[str], reason: str) -> None:
+        self._left_out.append({"source": source, "entry": entry, "dtypes": list(dtypes), "reason": reason})
+
+
+def _names(library: Library, framework: str) -> Mapping[int, str]:
+    """The canonical name of each public function that a manifest may use, by its identity."""
+    tree = public_modules(library, {}, lambda name: None)
+    found = {}
+    for function in public_functions(library, tree.modules).found:
+        name = ranked(function.names, function.qualname)[0]
+        try:
+            permitted.function(name, framework)
+        except Exception:
+            continue
+        found[id(function.value)] = name
+    return found
+
+
+def _kinds(entry: Entry) -> Iterator[tuple[str, bool]]:
+    """The dtypes of an entry, without and with gradients."""
+    for dtype in entry.dtypes:
+        yield dtype, False
+    if _OF_GRADIENTS in entry.differentiable:
+        yield _OF_GRADIENTS, True
+
+
+def _spread(count: int, most: int) -> list[int]:
+    """At most that many positions of ``count``, evenly spread: the first and the last are among them."""
+    if count <= most:
+        return list(range(count))
+    return sorted({round(number * (count - 1) / max(1, most - 1)) for number in range(most)})
+
+
+def _id(words: Sequence[str], tests: Sequence[Data]) -> str:
+    """An id of these words that no other test of the function has."""
+    wanted = "-".join(filter(None, words))[:_LONGEST_ID]
+    used = {test["id"] for test in tests}
+    return next(id for id in (wanted, *(f"{wanted}-{n}" for n in range(2, len(used) + 3))) if id not in used)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

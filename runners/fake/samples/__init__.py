@@ -1,0 +1,3 @@
+"""Sources of samples of the fake framework."""
+
+SOURCES = ("numbers",)

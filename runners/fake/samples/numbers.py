@@ -1,0 +1,58 @@
+"""Samples for the core's own tests: entries whose samples pass, fail, kill the process, or are for no function.
+
+The environment variable FAKE_SAMPLES changes how many samples an entry has, as another version of a package does.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any, Sequence
+
+import numpy as np
+
+from runners.core.testing.samples import Entry, Sample
+from runners.fake import library
+
+PACKAGE = "numpy"
+_BOTH = ("float32", "float64")
+
+
+def prepare() -> None:
+    """Imports nothing more."""
+
+
+def entries() -> Sequence[Entry]:
+    return [
+        Entry("scale", "", [library.scale, library.scale_wrongly, library.scale_without_kernel], _BOTH, ()),
+        Entry("scale.by_host", "by_host", [library.scale], ("float64",), ()),
+        Entry("wrong_reference", "", [library.scale_by_rounding], ("float64",), ()),
+        Entry("noise", "", [library.noise], ("float64",), ()),
+        Entry("refuse", "", [library.refuse], ("float64",), ()),
+        Entry("killer", "", [library.quotient], ("float64",), ()),
+        Entry("empty", "", [library.root], ("float64",), ()),
+        Entry("lambda", "", [lambda tensor: tensor], ("float64",), ()),
+    ]
+
+
+def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
+    if entry == "killer":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if entry == "empty":
+        return []
+    count = int(os.environ.get("FAKE_SAMPLES", "7"))
+    return [_sample(entry, dtype, size) for size in range(1, count + 1)]
+
+
+def look(sample: Sample) -> str:
+    return repr([len(each.values) if isinstance(each, library.Tensor) else each for each in sample.args])
+
+
+def _sample(entry: str, dtype: str, size: int) -> Sample:
+    values = [float(value) for value in range(1, size + 1)]
+    args: list[Any] = [library.Tensor(values, dtype)]
+    if entry not in ("noise", "refuse"):
+        args.append(3.0)
+    factor = 4.0 if entry == "wrong_reference" else 3.0
+    has_reference = entry in ("scale", "wrong_reference")
+    return Sample(args, {}, lambda output: output, (lambda: factor * np.array(values)) if has_reference else None)

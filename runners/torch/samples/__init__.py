@@ -1,0 +1,3 @@
+"""Sources of samples inside of PyTorch's own wheel."""
+
+SOURCES = ("opinfo",)

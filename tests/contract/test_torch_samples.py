@@ -1,0 +1,85 @@
+"""PyTorch's own samples: collected from its wheel, they pass on the CPU and find what is known of devices."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.paths import ROOT
+
+pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("samples of torch")]
+
+FUNCTIONS = ("torch.linalg.eig", "torch.linalg.det", "torch.angle", "torch.addmm", "torch.nn.functional.gelu")
+
+
+def portbench(*words: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "portbench", *words], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tests of a few functions."""
+    environment_python("torch-2.9.0-cpu")
+    path = tmp_path_factory.mktemp("samples") / "torch.json"
+    only = [word for name in FUNCTIONS for word in ("--function", name)]
+    portbench("collect", "torch-2.9.0-cpu", "--from", "opinfo", "--backend", "venv", "-o", str(path), *only)
+    return path
+
+
+@pytest.fixture(scope="module")
+def results(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+    """The results on a target by FUNCTION::TEST."""
+
+    def run(target: str) -> dict[str, Any]:
+        out = tmp_path_factory.mktemp("results")
+        options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(out))
+        portbench("run", target, "--manifest", str(manifest), *options)
+        document = json.loads(next(out.glob("*.json")).read_text("utf-8"))
+        return {f"{each['function']}::{each['test']}": each for each in document["results"]}
+
+    return run
+
+
+def test_entries_become_tests_of_every_dtype_with_references_and_gradients(manifest: Path) -> None:
+    document = json.loads(manifest.read_text("utf-8"))
+    tests = {
+        entry["function"]: {test["id"]: test["params"] for test in entry["tests"]} for entry in document["functions"]
+    }
+    # An alias takes the samples of its entry, too.
+    assert set(tests) == {*FUNCTIONS}
+    assert {f"opinfo-{dtype}" for dtype in ("float32", "float64", "complex64")} <= set(tests["torch.linalg.eig"])
+    assert tests["torch.linalg.eig"]["opinfo-float32-gradient"]["gradient"] is True
+    assert "opinfo-decomposed-float32" in tests["torch.addmm"]
+    assert tests["torch.angle"]["opinfo-float32"]["reference"] == "independent"
+    assert "reference" not in tests["torch.linalg.eig"]["opinfo-float32"]
+
+
+def test_all_of_them_pass_on_the_cpu(results: Callable[[str], dict[str, Any]]) -> None:
+    found = results("torch-2.9.0-cpu")
+    assert {result["outcome"] for result in found.values()} == {"passed"}
+    assert len(found) > 50
+
+
+def test_a_gpu_without_a_kernel_is_predicted_to_refuse_them(results: Callable[[str], dict[str, Any]]) -> None:
+    found = results("torch-2.9.0-gpu-predicted")
+    refused = found["torch.addmm::opinfo-int32"]
+    assert (refused["outcome"], refused["category"]) == ("failed", "type")
+    assert "aten::addmm" in refused["error"]["message"]
+    assert found["torch.addmm::opinfo-float32"]["outcome"] == "passed"
+
+
+@pytest.mark.slow(minutes=2)
+def test_wrong_values_on_an_accelerator_are_found(results: Callable[[str], dict[str, Any]]) -> None:
+    found = results("torch-2.9.0-xla")
+    wrong = found["torch.angle::opinfo-complex128"]
+    assert (wrong["outcome"], wrong["value_verdict"], wrong["cpu_control"]["outcome"]) == ("failed", "wrong", "passed")
+    assert found["torch.angle::opinfo-float32"]["outcome"] == "passed"
+    assert found["torch.linalg.eig::opinfo-float32"]["placement"]["verdict"] in ("host", "mixed")
