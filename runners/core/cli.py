@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn, Sequence
 
 from runners.core import documents, environment, manifest
+from runners.core.collection import collecting
 from runners.core.enumeration import listing
 from runners.core.errors import BadInput, DeviceUnavailable, Interrupted, RunnerError
 from runners.core.prediction import gpus, tpus
@@ -42,12 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     parser = _parser()
     options = parser.parse_args(arguments)
     # An image names its defaults, so that other arguments can be added to them.
-    if options.manifest is None and not options.enumerate and "PORTBENCH_MANIFEST" in os.environ:
+    runs_nothing = options.enumerate or options.collect is not None
+    if options.manifest is None and not runs_nothing and "PORTBENCH_MANIFEST" in os.environ:
         options.manifest = Path(os.environ["PORTBENCH_MANIFEST"])
     if options.out is None and "PORTBENCH_OUT" in os.environ:
         options.out = Path(os.environ["PORTBENCH_OUT"])
-    if options.manifest is None and not options.enumerate:
-        parser.error("one of the arguments --manifest --enumerate is required")
+    if options.manifest is None and not runs_nothing:
+        parser.error("one of the arguments --manifest --enumerate --collect is required")
     if options.out is None and not options.list:
         parser.error("the following arguments are required: --out")
     progress = Progress(options.progress)
@@ -56,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         if options.enumerate:
             _enumerate(options, progress)
+        elif options.collect is not None:
+            _collect(options, progress)
         elif options.list:
             progress.listed(manifest.read(options.manifest, options.framework, _selection(options)))
         else:
@@ -90,12 +94,17 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--framework", choices=FRAMEWORKS, required=True)
     add("--device", choices=(*DEVICES, *PREDICTED), required=True)
-    task = parser.add_mutually_exclusive_group()
-    task.add_argument("--manifest", type=Path, metavar="FILE", help="the functions and their tests")
-    task.add_argument("--enumerate", action="store_true", help="list the framework's public functions and run nothing")
+    _add_tasks(parser)
     add("--list", action="store_true", help="list the selected tests of the manifest and run nothing")
     add("--out", type=Path, metavar="DIR", help="folder for the run file and, until then, its journal")
     add("--version", help="the framework version that is expected")
+    add(
+        "--samples",
+        type=int,
+        default=3,
+        metavar="N",
+        help="with --collect: the most of an entry in a dtype (default: 3)",
+    )
     add("--as-study", action="store_true", help="with --enumerate: by the paper's rule, as far as it is known")
     add("--methods", action="store_true", help="with --enumerate: also methods of public classes")
     add("--function", action="append", default=[], metavar="GLOB", help="only functions that match; repeatable")
@@ -140,6 +149,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_tasks(parser: argparse.ArgumentParser) -> None:
+    task = parser.add_mutually_exclusive_group()
+    task.add_argument("--manifest", type=Path, metavar="FILE", help="the functions and their tests")
+    task.add_argument("--enumerate", action="store_true", help="list the framework's public functions and run nothing")
+    task.add_argument(
+        "--collect",
+        metavar="SOURCE,...",
+        help="make a manifest of the samples that installed packages hold, and run nothing else",
+    )
+
+
 def _enumerate(options: argparse.Namespace, progress: Progress) -> None:
     settings = listing.Settings(
         options.framework, options.device, options.version, options.out, options.as_study, options.methods
@@ -147,6 +167,22 @@ def _enumerate(options: argparse.Namespace, progress: Progress) -> None:
     variables = names.framework(options.framework).variables(options.device)
     path, functions = listing.write_list(settings, library.of_framework(options.framework), variables)
     progress.end(path, {"functions": functions})
+
+
+def _collect(options: argparse.Namespace, progress: Progress) -> None:
+    if not 1 <= options.samples <= collecting.MOST_SAMPLES:
+        raise BadInput(f"--samples {_short(options.samples)}: expected 1 to {collecting.MOST_SAMPLES}")
+    names_of_sources = list(dict.fromkeys(filter(None, options.collect.split(","))))
+    if not names_of_sources:
+        raise BadInput("--collect names no source", "Name one, such as opinfo.")
+    settings = collecting.Settings(
+        options.framework, options.version, options.out, names_of_sources, options.samples, options.function
+    )
+    variables = names.framework(options.framework).variables(options.device)
+    path, tests = collecting.write_manifest(
+        settings, library.of_framework(options.framework), variables, progress.stepped
+    )
+    progress.end(path, {"tests": tests})
 
 
 def _settings(options: argparse.Namespace) -> Settings:

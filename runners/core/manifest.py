@@ -11,11 +11,11 @@ from typing import Any, Collection, Iterator, Mapping, Sequence
 
 from runners.core import documents
 from runners.core.errors import BadInput
-from runners.core.manifest_grids import Test, expanded_tests
+from runners.core.manifest_grids import SAMPLED, Test, expanded_tests
 from runners.core.programs import check_files
 from runners.core.selection import ALL, Selection
 
-NEWEST = 4
+NEWEST = 5
 """The newest version of the manifest's format that can be read."""
 _OWN = Path(__file__).resolve().parents[2] / "manifests"
 
@@ -48,6 +48,12 @@ class Manifest:
     def functions(self) -> tuple[str, ...]:
         """The functions of the selected tests, each once."""
         return tuple(dict.fromkeys(test.function for test in self.tests))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of samples of the selected tests, each once (see runners.core.testing.samples)."""
+        sampled = (test.parameters["source"] for test in self.tests if test.case.endswith(SAMPLED))
+        return tuple(dict.fromkeys(map(str, sampled)))
 
 
 def read(path: Path, framework: str, selection: Selection = ALL) -> Manifest:

@@ -22,6 +22,10 @@ PROGRAM = "program"
 """The case of recorded programs, which need to know where their manifest is."""
 GENERAL = ("call", "replay", PROGRAM)
 """Cases of every framework; the whole test is their parameters."""
+SAMPLED = ".sampled:sample"
+"""How the cases of collected tests end (see runners.core.testing.sampled)."""
+COLLECTED = "collected-"
+"""How the names of manifests with collected tests begin: a study holds only these, or none."""
 _NO_PARAMETERS = ("id", "case", "weight", "sites", "operations")
 _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
 """A path or address that leads out of the working folder of the tests, or an environment variable in one."""
@@ -90,10 +94,21 @@ def expanded_tests(path: Path, document: Mapping[str, Any], checker: Any) -> Ite
                         f"{path}: {where}.case: {case} is not a case of {document['framework']}",
                         f"Cases of this manifest begin with '{document['framework']}.'.",
                     )
+                _check_name(path, document, where, case)
                 parameters = _without(test, *_NO_PARAMETERS) if case in GENERAL else test.get("params", {})
                 if case == PROGRAM:
                     parameters = dict(parameters, folder=str(path.parent.absolute()))
                 yield Test(function=name, id=test["id"], case=case, parameters=parameters)
+
+
+def _check_name(path: Path, document: Mapping[str, Any], where: str, case: str) -> None:
+    """A study tells collected tests from others by the name of their manifest. Raises BadInput."""
+    if case.endswith(SAMPLED) and not document["name"].startswith(COLLECTED):
+        raise BadInput(
+            f"{path}: $.name: found {document['name']!r}, expected a name that begins with {COLLECTED!r}, "
+            f"since this manifest has collected tests ({where})",
+            "Their results are never part of others: give it such a name.",
+        )
 
 
 def _twice(path: Path, where: str, function: str, test: str) -> BadInput:

@@ -72,6 +72,12 @@ def tensor(array: Any, dtype: str, device: str, layout: str) -> library.Tensor:
     return library.Tensor(array.tolist(), dtype, _PLACES[device])
 
 
+def copied_to(leaf: Any, device: str, dtype_of: Callable[[str], str]) -> Any:
+    if not isinstance(leaf, library.Tensor):
+        return leaf
+    return library.Tensor(leaf.values, dtype_of(leaf.dtype), _PLACES[device])
+
+
 def host_device() -> str:
     return "cpu"
 

@@ -97,6 +97,16 @@ def host_device() -> torch.device:
     return torch.device("cpu")
 
 
+def copied_to(leaf: Any, device: torch.device, dtype_of: Callable[[str], str]) -> Any:
+    if isinstance(leaf, torch.device) or (isinstance(leaf, str) and leaf == "cpu"):
+        return device
+    if not isinstance(leaf, torch.Tensor):
+        return leaf
+    kind = getattr(torch, dtype_of(str(leaf.dtype)[len("torch.") :]))
+    copy = leaf.detach().clone(memory_format=torch.preserve_format).to(kind).to(device)
+    return copy.requires_grad_(leaf.requires_grad)
+
+
 def in_memory_order(tensor: torch.Tensor, order: Sequence[int]) -> torch.Tensor:
     back = sorted(range(len(order)), key=lambda place: order[place])
     return tensor.permute(*order).contiguous().permute(*back)

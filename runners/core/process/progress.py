@@ -63,6 +63,10 @@ class Progress:
             self._say(test.full_id)
         self._event("list", manifest=manifest.name, tests=tests, uncurated=list(manifest.uncurated))
 
+    def stepped(self, done: int, total: int) -> None:
+        """So much of something else than a run is done. Says nothing to a person."""
+        self._event("step", done=done, total=total)
+
     def warn(self, message: str) -> None:
         """Reports a reason why the results are less useful than they seem."""
         self._event("warning", message=message)

@@ -26,6 +26,7 @@ from runners.core.process.second_opinions import Triage
 from runners.core.process.settings import Settings
 from runners.core.process.worker_handle import WorkerHandle
 from runners.core.process.workers import Workers
+from runners.core.process.zygote import SAMPLES
 from runners.core.process.zygote_handle import ZygoteHandle
 from runners.core.result import SyncCheck, TestResult, shown_outcome
 
@@ -79,9 +80,8 @@ def _place(settings: Settings, manifest: Manifest) -> Iterator[_Place]:
     scratch.sweep()
 
     def workers_on(device: str) -> Workers:
-        functions, memory_bytes = manifest.functions, settings.memory_bytes
-        zygote = ZygoteHandle(settings.framework, device, functions, folder.work, memory_bytes, sandboxed)
-        return Workers(zygote)
+        wanted = [*(SAMPLES + source for source in manifest.sources), *manifest.functions]
+        return Workers(ZygoteHandle(settings.framework, device, wanted, folder.work, settings.memory_bytes, sandboxed))
 
     device = workers_on(settings.device)
     host = device if settings.device == "cpu" else workers_on("cpu")

@@ -1,7 +1,7 @@
 """The parent of all workers: imports the framework once, never computes, and forks one worker at a time on request.
 
 Started by the supervisor as ``python -m runners.core.process.zygote`` with the arguments ``FRAMEWORK DEVICE DESCRIPTOR
-SANDBOX [FUNCTION...]`` and a Unix socket under that descriptor. Each request is one byte with three descriptors: the
+SANDBOX [NAME...]`` and a Unix socket under that descriptor. Each request is one byte with three descriptors: the
 new worker's channel, its output pipe and its phase file. The replies are JSON lines: ``ready`` once, then ``forked``
 and ``exited`` for each worker. Only one worker lives at a time, since an accelerator has one holder. Therefore a
 blocking wait is enough.
@@ -31,9 +31,13 @@ from pathlib import Path
 from typing import Callable, NoReturn, Sequence
 
 from runners.core import failure
+from runners.core.errors import BadInput
 from runners.core.process import processes, sandbox, scratch
 from runners.core.process.channel import Channel, receive_descriptors
 from runners.core.public import names, permitted
+
+SAMPLES = "samples:"
+"""Prefix of a source of samples among the names of functions."""
 
 ENDED_BY_SIGNAL = 128 + signal.SIGTERM
 """The exit status of a zygote that ends because of a signal, and of the guard of one that a signal has ended."""
@@ -41,7 +45,7 @@ ENDED_BY_SIGNAL = 128 + signal.SIGTERM
 
 def main(arguments: Sequence[str]) -> None:
     """Serves until the supervisor closes the socket or dies."""
-    framework, device, socket_number, sandboxed, *functions = arguments
+    framework, device, socket_number, sandboxed, *wanted = arguments
     supervisor, guard = os.getppid(), os.getpid()
     _outlive_nothing(supervisor)
     zygote = os.fork()
@@ -49,7 +53,7 @@ def main(arguments: Sequence[str]) -> None:
         _guard(zygote, int(socket_number))
     _outlive_nothing(guard)
     try:
-        _serve(framework, device, int(socket_number), sandboxed == sandbox.WANTED, functions)
+        _serve(framework, device, int(socket_number), sandboxed == sandbox.WANTED, wanted)
     finally:
         _leave()
 
@@ -76,7 +80,7 @@ def _guard(zygote: int, socket_number: int) -> NoReturn:
         os._exit(status)
 
 
-def _serve(framework: str, device: str, socket_number: int, sandboxed: bool, functions: Sequence[str]) -> None:
+def _serve(framework: str, device: str, socket_number: int, sandboxed: bool, wanted: Sequence[str]) -> None:
     control = Channel(socket.socket(fileno=socket_number))
     facts = names.framework(framework)
     os.environ.update(facts.variables(device))
@@ -86,10 +90,8 @@ def _serve(framework: str, device: str, socket_number: int, sandboxed: bool, fun
         except Exception as error:
             control.send({"broken": failure.facts_of(error)})
             return
-        for name in functions:
-            # Lazily imported parts of the framework are imported here once, not in every worker.
-            with contextlib.suppress(names.Missing, names.Forbidden):
-                permitted.function(name, framework)
+        for name in wanted:
+            _import_early(name, framework)
     # The import may have replaced the handlers.
     _at_signals(_leave)
     gc.collect()
@@ -110,6 +112,19 @@ def _serve(framework: str, device: str, socket_number: int, sandboxed: bool, fun
         _, status, usage = os.wait4(worker, 0)
         processes.end_children()
         control.send({"exited": worker, "status": status, "peak_memory_bytes": usage.ru_maxrss * 1024})
+
+
+def _import_early(name: str, framework: str) -> None:
+    """Imports a part of the framework that is imported lazily, or a source of samples, here once and not in every
+    worker. A worker says what is wrong with a name."""
+    if name.startswith(SAMPLES):
+        from runners.core.testing import samples
+
+        with contextlib.suppress(BadInput, ImportError):
+            samples.source(framework, name[len(SAMPLES) :]).prepare()
+        return
+    with contextlib.suppress(names.Missing, names.Forbidden):
+        permitted.function(name, framework)
 
 
 def _become_worker(zygote: int, descriptors: Sequence[int], framework: str, device: str, sandboxed: bool) -> None:

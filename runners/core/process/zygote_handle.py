@@ -24,12 +24,13 @@ from runners.core.process.worker_handle import EXIT_LIMIT_S, START_LIMIT_S, Exit
 from runners.core.result import Message
 
 MOST_IMPORTED_EARLY = 1000
-"""The most functions that the zygote gets as arguments, to import what they need: a command line has a limit."""
+"""The most names that the zygote gets as arguments, to import what they need: a command line has a limit."""
 
 
 class ZygoteHandle:
     """The process that forks the workers. It is started again whenever it is found dead.
 
+    ``wanted`` are functions, and sources of samples with a prefix, whose modules it imports before it forks.
     ``scratch`` becomes the working and temporary folder of the workers. ``memory_bytes`` is the limit of a worker with
     everything it starts. ``sandboxed``: whether workers confine themselves.
     """
@@ -40,7 +41,7 @@ class ZygoteHandle:
         self,
         framework: str,
         device: str,
-        functions: Sequence[str],
+        wanted: Sequence[str],
         scratch: Path,
         memory_bytes: int | None = None,
         sandboxed: bool = False,
@@ -49,7 +50,7 @@ class ZygoteHandle:
         self._environment = {**os.environ, "TMPDIR": str(scratch)}
         self._arguments = [framework, device]
         self._sandbox = sandbox.WANTED if sandboxed else sandbox.NONE
-        self._functions = list(functions)[:MOST_IMPORTED_EARLY]
+        self._wanted = list(wanted)[:MOST_IMPORTED_EARLY]
         self._process: subprocess.Popen[bytes] | None = None
         self._output: Capture | None = None
         self._workers = 0
@@ -119,7 +120,7 @@ class ZygoteHandle:
         output_read, output_write = os.pipe()
         command = [sys.executable, "-m", "runners.core.process.zygote", *self._arguments, str(theirs.fileno())]
         self._process = subprocess.Popen(
-            [*command, self._sandbox, *self._functions],
+            [*command, self._sandbox, *self._wanted],
             stdin=subprocess.DEVNULL,
             stdout=output_write,
             stderr=output_write,
