@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from portbench.formats.manifest_names import private_part
@@ -20,6 +20,8 @@ _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(
 # What begins like an address of any scheme (file:/etc), also as urllib unwraps it. Not cuda:0, nor a word, a colon
 # and a space.
 _ADDRESS = re.compile(r"[\0-\x20<]*(url:|[a-z][a-z0-9+.\-\t\r\n]+:(?! |[0-9]*\Z))", re.IGNORECASE)
+_COLLECTED = "collected-"
+_SAMPLED = ".sampled:sample"
 _INSIDE = "a name in the working folder of the tests: no absolute path, '..', '~', address or environment variable"
 
 
@@ -35,6 +37,7 @@ def in_manifest(manifest: Data, faulty: Collection[str] = ()) -> Iterator[Violat
         if f"$.functions[{position}]" not in faulty
     ]
     entries = {entry["function"] for _, _, entry in listed}
+    yield from _name(manifest, listed, faulty)
     for where, position, entry in listed:
         name = entry["function"]
         if name in functions:
@@ -51,6 +54,19 @@ def in_manifest(manifest: Data, faulty: Collection[str] = ()) -> Iterator[Violat
             successors.add(successor)
             yield from _private(manifest["framework"], f"{where}.successors[{place}]", successor)
         yield from _in_tests(where, entry, manifest["framework"], faulty)
+
+
+def _name(manifest: Data, listed: Iterable[tuple[str, int, Data]], faulty: Collection[str]) -> Iterator[Violation]:
+    """A study tells collected tests from others by the name of their manifest."""
+    if manifest.get("name", _COLLECTED).startswith(_COLLECTED):
+        return
+    for where, _, entry in listed:
+        for position, test in enumerate(entry["tests"]):
+            place = f"{where}.tests[{position}]"
+            if place not in faulty and test["case"].endswith(_SAMPLED):
+                expected = f"expected a name that begins with {_COLLECTED!r}, since this manifest has collected tests"
+                yield Violation("$.name", f"found {quoted(manifest['name'])}, {expected} ({place})")
+                return
 
 
 def _private(framework: str, place: str, function: str) -> Iterator[Violation]:
