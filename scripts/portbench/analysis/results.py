@@ -26,6 +26,7 @@ from portbench.analysis.published import published_column
 from portbench.analysis.rates import PairRates, Rates, WeightedRate, pair_rates, rates
 from portbench.analysis.timing import unverified_timing
 from portbench.published.paper import PublishedColumn
+from portbench.study.model import COLLECTED
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Results:
 
     ``sides`` are the measured configurations, sorted; ``models`` names each one's device. ``by_device``: two devices of
     a framework and version, the baseline first; ``by_model``: two models of a device, the older one first. ``rates``
-    are of predicted configurations too. ``unverified``: why the times of a configuration are not to be trusted."""
+    are of predicted configurations too. ``unverified``: why the times of a configuration are not to be trusted.
+    ``is_collected``: the tests were collected from packages."""
 
     sides: tuple[Configuration, ...]
     models: Mapping[Configuration, str | None]
@@ -64,14 +66,15 @@ class Results:
     by_model: tuple[Pair, ...]
     unverified: Mapping[Configuration, str] = field(default_factory=dict)
     predictions: Predictions = field(default_factory=Predictions)
+    is_collected: bool = False
 
     def unverified_sides(self, pair: Pair) -> tuple[Configuration, ...]:
         """The configurations of a pair whose timing is unverified."""
         return tuple(side for side in (pair.first, pair.second) if side in self.unverified)
 
     def published(self, side: Configuration) -> PublishedColumn | None:
-        """The column of the paper that a configuration repeats."""
-        return published_column(side, self.models.get(side))
+        """The column of the paper that a configuration repeats. Collected tests repeat none."""
+        return None if self.is_collected else published_column(side, self.models.get(side))
 
     def primary(self, side: Configuration) -> PublishedColumn | None:
         """The same where that column is of the devices of all of the paper's tables but the third."""
@@ -91,6 +94,7 @@ def compute_results(connection: duckdb.DuckDBPyConnection) -> Results:
         by_model=by_model,
         unverified=unverified_timing(connection, (pair.latencies[0] for pair in by_model)),
         predictions=compute_predictions(connection),
+        is_collected=is_collected(connection),
     )
 
 
@@ -99,7 +103,14 @@ def compute_predictions(connection: duckdb.DuckDBPyConnection) -> Predictions:
     targets = read_predictions(connection)
     if not targets:
         return Predictions()
-    return Predictions(targets, match_predictions(connection), compare_published(connection, targets))
+    published = () if is_collected(connection) else compare_published(connection, targets)
+    return Predictions(targets, match_predictions(connection), published)
+
+
+def is_collected(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a study is of collected tests. They are not the paper's, and their references are often weaker."""
+    found = connection.execute("SELECT count(*) FROM runs WHERE starts_with(manifest, ?)", [COLLECTED]).fetchone()
+    return bool(found and found[0])
 
 
 def weighted_interval(weighted: WeightedRate) -> Interval | None:

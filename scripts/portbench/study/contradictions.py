@@ -26,13 +26,14 @@ def refuse_contradictions(
 ) -> None:
     """Checks the run files that a study has and new ones together.
 
-    Raises Contradiction for one run_id with two contents and, without ``several_contents``, SeveralContents for one
-    manifest name with two contents.
+    Raises Contradiction for one run_id with two contents, for collected tests together with others and, without
+    ``several_contents``, SeveralContents for one manifest name with two contents.
     """
     all_runs = [
         *((run, f"in {shown(study)}") for run in known),
         *((source.run, f"of {escape_control(source.name)}") for source in sources),
     ]
+    _refuse_mixture(all_runs)
     files: dict[str, tuple[str, str]] = {}
     manifests: dict[str, tuple[str, str]] = {}
     for run, place in all_runs:
@@ -51,6 +52,17 @@ def refuse_contradictions(
                 _remedy(older),
                 older,
             )
+
+
+def _refuse_mixture(runs: Iterable[tuple[RunFile, str]]) -> None:
+    """Collected tests in a study of others would change its rates, and most of their references are weaker."""
+    places = {run.is_collected: (escape_control(run.manifest), place) for run, place in runs}
+    if len(places) > 1:
+        (collected, there), (other, where) = places[True], places[False]
+        raise Contradiction(
+            f"the run file {there} has collected tests ({collected}), the one {where} has others ({other})",
+            "Merge them into two studies: collected tests are never part of other rates.",
+        )
 
 
 def _older_contents(sources: Iterable[Source]) -> list[Source]:

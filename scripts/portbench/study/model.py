@@ -23,6 +23,9 @@ STATUS_TEXTS = {
 }
 """How the status of a function is shown to people."""
 
+COLLECTED = "collected-"
+"""How the names of manifests with collected tests begin, and of no others (see portbench.formats)."""
+
 REMOVED = "removed"
 """The category of a function that the version does not have: not testable, and counted apart."""
 
@@ -89,6 +92,11 @@ class RunFile:
     manifest: str
     manifest_sha256: str
     started_at: str | None
+
+    @property
+    def is_collected(self) -> bool:
+        """Whether its tests were collected from packages: their references are often weaker than those of others."""
+        return self.manifest.startswith(COLLECTED)
 
     @property
     def key(self) -> TargetKey:

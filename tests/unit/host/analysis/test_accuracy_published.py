@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from portbench.analysis.accuracy_published import outcome, recorded_statuses
-from portbench.analysis.results import compute_predictions
+from portbench.analysis.results import compute_predictions, compute_results
 from portbench.cli import cli
 from portbench.published import disagreements, paper
 from tests.unit.host.opened_study import listed, opened
@@ -109,6 +109,14 @@ def test_functions_of_the_sample_are_compared_with_the_published(tmp_path: Path)
     assert "follows from its counts" in said
     assert "PyTorch" not in said
     assert "torch_xla" not in said
+
+
+def test_collected_tests_are_not_compared_with_the_published(tmp_path: Path) -> None:
+    run = on_jax()
+    run["manifest"]["name"] = "collected-jax-0.10.2"
+    with opened([run], tmp_path) as connection:
+        assert compute_predictions(connection).comparisons == ()
+        assert compute_results(connection).is_collected
 
 
 def test_the_same_version_is_named_once(tmp_path: Path) -> None:

@@ -244,6 +244,19 @@ def test_one_manifest_name_with_two_contents_is_refused(write: Write, make_run: 
     assert caught.value.remedy
 
 
+def test_collected_tests_are_never_in_a_study_of_others(write: Write, make_run: Make, study: Path) -> None:
+    others = make_run()
+    collected = make_run(run_id="2" * 32)
+    collected["manifest"]["name"] = "collected-torch-2.9.0"
+    first, second = write("a.json", others), write("b.json", collected)
+    with pytest.raises(Contradiction, match="has collected tests"):
+        merge([str(first), str(second)], study)
+    assert not study.exists()
+    merge([str(second)], study)
+    with pytest.raises(Contradiction, match="has others"):
+        merge([str(first)], study)
+
+
 def test_folders_globs_and_odd_names(write: Write, make_run: Make, study: Path, tmp_path: Path) -> None:
     write("in/[1]*? é'/sub/run.json", make_run(machine="a"))
     write("in/plain/run.json", make_run(machine="b"))
