@@ -48,9 +48,11 @@ COMMANDS = {
         "import": "Convert test reports of other software to a run file.",
         "import-study-2023": "Convert the raw data of the paper of 2023 to run files.",
     },
-    "Choose functions": {
+    "Choose functions and collect tests": {
         "enumerate": "List every public function and class of a framework.",
         "count": "Count how often functions are called in a corpus of Python source.",
+        "collect": "Collect tests for a whole API from the packages of TARGET's environment.",
+        "coverage": "Show how many public functions of a framework have a test, and which have none.",
         "sample": "Draw a stratified sample of functions, as a manifest without tests.",
     },
     "Maintain environments": {

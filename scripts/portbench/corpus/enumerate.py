@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench.doctor.diagnosis import ready_backend
-from portbench.errors import EnvironmentFailed, Interrupted, RunFailed
-from portbench.formats.documents import Document, read_document
-from portbench.run.events import Ended, Failed
-from portbench.run.process import Runner, running
-from portbench.targets.catalog import Target, find_targets
+from portbench.corpus.asking import ask_runner
+from portbench.formats.documents import Document
 from portbench.util.machine import Machine
-from portbench.util.processes import stoppable
 from portbench.util.repository import Checkout
 
 
@@ -56,34 +50,13 @@ def enumerate_target(
     ``as_published``: by the rule of the paper of 2023. Raises UnknownTarget, RunFailed, Interrupted, or the error that
     says why the target cannot run here.
     """
-    (target,) = find_targets([name], checkout)
-    try:
-        with tempfile.TemporaryDirectory(prefix="portbench-enumerate-") as folder, stoppable():
-            chosen, why = ready_backend(backend, target, checkout, machine or Machine(), Path(folder))
-            say(f"{target.name}: backend {chosen.name} ({why})")
-            chosen.prepare(target, say)
-            arguments = EnumerateArguments(Path(folder), as_published, methods)
-            with running(chosen.command(target, arguments)) as runner:
-                path = _written(runner, target, Path(folder))
-            return Listing(read_document(path, "functions"), path.read_text("utf-8"))
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted; nothing was written") from None
-
-
-def _written(runner: Runner, target: Target, folder: Path) -> Path:
-    ended: Ended | None = None
-    for event in runner.events():
-        if isinstance(event, Failed):
-            raise RunFailed(event.message, event.remedy, runner.exit_status or EnvironmentFailed.exit_status)
-        if isinstance(event, Ended):
-            ended = event
-    if runner.interrupts:
-        raise Interrupted("interrupted; nothing was written")
-    path = folder / Path(ended.run_file).name if ended else folder
-    if runner.exit_status or not path.is_file():
-        raise RunFailed(
-            f"{target.name}: the runner {runner.ending}",
-            f"If an older portbench built the image, build it again: portbench images build {target.name}",
-            runner.exit_status or EnvironmentFailed.exit_status,
-        )
-    return path
+    document, text = ask_runner(
+        name,
+        checkout,
+        say,
+        lambda folder: EnumerateArguments(folder, as_published, methods),
+        "functions",
+        backend,
+        machine,
+    )
+    return Listing(document, text)

@@ -79,7 +79,15 @@ class Listed:
     uncurated: tuple[str, ...]
 
 
-Event = Started | Result | Ended | Failed | Warned | Uncurated | Listed
+@dataclass(frozen=True)
+class Stepped:
+    """So much of something else than a run is done."""
+
+    done: int
+    total: int
+
+
+Event = Stepped | Started | Result | Ended | Failed | Warned | Uncurated | Listed
 
 
 def parse_event(line: str) -> Event | None:
@@ -127,6 +135,10 @@ def _listed(document: Mapping[str, Any]) -> Listed:
     return Listed(str(document["manifest"]), tests, tuple(map(str, document["uncurated"])))
 
 
+def _stepped(document: Mapping[str, Any]) -> Stepped:
+    return Stepped(int(document["done"]), int(document["total"]))
+
+
 _EVENTS: dict[str, Callable[[Mapping[str, Any]], Event]] = {
     "start": _started,
     "result": _result,
@@ -135,4 +147,5 @@ _EVENTS: dict[str, Callable[[Mapping[str, Any]], Event]] = {
     "warning": _warned,
     "uncurated": _uncurated,
     "list": _listed,
+    "step": _stepped,
 }

@@ -76,7 +76,7 @@ RUNNER = Side(
     (
         *("errors", "result", "documents", "run_check", "installation", "environment", "devices", "failure", "adapter"),
         *("selection", "manifest_grids", "programs", "manifest", "public", "testing", "triage", "prediction"),
-        *("process", "enumeration", "cli"),
+        *("process", "enumeration", "collection", "cli"),
     ),
 )
 BOTH = pytest.mark.parametrize("side", (HOST, RUNNER), ids=("host", "runner"))

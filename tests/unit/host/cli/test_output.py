@@ -42,6 +42,11 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "import-study-2023": ("-o", "NEW"),
     "enumerate": ("--diff", *2 * (str(EXAMPLES / "functions" / "valid" / "two.json"),)),
     "count": ("scripts/portbench/util", "--functions", str(EXAMPLES / "functions" / "valid" / "two.json"), "-o", "NEW"),
+    "collect": HELP,
+    "coverage": (
+        *(str(EXAMPLES / "manifest" / "valid" / "collected.json"), "--functions"),
+        str(EXAMPLES / "functions" / "valid" / "two.json"),
+    ),
     "sample": HELP,
     "images": HELP,
     "lock": HELP,
@@ -116,6 +121,7 @@ def test_columns_limits_the_width_also_in_a_pipe(paths: dict[str, str]) -> None:
 
 WITHOUT_JSON = {
     "init",
+    "collect",
     "record",
     "import",
     "import-study-2023",
