@@ -12,7 +12,8 @@ from runners.core.prediction.tpus import MODELS
 
 MODULE = "torch"
 NAMESPACE = "torch"
-PACKAGES = ("torch",)
+PACKAGES = ("torch", "torch_xla")
+"""Importing torch_xla puts classes of its own in the place of some of PyTorch: torch.nn.GRU."""
 CODE_EXECUTION_APIS = (
     "cpp_extension",
     "load_library",

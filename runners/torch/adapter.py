@@ -7,6 +7,7 @@ where the environment has TorchTPU, else ``xla``, for torch_xla.
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 from typing import Any, Callable, ContextManager, Mapping, Sequence
 
@@ -100,11 +101,14 @@ def host_device() -> torch.device:
 def copied_to(leaf: Any, device: torch.device, dtype_of: Callable[[str], str]) -> Any:
     if isinstance(leaf, torch.device) or (isinstance(leaf, str) and leaf == "cpu"):
         return device
+    if isinstance(leaf, torch.nn.Module):
+        module = copy.deepcopy(leaf)
+        return (module.double() if dtype_of("float32") == "float64" else module).to(device)
     if not isinstance(leaf, torch.Tensor):
         return leaf
     kind = getattr(torch, dtype_of(str(leaf.dtype)[len("torch.") :]))
-    copy = leaf.detach().clone(memory_format=torch.preserve_format).to(kind).to(device)
-    return copy.requires_grad_(leaf.requires_grad)
+    copied = leaf.detach().clone(memory_format=torch.preserve_format).to(kind).to(device)
+    return copied.requires_grad_(leaf.requires_grad)
 
 
 def in_memory_order(tensor: torch.Tensor, order: Sequence[int]) -> torch.Tensor:

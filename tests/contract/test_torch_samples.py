@@ -15,7 +15,14 @@ from tests.paths import ROOT
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("samples of torch")]
 
-FUNCTIONS = ("torch.linalg.eig", "torch.linalg.det", "torch.angle", "torch.addmm", "torch.nn.functional.gelu")
+FUNCTIONS = (
+    "torch.linalg.eig",
+    "torch.linalg.det",
+    "torch.angle",
+    "torch.addmm",
+    "torch.nn.functional.gelu",
+    "torch.nn.AvgPool2d",
+)
 
 
 def portbench(*words: str) -> str:
@@ -30,7 +37,7 @@ def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest
     environment_python("torch-2.9.0-cpu")
     path = tmp_path_factory.mktemp("samples") / "torch.json"
     only = [word for name in FUNCTIONS for word in ("--function", name)]
-    portbench("collect", "torch-2.9.0-cpu", "--from", "opinfo", "--backend", "venv", "-o", str(path), *only)
+    portbench("collect", "torch-2.9.0-cpu", "--from", "opinfo,modules", "--backend", "venv", "-o", str(path), *only)
     return path
 
 
@@ -60,6 +67,7 @@ def test_entries_become_tests_of_every_dtype_with_references_and_gradients(manif
     assert "opinfo-decomposed-float32" in tests["torch.addmm"]
     assert tests["torch.angle"]["opinfo-float32"]["reference"] == "independent"
     assert "reference" not in tests["torch.linalg.eig"]["opinfo-float32"]
+    assert tests["torch.nn.AvgPool2d"]["modules-float32"]["entry"] == "nn.AvgPool2d"
 
 
 def test_all_of_them_pass_on_the_cpu(results: Callable[[str], dict[str, Any]]) -> None:
@@ -82,4 +90,6 @@ def test_wrong_values_on_an_accelerator_are_found(results: Callable[[str], dict[
     wrong = found["torch.angle::opinfo-complex128"]
     assert (wrong["outcome"], wrong["value_verdict"], wrong["cpu_control"]["outcome"]) == ("failed", "wrong", "passed")
     assert found["torch.angle::opinfo-float32"]["outcome"] == "passed"
+    pooled = found["torch.nn.AvgPool2d::modules-float32"]
+    assert (pooled["outcome"], pooled["value_verdict"]) == ("failed", "wrong")
     assert found["torch.linalg.eig::opinfo-float32"]["placement"]["verdict"] in ("host", "mixed")

@@ -7,6 +7,7 @@ never pooled with others.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Mapping, NamedTuple, Sequence, Tuple
 
 import numpy as np
@@ -37,9 +38,20 @@ class _Asked(NamedTuple):
     inputs: Inputs
     gradient: bool
     unique: Callable[[Any], Any]
+    instance: Callable[[Trial], Any] | None
 
-    def called(self, trial: Trial, call: Callable[..., Any]) -> Any:
-        """What the call with ``call`` returned, the gradients, and what it left of its arguments."""
+    def on_device(self, trial: Trial) -> Any:
+        """What the timed call returned, the gradients, and what it left of its arguments."""
+        if self.instance is not None:
+            return self._called(trial, functools.partial(trial.call_method, self.instance(trial), "__call__"))
+        return self._called(trial, trial.call_inside if self.gradient else trial.call)
+
+    def on_host(self, trial: Trial) -> Any:
+        """The same of a call that is not timed."""
+        function = trial.function if self.instance is None else self.instance(trial)
+        return self._called(trial, (lambda body: body(function)) if self.gradient else function)
+
+    def _called(self, trial: Trial, call: Callable[..., Any]) -> Any:
         args, kwargs = self.inputs(trial)
         if not self.gradient:
             return self.unique(call(*args, **kwargs)), (args, kwargs)
@@ -51,18 +63,23 @@ class _Asked(NamedTuple):
 
 
 def compare_with_host(
-    trial: Trial, inputs: Inputs, gradient: bool = False, unique: Callable[[Any], Any] = lambda output: output
+    trial: Trial,
+    inputs: Inputs,
+    gradient: bool = False,
+    unique: Callable[[Any], Any] = lambda output: output,
+    instance: Callable[[Trial], Any] | None = None,
 ) -> None:
     """Calls the trial's function on the device and on the host. Compares all that it returns or writes into.
 
     With ``gradient``, also the gradients of the sum of its outputs. ``unique`` gives the part of an output that is the
-    same wherever it is computed. If two calls on the host differ, as those of a
+    same wherever it is computed. Where the function is a class, ``instance`` makes the object that is called, on the
+    trial's present device; gradients need a function. If two calls on the host differ, as those of a
     random function do, only dtypes and shapes count. Skips the test if the host cannot repeat the call.
     """
     # A second call may get other arguments than the first, which wrote into them.
     trial.repeatable = False
-    asked = _Asked(inputs, gradient, unique)
-    found = _read(trial, asked.called(trial, trial.call_inside if gradient else trial.call))
+    asked = _Asked(inputs, gradient, unique, instance)
+    found = _read(trial, asked.on_device(trial))
     try:
         same = _on_host(trial, asked)
     except Exception as error:
@@ -87,8 +104,7 @@ def _read(trial: Trial, output: Any) -> _Outputs:
 
 def _on_host(trial: Trial, asked: _Asked, wide: bool = False, seed: int = 0) -> _Outputs:
     with trial.on_host(wide, seed):
-        function = trial.function
-        return _read(trial, asked.called(trial, (lambda body: body(function)) if asked.gradient else function))
+        return _read(trial, asked.on_host(trial))
 
 
 def _equal(first: _Outputs, second: _Outputs) -> bool:

@@ -17,12 +17,14 @@ from runners.core.errors import BadInput
 class Sample(NamedTuple):
     """The arguments of one call, with tensors on the host. ``unique`` gives what of an output is the same wherever it
     is computed: of singular vectors not the signs. ``reference`` computes the expected output with NumPy or SciPy, from
-    these arguments in the precision of float64; None where the source has no such reference."""
+    these arguments in the precision of float64; None where the source has no such reference. ``make`` gets the
+    function, a class, and makes the object that is called, on the host; None where the function itself is called."""
 
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
     unique: Callable[[Any], Any]
     reference: Callable[[], Any] | None = None
+    make: Callable[[Any], Any] | None = None
 
 
 class Entry(NamedTuple):

@@ -40,6 +40,8 @@ def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
         os.kill(os.getpid(), signal.SIGKILL)
     if entry == "empty":
         return []
+    if entry not in {each.name for each in entries()}:
+        raise KeyError(entry)
     count = int(os.environ.get("FAKE_SAMPLES", "7"))
     return [_sample(entry, dtype, size) for size in range(1, count + 1)]
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-import types
-import unittest
 import warnings
 from functools import lru_cache
 from typing import Any, Mapping, Sequence
@@ -13,10 +9,9 @@ from typing import Any, Mapping, Sequence
 import torch
 
 from runners.core.testing.samples import Entry, Sample
+from runners.torch.samples import internal
 
 PACKAGE = "torch"
-_SEED = 20230401
-
 _WITHOUT_VALUES = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 """Operators whose outputs hold whatever was in memory."""
 
@@ -37,7 +32,7 @@ def entries() -> Sequence[Entry]:
 
 def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
     info = _database()[entry]
-    torch.manual_seed(_SEED)
+    internal.seed()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = list(info.sample_inputs("cpu", getattr(torch, dtype), requires_grad=gradient))
@@ -45,7 +40,7 @@ def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
 
 
 def look(sample: Sample) -> str:
-    return _look((sample.args, sample.kwargs))
+    return internal.look((sample.args, sample.kwargs))
 
 
 def _sample(made: Any, info: Any) -> Sample:
@@ -69,21 +64,6 @@ def _widened(value: Any) -> Any:
     return value.detach().to(torch.float64) if value.dtype.is_floating_point else value.detach()
 
 
-def _look(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        strides = value.stride() if value.layout == torch.strided else ""
-        return f"{value.dtype}{tuple(value.shape)}{strides}{value.layout}{'g' if value.requires_grad else ''}"
-    if isinstance(value, (list, tuple)):
-        return f"{type(value).__name__}({','.join(map(_look, value))})"
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{_look(item)}" for key, item in value.items()) + "}"
-    if callable(value):
-        return getattr(value, "__qualname__", type(value).__name__)
-    # The text of another object may hold its address.
-    plain = isinstance(value, (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout))
-    return repr(value) if plain else type(value).__name__
-
-
 def _names(dtypes: Any) -> Sequence[str]:
     return sorted(str(dtype)[len("torch.") :] for dtype in dtypes)
 
@@ -91,18 +71,5 @@ def _names(dtypes: Any) -> Sequence[str]:
 @lru_cache(maxsize=None)
 def _database() -> Mapping[str, Any]:
     """The entries by name and variant."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        _imported_without("expecttest")
-        module: Any = importlib.import_module("torch.testing._internal.common_methods_invocations")
-    return {".".join(filter(None, (info.name, info.variant_test_name))): info for info in module.op_db}
-
-
-def _imported_without(package: str) -> None:
-    """Where a package is missing that only PyTorch's own tests use, a class in its place lets their module load."""
-    try:
-        importlib.import_module(package)
-    except ImportError:
-        empty: Any = types.ModuleType(package)
-        empty.TestCase = unittest.TestCase
-        sys.modules[package] = empty
+    found = internal.internal("common_methods_invocations").op_db
+    return {".".join(filter(None, (info.name, info.variant_test_name))): info for info in found}

@@ -25,7 +25,7 @@ from portbench.util.text import pluralize
     "sources",
     metavar="SOURCE,...",
     required=True,
-    help="Where the tests come from: opinfo (PyTorch's own samples for its operators).",
+    help="Where the tests come from: opinfo and modules (PyTorch's own samples for its operators and modules).",
 )
 @click.option(
     "-o",

@@ -203,13 +203,13 @@ def _in_kernels(document: Data) -> Iterator[Violation]:
 
 def _in_exclusions(document: Data) -> Iterator[Violation]:
     for position, first, name in _duplicates(document["exclusions"], "function"):
-        found = f"{escape_control(name)} is a duplicate of $.exclusions[{first}]; remove one"
+        found = f"{escape_control(name)} is a duplicate of $.exclusions[{first}], expected each once; remove one"
         yield Violation(f"$.exclusions[{position}].function", found)
 
 
 def _in_mapping(document: Data) -> Iterator[Violation]:
     for position, first, _ in _duplicates(document["tests"], "nodes"):
-        found = f"is a duplicate of $.tests[{first}], which is used; remove one"
+        found = f"is a duplicate of $.tests[{first}], which is used, expected each once; remove one"
         yield Violation(f"$.tests[{position}].nodes", found)
 
 

@@ -42,7 +42,8 @@ def in_manifest(manifest: Data, faulty: Collection[str] = ()) -> Iterator[Violat
         name = entry["function"]
         if name in functions:
             first = f"$.functions[{functions[name]}]"
-            yield Violation(f"{where}.function", f"{name} is a duplicate of {first}; put all its tests into one entry")
+            found = f"{name} is a duplicate of {first}, expected one entry for each function; put all its tests there"
+            yield Violation(f"{where}.function", found)
         functions.setdefault(name, position)
         yield from _private(manifest["framework"], f"{where}.function", name)
         if not entry["tests"] and manifest["schema_version"] < 3:

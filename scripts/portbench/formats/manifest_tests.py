@@ -108,7 +108,7 @@ def _in_case(place: str, test: Data, framework: str) -> Iterator[Violation]:
 
 def _in_parameters(place: str, given: Data, signature: names.Signature, owner: str) -> Iterator[Violation]:
     for key, mistake in signature.mistakes(given):
-        yield Violation(place, f"{owner}: {f'{quoted(key)} ' if key else ''}{mistake}")
+        yield Violation(place, f"{owner}: {f'{quoted(shortened(key, 60))} ' if key else ''}{mistake}")
 
 
 def _in_arguments(value: Any, path: str, grid: _Grid) -> Iterator[Violation]:

@@ -144,6 +144,16 @@ def test_samples_of_another_version_are_not_tested(path, tmp_path, monkeypatch):
     assert reason == "this numpy makes other samples of scale in float64: collect again with this version"
 
 
+def test_an_entry_that_the_package_lacks_is_not_tested(path, tmp_path):
+    changed = tmp_path / "changed.json"
+    changed.write_text(path.read_text().replace('"entry": "scale"', '"entry": "gone"'))
+    result = run(changed, tmp_path / "out")["fake.scale", "numbers-float64"]
+    assert (result["outcome"], result["reason"]) == (
+        "skipped",
+        "this numpy has no entry gone: collect again with this version",
+    )
+
+
 def test_an_unknown_source_in_a_manifest_is_its_mistake(path, tmp_path):
     document = json.loads(path.read_text())
     document["functions"] = document["functions"][:1]
