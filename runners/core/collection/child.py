@@ -50,11 +50,17 @@ def main(arguments: Sequence[str]) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
         answer: Message = {"done": _Collection(asked, channel).collected()}
+    except _Unavailable as error:
+        answer = {"done": {"unavailable": str(error)}}
     except BaseException as error:
         answer = {"broken": failure.facts_of(error)}
     channel.send(answer)
     # At an orderly exit, threads and handlers of the framework would run.
     os._exit(0)
+
+
+class _Unavailable(Exception):
+    """A source cannot be imported; the message says why."""
 
 
 class _Collection:
@@ -107,7 +113,12 @@ class _Collection:
 
     def _entries(self, name: str) -> Sequence[Entry]:
         source = samples.source(self._framework, name)
-        source.prepare()
+        try:
+            source.prepare()
+        except ImportError as error:
+            version = self._adapter.version()
+            needs = f"it needs {source.NEEDS}, and {self._framework} is {version} here"
+            raise _Unavailable(f"the source {name} cannot be imported: {error}; {needs}") from error
         return source.entries()
 
     def _collect(self, source: str, entry: Entry, function: str) -> None:

@@ -45,6 +45,9 @@ class SampleSource(Protocol):
     PACKAGE: str
     """The distribution that holds the samples."""
 
+    NEEDS: str
+    """In words, the versions of it that the source is for."""
+
     def prepare(self) -> None:
         """Imports what holds the samples. Computes nothing: a zygote calls it before it forks. Raises ImportError."""
 
@@ -64,8 +67,11 @@ def source(framework: str, name: str) -> SampleSource:
     """The source of this name. Raises BadInput with the known names."""
     known = names(framework)
     if name not in known:
-        said = f"{framework} has {', '.join(known)}" if known else f"{framework} has no source of samples"
-        raise BadInput(f"there is no source {name!r} of samples: {said}", "Give one of these.")
+        if not known:
+            raise BadInput(f"{framework} has no source of samples", "docs/api.md lists the frameworks that have one.")
+        raise BadInput(
+            f"there is no source {name!r} of samples: {framework} has {', '.join(known)}", "Give one of these."
+        )
     found: Any = importlib.import_module(f"runners.{framework}.samples.{name}")
     return found  # type: ignore[no-any-return]
 

@@ -15,11 +15,14 @@ from runners.core.testing.samples import Entry, Sample
 from runners.fake import library
 
 PACKAGE = "numpy"
+NEEDS = "any NumPy"
 _BOTH = ("float32", "float64")
 
 
 def prepare() -> None:
-    """Imports nothing more."""
+    """Imports nothing more. Raises ImportError where the environment variable FAKE_SAMPLES says "none"."""
+    if os.environ.get("FAKE_SAMPLES") == "none":
+        raise ImportError("No module named 'numbers'")
 
 
 def entries() -> Sequence[Entry]:

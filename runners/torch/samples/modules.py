@@ -16,6 +16,7 @@ from runners.core.testing.samples import Entry, Sample
 from runners.torch.samples import internal
 
 PACKAGE = "torch"
+NEEDS = "PyTorch 2.0 or newer"
 
 
 def prepare() -> None:

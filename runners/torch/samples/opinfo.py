@@ -12,6 +12,7 @@ from runners.core.testing.samples import Entry, Sample
 from runners.torch.samples import internal
 
 PACKAGE = "torch"
+NEEDS = "PyTorch 2.0 or newer"
 _WITHOUT_VALUES = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 """Operators whose outputs hold whatever was in memory."""
 

@@ -102,6 +102,15 @@ def test_mistakes_are_errors_and_nothing_is_written(tmp_path, options, said):
     assert not path.exists()
 
 
+def test_a_source_that_cannot_be_imported_says_what_it_needs(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_SAMPLES", "none")
+    status, last, path = collected(tmp_path)
+    assert (status, last["event"], path.exists()) == (2, "error", False)
+    assert last["message"] == (
+        "the source numbers cannot be imported: No module named 'numbers'; it needs any NumPy, and fake is 1.0.0 here"
+    )
+
+
 def run(path, out, device="cpu", *options):
     """The results of the manifest by function and test."""
     command = [
