@@ -27,7 +27,7 @@ from runners.core.testing.mutants import MUTANTS
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
 DEVICES = ("cpu", "gpu", "tpu", "xla", "pjrt")
-PREDICTED = (*tpus.MODELS, *gpus.MODELS, "gpu-predicted", "rocm-predicted")
+PREDICTED = (*tpus.MODELS, *gpus.MODELS, "gpu-predicted", "rocm-predicted", "mps-predicted")
 """Absent devices: how a test would end is predicted (see runners.core.prediction)."""
 
 MOST_RUNS = 10_000

@@ -44,6 +44,7 @@ _OF_TORCH_TPU = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
 PREDICTED = {
     **(dict.fromkeys(_OF_TORCH_TPU, "predict_torch_tpu") if HAS_TORCH_TPU else dict.fromkeys(MODELS, "predict_tpu")),
     "gpu-predicted": "predict_gpu",
+    "mps-predicted": "predict_mps",
 }
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
 """Not gpu: CUDA does not work in a fork of a process that has imported PyTorch 1.12."""

@@ -26,6 +26,7 @@ _KINDS = {
     "tpu": _XLA,
     "xla": _XLA,
     "gpu-predicted": "host",
+    "mps-predicted": "host",
     **dict.fromkeys(MODELS, _XLA),
 }
 _NUMPY = (torch.float16, torch.float32, torch.float64)

@@ -71,11 +71,16 @@ def registered(takes: dict[str, dict[str, set[str]]]) -> dict[str, list[Kernel]]
         dtypes = {argument: sorted(taken) for argument, taken in takes.get(name, {}).items()}
         layouts = [layout for key, layout in _KEYS.items() if _has(name, key)]
         kernels = [{"types": {LAYOUT: [layout], **(dtypes if layout == "strided" else {})}} for layout in layouts]
-        if any(_has(name, key) for key in _COMPOSITE):
+        if is_composite(name):
             kernels = [{"types": dtypes}]
         if kernels:
             found[name] = merged(kernels)
     return {name: found[name] for name in sorted(found)}
+
+
+def is_composite(operation: str) -> bool:
+    """Whether an operation is composed of others, on any device."""
+    return any(_has(operation, key) for key in _COMPOSITE)
 
 
 def _has(operation: str, key: str) -> bool:

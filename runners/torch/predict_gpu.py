@@ -53,24 +53,28 @@ def refuses(error: BaseException, device: kernel_table.Table) -> bool:
 
 
 def predict(call: partial[Any], table: kernel_table.Table) -> Estimate:
-    checker = _KernelChecker(table)
+    return predict_with(KernelChecker(table), call)
+
+
+def predict_with(checker: KernelChecker, call: partial[Any]) -> Estimate:
+    """Makes the call on the CPU, with the checker as listener. Raises what it raises, and Unknown if the call fails."""
     try:
         with listening(checker):
             output = call()
-    except Refused:
+    except (Refused, Unknown):
         raise
     except Exception as error:
         said = (str(error).strip() or "no message").split("\n")[0]
         if _CANNOT_BE_SEEN in said:
             raise Unknown("PyTorch 1.12 shows no operation that is given a random generator") from error
         raise Unknown(f"the call does not succeed on the CPU: {type(error).__name__}: {said}"[:500]) from error
-    return Estimate(device_work=checker.computes, made=(output,))
+    return Estimate(device_work=checker.computes, host_operations=checker.on_host, made=(output,))
 
 
 def predict_program(program: Program, table: kernel_table.Table) -> Estimate:
     """Looks up all operations of the program, which are made without memory."""
     found = AtenProgram(program.module("cuda", FORMS))
-    checker = _KernelChecker(table)
+    checker = KernelChecker(table)
     here = torch.device("meta")
     try:
         with listening(checker):
@@ -83,15 +87,23 @@ def predict_program(program: Program, table: kernel_table.Table) -> Estimate:
     return Estimate(device_work=checker.computes, remarks=remarks(found))
 
 
-class _KernelChecker:
-    """Looks up the operations of a call. ``computes``: one of them does more than move data."""
+class KernelChecker:
+    """Looks up the operations of a call. ``computes``: one of them does more than move data. ``on_host``: the
+    operations that the device leaves to the CPU."""
 
     def __init__(self, table: kernel_table.Table) -> None:
         self._table = table
         self.computes = False
+        self.on_host: list[str] = []
 
     def __call__(self, asked: Request) -> None:
         answer = self._table.look_up(asked.name, asked.types)
+        if answer.verdict == "host":
+            self.on_host.append(asked.name)
+            return
         if answer.verdict != "device" and not any(word in asked.name for word in _CPU_ONLY):
-            raise Refused(kernel_table.refusal(asked.name, asked.types, answer))
+            raise self._refusal(asked, answer)
         self.computes |= not asked.moves
+
+    def _refusal(self, asked: Request, answer: kernel_table.Answer) -> Exception:
+        return Refused(kernel_table.refusal(asked.name, asked.types, answer))

@@ -13,7 +13,7 @@ AHEAD_OF_TIME = {"tpu-aot": PREDICTED_TPUS, "gpu-aot": PREDICTED_GPUS}
 
 COMPILED_DEVICES = (*PREDICTED_TPUS, *PREDICTED_GPUS)
 
-PREDICTED_DEVICES = (*COMPILED_DEVICES, "gpu-predicted", "rocm-predicted")
+PREDICTED_DEVICES = (*COMPILED_DEVICES, "gpu-predicted", "rocm-predicted", "mps-predicted")
 """Devices whose results are always predicted and never measured."""
 
 PREDICTED_MARK = " (predicted)"

@@ -54,6 +54,19 @@ def versions(framework: str) -> list[str]:
     return sorted(found, key=lambda version: [int(part) for part in re.findall("[0-9]+", version)])
 
 
+def of_device(framework: str, version: str, device: str) -> Table:
+    """The table of a version for a device that is no GPU of NVIDIA, such as mps. Raises DeviceUnavailable if there is
+    none."""
+    path = _folder(framework) / device / (version + ".json")
+    if not path.is_file():
+        known = ", ".join(sorted(found.stem for found in path.parent.glob("*.json"))) or "none"
+        raise DeviceUnavailable(
+            f"there is no list of the {device} kernels of {framework} {version}, only of {known}",
+            f"'portbench kernels {framework}-{version}-{device}-predicted' makes it.",
+        )
+    return Table(json.loads(path.read_text("utf-8")))
+
+
 def of_version(framework: str, version: str) -> Table:
     """The table of a version, which may also be in the folder $PORTBENCH_KERNELS. Raises DeviceUnavailable if there is
     none."""

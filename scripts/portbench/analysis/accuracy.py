@@ -51,6 +51,7 @@ _MODELS = {
     "gpu-h200": r"\bH200\b",
     "gpu-b200": r"\bB200\b",
     "gpu-predicted": r"^(?!.*\b(AMD|Radeon|Instinct)\b)",
+    "mps-predicted": r"^Apple\b",
     "rocm-predicted": r"\b(AMD|Radeon|Instinct)\b",
 }
 """Matches the model of a measured device: an accelerator type (v5litepod-4) or a framework's name (TPU v5 lite)."""

@@ -19,10 +19,10 @@ from portbench.util.strict_json import shown
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the list here. Default: runners/FRAMEWORK/kernels/VERSION.json, where the runner reads it.",
+    help="Write the list here. Default: where the runner reads it, in runners/FRAMEWORK/kernels/.",
 )
 def command(target: str, output: Path | None) -> None:
-    """List the GPU kernels in the CUDA wheel of TARGET.
+    """List the GPU kernels in the CUDA wheel of TARGET, or in the macOS wheel if TARGET is an mps-predicted.
 
     The list has their dtypes too, and needs no GPU. With it the runner predicts the failures of tests on a GPU
     (tensorflow-gpu-predicted, torch-gpu-predicted). It is created once per version, from the wheel in the target's
@@ -32,6 +32,7 @@ def command(target: str, output: Path | None) -> None:
     Examples:
       portbench kernels tensorflow-2.11.0-gpu
       portbench kernels torch-2.9.0-gpu
+      portbench kernels torch-2.15.0-mps-predicted
       portbench kernels tensorflow-2.21.0-gpu -o kernels.json
     """
     path = list_kernels(target, find_clone(), lambda line: click.echo(line, err=True), output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from portbench.devices import COMPILED_DEVICES, PREDICTED_DEVICES, PREDICTED_GPUS
 from portbench.targets.catalog import Target, needed_environments
@@ -40,6 +41,9 @@ def _kernels(machine: Machine, target: Target, checkout: Checkout) -> Findings:
     if not lists.is_dir():
         return
     name = f"{target.version}.json"
+    if target.device == "mps-predicted":
+        yield _kernels_for_mps(machine, target, lists)
+        return
     if machine.read(lists / name) is not None:
         yield ok("kernels", f"runners/{target.framework}/kernels/{name}")
     elif machine.read(kernel_list(target.framework, target.version)) is not None:
@@ -50,3 +54,14 @@ def _kernels(machine: Machine, target: Target, checkout: Checkout) -> Findings:
             f"there is no list of the GPU kernels of {target.framework} {target.version}",
             f"Create it: portbench kernels {target.framework}-{target.version}-gpu",
         )
+
+
+def _kernels_for_mps(machine: Machine, target: Target, lists: Path) -> Finding:
+    name = f"mps/{target.version}.json"
+    if machine.read(lists / name) is not None:
+        return ok("kernels", f"runners/{target.framework}/kernels/{name}")
+    return error(
+        "kernels",
+        f"there is no list of the MPS kernels of {target.framework} {target.version}",
+        f"Create it: portbench kernels {target.name}",
+    )

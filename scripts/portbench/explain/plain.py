@@ -29,7 +29,7 @@ TOLERANCES = {
 _IMPORTS = {"torch": "import torch", "tensorflow": "import tensorflow as tf", "jax": "import jax.numpy"}
 _GPUS = ("gpu", "gpu-predicted", "rocm-predicted", *PREDICTED_GPUS)
 _DEVICES = {
-    "torch": {"cpu": "cpu", **dict.fromkeys(_GPUS, "cuda")},
+    "torch": {"cpu": "cpu", "mps-predicted": "mps", **dict.fromkeys(_GPUS, "cuda")},
     "tensorflow": {"cpu": "/CPU:0", **dict.fromkeys(_GPUS, "/GPU:0")},
 }
 _TENSOR = {

@@ -7,8 +7,8 @@ images/<framework>/<version>/<device>.lock       its packages with hashes, for t
 images/<framework>/<version>/<device>.Dockerfile its image, for the backend docker
 
 A device that needs another version or Python has its own <device>.default-version or <device>.python-version. The
-devices xla, gpu-predicted and rocm-predicted have the packages of cpu and only need a Dockerfile, unless they have a
-.in or .lock of their own.
+devices xla, gpu-predicted, rocm-predicted and mps-predicted have the packages of cpu and only need a Dockerfile, unless
+they have a .in or .lock of their own.
 
 Every version of JAX with packages for the CPU also has the device pjrt, which needs no file: a vendor's plugin, which
 the user names. It has no image.
@@ -53,6 +53,7 @@ _PACKAGES_OF = {
     "xla": "cpu",
     "gpu-predicted": "cpu",
     "rocm-predicted": "cpu",
+    "mps-predicted": "cpu",
     "tpu-aot": "xla",
     "gpu-aot": "xla",
 }

@@ -1,8 +1,11 @@
-"""Lists the GPU kernels of a framework's wheel for CUDA, without a GPU. The device gpu-predicted uses the list.
+"""Lists the GPU kernels of a framework's wheel, without a GPU: for the devices gpu-predicted and mps-predicted.
 
 The wheel is the one in the target's lock. It is unpacked and comes first on PYTHONPATH, before the environment of the
 same version for the CPU, which has its dependencies. runners/<framework>/kernel_registry.py then lists what the wheel
 registers. PyTorch does not load without CUDA's libraries, so those of the lock are unpacked too; TensorFlow does load.
+
+For MPS it is PyTorch's wheel for macOS, from the same lock. It does not load here: runners/torch/mps_registry.py reads
+the registrations from the code of its library.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from uv import find_uv_bin
@@ -32,6 +36,8 @@ _PACKAGES = {"tensorflow": r"tensorflow", "torch": r"torch|nvidia-[\w-]+"}
 _GIGABYTES = {"tensorflow": 2.5, "torch": 10}
 """The size of the unpacked wheels, at most."""
 _PLATFORMS = ["manylinux2014_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1))]
+_MACOS = [f"macosx_{major}_0_arm64" for major in range(15, 10, -1)]
+_MPS, _LIBRARY = "mps-predicted", "torch/lib/libtorch_cpu.dylib"
 _IMPORT_SECONDS = 1800.0
 
 
@@ -42,13 +48,17 @@ def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], outp
     Interrupted. An error leaves an existing file unchanged.
     """
     (target,) = find_targets([name], checkout)
-    cpu = _cpu_target(target, checkout)
+    mps = (target.framework, target.device) == ("torch", _MPS)
+    cpu = target if mps else _cpu_target(target, checkout)
     try:
         with tempfile.TemporaryDirectory(prefix="portbench-kernels-") as folder, stoppable():
             python = environments.create_environment(cpu, say)
-            say(f"downloading the wheel of {target.name}, and the libraries that it loads")
-            wheels = _download(target.name, _pins(target), target.python, Path(folder, "wheels"))
-            text = _listed(target.framework, wheels, python, checkout, say)
+            if mps:
+                text = _listed_for_mps(target, python, Path(folder), checkout, say)
+            else:
+                say(f"downloading the wheel of {target.name}, and the libraries that it loads")
+                wheels = _download(target.name, _pins(target), target.python, Path(folder, "wheels"))
+                text = _listed(target.framework, wheels, python, checkout, say)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; nothing was written") from None
     except OSError as error:
@@ -56,9 +66,27 @@ def list_kernels(name: str, checkout: Checkout, say: Callable[[str], None], outp
             f"the wheel of {target.name} cannot be unpacked: {error.strerror or error}",
             f"It takes {_GIGABYTES[target.framework]:g} GB. Make room, or set TMPDIR to a folder on another disk.",
         ) from error
-    path = output or checkout.root / "runners" / target.framework / "kernels" / f"{target.version}.json"
+    kernels = checkout.root / "runners" / target.framework / "kernels"
+    path = output or (kernels / "mps" if mps else kernels) / f"{target.version}.json"
     write_text(path, text)
     return path
+
+
+def _listed_for_mps(target: Target, python: Path, folder: Path, checkout: Checkout, say: Callable[[str], None]) -> str:
+    """The valid document with the kernels of the wheel for macOS that the lock of ``target`` pins, as text."""
+    own = [pin for pin in _pins(target) if pin.startswith("torch==")]
+    say(f"downloading the wheel of torch {target.version} for macOS")
+    (wheel,) = _download(target.name, own, target.python, folder / "wheels", _MACOS)
+    with wheel.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    say(f"reading the registrations of {wheel.name}")
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            library = archive.extract(_LIBRARY, folder)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise EnvironmentFailed(f"{wheel.name}: expected a zip archive with {_LIBRARY}: {error}") from error
+    module = "runners.torch.mps_registry"
+    return _registered(python, module, wheel.name, sha256, folder / "kernels.json", checkout, more=[library])
 
 
 def list_installed_kernels(target: Target, wheel: str, sha256: str, checkout: Checkout) -> Path:
@@ -70,7 +98,8 @@ def list_installed_kernels(target: Target, wheel: str, sha256: str, checkout: Ch
     path = environments.kernel_list(target.framework, target.version)
     with temporary_folder() as folder:
         out = folder / "kernels.json"
-        text = _registered(target.framework, environments.python_of(target), wheel, sha256, out, checkout)
+        module = f"runners.{target.framework}.kernel_registry"
+        text = _registered(environments.python_of(target), module, wheel, sha256, out, checkout)
     write_text(path, text)
     return path
 
@@ -103,7 +132,7 @@ def _cpu_target(target: Target, checkout: Checkout) -> Target:
     """The CPU target with the same version and Python."""
     if target.framework not in _PACKAGES or target.device != "gpu" or target.lock is None:
         raise BadInput(
-            f"{target.name}: expected a gpu target of {' or '.join(sorted(_PACKAGES))} with a lock",
+            f"{target.name}: expected a gpu target of {' or '.join(sorted(_PACKAGES))} with a lock, or torch's {_MPS}",
             "Give one like tensorflow-2.11.0-gpu; 'portbench targets' lists them.",
         )
     wanted = f"{target.framework}-{target.version}-cpu"
@@ -123,14 +152,16 @@ def _pins(target: Target) -> list[str]:
     return pins
 
 
-def _download(name: str, pins: list[str], python: str, folder: Path) -> list[Path]:
+def _download(
+    name: str, pins: list[str], python: str, folder: Path, platforms: Sequence[str] = tuple(_PLATFORMS)
+) -> list[Path]:
     """Downloads wheels by their hashes: first the framework's own, then the libraries that it loads."""
     folder.mkdir()
     requirement = folder.with_name("requirement.txt")
     requirement.write_text("\n".join(pins) + "\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--no-cache-dir"]
     command += ["--only-binary", ":all:", "--python-version", python, "--dest", str(folder)]
-    command += [word for platform in _PLATFORMS for word in ("--platform", platform)]
+    command += [word for platform in platforms for word in ("--platform", platform)]
     done = processes.run_captured([*command, "--requirement", str(requirement)])
     own = tuple(f"{framework}-" for framework in _PACKAGES)
     wheels = sorted(folder.glob("*.whl"), key=lambda wheel: not wheel.name.startswith(own))
@@ -151,21 +182,23 @@ def _listed(framework: str, wheels: list[Path], python: Path, checkout: Checkout
     unpacked, out = wheel.parents[1] / "unpacked", wheel.parents[1] / "kernels.json"
     _unpack(wheels, unpacked, python)
     say(f"listing the kernels of {wheel.name}")
-    return _registered(framework, python, wheel.name, sha256, out, checkout, unpacked)
+    return _registered(
+        python, f"runners.{framework}.kernel_registry", wheel.name, sha256, out, checkout, first_on_path=unpacked
+    )
 
 
 def _registered(
-    framework: str,
     python: Path,
+    module: str,
     wheel: str,
     sha256: str,
     out: Path,
     checkout: Checkout,
     first_on_path: Path | None = None,
+    more: Sequence[str] = (),
 ) -> str:
     """The valid document with the kernels that the framework registers in this Python, as text."""
-    module = f"runners.{framework}.kernel_registry"
-    command: list[str | Path] = [python, "-m", module, out, wheel, sha256]
+    command: list[str | Path] = [python, "-m", module, out, wheel, sha256, *more]
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     path = {"PYTHONPATH": str(first_on_path)} if first_on_path else {}
     env = {**kept, **path, "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "-1"}

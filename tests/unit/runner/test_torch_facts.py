@@ -48,6 +48,7 @@ def test_torch_xla_is_the_way_to_a_tpu_without_torchtpu(facts: Any) -> None:
 def test_torchtpu_is_the_way_to_a_tpu_where_it_is_installed(facts: Any, tmp_path: Path) -> None:
     predicted, variables = facts("torch_tpu", torch.STAND_IN.replace("-", "_"))
     assert predicted.pop("gpu-predicted") == "predict_gpu"
+    assert predicted.pop("mps-predicted") == "predict_mps"
     assert predicted == dict.fromkeys(("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x"), "predict_torch_tpu")
     # Neither a CPU nor a TPU gets the stand-in.
     assert variables["cpu"] == variables["tpu"] == {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}

@@ -33,6 +33,7 @@ DEFAULTS = {
     "tensorflow-xla": "2.11.0",
     "tensorflow-gpu-predicted": "2.11.0",
     "torch-gpu-predicted": "1.12.0",
+    "torch-mps-predicted": "2.15.0",
     "jax-gpu-predicted": "0.4.13",
     "jax-rocm-predicted": "0.4.13",
     "jax-xla": "0.4.13",
