@@ -186,6 +186,9 @@ def parse_run(content: bytes, run_file: int) -> TypedRun | None:
         run = _decoder().decode(content)
     except (msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: not UTF-8.
         return None
+    if isinstance(run.prediction, dict):
+        # The rules of predicted results are not here.
+        return None
     head = _head(run)
     if head is None or not _are_consistent(head, run.results):
         return None

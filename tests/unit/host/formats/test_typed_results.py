@@ -178,3 +178,13 @@ def test_examples(file: Path) -> None:
     except BadInput as error:
         raise AssertionError(f"{file} was accepted") from error
     agree(data)
+
+
+def test_a_predicted_run_with_measured_times_is_left_to_the_rules_that_refuse_it() -> None:
+    run = json.loads((EXAMPLES / "run" / "valid" / "predicted.json").read_text("utf-8"))
+    measured = document()["results"][0]
+    run["manifest"].pop("functions", None)
+    run["results"] = [{**measured, "run": 1}]
+    assert "prediction" not in measured or measured["prediction"] is None
+    assert any("nothing was computed" in found.sentence for found in check_consistency("run", run))
+    assert parse_run(json.dumps(run).encode(), 0) is None
