@@ -67,8 +67,7 @@ class _Checker(KernelChecker):
     def __call__(self, asked: Request) -> None:
         dtypes = {dtype for name, found in asked.types.items() if name != LAYOUT for dtype in found}
         wide = sorted(dtypes & set(_NO_DTYPE))
-        # PyTorch computes some intermediate values in float32 on MPS and in float64 elsewhere (tolerances of
-        # linalg.matrix_rank), and numbers may be on the CPU.
+        # PyTorch may choose another dtype for an intermediate value on MPS, and plain numbers are on the CPU.
         if wide:
             raise Unknown(f"the CPU computes {asked.name} in {wide[0]}, which MPS lacks; it may take another dtype")
         if asked.name in _FAST_PATHS:

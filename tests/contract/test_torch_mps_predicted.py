@@ -98,6 +98,6 @@ def test_no_tensor_has_64_bits_of_precision(results: dict[str, dict[str, Any]], 
 
 
 def test_a_float64_that_only_the_cpu_computes_is_unknown(results: dict[str, dict[str, Any]]) -> None:
-    # PyTorch's tolerances of matrix_rank are float64 on the CPU, and float32 on MPS.
+    # On the CPU, PyTorch computes the tolerances of matrix_rank in float64; which dtype it takes on MPS is not known.
     assert (results["rank"]["outcome"], results["rank"]["prediction"]["verdict"]) == ("skipped", "unknown")
     assert "float64, which MPS lacks" in results["rank"]["prediction"]["reason"]

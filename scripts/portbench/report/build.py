@@ -133,6 +133,7 @@ def _target(
     is_cpu, is_predicted = side.device == "cpu", side.device in PREDICTED_DEVICES
     has_checks = any(function["tests_by_value_verdict"] for _, function in named)
     own = [function for _, function in named if function["successor_of"] is None]
+    shown, note = functions.listed(named)
     return TargetReport(
         target=str(side.target)
         + (f" ({side.synchronization})" if side.synchronization else "")
@@ -145,9 +146,9 @@ def _target(
         removed=sum(functions.is_removed(function) for function in own),
         wrong=sum(bool(function["wrong_values"]) for function in own) if has_checks else None,
         functions=(
-            functions.predicted(named, predicted.get(side.key, {}))
+            functions.predicted(shown, predicted.get(side.key, {}), note)
             if is_predicted
-            else functions.measured(named, has_placement=not is_cpu)
+            else functions.measured(shown, has_placement=not is_cpu, note=note)
         ),
         failures=tuple(
             failures.failure(name, function, causes[place])
@@ -155,7 +156,7 @@ def _target(
             if (place := (*key, function["name"], function["successor_of"] or "")) in causes
         ),
         blame=failures.blamed(entry["functions"]),
-        before=tuple(failures.wrong_values(named)),
+        before=(*functions.by_module(named), *failures.wrong_values(named)),
         after=(
             *failures.flaky(named),
             *failures.precision(named),

@@ -46,10 +46,10 @@ def print_report(report: Report, console: Console) -> None:
 def _target(target: TargetReport, width: int) -> Iterator[RenderableType]:
     title = Text.assemble((escape_control(target.target), "bold"), f" on {escape_control(target.machine)}")
     yield Rule(title, align="left", style="bright_black")
-    yield as_grid(
-        target.functions,
-        {**{STATUS_TEXTS[status]: colour for status, colour in _COLOURS.items()}, REMOVED: "bright_black"},
-    )
+    colours = {STATUS_TEXTS[status]: colour for status, colour in _COLOURS.items()}
+    if target.functions.groups[0].rows:
+        yield as_grid(target.functions, {**colours, REMOVED: "bright_black"})
+    yield from (dim(note) for note in target.functions.notes)
     yield from (table_block(table, width) for table in target.before)
     if target.failures:
         lines = (line for found in target.failures for line in _failure(found))

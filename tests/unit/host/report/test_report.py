@@ -134,6 +134,22 @@ def test_the_terminal_shows_all_within_its_width(
     assert ("torch.cat", "all", "tests", "pass", "host", "1/1", "12.3", "1,235") in rows
 
 
+def test_a_large_api_has_a_table_by_module_and_lists_what_does_not_pass(
+    write: Write, make_run: Make, make_result: Make, portbench: Command, tmp_path: Path
+) -> None:
+    found = [make_result(f"torch.f{number}") for number in range(200)]
+    found += [make_result(f"torch.nn.functional.g{number}") for number in range(101)]
+    found.append(make_result("torch.nn.Bad", outcome="failed", category="type"))
+    runs = write("results/cpu.json", make_run(found)).parent
+    printed = portbench("report", runs, "-o", tmp_path / "report").output
+    written = (tmp_path / "report" / "report.md").read_text("utf-8")
+    assert "| `torch` | 200 | 200 | 0 | 0 | 0 |\n| `torch.nn` | 102 | 101 | 0 | 1 | 0 |" in written
+    for text in (printed, written):
+        assert "301 functions more, whose tests all pass: the page lists them." in " ".join(text.split())
+        assert "torch.nn.Bad" in text
+        assert "torch.f7" not in text
+
+
 def test_the_evidence_is_the_first_line_with_text(write: Write, make_run: Make, make_result: Make) -> None:
     error = {"type": "ValueError", "message": "\n  first line\nsecond line", "traceback": "", "causes": []}
     path = write("run.json", make_run([make_result(outcome="failed", error=error, category="type")]))
