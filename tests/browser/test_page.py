@@ -255,7 +255,7 @@ def test_one_click_leads_to_the_cause(small: Path, look: Look, screenshot: Keep)
     for part in (
         "failed in runs 1, 2, 3",
         "CUDA out of memory. Tried to allocate 2.00 GiB",
-        "runners/torch/failure_rules.json, rule 3: ",
+        "runners/torch/failure_rules.json, rule 4: ",
         "fingerprint\n",
         "on the CPU\npassed",
         "portbench run torch-2.9.0-tpu --manifest",

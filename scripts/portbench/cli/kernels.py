@@ -22,7 +22,9 @@ from portbench.util.strict_json import shown
     help="Write the list here. Default: where the runner reads it, in runners/FRAMEWORK/kernels/.",
 )
 def command(target: str, output: Path | None) -> None:
-    """List the GPU kernels in the CUDA wheel of TARGET, or in the macOS wheel if TARGET is an mps-predicted.
+    """List the GPU kernels in the CUDA wheel of TARGET.
+
+    For a target of the device mps-predicted, those in the macOS wheel.
 
     The list has their dtypes too, and needs no GPU. With it the runner predicts the failures of tests on a GPU
     (tensorflow-gpu-predicted, torch-gpu-predicted). It is created once per version, from the wheel in the target's
