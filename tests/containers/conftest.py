@@ -47,6 +47,11 @@ def assert_names(run_file: dict[str, Any], image: str) -> None:
     assert any(name == image or name.startswith(f"{image}-") for name in names), names
 
 
+def last_line(done: subprocess.CompletedProcess[str]) -> Any:
+    """The JSON that a container's command printed last. What compose prints of a build comes before it."""
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 @pytest.fixture(scope="session", autouse=True)
 def engine() -> None:
     """Skips where no engine answers."""

@@ -16,6 +16,7 @@ from portbench.formats.documents import validate
 from portbench.targets.catalog import all_targets, find_targets
 from portbench.targets.image_digest import source_sha256
 from portbench.util.repository import Checkout
+from tests.containers.conftest import last_line
 from tests.paths import ROOT
 
 # Tries what a container must not be able to do; prints what happened.
@@ -111,7 +112,7 @@ def test_a_container_can_do_no_more_than_it_must(compose, image: str, results: P
     arguments = ["run", "--rm", "--no-TTY", "--entrypoint", "as-owner", "fake-cpu", "python", "-c", ATTEMPTS]
     done = compose(*arguments, env={"PORTBENCH_RESULTS": str(results)})
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = last_line(done)
     owner = results.stat()
     assert owner.st_uid != 0
     assert found["ids"] == [owner.st_uid, owner.st_uid, owner.st_gid, owner.st_gid, []]
@@ -225,7 +226,7 @@ def test_a_tpu_service_has_the_vms_devices_and_network_and_hands_on_no_privilege
     finally:
         subprocess.run(["docker", "rmi", stand_in], check=True, capture_output=True)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = last_line(done)
     # The cables of containers that other tests start come and go.
     here = {name for _, name in socket.if_nameindex() if not name.startswith("veth")}
     assert here == {name for name in found["interfaces"] if not name.startswith("veth")}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 
 import pytest
 
 from portbench.targets.catalog import Target, all_targets
 from portbench.util.repository import Checkout
-from tests.containers.conftest import group_of
+from tests.containers.conftest import group_of, last_line
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.frameworks
@@ -39,7 +38,7 @@ def test_an_image_imports_the_framework_of_its_lock_and_carries_nothing_idle(bui
     command = ["docker", "run", "--rm", "--network", "none", "--entrypoint", "python", image, "-c", WHAT_IS_IMPORTED]
     done = subprocess.run([*command, target.framework], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = last_line(done)
     site = f"/opt/environment/lib/python{target.python}/site-packages"
     assert found["file"] == f"{site}/{target.framework}/__init__.py"
     assert found["version"].partition("+")[0] == target.version

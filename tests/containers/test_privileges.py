@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.containers.conftest import last_line
 from tests.containers.test_docker_backend import hanging, portbench_run
 from tests.paths import ROOT
 
@@ -56,7 +57,7 @@ def test_a_node_of_root_stays_closed_and_one_of_a_group_opens(
     command = ("--entrypoint", "as-owner", "fake-cpu", "python", "-c", OPEN)
     done = compose(*files, *RUN, *command, env={"PORTBENCH_RESULTS": str(results)})
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = last_line(done)
     assert set(found.pop("groups")) - {owner or 65532} == {GROUP}
     assert found == {"/dev/accel0": "Permission denied", "/dev/accel1": "opened"}
 
@@ -69,7 +70,7 @@ def test_for_a_folder_of_root_a_user_without_rights_runs_and_root_gets_the_files
     env = {"PORTBENCH_RESULTS": str(results)}
     script = "id -u; grep CapBnd /proc/self/status; mkdir -m 700 /results/d; touch /results/d/f; exit 7"
     done = compose(*RUN, "--entrypoint", "as-owner", "fake-cpu", "sh", "-c", script, env=env)
-    assert done.stdout.split() == ["65532", "CapBnd:", "0" * 16]
+    assert done.stdout.split()[-3:] == ["65532", "CapBnd:", "0" * 16]
     assert done.returncode == 7
     done = compose(*RUN, "fake-cpu", "--function", "fake.scale", "--runs", "1", env=env)
     assert done.returncode == 0, done.stderr
