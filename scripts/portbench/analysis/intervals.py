@@ -40,10 +40,25 @@ def bootstrap_ratio(ratios: Sequence[float], confidence: float = 0.95) -> Interv
     fixed and the order of ``ratios`` does not matter. None for fewer than two tests. With a handful of tests the
     interval is too narrow.
     """
-    if len(ratios) < 2:
-        return None
-    sums = _resampled_sums(np.log(np.sort(ratios))[:, np.newaxis])
-    return _percentiles(np.exp(sums[:, 0] / len(ratios)), confidence)
+    return bootstrap_ratios([ratios], confidence)[0]
+
+
+def bootstrap_ratios(groups: Sequence[Sequence[float]], confidence: float = 0.95) -> list[Interval | None]:
+    """``bootstrap_ratio`` of each of many groups, faster: groups of the same size share their resamples."""
+    found: list[Interval | None] = [None] * len(groups)
+    by_size: dict[int, list[int]] = {}
+    for place, ratios in enumerate(groups):
+        if len(ratios) > 1:
+            by_size.setdefault(len(ratios), []).append(place)
+    for size, places in by_size.items():
+        at_once = max(1, _DRAWN // (_RESAMPLES * size))
+        for start in range(0, len(places), at_once):
+            chosen = places[start : start + at_once]
+            logarithms = np.log(np.sort([groups[place] for place in chosen]))
+            means = _resampled_sums(logarithms.T) / size
+            for place, interval in zip(chosen, _percentiles(np.exp(means), confidence), strict=True):
+                found[place] = interval
+    return found
 
 
 def bootstrap_weighted_rate(
@@ -57,7 +72,7 @@ def bootstrap_weighted_rate(
     pairs = np.array(sorted(zip(rates, weights, strict=True)), dtype=float)
     pairs[:, 0] *= pairs[:, 1]
     sums = _resampled_sums(pairs)
-    return _percentiles(sums[:, 0] / sums[:, 1], confidence)
+    return _percentiles((sums[:, 0] / sums[:, 1])[:, np.newaxis], confidence)[0]
 
 
 def _resampled_sums(values: Any) -> Any:
@@ -74,6 +89,7 @@ def _resampled_sums(values: Any) -> Any:
     )
 
 
-def _percentiles(statistics: Any, confidence: float) -> Interval:
-    low, high = np.quantile(statistics, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(low), float(high))
+def _percentiles(statistics: Any, confidence: float) -> list[Interval]:
+    """The interval of each column of ``statistics``, whose rows are resamples."""
+    low, high = np.quantile(statistics, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    return [Interval(float(least), float(most)) for least, most in zip(low, high, strict=True)]

@@ -15,7 +15,7 @@ import duckdb
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
-from portbench.analysis.intervals import bootstrap_ratio
+from portbench.analysis.intervals import Interval, bootstrap_ratios
 from portbench.analysis.pairing import pair, pair_exclusions
 from portbench.analysis.strata import Stratum, strata
 from portbench.analysis.terms import ROBUST
@@ -65,20 +65,27 @@ def robust(connection: duckdb.DuckDBPyConnection, first: Configuration, second: 
         "SELECT function, first_ns, second_ns FROM steady_pairs ORDER BY function, test"
     ).fetchall():
         times.setdefault(function, []).append((first_ns, second_ns))
-    functions = []
-    instant = []
-    for function, pairs in times.items():
-        timed = [both for both in pairs if all(both)]
-        if len(timed) < len(pairs):
-            instant.append(Excluded(function, NO_TIME, len(pairs) - len(timed)))
-        if timed:
-            functions.append(_robust(function, listed_as(names, first, function), timed))
+    timed = {function: [both for both in pairs if all(both)] for function, pairs in times.items()}
+    instant = [
+        Excluded(function, NO_TIME, len(times[function]) - len(pairs))
+        for function, pairs in timed.items()
+        if len(pairs) < len(times[function])
+    ]
+    ratios = {function: [second / first for first, second in pairs] for function, pairs in timed.items() if pairs}
+    functions = [
+        _robust(function, listed_as(names, first, function), timed[function], ratios[function], interval)
+        for function, interval in zip(ratios, bootstrap_ratios(list(ratios.values())), strict=True)
+    ]
     return latencies(connection, first, second, ROBUST, functions, instant)
 
 
-def _robust(function: str, name: str, times: Sequence[tuple[float, float]]) -> FunctionLatency:
-    ratios = [second_ns / first_ns for first_ns, second_ns in times]
-    interval = bootstrap_ratio(ratios)
+def _robust(
+    function: str,
+    name: str,
+    times: Sequence[tuple[float, float]],
+    ratios: Sequence[float],
+    interval: Interval | None,
+) -> FunctionLatency:
     return FunctionLatency(
         function=function,
         listed_as=name,

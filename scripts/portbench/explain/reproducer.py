@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,15 +78,41 @@ class Reproducer:
         return argv
 
 
+@dataclass(frozen=True)
+class KnownManifest:
+    """A manifest of the clone. ``path``: as a command names it."""
+
+    path: Path
+    sha256: str
+    name: str
+    framework: str
+
+
+def known_manifests(checkout: Checkout) -> list[KnownManifest]:
+    """All manifests of the clone, sorted by path."""
+    files = [read_json(path) for path in files_below(checkout.manifests, (".json",))]
+    return [
+        KnownManifest(_named(file.path, checkout), file.sha256, str(file.data.get("name")), str(file.data["framework"]))
+        for file in files
+        if isinstance(file.data, dict) and file.data.get("schema") == "portbench/manifest" and "framework" in file.data
+    ]
+
+
 def reproducer(
-    evidence: TargetEvidence, test: TestEvidence, checkout: Checkout, manifest: Path | None = None
+    evidence: TargetEvidence,
+    test: TestEvidence,
+    checkout: Checkout,
+    manifest: Path | None = None,
+    known: Sequence[KnownManifest] | None = None,
 ) -> Reproducer | None:
     """Finds how to repeat a test; None where its run was imported. ``manifest``: its manifest, if that is not one of
-    the clone's."""
+    the clone's; ``known``: those of the clone, where the caller has read them."""
     run = evidence.run_of(test)
     if run["imported"]:
         return None
-    found, sha256 = (manifest, read_json(manifest).sha256) if manifest else _find_manifest(run, evidence, checkout)
+    if manifest is None and known is None:
+        known = known_manifests(checkout)
+    found, sha256 = (manifest, read_json(manifest).sha256) if manifest else _find_manifest(run, evidence, known or ())
     backend, note = _backend(run["environment"], evidence, checkout)
     notes = [note] if note else []
     if found is None:
@@ -121,17 +148,15 @@ def _backend(environment: Row, evidence: TargetEvidence, checkout: Checkout) -> 
     return "current", "images/ has no lock for this target: it runs in your own Python, see PORTBENCH_PYTHON."
 
 
-def _find_manifest(run: Row, evidence: TargetEvidence, checkout: Checkout) -> tuple[Path | None, str]:
+def _find_manifest(run: Row, evidence: TargetEvidence, known: Iterable[KnownManifest]) -> tuple[Path | None, str]:
     """The manifest with the run's SHA-256, or else with its name; and the SHA-256 of the file."""
-    wanted = ("portbench/manifest", run["manifest"], evidence.target.framework)
+    wanted = (run["manifest"], evidence.target.framework)
     named: tuple[Path | None, str] = None, ""
-    for path in files_below(checkout.manifests, (".json",)):
-        file = read_json(path)
-        if file.sha256 == run["manifest_sha256"]:
-            return _named(path, checkout), file.sha256
-        data = file.data if isinstance(file.data, dict) else {}
-        if tuple(data.get(key) for key in ("schema", "name", "framework")) == wanted:
-            named = _named(path, checkout), file.sha256
+    for each in known:
+        if each.sha256 == run["manifest_sha256"]:
+            return each.path, each.sha256
+        if (each.name, each.framework) == wanted:
+            named = each.path, each.sha256
     return named
 
 

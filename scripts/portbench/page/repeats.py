@@ -8,7 +8,7 @@ from typing import Any
 
 from portbench.analysis.configurations import Configuration
 from portbench.explain.evidence import TargetEvidence, TestEvidence
-from portbench.explain.reproducer import not_repeatable, reproducer
+from portbench.explain.reproducer import KnownManifest, known_manifests, not_repeatable, reproducer
 from portbench.study.summary import Row
 from portbench.util.repository import Checkout
 
@@ -16,8 +16,10 @@ from portbench.util.repository import Checkout
 def repeat_commands(runs: Sequence[Row], checkout: Checkout) -> tuple[list[Row], list[int]]:
     """The commands that repeat a test of the run files ``runs``, without function and test; and the number of each run
     file's command. Where a test cannot be repeated, the command is empty, and its notes say why."""
-    found: dict[tuple[Any, ...], Row] = {}
+    commands: list[Row] = []
+    places: dict[tuple[Any, ...], int] = {}
     numbers = []
+    known = known_manifests(checkout)
     facts = (
         "framework",
         "version",
@@ -31,17 +33,19 @@ def repeat_commands(runs: Sequence[Row], checkout: Checkout) -> tuple[list[Row],
     )
     for run in runs:
         key = (*(str(run[name]) for name in facts), run["environment"]["image_digest"], run["environment"]["container"])
-        if key not in found:
-            found[key] = _repeat(run, checkout)
-        numbers.append(list(found).index(key))
-    return list(found.values()), numbers
+        if key not in places:
+            places[key] = len(commands)
+            commands.append(_repeat(run, checkout, known))
+        numbers.append(places[key])
+    return commands, numbers
 
 
-def _repeat(run: Row, checkout: Checkout) -> Row:
+def _repeat(run: Row, checkout: Checkout, known: Sequence[KnownManifest]) -> Row:
     where = place(Configuration.of(run), [run])
     result = {"run_id": run["run_id"], "outcome": "passed"}
     passed, failed = (
-        reproducer(where, TestEvidence("", verdict, (result,), None), checkout) for verdict in ("passed", "failed")
+        reproducer(where, TestEvidence("", verdict, (result,), None), checkout, known=known)
+        for verdict in ("passed", "failed")
     )
     if passed is None or failed is None:
         return {"before": "", "after_passed": "", "after_failed": "", "notes": [not_repeatable(run)]}
