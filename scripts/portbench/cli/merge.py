@@ -25,10 +25,10 @@ from portbench.util.text import escape_control, pluralize
 def command(paths: tuple[str, ...], study: Path, allow_drift: bool, as_json: bool) -> None:
     """Merge run files from any number of machines into one study.
 
-    A PATH is a run file, a folder with run files at any depth, a quoted glob, or a URL that DuckDB reads: https://...,
-    s3://... and gs://..., also as a glob. STUDY is a new folder, or a study to which the run files are added. It holds
-    study.json, a summary, and Parquet tables with every fact and every raw sample. 'portbench report' reads them, and
-    DuckDB, pandas or Polars can query them.
+    A PATH is a run file, a folder with run files at any depth, a quoted glob, another study, or a URL that DuckDB
+    reads: https://..., s3://... and gs://..., also as a glob. STUDY is a new folder, or a study to which the run files
+    are added. It holds study.json, a summary, and Parquet tables with every fact and every raw sample. 'portbench
+    report' reads them, and DuckDB, pandas or Polars can query them.
 
     A file that is given twice counts once, and the order does not matter. The results of a target on different machines
     stay separate. Run files that contradict each other are an error, and the study does not change: two contents with
@@ -41,6 +41,7 @@ def command(paths: tuple[str, ...], study: Path, allow_drift: bool, as_json: boo
       portbench merge results/ -o study
       portbench merge laptop/ cluster/ 'old/torch-*.json' -o study
       portbench merge 's3://bucket/results/*.json' -o study
+      portbench merge study-2025 study-2026 -o both
     """
     merged = merge(paths, study, allow_drift)
     if as_json:

@@ -1,4 +1,4 @@
-"""Merges run files of any number of machines into a study.
+"""Merges run files of any number of machines, and other studies, into a study.
 
 A merge is five steps: find the files, read and check the new ones, append their parts to the tables, derive what
 changed, write the summary. What a study says depends on the set of run files alone: their order, their names,
@@ -24,11 +24,11 @@ from portbench.study.failures import put_fingerprints
 from portbench.study.model import RunFile, TargetKey
 from portbench.study.parquet import (
     SMALL_BYTES,
-    VIEWS,
     connect,
     create_views,
     files_of,
     link_parts,
+    literal,
     tables_name,
     write_part,
 )
@@ -44,6 +44,13 @@ _BATCH_BYTES = 32 * 1024 * 1024
 # Where the table results is larger, several processes derive one target each.
 _LARGE_BYTES = 4 * 1024 * 1024
 
+_CHOSEN = {
+    "runs": "chosen_runs",
+    "results": "chosen_results",
+    "samples": "chosen_calls",
+    "functions": "chosen_functions",
+}
+
 Accepted = Mapping[str, Source | None]
 """What each new file turned out to be, by its digest; None: no run file."""
 
@@ -51,8 +58,8 @@ Accepted = Mapping[str, Source | None]
 @dataclass(frozen=True)
 class Merged:
     """The result of a merge. ``known``: run files that the study had already; ``unfinished``: journals without a run
-    file; ``others``: manifests and studies among the files; ``unclassified``: the categories of 'portbench classify'
-    were removed, because there are new failures."""
+    file; ``others``: manifests and summaries of studies among the files; ``unclassified``: the categories of
+    'portbench classify' were removed, because there are new failures, or since another study had them."""
 
     study: Study
     added: int
@@ -65,7 +72,7 @@ class Merged:
 def merge(
     paths: Iterable[str], path: Path, allow_drift: bool = False, left_out: Collection[str] | None = None
 ) -> Merged:
-    """Merges run files, and the folders, globs and URLs that hold them, into the study at ``path``, new or not.
+    """Merges run files, the folders, globs and URLs that hold them, and studies into the study at ``path``, new or not.
 
     Files with a digest in ``left_out`` are not read. If it is given, a manifest may have several contents.
 
@@ -73,22 +80,26 @@ def merge(
     without ``allow_drift``, for drift that they bring (portbench.study.drift); StorageFailed where something cannot be
     read or the study cannot be written. After an error the study is as it was.
     """
+    paths = list(dict.fromkeys(paths))
+    others = [studies.read_study(Path(each)) for each in paths if studies.is_study(Path(each))]
     with gc_paused(), temporary_folder() as downloads:
-        listings = list_files(paths, downloads)
+        listings = list_files((each for each in paths if not studies.is_study(Path(each))), downloads)
         with studies.lock(path):
             old = studies.read_study(path) if studies.is_study(path) else None
             known = {run.sha256 for run in _runs(old)}
             files = _new_files(listings, known | set(left_out or ()))
-            study, accepted = _add(path, old, files, listings, allow_drift, left_out is not None)
-    added = sum(source is not None for source in accepted.values())
+            joined = _new_runs(others, known | set(left_out or ()) | {file.sha256 for file in files})
+            study, accepted = _add(path, old, files, joined, listings, allow_drift, left_out is not None)
+    added = [source for source in (*accepted.values(), *chain.from_iterable(joined.values())) if source]
     given = {file.sha256: file.name for listing in listings for file in listing.files}
+    of_studies = {run.sha256 for other in others for run in _runs(other)}
     return Merged(
         study=study,
-        added=added,
-        known=len(known & given.keys()),
+        added=len(added),
+        known=len(known & (given.keys() | of_studies)),
         unfinished=tuple(dict.fromkeys(chain.from_iterable(listing.unfinished for listing in listings))),
         others=tuple(given[sha256] for sha256, source in accepted.items() if source is None),
-        unclassified=bool(added and old and old.summary.get("classification")),
+        unclassified=bool(added) and any(each.summary.get("classification") for each in (old, *others) if each),
     )
 
 
@@ -96,22 +107,26 @@ def _add(
     path: Path,
     old: Study | None,
     files: Sequence[InputFile],
+    joined: Mapping[Path, Sequence[Source]],
     listings: Sequence[Listing],
     allow_drift: bool,
     several_contents: bool,
 ) -> tuple[Study, Accepted]:
-    """Adds new files to a study, or creates it. Returns the study, and what each file turned out to be."""
-    if old and not files:
+    """Adds new files, and the run files ``joined`` of other studies, to a study, or creates it. Returns the study, and
+    what each file turned out to be."""
+    if old and not files and not joined:
         return old, {}
     with studies.staging(path) as staged:
         tables, spill = staged / "tables", staged / "spill"
         accepted = _read_and_check(files, listings, tables)
-        new = [source for source in accepted.values() if source]
+        new = [source for source in (*accepted.values(), *chain.from_iterable(joined.values())) if source]
         refuse_contradictions(_runs(old), path, new, several_contents)
         if old and not new:
             return old, accepted
         runs = [*_runs(old), *(source.run for source in new)]
         kept = _append_old_parts(old, {source.run.key for source in new}, tables, spill)
+        for other, sources in joined.items():
+            _append_part(other, [source.run for source in sources], tables, spill)
         tables = tables.rename(staged / tables_name(run.sha256 for run in runs))
         brought = {} if allow_drift else {source.run.sha256: source.name for source in new}
         summary = _derive(tables, runs, kept, spill, path, brought)
@@ -130,6 +145,18 @@ def _new_files(listings: Iterable[Listing], known: set[str]) -> list[InputFile]:
         if file.sha256 not in known and (file.is_named or file.sha256 not in found):
             found[file.sha256] = file
     return list(found.values())
+
+
+def _new_runs(others: Iterable[Study], known: set[str]) -> dict[Path, list[Source]]:
+    """The run files of other studies that the study does not have, by the folder of their tables, each once."""
+    seen = set(known)
+    found: dict[Path, list[Source]] = {}
+    for other in others:
+        runs = [run for run in _runs(other) if run.sha256 not in seen]
+        if runs:
+            found[other.tables] = [Source(str(other.path), run) for run in runs]
+        seen.update(run.sha256 for run in runs)
+    return found
 
 
 def _read_and_check(files: Sequence[InputFile], listings: Iterable[Listing], tables: Path) -> Accepted:
@@ -169,14 +196,23 @@ def _append_old_parts(old: Study | None, touched: set[TargetKey], tables: Path, 
     if old.tables.name == tables_name(run.sha256 for run in _runs(old)):
         link_parts(old.tables, tables)
         return [entry for entry in old.summary["targets"] if TargetKey.of_entry(entry) not in touched]
+    _append_part(old.tables, _runs(old), tables, spill)
+    return []
+
+
+def _append_part(source: Path, runs: Sequence[RunFile], tables: Path, spill: Path) -> None:
+    """Writes some run files of a study, whose tables are at ``source``, as one part of new tables."""
     with connect(spill) as connection:
-        create_views(connection, old.tables)
+        create_views(connection, source)
+        ids = ", ".join(literal(run.run_id) for run in runs)
+        connection.execute(f"CREATE TEMP TABLE chosen AS SELECT unnest([{ids}]) AS run_id")
         connection.execute(load_sql("study", "recorded_results"))
         put_fingerprints(connection, "recorded_results")
-        connection.execute(load_sql("study", "part_results"))
-        part = hashlib.sha256(old.tables.name.encode()).hexdigest()[:16]
-        write_part(connection, tables, part, {**VIEWS, "results": "part_results"})
-    return []
+        for name in ("part_results", "chosen_rows"):
+            connection.execute(load_sql("study", name))
+        lines = [source.name, *sorted(run.sha256 for run in runs)]
+        part = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+        write_part(connection, tables, part, _CHOSEN)
 
 
 def _derive(

@@ -38,7 +38,7 @@ def _to_stderr(line: str) -> None:
 
 @contextmanager
 def study_of(paths: Sequence[str], notify: Callable[[str], None] = _to_stderr) -> Iterator[Study]:
-    """The study at a path, or else a temporary study of the run files that the paths hold.
+    """The study at a path, or else a temporary study of the run files and studies that the paths hold.
 
     Where a manifest was changed between runs, each target is shown with the newest content that it ran; ``notify`` gets
     one line about the run files that were left out.

@@ -197,6 +197,30 @@ def test_neither_order_nor_grouping_matters(
     assert content(folder / "in_steps") == content(folder / "at_once")
 
 
+def test_studies_are_merged_as_their_run_files_would_be_and_each_run_counts_once(
+    write: Write, make_run: Make, make_result: Make, tmp_path: Path
+) -> None:
+    results = [make_result(), make_result("torch.add", outcome="failed")]
+    paths = [str(write(f"{name}.json", make_run(results, machine=name))) for name in ("a", "b", "c", "d")]
+    merge(paths[:3], tmp_path / "first")
+    merge(paths[1:3], tmp_path / "second")
+    studies = [str(tmp_path / "first"), str(tmp_path / "second")]
+    merged = merge([*studies, paths[3], studies[0]], tmp_path / "joined")
+    assert (merged.added, merged.known) == (4, 0)
+    merge(paths, tmp_path / "at_once")
+    assert content(tmp_path / "joined") == content(tmp_path / "at_once")
+    again = merge([studies[1]], tmp_path / "joined")
+    assert (again.added, again.known) == (0, 2)
+
+
+def test_a_study_that_contradicts_another_is_refused(write: Write, make_run: Make, study: Path, tmp_path: Path) -> None:
+    merge([str(write("a.json", make_run(run_id="3" * 32)))], tmp_path / "first")
+    merge([str(write("b.json", make_run(run_id="3" * 32, machine="other")))], tmp_path / "second")
+    with pytest.raises(Contradiction, match=r"has two contents.*of .*first.*of .*second"):
+        merge([str(tmp_path / "first"), str(tmp_path / "second")], study)
+    assert not study.exists()
+
+
 def test_targets_are_apart_by_machine_and_in_the_order_of_versions(write: Write, make_run: Make, study: Path) -> None:
     for version, machine in (("2.10.0", "b"), ("2.10.0", "a"), ("2.9.0", "z")):
         write(f"r/{version}{machine}.json", make_run(target=f"torch-{version}-cpu", machine=machine))

@@ -140,3 +140,15 @@ def test_results_of_older_and_present_run_files_are_merged_into_one_target(
     (cat,) = published["functions"]
     assert cat["tests_by_value_verdict"]["equal"] == complete["functions"][0]["tests_by_value_verdict"]["equal"] + 1
     assert cat["tests_by_value_verdict"]["wrong"] == complete["functions"][0]["tests_by_value_verdict"]["wrong"]
+
+
+def test_an_older_study_is_merged_into_another(study: Path, make_run: Make, tmp_path: Path) -> None:
+    known = read_study(study).summary["run_files"]
+    run = tmp_path / "run.json"
+    run.write_text(json.dumps(make_run(machine="another")))
+    merged = merge([str(study), str(run)], tmp_path / "both")
+    found = {entry["run_id"] for entry in merged.study.summary["run_files"]}
+    assert merged.added == len(known) + 1
+    assert found > {entry["run_id"] for entry in known}
+    functions = [each for target in merged.study.summary["targets"] for each in target["functions"]]
+    assert ("torch.dot", "some_fail") in {(each["name"], each["status"]) for each in functions}
