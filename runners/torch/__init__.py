@@ -33,7 +33,10 @@ CODE_EXECUTION_APIS = (
     "torch.testing._internal",
     "torch.utils.collect_env",
 )
-DEVICES = ("cpu", "gpu", "tpu", "xla")
+DEVICES = ("cpu", "gpu", "tpu", "xla", "privateuse1")
+
+BACKEND = "PORTBENCH_TORCH_BACKEND"
+"""The environment variable that names the module of a vendor's backend, for the device privateuse1."""
 
 HAS_TORCH_TPU = find_spec("torch_tpu") is not None
 """Whether this environment reaches TPUs through TorchTPU. Without it, through torch_xla."""
@@ -47,8 +50,11 @@ PREDICTED = {
     "mps-predicted": "predict_mps",
 }
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED)
-"""Not gpu: CUDA does not work in a fork of a process that has imported PyTorch 1.12."""
+"""Not gpu: CUDA does not work in a fork of a process that has imported PyTorch 1.12. Not privateuse1: nothing is known
+of a vendor's backend."""
 
+
+_NO_AUTOLOAD = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
 STAND_IN = "fastatomstruct-xla-cpu"
 """The package with XLA's CPU compiler as a PJRT plugin, which TorchTPU loads in the place of libtpu."""
@@ -64,6 +70,9 @@ def stand_in_library() -> str | None:
 def variables(device: str) -> Mapping[str, str]:
     """The variables that select the device. Of torch_xla: PJRT_DEVICE from 2.0 on, XRT_TPU_CONFIG before. A user's
     setting of another machine's TPU stays. Programs for an absent TPU are traced on the CPU."""
+    if device == "privateuse1":
+        # PyTorch would import every installed backend by itself, and say less about what is wrong with one.
+        return dict(_NO_AUTOLOAD)
     if HAS_TORCH_TPU:
         return _variables_of_torch_tpu(device)
     if device == "xla":
@@ -78,9 +87,9 @@ def variables(device: str) -> Mapping[str, str]:
 
 def _variables_of_torch_tpu(device: str) -> Mapping[str, str]:
     # PyTorch would import TorchTPU by itself, which takes half a minute, and open a TPU for every device.
-    own = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    own = _NO_AUTOLOAD
     library = stand_in_library()
     if library and (device == "xla" or device in _OF_TORCH_TPU):
         flags = {} if device == "xla" else fast_compile_flags()
         return {**own, **flags, "TPU_LIBRARY_PATH": library, "TPU_SKIP_MDS_QUERY": "1"}
-    return own
+    return dict(own)

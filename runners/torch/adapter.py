@@ -1,7 +1,7 @@
 """Adapter of PyTorch, from 1.12 on. Implements runners.core.adapter.Adapter.
 
 Each kind of device has a module with the same functions: ``host`` (cpu), ``cuda`` (gpu), and for tpu and xla ``tpu``
-where the environment has TorchTPU, else ``xla``, for torch_xla.
+where the environment has TorchTPU, else ``xla``, for torch_xla. ``privateuse1`` is for any vendor's backend.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _KINDS = {
     "gpu": "cuda",
     "tpu": _XLA,
     "xla": _XLA,
+    "privateuse1": "privateuse1",
     "gpu-predicted": "host",
     "mps-predicted": "host",
     **dict.fromkeys(MODELS, _XLA),

@@ -15,6 +15,7 @@ from runners.core.adapter import OpTrace
 from runners.core.errors import DeviceUnavailable
 from runners.torch import host
 from runners.torch.op_trace import traced_ops
+from runners.torch.opening import first_line
 
 _HELD = ("out of memory", "busy or unavailable")
 _OTHER_WHEEL = "no kernel image"
@@ -41,7 +42,7 @@ def open_device(device: str) -> torch.device:
 
 
 def _unavailable(error: Exception) -> DeviceUnavailable:
-    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    said = first_line(error)
     if _OTHER_WHEEL in said:
         capability = ".".join(map(str, torch.cuda.get_device_capability(0)))
         return DeviceUnavailable(

@@ -58,7 +58,12 @@ def only_moves(name: str) -> bool:
 
 def moves(schema: Any) -> bool:
     """Whether an operation of this schema computes nothing."""
-    return only_moves(schema.name.split("::")[1]) or bool(_VIEW.search(str(schema)))
+    return only_moves(schema.name.split("::")[1]) or returns_view(str(schema))
+
+
+def returns_view(schema: str) -> bool:
+    """Whether an operation of this schema, as text, has an output that shares memory with an unchanged input."""
+    return bool(_VIEW.search(schema))
 
 
 @contextlib.contextmanager

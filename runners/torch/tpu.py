@@ -19,6 +19,7 @@ from runners.core import devices
 from runners.core.errors import DeviceUnavailable
 from runners.core.testing import tree
 from runners.torch import STAND_IN, host, stand_in_library
+from runners.torch.opening import compute_once
 
 _PRIVATE = {
     "loader": ("torch_tpu._loader", ("_init_device",)),
@@ -113,11 +114,7 @@ def open_device(device: str) -> torch.device:
     # Silence about what falls back to the host would be a wrong result.
     parts.modes._enable_cpu_fallback(False)
     opened = torch.device("tpu", 0)
-    try:
-        (torch.ones(8, device="cpu").to(opened) + 1).cpu()
-    except RuntimeError as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise DeviceUnavailable(f"TorchTPU cannot open the device '{device}': {said}") from error
+    compute_once(opened, f"TorchTPU cannot open the device '{device}'")
     return opened
 
 
@@ -159,14 +156,8 @@ def versions() -> Mapping[str, str]:
     return found
 
 
-def state(device: torch.device) -> Mapping[str, Any]:
-    return {}
-
-
-def read(leaf: torch.Tensor) -> torch.Tensor:
-    return leaf.cpu()
-
-
+state = host.state
+read = host.read
 full_precision = host.full_precision
 """TorchTPU replaces PyTorch's setting by its own, which is "medium" by default."""
 

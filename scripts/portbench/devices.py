@@ -19,5 +19,8 @@ PREDICTED_DEVICES = (*COMPILED_DEVICES, "gpu-predicted", "rocm-predicted", "mps-
 PREDICTED_MARK = " (predicted)"
 """Follows the name of a predicted target wherever it is shown."""
 
-BASELINE_ORDER = ("gpu", "tpu", "pjrt", "xla", "cpu")
+VENDOR_DEVICES = {"jax": "pjrt", "torch": "privateuse1"}
+"""By framework, the device whose library or module the user names."""
+
+BASELINE_ORDER = ("gpu", "tpu", *VENDOR_DEVICES.values(), "xla", "cpu")
 """Of two compared devices, the first in this order is the baseline."""

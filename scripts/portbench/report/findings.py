@@ -12,6 +12,7 @@ from statistics import median
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.results import Results
 from portbench.analysis.terms import INTOLERABLE, PAPER_METHOD
+from portbench.devices import VENDOR_DEVICES
 from portbench.published import paper
 from portbench.study.document import FunctionEntry, StudySummary, TargetEntry
 from portbench.study.model import TargetKey
@@ -21,9 +22,17 @@ from portbench.util.text import pluralize
 FINDINGS = 5
 """How many sentences there are at most."""
 
-_KINDS = ("gpu", "tpu", "pjrt", "xla", "rocm", "cpu")
+_KINDS = ("gpu", "tpu", *VENDOR_DEVICES.values(), "xla", "rocm", "cpu")
 """Kinds of devices in the order of their sentences."""
-_NAMES = {"gpu": "GPU", "tpu": "TPU", "xla": "XLA", "pjrt": "plugin", "rocm": "AMD GPU", "cpu": "CPU"}
+_NAMES = {
+    "gpu": "GPU",
+    "tpu": "TPU",
+    "xla": "XLA",
+    "pjrt": "plugin",
+    "privateuse1": "vendor's backend",
+    "rocm": "AMD GPU",
+    "cpu": "CPU",
+}
 _FRAMEWORKS = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 _YEAR = "2023"
 _WHY = {

@@ -132,7 +132,7 @@ def _patterns(asked: NewVersion, checkout: Checkout) -> dict[str, Target]:
     patterns: dict[str, Target] = {}
     for group in by_image(own):
         if group[0].dockerfile is None and group[0].packages != group[0].device:
-            continue  # it needs no file: pjrt
+            continue  # it needs no file: VENDOR_DEVICES
         if asked.devices and not any(target.device in asked.devices for target in group):
             continue
         patterns.setdefault(title(group).partition(f"{group[0].version}-")[2], group[0])

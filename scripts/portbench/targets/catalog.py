@@ -10,8 +10,8 @@ A device that needs another version or Python has its own <device>.default-versi
 devices xla, gpu-predicted, rocm-predicted and mps-predicted have the packages of cpu and only need a Dockerfile, unless
 they have a .in or .lock of their own.
 
-Every version of JAX with packages for the CPU also has the device pjrt, which needs no file: a vendor's plugin, which
-the user names. It has no image.
+Every version of JAX and PyTorch with packages for the CPU also has a device of VENDOR_DEVICES, which needs
+no file: a vendor's plugin or backend, which the user names. It has no image.
 
 "latest" is a version, too: for each device the newest version that has it, a pre-release only if there is no other.
 
@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from portbench.devices import AHEAD_OF_TIME, PREDICTED_GPUS, PREDICTED_TPUS
+from portbench.devices import AHEAD_OF_TIME, PREDICTED_GPUS, PREDICTED_TPUS, VENDOR_DEVICES
 from portbench.errors import BadInput, UnknownTarget
 from portbench.util.repository import Checkout
 from portbench.util.text import did_you_mean
@@ -45,11 +45,8 @@ GPU_COMPILER = "jax-0.12.0.1-gpu-h100"
 """A target whose environment compiles the programs of every framework and version for a predicted GPU."""
 
 _PATTERNS = ("*.in", "*.lock", "*.Dockerfile")
-_OF_A_VENDOR = {"jax": "pjrt"}
-"""The device whose library the user names. Every version with packages for the CPU has it, without an image."""
-
 _PACKAGES_OF = {
-    "pjrt": "cpu",
+    **dict.fromkeys(VENDOR_DEVICES.values(), "cpu"),
     "xla": "cpu",
     "gpu-predicted": "cpu",
     "rocm-predicted": "cpu",
@@ -218,8 +215,8 @@ def _targets_of(folder: Path) -> Iterable[Target]:
     if parse_version(version) is None:
         raise BadInput(f"{folder}: {version!r} is not a version", "Name the folder like 2.9.0.")
     kinds = {path.stem for pattern in _PATTERNS for path in folder.glob(pattern)}
-    if framework in _OF_A_VENDOR and "cpu" in kinds:
-        kinds.add(_OF_A_VENDOR[framework])
+    if framework in VENDOR_DEVICES and "cpu" in kinds:
+        kinds.add(VENDOR_DEVICES[framework])
     for kind in sorted(kinds):
         packages = _packages(folder, kind)
         for device in _devices_of(folder, kind):

@@ -1,11 +1,11 @@
 // What the page opens on: the findings, a card for each framework and device, and links to the files beside the page.
 
 const FRAMEWORKS = { torch: "PyTorch", tensorflow: "TensorFlow", jax: "JAX" };
-const KIND_ORDER = ["gpu", "tpu", "xla", "rocm", "cpu"];
+const KIND_ORDER = ["gpu", "tpu", "pjrt", "privateuse1", "xla", "rocm", "cpu"];
 const FIRST_SENTENCES = 5;
 
 /** The kind of a device: "tpu" of "tpu-v5e". */
-const kindOf = (target) => /^[a-z]+/.exec(target.device)?.[0] ?? target.device;
+const kindOf = (target) => /^(privateuse1|[a-z]+)/.exec(target.device)?.[0] ?? target.device;
 
 /** A device in full: "GPU Tesla T4", "TPU v5e", "CPU". */
 function deviceTitle(target) {

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from portbench.devices import COMPILED_DEVICES, PREDICTED_GPUS, PREDICTED_TPUS
+from portbench.devices import COMPILED_DEVICES, PREDICTED_GPUS, PREDICTED_TPUS, VENDOR_DEVICES
 from portbench.targets.catalog import GPU_COMPILER, TPU_COMPILER, Target, all_targets, by_image
 from portbench.targets.dockerfiles import dockerfile
 from portbench.targets.pinning import pinning
 from portbench.util.repository import Checkout
 from tests.unit.host.clones import REPOSITORY
 
-# A vendor's plugin is a path on the machine, so pjrt has no container.
-CATALOGUE = [target for target in all_targets(Checkout(REPOSITORY)) if target.device != "pjrt"]
+# A vendor's library or module is on this machine, so its device has no container.
+CATALOGUE = [target for target in all_targets(Checkout(REPOSITORY)) if target.device not in VENDOR_DEVICES.values()]
 COMPOSE = (REPOSITORY / "compose.yaml").read_text()
 
 # The paper's JAX needs a jaxlib that no package index has, so on the CPU the nearest available one is the default.

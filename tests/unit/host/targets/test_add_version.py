@@ -138,7 +138,7 @@ def test_a_new_version_copies_the_previous_one_and_has_its_own_locks(add: Any, c
 def test_the_new_version_is_a_target_and_the_commands_that_try_it_are_printed(add: Any, clone: Clone) -> None:
     done = add("torch", "1.13.0")
     names = [target.name for target in all_targets(Checkout(clone.root)) if target.version == "1.13.0"]
-    assert names == ["torch-1.13.0-cpu", "torch-1.13.0-tpu"]
+    assert names == ["torch-1.13.0-cpu", "torch-1.13.0-privateuse1", "torch-1.13.0-tpu"]
     for line in (
         "portbench run torch-1.13.0-cpu",
         "TORCH_VERSION=1.13.0 docker compose run --rm torch-cpu",
@@ -176,7 +176,7 @@ def test_a_device_that_the_nearest_version_lacks_is_copied_from_the_nearest_that
     assert "  cpu: Python 3.12, from 2.9.0\n" in done.output
     assert "  tpu: Python 3.13, from 2.12.0\n" in done.output
     made = {target.device: target.python for target in all_targets(Checkout(clone.root)) if target.version == "2.11.0"}
-    assert made == {"cpu": "3.12", "tpu": "3.13"}
+    assert made == {"cpu": "3.12", "privateuse1": "3.12", "tpu": "3.13"}
 
 
 def test_without_a_network_that_is_the_one_error(failure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,8 @@ def test_a_vendor_that_is_not_reached_leaves_out_the_device_that_needs_it(
     assert done.exit_code == 0, done.output
     assert "left out tpu: " in done.output
     assert "https://vendor.example/wheels.html cannot be reached" in done.output
-    assert [each.device for each in all_targets(Checkout(clone.root)) if each.version == "1.13.0"] == ["cpu"]
+    made = [each.device for each in all_targets(Checkout(clone.root)) if each.version == "1.13.0"]
+    assert made == ["cpu", "privateuse1"]
 
 
 def test_the_copied_version_and_the_python_can_be_chosen(add: Any, clone: Clone) -> None:
@@ -218,7 +219,7 @@ def test_a_device_keeps_a_python_of_its_own(add: Any, clone: Clone) -> None:
     (folder / "tpu.python-version").write_text("3.8\n")
     add("torch", "1.13.0")
     made = {target.device: target.python for target in all_targets(Checkout(clone.root)) if target.version == "1.13.0"}
-    assert made == {"cpu": "3.10", "tpu": "3.8"}
+    assert made == {"cpu": "3.10", "privateuse1": "3.10", "tpu": "3.8"}
     add("torch", "1.13.1", "--python", "3.9", "--from", "1.12.0")
     folder = clone.root / "images" / "torch" / "1.13.1"
     assert not (folder / "tpu.python-version").exists()
@@ -270,7 +271,7 @@ def test_the_compiler_for_tpus_is_not_changed(add: Any, clone: Clone) -> None:
     assert done.output.count("tpu-v2 … tpu7x: Python 3.12") == 1
     assert done.output.count("portbench run torch-1.13.0-tpu-v") == 1
     assert "TORCH_VERSION=1.13.0 docker compose run --rm torch-tpu-v2\n" in done.output
-    assert len([target for target in all_targets(Checkout(clone.root)) if target.version == "1.13.0"]) == 9
+    assert len([target for target in all_targets(Checkout(clone.root)) if target.version == "1.13.0"]) == 10
 
 
 def test_predicted_tpus_with_packages_of_their_own_are_locked(add: Any, clone: Clone) -> None:

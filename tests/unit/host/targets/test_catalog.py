@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portbench.devices import PREDICTED_TPUS
+from portbench.devices import PREDICTED_TPUS, VENDOR_DEVICES
 from portbench.errors import BadInput, PortbenchError, UnknownTarget
 from portbench.targets.catalog import all_targets, find_targets, of_version
 from portbench.util.repository import Checkout, find_checkout
@@ -28,12 +28,24 @@ def test_a_new_version_is_only_a_new_folder(clone: Clone) -> None:
     clone.add_version("torch", "1.9.1", default=False)
     folder = clone.add_version("torch", "2.9.0", python="3.10", default=False)
     (folder / "tpu.Dockerfile").touch()
-    catalogue = [target for target in all_targets(Checkout(clone.root)) if target.framework == "torch"]
+    every = [target for target in all_targets(Checkout(clone.root)) if target.framework == "torch"]
+    catalogue = [target for target in every if target.device != VENDOR_DEVICES["torch"]]
     names = ["torch-1.9.1-cpu", "torch-1.12.0-cpu", "torch-2.9.0-cpu", "torch-2.9.0-tpu"]
     assert [target.name for target in catalogue] == names
     assert [target.is_default for target in catalogue] == [False, True, False, False]
     newest = catalogue[-1]
     assert (newest.python, newest.lock, newest.dockerfile) == ("3.10", None, folder / "tpu.Dockerfile")
+
+
+@pytest.mark.parametrize(("framework", "device"), VENDOR_DEVICES.items())
+def test_each_version_has_a_device_that_the_user_names_the_library_of(
+    framework: str, device: str, clone: Clone
+) -> None:
+    clone.add_version(framework, "9.0.0")
+    (target,) = find_targets([f"{framework}-{device}"], Checkout(clone.root))
+    assert (target.name, target.environment) == (f"{framework}-9.0.0-{device}", f"{framework}-9.0.0-cpu")
+    assert target.lock is not None
+    assert target.dockerfile is None
 
 
 def test_a_device_may_need_another_version_or_python_than_the_others(clone: Clone) -> None:
@@ -118,7 +130,8 @@ def test_latest_is_recorded_as_the_number(clone: Clone) -> None:
     argv = json.loads(path.read_text())["argv"]
     assert argv[argv.index("--version") + 1] == "2.15.0"
     rows = json.loads(clone.portbench("targets", "--json", variables={"PATH": "/nowhere"}).stdout)["targets"]
-    assert [row["target"] for row in rows if row["latest"]] == ["fake-1.0.0-cpu", "torch-2.15.0-cpu"]
+    latest = ["fake-1.0.0-cpu", "torch-2.15.0-cpu", "torch-2.15.0-privateuse1"]
+    assert [row["target"] for row in rows if row["latest"]] == latest
 
 
 def test_targets_keep_the_users_order_without_duplicates(clone: Clone) -> None:
