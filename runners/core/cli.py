@@ -26,7 +26,7 @@ from runners.core.selection import MOST_SHARDS, Selection
 from runners.core.testing.mutants import MUTANTS
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
-DEVICES = ("cpu", "gpu", "tpu", "xla", "pjrt", "privateuse1")
+DEVICES = ("cpu", "gpu", "tpu", "xla", "pjrt", "privateuse1", "pluggable")
 PREDICTED = (*tpus.MODELS, *gpus.MODELS, "gpu-predicted", "rocm-predicted", "mps-predicted")
 """Absent devices: how a test would end is predicted (see runners.core.prediction)."""
 

@@ -28,13 +28,16 @@ CODE_EXECUTION_APIS = (
     "saved_model_cli",
     "tf.saved_model.load",
 )
-DEVICES = ("cpu", "gpu", "tpu", "xla")
+DEVICES = ("cpu", "gpu", "tpu", "xla", "pluggable")
+
+PLUGIN = "PORTBENCH_TENSORFLOW_PLUGIN"
+"""The environment variable that names a vendor's plugin, for the device pluggable."""
 
 _COMPILED = (*tpus.MODELS, *gpus.MODELS)
 PREDICTED = {**dict.fromkeys(_COMPILED, "predict_compiled"), "gpu-predicted": "predict_gpu"}
 FORKS_AFTER_IMPORT = ("cpu", "xla", *PREDICTED)
 """Not tpu: TensorFlow for TPUs opens libtpu, with its lock and threads, at its import. Not gpu: CUDA does not survive a
-fork."""
+fork. Not pluggable: nothing is known of a vendor's library."""
 
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 """If the target is not a GPU, TensorFlow must not see one, or it would place operations there."""

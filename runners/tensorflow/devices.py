@@ -9,16 +9,24 @@ import tensorflow as tf
 
 from runners.core import devices as system
 from runners.core.errors import DeviceUnavailable
-from runners.tensorflow import XLA_DEVICES, placing, waiting
+from runners.tensorflow import XLA_DEVICES, placing, pluggable, waiting
 
 NAMES = {"cpu": "/device:CPU:0", "gpu": "/device:GPU:0", "tpu": "/device:TPU:0", "xla": "/device:XLA_CPU:0"}
 NAMES["gpu-predicted"] = placing.STAND_IN
 
 KINDS = {name: kind for kind, name in NAMES.items()}
+"""The name of a pluggable device is added when it is opened: its plugin chooses it."""
+
+_PLUGGABLE = "pluggable"
 
 
 def open_device(kind: str) -> str:
     """Opens a device and returns TensorFlow's name for it. Raises DeviceUnavailable."""
+    if kind == _PLUGGABLE:
+        name = pluggable.open_device()
+        KINDS[name] = _PLUGGABLE
+        tf.config.set_soft_device_placement(False)
+        return name
     if kind not in NAMES:
         raise DeviceUnavailable(f"the TensorFlow adapter knows no device {kind}", f"Use one of {', '.join(NAMES)}.")
     {"cpu": _open_cpu, "gpu": _open_gpu, "tpu": _open_tpu, "xla": _open_xla, "gpu-predicted": _open_stand_in}[kind]()
@@ -39,6 +47,8 @@ def facts(device: str) -> Mapping[str, Any]:
     }
     if kind == "gpu":
         known.update(_gpu_facts())
+    elif kind == _PLUGGABLE:
+        known.update(pluggable.facts(device))
     elif kind == "tpu":
         known.update(system.tpu_facts(), tpu_cores=len(tf.config.list_logical_devices("TPU")))
     elif kind == "xla":

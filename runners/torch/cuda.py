@@ -13,9 +13,9 @@ from torch.profiler import ProfilerActivity, profile, supported_activities
 from runners.core import devices
 from runners.core.adapter import OpTrace
 from runners.core.errors import DeviceUnavailable
+from runners.core.vendors import first_line
 from runners.torch import host
 from runners.torch.op_trace import traced_ops
-from runners.torch.opening import first_line
 
 _HELD = ("out of memory", "busy or unavailable")
 _OTHER_WHEEL = "no kernel image"

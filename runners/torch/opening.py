@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from runners.core.errors import DeviceUnavailable
+from runners.core.vendors import first_line
 
 
 def compute_once(device: torch.device, failed: str) -> None:
@@ -13,8 +14,3 @@ def compute_once(device: torch.device, failed: str) -> None:
         (torch.ones(8, device="cpu").to(device) + 1).cpu()
     except RuntimeError as error:
         raise DeviceUnavailable(f"{failed}: {first_line(error)}") from error
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error's message, or its type if it has none."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -8,22 +8,18 @@ and PyTorch's conventions for such a module say the rest: ``torch.<name>.is_avai
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
-import sys
-from importlib import metadata
-from pathlib import Path
-from types import ModuleType
 from typing import Any, Callable, Iterator, Mapping
 
 import torch
 
+from runners.core import vendors
 from runners.core.adapter import OpTrace
 from runners.core.errors import DeviceUnavailable
 from runners.torch import BACKEND, host
 from runners.torch.kernel_trace import traced_kernels
 from runners.torch.op_trace import traced_ops
-from runners.torch.opening import compute_once, first_line
+from runners.torch.opening import compute_once
 
 _REMEDY = (
     f"Set {BACKEND} to the name of the vendor's module, or to the absolute path of its file or folder; "
@@ -47,8 +43,9 @@ _waits_by = ""
 def open_device(device: str) -> torch.device:
     """The first device of the backend, after it has computed and has been waited for once."""
     global _synchronize, _waits_by
-    backend = _import()
-    name = _registered_name(backend)
+    value = vendors.named(BACKEND, "privateuse1", _REMEDY)
+    vendors.imported(BACKEND, value, f"PyTorch {torch.__version__}")
+    name = _registered_name()
     of_device = getattr(torch, name, None)
     _require_available(name, of_device)
     opened = torch.device(name, 0)
@@ -57,41 +54,7 @@ def open_device(device: str) -> torch.device:
     return opened
 
 
-def _import() -> ModuleType:
-    named = os.environ.get(BACKEND, "")
-    if not named:
-        raise DeviceUnavailable(f"{BACKEND} is not set, so there is no backend for the device privateuse1", _REMEDY)
-    module = named
-    if os.sep in named:
-        path = Path(named)
-        if not path.is_absolute() or not path.exists():
-            raise DeviceUnavailable(
-                f"{BACKEND}={named}: expected the absolute path of a Python file or folder", _REMEDY
-            )
-        module = path.stem if path.is_file() else path.name
-        sys.path.append(str(path.parent))
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name and module.split(".")[0] == error.name.split(".")[0]:
-            raise DeviceUnavailable(
-                f"{BACKEND}={named}: the Python {sys.executable} has no module {error.name}",
-                "Install the vendor's package there, or run with --backend current and PORTBENCH_PYTHON, the Python "
-                "that has it.",
-            ) from error
-        raise _import_failed(named, error) from error
-    except (Exception, SystemExit) as error:
-        raise _import_failed(named, error) from error
-
-
-def _import_failed(named: str, error: BaseException) -> DeviceUnavailable:
-    return DeviceUnavailable(
-        f"{BACKEND}={named} cannot be imported with PyTorch {torch.__version__}: {first_line(error)}",
-        "Install what the module needs, such as the vendor's driver, and the version for this PyTorch.",
-    )
-
-
-def _registered_name(backend: ModuleType) -> str:
+def _registered_name() -> str:
     """The device's name. Raises DeviceUnavailable if the import has registered no backend."""
     has_kernel = getattr(torch._C, "_dispatch_has_kernel_for_dispatch_key", None)
     if has_kernel is not None and not has_kernel(_NEEDED, "PrivateUse1"):
@@ -117,7 +80,7 @@ def _require_available(name: str, of_device: Any) -> None:
         try:
             found = ask() if ask else True
         except Exception as error:
-            raise DeviceUnavailable(f"torch.{name}.{question}() failed: {first_line(error)}") from error
+            raise DeviceUnavailable(f"torch.{name}.{question}() failed: {vendors.first_line(error)}") from error
         if not found:
             raise DeviceUnavailable(
                 f"the backend of {BACKEND}={os.environ[BACKEND]} has no device here: torch.{name}.{question}() is "
@@ -140,7 +103,7 @@ def _working_synchronize(name: str, of_device: Any) -> tuple[str, Callable[[], o
         try:
             synchronize()
         except Exception as error:
-            said.append(f"{called}.synchronize() failed: {first_line(error)}")
+            said.append(f"{called}.synchronize() failed: {vendors.first_line(error)}")
             continue
         return f"{called}.synchronize", synchronize
     raise DeviceUnavailable(
@@ -150,13 +113,12 @@ def _working_synchronize(name: str, of_device: Any) -> tuple[str, Callable[[], o
 
 
 def facts(device: torch.device) -> Mapping[str, Any]:
-    named = os.environ[BACKEND]
-    module = Path(named).stem if os.sep in named else named
+    module = vendors.module_name(os.environ[BACKEND])
     of_device = getattr(torch, device.type, None)
     found = {
         "kind": "privateuse1",
         "backend": module,
-        "backend_version": _version(module),
+        "backend_version": vendors.version(module),
         "device_name": device.type,
         "waits_by": _waits_by,
     }
@@ -165,15 +127,6 @@ def facts(device: torch.device) -> Mapping[str, Any]:
             answer = getattr(of_device, question)(*arguments)
             found[key] = answer if isinstance(answer, int) else str(answer)
     return found
-
-
-def _version(module: str) -> str | None:
-    """The version of a module, as itself or the package of its name says; None if neither does."""
-    said = getattr(sys.modules[module], "__version__", None)
-    if said is None:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            said = metadata.version(module.split(".")[0])
-    return None if said is None else str(said)
 
 
 state = host.state

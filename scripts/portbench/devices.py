@@ -19,7 +19,7 @@ PREDICTED_DEVICES = (*COMPILED_DEVICES, "gpu-predicted", "rocm-predicted", "mps-
 PREDICTED_MARK = " (predicted)"
 """Follows the name of a predicted target wherever it is shown."""
 
-VENDOR_DEVICES = {"jax": "pjrt", "torch": "privateuse1"}
+VENDOR_DEVICES = {"jax": "pjrt", "torch": "privateuse1", "tensorflow": "pluggable"}
 """By framework, the device whose library or module the user names."""
 
 BASELINE_ORDER = ("gpu", "tpu", *VENDOR_DEVICES.values(), "xla", "cpu")

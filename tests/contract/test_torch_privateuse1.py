@@ -3,10 +3,8 @@ its device computes later than its calls return, in memory of its own."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from portbench.targets.environments import environments_folder
+from tests.contract.vendors import compiled
 from tests.paths import ROOT
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("TorchTPU")]
@@ -24,7 +22,10 @@ BACKEND = "PORTBENCH_TORCH_BACKEND"
 PACKAGE = ROOT / "tests" / "contract" / "vendors" / "torch_vendor"
 OLD, NEW = "2.9.0", "2.15.0"
 
-_INCLUDES = "include", "include/torch/csrc/api/include"
+OPTIONS = [
+    *("-std=c++20", "-isystem", "{}/include", "-isystem", "{}/include/torch/csrc/api/include"),
+    *("-L{}/lib", "-ltorch_cpu", "-lc10"),
+]
 
 
 class Vendor(NamedTuple):
@@ -56,28 +57,7 @@ class Vendor(NamedTuple):
 def vendor(request: pytest.FixtureRequest, environment_python: Callable[[str], Path]) -> Vendor:
     # TorchTPU's environment is there for other tests, and has this version of PyTorch.
     python = environment_python(f"torch-{OLD}-cpu" if request.param == OLD else f"torch-{NEW}-tpu-v5e")
-    return Vendor(request.param, python, compiled(python, request.param))
-
-
-def compiled(python: Path, version: str) -> Path:
-    """The stand-in's library for a version of PyTorch, which is kept."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("needs g++, which compiles the stand-in for a vendor's backend")
-    source = PACKAGE / "backend.cpp"
-    key = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
-    library = environments_folder().parent / "test-packages" / f"torch-vendor-{version}-{key}.so"
-    if not library.is_file():
-        library.parent.mkdir(parents=True, exist_ok=True)
-        (torch,) = python.parent.parent.glob("lib/python3.*/site-packages/torch")
-        includes = [option for each in _INCLUDES for option in ("-isystem", str(torch / each))]
-        made = library.with_suffix(f".{os.getpid()}")
-        command = [compiler, "-std=c++20", "-shared", "-fPIC", "-w", *includes, str(source), "-o", str(made)]
-        command += [f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
-        made.rename(library)
-    return library
+    return Vendor(request.param, python, compiled(PACKAGE / "backend.cpp", python, "torch", OPTIONS))
 
 
 def results_of(done: subprocess.CompletedProcess[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
@@ -148,7 +128,7 @@ def test_a_wait_that_does_not_wait_is_noticed(vendor: Vendor, fault: str, passes
     [
         ({BACKEND: ""}, f"{BACKEND} is not set"),
         ({BACKEND: "no_such_module"}, "has no module no_such_module"),
-        ({BACKEND: "./vendor"}, f"{BACKEND}=./vendor: expected the absolute path"),
+        ({BACKEND: "./vendor"}, f"{BACKEND}=./vendor: expected an absolute path"),
         ({BACKEND: "json"}, "registered no backend in PrivateUse1"),
         ({"VENDOR_FAULT": "nothing registered"}, "registered no backend in PrivateUse1"),
         ({"VENDOR_FAULT": "broken driver"}, "libvendor.so.1: cannot open shared object file"),

@@ -25,7 +25,15 @@ BLUE, SKY, GREEN, YELLOW = "#0072B2", "#56B4E9", "#009E73", "#F0E442"
 ORANGE, VERMILLION, PURPLE = "#E69F00", "#D55E00", "#CC79A7"
 PALE = "#E5E5E5"
 
-OF_DEVICE = {"gpu": BLUE, "tpu": VERMILLION, "xla": PURPLE, "pjrt": ORANGE, "privateuse1": ORANGE, "cpu": GREY}
+OF_DEVICE = {
+    "gpu": BLUE,
+    "tpu": VERMILLION,
+    "xla": PURPLE,
+    "pjrt": ORANGE,
+    "privateuse1": ORANGE,
+    "pluggable": ORANGE,
+    "cpu": GREY,
+}
 
 SMALL = 6.5  # points, for smaller texts
 

@@ -30,6 +30,7 @@ _NAMES = {
     "xla": "XLA",
     "pjrt": "plugin",
     "privateuse1": "vendor's backend",
+    "pluggable": "pluggable device",
     "rocm": "AMD GPU",
     "cpu": "CPU",
 }

@@ -10,8 +10,8 @@ A device that needs another version or Python has its own <device>.default-versi
 devices xla, gpu-predicted, rocm-predicted and mps-predicted have the packages of cpu and only need a Dockerfile, unless
 they have a .in or .lock of their own.
 
-Every version of JAX and PyTorch with packages for the CPU also has a device of VENDOR_DEVICES, which needs
-no file: a vendor's plugin or backend, which the user names. It has no image.
+Every version with packages for the CPU also has its framework's device of VENDOR_DEVICES, which needs no file: a
+vendor's plugin or backend, which the user names. It has no image.
 
 "latest" is a version, too: for each device the newest version that has it, a pre-release only if there is no other.
 

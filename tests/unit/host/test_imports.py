@@ -74,7 +74,8 @@ RUNNER = Side(
     "runners.core",
     ROOT / "runners" / "core",
     (
-        *("errors", "result", "documents", "run_check", "installation", "environment", "devices", "failure", "adapter"),
+        *("errors", "result", "documents", "run_check", "installation", "environment", "devices", "vendors", "failure"),
+        "adapter",
         *("selection", "manifest_grids", "programs", "manifest", "public", "testing", "triage", "prediction"),
         *("process", "enumeration", "collection", "cli"),
     ),

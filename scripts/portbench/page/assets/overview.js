@@ -1,7 +1,7 @@
 // What the page opens on: the findings, a card for each framework and device, and links to the files beside the page.
 
 const FRAMEWORKS = { torch: "PyTorch", tensorflow: "TensorFlow", jax: "JAX" };
-const KIND_ORDER = ["gpu", "tpu", "pjrt", "privateuse1", "xla", "rocm", "cpu"];
+const KIND_ORDER = ["gpu", "tpu", "pjrt", "privateuse1", "pluggable", "xla", "rocm", "cpu"];
 const FIRST_SENTENCES = 5;
 
 /** The kind of a device: "tpu" of "tpu-v5e". */
