@@ -76,6 +76,10 @@ def unusual() -> list[Any]:
     sparse = torch.eye(3).to_sparse()
     quantized = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)
     nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    masked, mask = torch.zeros(4, 2), torch.tensor([True, False, True, True])
+    # Elements of any number take one row; three rows need three elements.
+    masked[mask] = torch.ones(2)
+    masked[mask] = torch.ones(3, 2)
     named = torch.ones(3).as_subclass(Named)
     scripted = torch.jit.script(scripted_function)
     traced = torch.jit.trace(lambda x: torch.sin(x) + 1, torch.zeros(2))
@@ -91,6 +95,9 @@ def unusual() -> list[Any]:
         sparse.matmul(torch.ones(3, 1)).sum(),
         quantized.dequantize().sum(),
         (nested * 2).to_padded_tensor(0).sum(),
+        torch.rand(3, generator=torch.Generator()).sum() - masked.sum(),
+        # Infinite in float16; finite in the float64 of the reference.
+        torch.full((3,), 300.0, dtype=torch.float16).mul(300.0).sum(),
     ]
     found += [scripted(torch.ones(2)).sum(), traced(torch.zeros(2)).sum(), mapped.sum()]
     return [*(float(each) for each in found), Named.seen, Counting.seen, refused]

@@ -14,7 +14,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,10 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--python", action="append", default=[], metavar="FRAMEWORK=PYTHON")
     parser.add_argument("--replay", action="append", default=[], metavar="FRAMEWORK=PYTHON")
     parser.add_argument("--target", action="append", default=[])
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     pythons = dict(each.split("=", 1) for each in given.python)
     replays = dict(each.split("=", 1) for each in given.replay)
-    found = sorted(path.stem for framework in pythons for path in PROGRAMS.glob(f"{framework}_*.py"))
-    names = given.programs or [name for name in found if name not in _NOT_PROGRAMS]
+    names = given.programs or names_of(pythons)
     columns = ["program", "calls", "functions", "signatures", "left out", "replayed on the CPU", *given.target]
     print("| " + " | ".join(columns) + " |\n|" + " --- |" * len(columns))
     for name in names:
@@ -46,6 +45,12 @@ def main(arguments: Sequence[str]) -> None:
             _record(pythons[framework], name, folder)
         cells = [name, *_recorded(manifest), _replayed(replays[framework], manifest)]
         print("| " + " | ".join([*cells, *(_verdict(folder, manifest, target) for target in given.target)]) + " |")
+
+
+def names_of(frameworks: Iterable[str]) -> list[str]:
+    """The programs of this folder for these frameworks."""
+    found = sorted(path.stem for framework in frameworks for path in PROGRAMS.glob(f"{framework}_*.py"))
+    return [name for name in found if name not in _NOT_PROGRAMS]
 
 
 def _portbench(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -32,6 +32,13 @@ EPSILON: Mapping[str, float] = {
     "complex128": 2.0**-52,
 }
 
+LARGEST: Mapping[str, float] = {
+    "float16": 65504.0,
+    "bfloat16": (2 - 2.0**-7) * 2.0**127,
+    "float32": (2 - 2.0**-23) * 2.0**127,
+}
+"""Finite values. What is larger in float64 is infinite in the dtype."""
+
 
 class Mismatch(AssertionError):
     """The output differs from the reference.

@@ -1,15 +1,19 @@
-"""Where in a program a call was made: the innermost frame outside of the framework, and of the program's own files."""
+"""Where in a program a call was made: the innermost frame outside of the framework and of Python's own library, and of
+the program's own files."""
 
 from __future__ import annotations
 
 import functools
 import os
 import sys
+import sysconfig
 from types import CodeType, FrameType
 from typing import Callable, Hashable
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _INSTALLED = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_STANDARD = sysconfig.get_paths()["stdlib"] + os.sep
+"""Python's own library, such as ``unittest`` and ``copy``: no program of the user, and no line that helps."""
 _MOST_FRAMES = 60
 
 
@@ -30,7 +34,8 @@ class Sites:
             inside = self._is_inside.get(code)
             if inside is None:
                 name = code.co_filename
-                inside = self._is_inside[code] = name.startswith((*self._folders, "<"))
+                inside = name.startswith((*self._folders, "<")) or _is_standard(name)
+                self._is_inside[code] = inside
             if not inside:
                 return (code, frame.f_lineno), functools.partial(_text, frame)
             frame = frame.f_back
@@ -41,11 +46,19 @@ def _text(frame: FrameType) -> str:
     """``train.py:12``; for a place inside of an installed package, also the program's own line that led there."""
     inner = _place(frame)
     own: FrameType | None = frame
-    while own is not None and any(part in own.f_code.co_filename for part in _INSTALLED):
+    while own is not None and (_is_installed(own.f_code.co_filename) or _is_standard(own.f_code.co_filename)):
         own = own.f_back
     if own is None or own is frame or own.f_code.co_filename.startswith("<"):
         return inner
     return f"{inner} from {_place(own)}"
+
+
+def _is_installed(file: str) -> bool:
+    return any(part in file for part in _INSTALLED)
+
+
+def _is_standard(file: str) -> bool:
+    return file.startswith(_STANDARD) and not _is_installed(file)
 
 
 def _place(frame: FrameType) -> str:

@@ -62,8 +62,12 @@ def _key(value: Any) -> Hashable:
 
 def described(args: tuple[Any, ...], kwargs: dict[str, Any], values: bool, name: str = "") -> Arguments:
     """The arguments of a function as data. Raises Unnameable for what data cannot describe."""
+    if name == "torch.Tensor.__setitem__" and _selects_as_many(*args):
+        raise Unnameable("a mask that selects as many elements as are assigned")
     if not values:
         args, kwargs = settings_only(args, kwargs, name in _OF_DATA)
+    # What a generator of random numbers holds is not repeated: such results differ on every device.
+    kwargs = {name: value for name, value in kwargs.items() if not isinstance(value, torch.Generator)}
     writer = _Writer(values)
     found: Arguments = {"args": [writer.one(value) for value in args]}
     if kwargs:
@@ -74,6 +78,17 @@ def described(args: tuple[Any, ...], kwargs: dict[str, Any], values: bool, name:
     if autocast is not None:
         found["autocast"] = dtype_name(autocast)
     return found
+
+
+def _selects_as_many(tensor: Any, index: Any, value: Any) -> bool:
+    """Whether ``tensor[mask] = value`` needs a mask with a certain number of true elements, which no fact keeps."""
+    parts = index if isinstance(index, tuple) else (index,)
+    masks = [each for each in parts if isinstance(each, torch.Tensor) and each.dtype in (torch.bool, torch.uint8)]
+    if not masks or not isinstance(value, torch.Tensor) or not value.dim():
+        return False
+    # Selected elements are one axis in place of those of the mask, before all axes that follow.
+    behind = tensor.dim() - masks[0].dim() if len(parts) == 1 else 0
+    return value.dim() > behind and value.shape[-1 - behind] != 1
 
 
 def _autocast() -> torch.dtype | None:

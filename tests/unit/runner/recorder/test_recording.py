@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -146,3 +148,19 @@ def test_a_site_is_the_line_outside_of_the_framework(tmp_path: Path) -> None:
     place = found["call"](sites.Sites(str(inner.parent)).of_caller)
     assert place is not None
     assert place[1]().rpartition(":")[0].endswith("tests/unit/runner/recorder/test_recording.py")
+
+
+def test_python_s_own_library_is_no_site(tmp_path: Path) -> None:
+    """A test suite runs in unittest, whose path is one of the user's machine."""
+    place_of = {}
+    for folder in ("framework", "site-packages"):
+        file = tmp_path / folder / "inner.py"
+        found: Any = {}
+        exec(compile("def call(find):\n    return find()\n", str(file), "exec"), found)
+        # The wrapper that makes the call is a function of functools.py.
+        place = functools.singledispatch(found["call"])(sites.Sites(str(tmp_path / "framework")).of_caller)
+        assert place is not None
+        place_of[folder] = place[1]()
+    here = r"(.*/)?tests/unit/runner/recorder/test_recording\.py:\d+"
+    assert re.fullmatch(here, place_of["framework"])
+    assert re.fullmatch(rf"inner\.py:2 from {here}", place_of["site-packages"])
