@@ -231,7 +231,7 @@ def test_a_tpu_set_by_the_user_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XRT_TPU_CONFIG", "tpu_worker;0;10.0.0.2:8470")
     assert runners.torch.variables("tpu")["XRT_TPU_CONFIG"] == "tpu_worker;0;10.0.0.2:8470"
     chosen = {device: runners.torch.variables(device).get("PJRT_DEVICE") for device in runners.torch.DEVICES}
-    assert chosen == {"cpu": None, "gpu": None, "tpu": "TPU", "xla": "CPU"}
+    assert chosen == {"cpu": None, "gpu": None, "tpu": "TPU", "xla": "CPU", "privateuse1": None}
 
 
 def _verdicts(document: dict[str, Any]) -> dict[str, str]:

@@ -140,7 +140,9 @@ def test_an_imported_test_has_no_command_to_repeat_it(tmp_path: Path, portbench:
     assert done.exit_code == 0, done.output
     assert "portbench run" not in done.output
     assert "so it cannot run it again" in " ".join(done.output.split())
-    assert json.loads(portbench("explain", tmp_path / "runs", "torch.unsqueeze", "--json").output)["again"] is None
+    done = portbench("explain", tmp_path / "runs", "torch.unsqueeze", "--json")
+    assert done.exit_code == 0, done.exception
+    assert json.loads(done.output)["again"] is None
     refused = portbench("explain", tmp_path / "runs", "torch.unsqueeze", "--bundle", tmp_path / "bundle").exception
     assert isinstance(refused, BadInput)
 
