@@ -129,6 +129,27 @@ def test_a_program_is_compiled_whether_the_stand_in_can_compute_it_or_not(
     assert found["prediction"]["memory_bytes"] > 0
 
 
+def test_a_program_that_is_in_the_cache_of_torchtpu_has_its_own_figures(
+    run_manifest: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    sizes, addends = (8, 256), (1, 1, 2)
+    tests = [
+        {"id": f"{number}-{size}", "case": "call", "args": [tensor("float32", size, size), addend]}
+        for number, addend in enumerate(addends)
+        for size in sizes
+    ]
+    tests = [{**test, "expect": {"numpy": "add"}} for test in tests]
+    head = {"schema": "portbench/manifest", "schema_version": 1, "name": "cache", "framework": "torch"}
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps({**head, "functions": [{"function": "torch.add", "tests": tests}]}), "utf-8")
+    results = run_manifest("torch", VERSION, path, device="tpu-v5e", runs=1)["results"]
+    figures = {result["test"]: (result["prediction"]["flops"], result["prediction"]["bytes"]) for result in results}
+    for size in sizes:
+        assert len({figures[f"{number}-{size}"] for number in range(len(addends))}) == 1, figures
+    assert 0 < figures["0-8"][0] < figures["0-256"][0]
+    assert None not in figures["0-8"]
+
+
 def test_a_crash_of_the_stand_in_says_nothing_about_a_tpu(predict: Callable[..., Results]) -> None:
     found = predict("tpu-v5e", *FACTS)["torch.Tensor.unique"]
     assert (found["outcome"], found["prediction"]["verdict"]) == ("skipped", "unknown")
