@@ -162,7 +162,7 @@ def test_an_image_that_is_up_to_date_is_used_without_a_build(clone: Clone, resul
     assert done.returncode == 0, done.stderr[-3000:]
     saved = tmp_path / "image.tar"
     subprocess.run(["docker", "save", "--output", str(saved), clone.image], check=True)
-    assert clone.images("clean").returncode == 0
+    assert clone.images("clean", clone.target).returncode == 0
     assert clone.left() == []
     subprocess.run(["docker", "load", "--input", str(saved)], check=True, capture_output=True)
     programs = tmp_path / "bin"
