@@ -2,7 +2,7 @@
 
 TorchTPU makes a program of each eager operation. It logs each with its StableHLO when it is first compiled, and only by
 its name when it is in the cache. So the programs of each operation are kept, by what it was called with. To empty the
-cache takes TorchTPU one second: that is done only before calls whose programs may be hard to tell apart.
+cache takes TorchTPU one second: that is done only before calls whose programs may be hard to distinguish.
 """
 
 from __future__ import annotations
