@@ -371,9 +371,13 @@ def test_two_merges_at_once_are_refused(write: Write, make_run: Make, study: Pat
 def test_two_merges_at_once_are_refused_where_folders_cannot_be_locked(
     write: Write, make_run: Make, study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    real = fcntl.flock
+
     def flock(locked: int | IO[bytes], operation: int) -> None:
         if stat.S_ISDIR(os.fstat(locked if isinstance(locked, int) else locked.fileno()).st_mode):
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+        # Without the lock of a file, the temporary folders of other tests would be taken for abandoned, and removed.
+        real(locked, operation)
 
     monkeypatch.setattr(fcntl, "flock", flock)
     merge([str(write("1.json", make_run()))], study)
