@@ -66,3 +66,8 @@ class Interrupted(BaseException):
     """SIGINT or SIGTERM arrived. A BaseException, so that no handler of errors catches it."""
 
     exit_status = 130
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, or its type if it has none."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

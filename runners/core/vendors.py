@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
-from runners.core.errors import DeviceUnavailable
+from runners.core.errors import DeviceUnavailable, first_line
 
 
 def is_path(named: str) -> bool:
@@ -62,11 +62,6 @@ def version(module: str) -> str | None:
         except metadata.PackageNotFoundError:
             return None
     return str(said)
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error's message, or its type if it has none."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _failed(variable: str, value: str, framework: str, error: BaseException) -> DeviceUnavailable:

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.python.framework import load_library
 
 from runners.core import vendors
-from runners.core.errors import DeviceUnavailable
+from runners.core.errors import DeviceUnavailable, first_line
 from runners.tensorflow import PLUGIN, waiting
 
 _REMEDY = (
@@ -43,7 +43,7 @@ def open_device() -> str:
     except (tf.errors.OpError, RuntimeError, ValueError) as error:
         raise DeviceUnavailable(
             f"the device {types[0]} of {PLUGIN}={value} cannot add two float32 numbers (AddV2), after which portbench "
-            f"waits for it: {vendors.first_line(error)}",
+            f"waits for it: {first_line(error)}",
             "Check that the plugin was built for this version of TensorFlow.",
         ) from error
     return name
@@ -73,7 +73,7 @@ def _load(value: str) -> None:
         load_library.load_pluggable_device_library(value)
     except (tf.errors.OpError, RuntimeError) as error:
         raise DeviceUnavailable(
-            f"{PLUGIN}={value} cannot be loaded by TensorFlow {tf.__version__}: {vendors.first_line(error)}",
+            f"{PLUGIN}={value} cannot be loaded by TensorFlow {tf.__version__}: {first_line(error)}",
             "It must be a library with SE_InitPlugin and TF_InitKernel for this version, and what it needs must be "
             "installed.",
         ) from error

@@ -12,8 +12,7 @@ from torch.profiler import ProfilerActivity, profile, supported_activities
 
 from runners.core import devices
 from runners.core.adapter import OpTrace
-from runners.core.errors import DeviceUnavailable
-from runners.core.vendors import first_line
+from runners.core.errors import DeviceUnavailable, first_line
 from runners.torch import host
 from runners.torch.op_trace import traced_ops
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from runners.core.errors import DeviceUnavailable
-from runners.core.vendors import first_line
+from runners.core.errors import DeviceUnavailable, first_line
 
 
 def compute_once(device: torch.device, failed: str) -> None:

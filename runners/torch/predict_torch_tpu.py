@@ -14,7 +14,7 @@ import torch
 from torch.autograd.gradcheck import GradcheckError
 
 from runners.core import environment, programs
-from runners.core.errors import DeviceUnavailable
+from runners.core.errors import DeviceUnavailable, first_line
 from runners.core.prediction.compiling import Compiler, Refused
 from runners.core.prediction.prediction import Estimate, Unknown, together
 from runners.torch import tpu, tpu_programs
@@ -154,7 +154,7 @@ def _make(call: partial[Any]) -> _Made:
     except TooLarge as error:
         return _Made([*tpu_programs.taken(), error.program], gap=str(error))
     except Exception as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        said = first_line(error)
         if _TOO_OLD.search(said):
             raise Unknown(f"the stand-in cannot make the call: {said}") from error
         if _OF_STAND_IN.search(said):

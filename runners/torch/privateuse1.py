@@ -15,7 +15,7 @@ import torch
 
 from runners.core import vendors
 from runners.core.adapter import OpTrace
-from runners.core.errors import DeviceUnavailable
+from runners.core.errors import DeviceUnavailable, first_line
 from runners.torch import BACKEND, host
 from runners.torch.kernel_trace import traced_kernels
 from runners.torch.op_trace import traced_ops
@@ -80,7 +80,7 @@ def _require_available(name: str, of_device: Any) -> None:
         try:
             found = ask() if ask else True
         except Exception as error:
-            raise DeviceUnavailable(f"torch.{name}.{question}() failed: {vendors.first_line(error)}") from error
+            raise DeviceUnavailable(f"torch.{name}.{question}() failed: {first_line(error)}") from error
         if not found:
             raise DeviceUnavailable(
                 f"the backend of {BACKEND}={os.environ[BACKEND]} has no device here: torch.{name}.{question}() is "
@@ -103,7 +103,7 @@ def _working_synchronize(name: str, of_device: Any) -> tuple[str, Callable[[], o
         try:
             synchronize()
         except Exception as error:
-            said.append(f"{called}.synchronize() failed: {vendors.first_line(error)}")
+            said.append(f"{called}.synchronize() failed: {first_line(error)}")
             continue
         return f"{called}.synchronize", synchronize
     raise DeviceUnavailable(

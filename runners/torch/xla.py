@@ -12,7 +12,7 @@ import torch
 
 from runners.core import devices
 from runners.core.adapter import Operation, OpTrace
-from runners.core.errors import DeviceUnavailable
+from runners.core.errors import DeviceUnavailable, first_line
 from runners.torch import libpython
 from runners.torch.op_trace import only_moves, traced_ops
 
@@ -81,7 +81,7 @@ def _require_tpu() -> None:
 
 
 def _refused(device: str, error: Exception) -> DeviceUnavailable:
-    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    said = first_line(error)
     held = devices.holders(devices.TPU_NODES) if device == "tpu" else []
     if held:
         return DeviceUnavailable(

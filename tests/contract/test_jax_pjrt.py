@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from uv import find_uv_bin
 
 from portbench.targets.environments import environments_folder
+from tests.contract.vendors import results_of
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.frameworks
@@ -62,11 +61,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_placement_and_waiting_of_a_vendors_device_are_recognized(plugin: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, plugin, "--json")
-    assert done.returncode == 0, done.stderr
-    (target,) = json.loads(done.stdout)["targets"]
-    document: dict[str, Any] = json.loads(Path(target["run_file"]).read_text())
-    results = {result["test"]: result for result in document["results"]}
+    results, document = results_of(run(tmp_path, plugin, "--json"))
     verdicts = {test: result["placement"]["verdict"] for test, result in results.items()}
     assert verdicts == {
         "on-device": "device",

@@ -9,11 +9,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.contract.vendors import compiled
+from tests.contract.vendors import compiled, results_of
 from tests.paths import ROOT
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("pluggable")]
@@ -37,14 +36,6 @@ def run(manifest: Path | str, out: Path, *arguments: str, **variables: str) -> s
     command = [sys.executable, "-m", "portbench", "run", f"tensorflow-{VERSION}-pluggable", "--backend", "venv"]
     command += ["--manifest", str(manifest), "--runs", "1", "--out", str(out), *arguments]
     return subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True)
-
-
-def results_of(done: subprocess.CompletedProcess[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """The results by test, and the run file."""
-    assert done.returncode == 0, done.stderr
-    (target,) = json.loads(done.stdout)["targets"]
-    document: dict[str, Any] = json.loads(Path(target["run_file"]).read_text())
-    return {result["test"]: result for result in document["results"]}, document
 
 
 def test_placement_and_waiting_of_a_pluggable_device_are_recognized(library: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.contract.vendors import compiled
+from tests.contract.vendors import compiled, results_of
 from tests.paths import ROOT
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("TorchTPU")]
@@ -58,14 +58,6 @@ def vendor(request: pytest.FixtureRequest, environment_python: Callable[[str], P
     # TorchTPU's environment is there for other tests, and has this version of PyTorch.
     python = environment_python(f"torch-{OLD}-cpu" if request.param == OLD else f"torch-{NEW}-tpu-v5e")
     return Vendor(request.param, python, compiled(PACKAGE / "backend.cpp", python, "torch", OPTIONS))
-
-
-def results_of(done: subprocess.CompletedProcess[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """The results by test, and the run file."""
-    assert done.returncode == 0, done.stderr
-    (target,) = json.loads(done.stdout)["targets"]
-    document: dict[str, Any] = json.loads(Path(target["run_file"]).read_text())
-    return {result["test"]: result for result in document["results"]}, document
 
 
 def test_placement_and_waiting_of_a_vendors_device_are_recognized(vendor: Vendor, tmp_path: Path) -> None:

@@ -81,22 +81,23 @@ def merge(
     read or the study cannot be written. After an error the study is as it was.
     """
     paths = list(dict.fromkeys(paths))
-    others = [studies.read_study(Path(each)) for each in paths if studies.is_study(Path(each))]
+    of_studies = [each for each in paths if studies.is_study(Path(each))]
+    others = [studies.read_study(Path(each)) for each in of_studies]
     with gc_paused(), temporary_folder() as downloads:
-        listings = list_files((each for each in paths if not studies.is_study(Path(each))), downloads)
+        listings = list_files((each for each in paths if each not in of_studies), downloads)
         with studies.lock(path):
             old = studies.read_study(path) if studies.is_study(path) else None
             known = {run.sha256 for run in _runs(old)}
             files = _new_files(listings, known | set(left_out or ()))
             joined = _new_runs(others, known | set(left_out or ()) | {file.sha256 for file in files})
             study, accepted = _add(path, old, files, joined, listings, allow_drift, left_out is not None)
-    added = [source for source in (*accepted.values(), *chain.from_iterable(joined.values())) if source]
+    added = len(_sources(accepted, joined))
     given = {file.sha256: file.name for listing in listings for file in listing.files}
-    of_studies = {run.sha256 for other in others for run in _runs(other)}
+    given_by_studies = {run.sha256 for other in others for run in _runs(other)}
     return Merged(
         study=study,
-        added=len(added),
-        known=len(known & (given.keys() | of_studies)),
+        added=added,
+        known=len(known & (given.keys() | given_by_studies)),
         unfinished=tuple(dict.fromkeys(chain.from_iterable(listing.unfinished for listing in listings))),
         others=tuple(given[sha256] for sha256, source in accepted.items() if source is None),
         unclassified=bool(added) and any(each.summary.get("classification") for each in (old, *others) if each),
@@ -119,7 +120,7 @@ def _add(
     with studies.staging(path) as staged:
         tables, spill = staged / "tables", staged / "spill"
         accepted = _read_and_check(files, listings, tables)
-        new = [source for source in (*accepted.values(), *chain.from_iterable(joined.values())) if source]
+        new = _sources(accepted, joined)
         refuse_contradictions(_runs(old), path, new, several_contents)
         if old and not new:
             return old, accepted
@@ -136,6 +137,11 @@ def _add(
 
 def _runs(study: Study | None) -> list[RunFile]:
     return runs_of(study.summary) if study else []
+
+
+def _sources(accepted: Accepted, joined: Mapping[Path, Sequence[Source]]) -> list[Source]:
+    """The run files among new files, and those of other studies."""
+    return [source for source in (*accepted.values(), *chain.from_iterable(joined.values())) if source]
 
 
 def _new_files(listings: Iterable[Listing], known: set[str]) -> list[InputFile]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +35,14 @@ def compiled(source: Path, python: Path, package: str, options: Sequence[str]) -
         assert done.returncode == 0, done.stderr[-3000:]
         made.rename(library)
     return library
+
+
+def results_of(done: subprocess.CompletedProcess[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """The results by test, and the run file, of a run with --json."""
+    assert done.returncode == 0, done.stderr
+    (target,) = json.loads(done.stdout)["targets"]
+    document: dict[str, Any] = json.loads(Path(target["run_file"]).read_text())
+    return {result["test"]: result for result in document["results"]}, document
 
 
 def _is_of(name: str, package: str) -> bool:
