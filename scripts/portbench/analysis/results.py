@@ -24,6 +24,7 @@ from portbench.analysis.paper_method import paper_method
 from portbench.analysis.predictions import PredictedTarget, read_predictions
 from portbench.analysis.published import published_column
 from portbench.analysis.rates import PairRates, Rates, WeightedRate, pair_rates, rates
+from portbench.analysis.timeline import Timeline, compute_timeline
 from portbench.analysis.timing import unverified_timing
 from portbench.published.paper import PublishedColumn
 from portbench.study.model import COLLECTED
@@ -57,7 +58,7 @@ class Results:
     ``sides`` are the measured configurations, sorted; ``models`` names each one's device. ``by_device``: two devices of
     a framework and version, the baseline first; ``by_model``: two models of a device, the older one first. ``rates``
     are of predicted configurations too. ``unverified``: why the times of a configuration are not to be trusted.
-    ``is_collected``: the tests were collected from packages."""
+    ``is_collected``: the tests were collected from packages. ``timeline``: what passes by date and by version."""
 
     sides: tuple[Configuration, ...]
     models: Mapping[Configuration, str | None]
@@ -67,6 +68,7 @@ class Results:
     unverified: Mapping[Configuration, str] = field(default_factory=dict)
     predictions: Predictions = field(default_factory=Predictions)
     is_collected: bool = False
+    timeline: Timeline = field(default_factory=Timeline)
 
     def unverified_sides(self, pair: Pair) -> tuple[Configuration, ...]:
         """The configurations of a pair whose timing is unverified."""
@@ -86,15 +88,17 @@ def compute_results(connection: duckdb.DuckDBPyConnection) -> Results:
     """The results of the study that ``connection`` shows; ``portbench.study.summary.analyse`` was called on it."""
     found = tuple(measured_sides(connection))
     by_model = tuple(_pair(connection, *pair) for pair in pairs_of_models(connection))
+    found_rates = rates(connection)
     return Results(
         sides=found,
         models=device_model(connection),
-        rates=rates(connection),
+        rates=found_rates,
         by_device=tuple(_pair(connection, *pair) for pair in pairs_of_devices(found)),
         by_model=by_model,
         unverified=unverified_timing(connection, (pair.latencies[0] for pair in by_model)),
         predictions=compute_predictions(connection),
         is_collected=is_collected(connection),
+        timeline=compute_timeline(connection, found_rates),
     )
 
 

@@ -9,16 +9,20 @@ from pathlib import Path
 import click
 
 from portbench.analysis.paper_cells import paper_cells
-from portbench.analysis.results import Predictions, compute_results
+from portbench.analysis.results import Predictions, Results, compute_results
 from portbench.analysis.terms import INTOLERABLE
 from portbench.cli import cli, completion
+from portbench.compare.as_json import as_data
 from portbench.compare.comparison import pairs_of_study
+from portbench.compare.since import Since, changes_since
+from portbench.compare.since_tables import since_tables
 from portbench.errors import NothingRan
 from portbench.report.build import build_report
 from portbench.report.findings import build_findings, next_commands
 from portbench.report.headlines import build_headlines
+from portbench.report.model import Report
 from portbench.report.terminal import print_report
-from portbench.study.open import analysed, study_of
+from portbench.study.open import Analysed, analysed, study_of
 from portbench.util.console import results_console
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control, pluralize
@@ -50,7 +54,19 @@ from portbench.util.text import escape_control, pluralize
     is_flag=True,
     help="Exit status 1 if a prediction contradicts the paper's results and no cause is recorded.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the summary (schema/study.schema.json) instead of tables.")
+@click.option(
+    "--since",
+    metavar="DATE|VERSION",
+    help="Begin with what changed since a date, an instant or a version: functions that broke, were fixed, removed or "
+    "added, and times.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the summary (schema/study.schema.json) instead of tables; with --since what changed "
+    "(schema/comparison.schema.json).",
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -59,6 +75,7 @@ def command(
     intolerable: float,
     strict_placement: bool,
     check_accuracy: bool,
+    since: str | None,
     as_json: bool,
 ) -> None:
     """Show the results of a study: what runs where, how fast, and why the rest fails.
@@ -76,24 +93,23 @@ def command(
     DIR gets the same text as report.md; index.html, a page to explore the results without a network; tables/, the
     paper's tables beside ours, as Markdown, CSV and LaTeX; and its figures, as SVG and PNG.
 
-    Exit status 1 if --check-accuracy finds something; 4 if nothing ran.
+    --since compares the last results of each test before a date with those since, as 'portbench compare' does, or the
+    results of a version with those of the newest version.
+
+    Exit status 1 if --check-accuracy finds something; 4 if nothing ran, or nothing since the date.
 
     \b
     Examples:
       portbench report study -o report
       portbench report study --strict-placement --intolerable 5
+      portbench report results/ --since 2026-11-20
+      portbench report study --since 2.9.0
     """
     written = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study:
+        changes = changes_since(study, since, strict_placement) if since is not None else None
         results = compute_results(shown_study.connection)
-        report = build_report(
-            shown_study,
-            tuple(build_headlines(results, intolerable)),
-            results.predictions,
-            paper_cells(results),
-            build_findings(shown_study, results),
-            results.rates,
-        )
+        report = _build(shown_study, results, intolerable, changes)
         pairs = pairs_of_study(shown_study.connection)
         next_steps = list(next_commands(report.summary, paths, pairs[0] if pairs else ()))
         if out:
@@ -102,7 +118,7 @@ def command(
 
             written = report_files.write_report(shown_study, report, results, out, intolerable)
     if as_json:
-        click.echo(json.dumps(report.summary, indent=1))
+        click.echo(json.dumps(as_data(changes.comparison) if changes else report.summary, indent=1))
     else:
         print_report(report, results_console())
     if written:
@@ -113,6 +129,19 @@ def command(
     if report.is_empty:
         raise NothingRan("nothing ran on any target of this study", "The section 'Did not run' of the report says why.")
     context.exit(int(check_accuracy and _print_unexplained(results.predictions)))
+
+
+def _build(study: Analysed, results: Results, intolerable: float, changes: Since | None) -> Report:
+    return build_report(
+        study,
+        tuple(build_headlines(results, intolerable)),
+        results.predictions,
+        paper_cells(results),
+        build_findings(study, results),
+        results.rates,
+        since_tables(changes) if changes else (),
+        results.timeline,
+    )
 
 
 def _finite(ratio: float) -> float:

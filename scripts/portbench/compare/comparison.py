@@ -95,7 +95,7 @@ def compare(first: str, second: str, study: str = "", sync: str = "", limits: Li
             )
             others = []
         _refuse_nothing(one.path == other.path, chosen, firsts, seconds)
-        compared = [_pair(before, after, *pair, limits) for pair in (*chosen, *others)]
+        compared = [compare_pair(before, after, *pair, limits) for pair in (*chosen, *others)]
     return Comparison(limits, tuple(compared[: len(chosen)]), tuple(_on_devices(compared, limits)), tuple(unpaired))
 
 
@@ -103,7 +103,29 @@ def compare_sides(
     connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration, limits: Limits | None = None
 ) -> PairComparison:
     """Compares two sides of one study, as ``compare`` does. ``connection`` has the views of the analysis."""
-    return _pair(connection, connection, first, second, limits or Limits())
+    return compare_pair(connection, connection, first, second, limits or Limits())
+
+
+def compare_pair(
+    before: duckdb.DuckDBPyConnection,
+    after: duckdb.DuckDBPyConnection,
+    first: Configuration,
+    second: Configuration,
+    limits: Limits,
+) -> PairComparison:
+    """Compares a side of one study with a side of another, as ``compare`` does. Both connections have the views of the
+    analysis."""
+    one, other = read_side(before, first), read_side(after, second)
+    return PairComparison(
+        first=first,
+        second=second,
+        first_runs=one.runs,
+        second_runs=other.runs,
+        drift=drift(one, other),
+        outcomes=outcomes(one, other),
+        steady=times(one, other, "steady", limits),
+        cold=times(one, other, "cold", limits),
+    )
 
 
 def pairs_of_study(connection: duckdb.DuckDBPyConnection) -> list[tuple[Configuration, Configuration]]:
@@ -153,26 +175,6 @@ def _refuse_nothing(
             )
     if is_one_study and any(first == second for first, second in chosen):
         raise BadInput("both arguments name the same results", "Give two targets, or two studies.")
-
-
-def _pair(
-    before: duckdb.DuckDBPyConnection,
-    after: duckdb.DuckDBPyConnection,
-    first: Configuration,
-    second: Configuration,
-    limits: Limits,
-) -> PairComparison:
-    one, other = read_side(before, first), read_side(after, second)
-    return PairComparison(
-        first=first,
-        second=second,
-        first_runs=one.runs,
-        second_runs=other.runs,
-        drift=drift(one, other),
-        outcomes=outcomes(one, other),
-        steady=times(one, other, "steady", limits),
-        cold=times(one, other, "cold", limits),
-    )
 
 
 def _on_devices(pairs: Iterable[PairComparison], limits: Limits) -> Iterator[DevicesComparison]:

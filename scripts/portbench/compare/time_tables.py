@@ -15,6 +15,11 @@ from portbench.util.text import pluralize
 
 PROTOCOL_TEXTS = {"steady": "steady state", "cold": "first call"}
 
+MOVED_TOGETHER = (
+    "Most steady-state times moved together, as on a busy or slower machine. Repeat both sides in turn before you "
+    "blame a function."
+)
+
 
 def times_table(both: Sequence[Times], limits: Limits) -> Table:
     """How the times of each protocol changed, over all tests. ``both``: steady, then cold."""
@@ -62,14 +67,12 @@ def _notes(both: Sequence[Times], limits: Limits) -> Iterator[str]:
                 f"{PROTOCOL_TEXTS[times.protocol]}: {pluralize(len(few), 'test')} with too few samples for any verdict "
                 f"(p could be {least:.2g} at best)."
             )
-    if steady and _moved_together(steady, limits):
-        yield (
-            "Most steady-state times moved together, as on a busy or slower machine. Repeat both sides in turn before "
-            "you blame a function."
-        )
+    if steady and moved_together(steady, limits):
+        yield MOVED_TOGETHER
 
 
-def _moved_together(tests: Sequence[TestLatency], limits: Limits) -> bool:
+def moved_together(tests: Sequence[TestLatency], limits: Limits) -> bool:
+    """Whether most times changed in one direction, which is the machine more often than the functions."""
     ratios = [math.log(test.ratio) for test in tests]
     least = math.log1p(limits.effect)
     return len(ratios) >= 4 and max(sum(r >= least for r in ratios), sum(r <= -least for r in ratios)) > len(ratios) / 2

@@ -16,7 +16,8 @@ import duckdb
 from portbench.analysis.rates import ALL
 from portbench.analysis.results import Results
 from portbench.analysis.terms import INTOLERABLE, METHOD_SLUGS, NEWER, PAPER_METHOD, ROBUST
-from portbench.figures import data, failures, ratios, times
+from portbench.analysis.timeline import grouped
+from portbench.figures import data, failures, ratios, timeline, times
 from portbench.figures.canvas import MOST_PANELS, MOST_ROWS
 from portbench.figures.data import Pair
 from portbench.figures.style import Drawing, NotDrawn, style
@@ -38,8 +39,12 @@ _NAMES = (
     "faster-shares",
     "latency-ratios",
     "newer-hardware",
+    "timeline-by-date",
+    "timeline-by-version",
 )
-STATUSES, DECILES, TOP20, CATEGORIES, DENSITIES, TIMES, SCATTER, SHARES, RATIOS, NEWER_HARDWARE = _NAMES
+STATUSES, DECILES, TOP20, CATEGORIES, DENSITIES, TIMES, SCATTER, SHARES, RATIOS, NEWER_HARDWARE, BY_DATE, BY_VERSION = (
+    _NAMES
+)
 
 _UNTIMED = "no function was timed on two devices with the same version of a framework ({})"
 _ONE_MODEL = "no function was timed on two models of one device of which it is known which is newer ({})"
@@ -95,6 +100,7 @@ def _every(
     names = data.names_of(results)
     yield from _failures(summary, results, names)
     yield from _times(connection, names)
+    yield from _timelines(results)
     of_devices = data.timed_pairs(results.by_device, names)
     of_models = data.timed_pairs(results.by_model, names)
     for method in (PAPER_METHOD, ROBUST):
@@ -120,6 +126,17 @@ def _times(connection: duckdb.DuckDBPyConnection, names: data.Names) -> Iterator
     yield from _drawn(DENSITIES, latencies, MOST_ROWS, times.densities, "no first call of a passing test was timed")
     spreads = data.spreads(connection, names)
     yield from _drawn(TIMES, spreads, MOST_ROWS, times.distributions, "no passing test was timed")
+
+
+def _timelines(results: Results) -> Iterator[Drawing | NotDrawn]:
+    found = results.timeline
+    dates, versions = (
+        grouped(lines, timeline.MOST_LINES, has_version=has_version)
+        for lines, has_version in ((found.by_date, True), (found.by_version, False))
+    )
+    yield from _drawn(BY_DATE, dates, MOST_PANELS, timeline.by_date, "no target ran on several days")
+    once = "no device and machine ran several versions of a framework"
+    yield from _drawn(BY_VERSION, versions, MOST_PANELS, timeline.by_version, once)
 
 
 def _ratios(

@@ -16,21 +16,14 @@ import duckdb
 
 from portbench.analysis.configurations import Configuration
 from portbench.compare.comparison import compare_sides
-from portbench.compare.outcomes import Outcomes
+from portbench.compare.functions import function_events, function_name, is_successor
 from portbench.history.run import VersionRun
 from portbench.study.document import TargetEntry
 from portbench.study.model import REMOVED, STATUS_TEXTS, TargetKey, status_text
 from portbench.study.open import analysed, study_of
 
-BROKE, FIXED, ADDED = "broke", "fixed", "added"
-KINDS = (BROKE, FIXED, REMOVED, ADDED)
-"""What can happen to a function: fewer of its tests pass, more of them pass, the version does not have it any more, or
-has it for the first time."""
-
 STATUSES = (*STATUS_TEXTS.values(), REMOVED)
 """The statuses of functions, as they are shown."""
-
-_RANKS = ("all_pass", "some_fail", "all_fail")
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,7 @@ class VersionResult:
     @property
     def counts(self) -> Mapping[str, int]:
         """Functions by status, without successors: as the rates of a study."""
-        return Counter(status for name, status in self.statuses.items() if " (for " not in name)
+        return Counter(status for name, status in self.statuses.items() if not is_successor(name))
 
 
 @dataclass(frozen=True)
@@ -112,7 +105,7 @@ def _entries(runs: Sequence[VersionRun]) -> Iterator[tuple[duckdb.DuckDBPyConnec
 
 def _statuses(entry: TargetEntry) -> dict[str, str]:
     return {
-        _name(function["name"], function["successor_of"] or ""): status_text(
+        function_name(function["name"], function["successor_of"] or ""): status_text(
             function["status"], function["tests_by_category"]
         )
         for function in entry["functions"]
@@ -128,24 +121,5 @@ def _changes(
     since, version = first.run.version, second.run.version
     before, after = (Configuration(*TargetKey.of_entry(entry)) for entry in entries)
     outcomes = compare_sides(connection, before, after).outcomes
-    for change in outcomes.functions:
-        name = _name(change.function, change.successor_of)
-        kind = FIXED if _RANKS.index(change.after) < _RANKS.index(change.before) else BROKE
-        tests, evidence = _evidence(outcomes, change.function, change.successor_of, kind)
-        texts = STATUS_TEXTS[change.before], STATUS_TEXTS[change.after]
-        yield Change(version, since, name, kind, *texts, tests, evidence)
-    for name in sorted(first.statuses.keys() & second.statuses.keys()):
-        statuses = first.statuses[name], second.statuses[name]
-        if statuses[0] != statuses[1] and REMOVED in statuses:
-            yield Change(version, since, name, REMOVED if statuses[1] == REMOVED else ADDED, *statuses)
-
-
-def _evidence(outcomes: Outcomes, function: str, former: str, kind: str) -> tuple[tuple[str, ...], str]:
-    """The tests of a function that changed, and the first message."""
-    changed = outcomes.new_failures if kind == BROKE else outcomes.new_passes
-    own = [each for each in changed if (each.key.function, each.key.successor_of) == (function, former)]
-    return tuple(each.key.test for each in own), next((each.evidence for each in own if each.evidence), "")
-
-
-def _name(function: str, former: str) -> str:
-    return f"{function} (for {former})" if former else function
+    for event in function_events(outcomes, first.statuses, second.statuses):
+        yield Change(version, since, **vars(event))

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from matplotlib.artist import Artist
 from matplotlib.patches import Patch
 
+from portbench.compare.functions import KINDS
 from portbench.figures import canvas, style
 from portbench.figures.style import Drawing
-from portbench.history.changes import KINDS, STATUSES, History, VersionResult
+from portbench.history.changes import STATUSES, History, VersionResult
 from portbench.util.text import pluralize
 
 NAME = "history"

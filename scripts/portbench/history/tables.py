@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from portbench.history.changes import BROKE, FIXED, STATUSES, Change, History
+from portbench.compare.functions import BROKE, FIXED
+from portbench.history.changes import STATUSES, Change, History
 from portbench.tables.model import Column, Table, names, numbers, texts, without_empty_columns
 from portbench.util.text import shortened
 

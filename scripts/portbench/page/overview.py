@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from markupsafe import Markup
+
 from portbench.analysis.configurations import Configuration
+from portbench.tables.model import Table
 
 MOST_SENTENCES = 8
 """How many sentences the page opens on at most."""
@@ -16,11 +19,13 @@ MOST_SENTENCES = 8
 class Overview:
     """``sentences``: findings and headlines, the most important first. ``files``: paths beside the page, of which
     those of one name in several formats get one entry. ``counts``: how many functions of a target have each status, as
-    in the report."""
+    in the report. ``changes``: what changed since a date or version. ``charts``: what passes over time, with titles."""
 
     sentences: tuple[str, ...] = ()
     files: Sequence[PurePath] = ()
     counts: Mapping[Configuration, Mapping[str, int]] = field(default_factory=dict)
+    changes: tuple[Table, ...] = ()
+    charts: Sequence[tuple[str, Markup]] = ()
 
     @property
     def links(self) -> dict[str, dict[str, dict[str, str]]]:

@@ -22,6 +22,7 @@ from portbench.page.overview import Overview
 from portbench.page.policy import policy
 from portbench.study.document import StudySummary
 from portbench.util.files import write_text
+from portbench.util.text import escape_control
 
 _STYLES = ("vendor/tabulator_simple.min.css", "vendor/uPlot.min.css", "assets/shared.css", "assets/page.css")
 _LIBRARIES = ("vendor/tabulator.min.js", "vendor/uPlot.iife.min.js")
@@ -56,12 +57,14 @@ def write(
     StorageFailed where the page cannot be written, BadInput where a vendored library was changed.
     """
     vendored.check()
-    data = page_data(connection, study_summary, intolerable, overview or Overview())
+    shown = overview or Overview()
+    data = page_data(connection, study_summary, intolerable, shown)
     styles = [_part(name) for name in _STYLES]
     # One scope for all of our scripts, which nothing outside can read.
     own = "\n".join(_part(f"assets/{name}.js") for name in _SCRIPTS)
     scripts = [*(_part(name) for name in _LIBRARIES), f'"use strict";\n(() => {{\n{own}\n}})();\n']
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["shown"] = escape_control
     page = environment.from_string(_part("assets/page.html.j2")).render(
         policy=policy(scripts, styles),
         styles=[Markup(text) for text in styles],
@@ -73,6 +76,8 @@ def write(
             if file["name"].endswith(".LICENSE")
         ],
         data=data,
+        changes=shown.changes,
+        charts=shown.charts,
     )
     write_text(path, page)
 

@@ -10,12 +10,14 @@ from portbench.analysis.predictions import HOW_PREDICTED, PredictedFunction
 from portbench.analysis.rates import FunctionRates, Rates
 from portbench.analysis.rates import rates as compute_rates
 from portbench.analysis.results import Predictions, compute_predictions
+from portbench.analysis.timeline import Timeline
 from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.report import cold_start, environment, failures, functions, placement, synchronization
 from portbench.report.headlines import Headline, ranked
 from portbench.report.model import Report, TargetReport
 from portbench.report.paper_cells import differing_cells
 from portbench.report.predictions import prediction_tables
+from portbench.report.timeline import timeline_table
 from portbench.study.document import FunctionEntry, TargetEntry
 from portbench.study.model import TargetKey
 from portbench.study.open import Analysed
@@ -50,9 +52,12 @@ def build_report(
     cells: Sequence[PaperCell] = (),
     findings: Sequence[str] = (),
     rates: Mapping[Configuration, Rates] | None = None,
+    changes: tuple[Table, ...] = (),
+    timeline: Timeline | None = None,
 ) -> Report:
     """The report of a study. ``predictions`` and ``rates``: those of the study, where they were computed already;
-    ``cells``: the paper's beside what its own raw data give."""
+    ``cells``: the paper's beside what its own raw data give; ``changes``: tables of what changed since some time;
+    ``timeline``: what passes by date."""
     summary = study.summary
     found = compute_predictions(study.connection) if predictions is None else predictions
     times = fetch_dicts(study.connection, load_sql("report", "synchronization"))
@@ -71,6 +76,7 @@ def build_report(
     tables = (
         *failures.wrong_tests(fetch_dicts(study.connection, load_sql("report", "wrong_tests"))),
         *_all_rates(targets, found),
+        *timeline_table(timeline or Timeline()),
         *functions.left_out(entries),
         *differing_cells(cells),
         *environment.drift_table(summary),
@@ -81,7 +87,7 @@ def build_report(
         *failures.overruled(summary),
         *failures.retried(fetch_dicts(study.connection, load_sql("report", "retried"))),
     )
-    return Report(summary, tuple(findings), tuple(ranked(headlines)), tables, targets)
+    return Report(summary, tuple(findings), tuple(ranked(headlines)), tables, targets, changes)
 
 
 def _causes(study: Analysed) -> Causes:

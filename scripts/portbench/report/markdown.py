@@ -25,6 +25,8 @@ def _document(report: Report, files: Sequence[PurePath], missing: Sequence[NotDr
     if report.is_strict:
         yield f"**{STRICT}**"
         yield ""
+    for shown in report.changes:
+        yield from markdown_lines(shown, level=2)
     for title, sentences in (("Findings", report.findings), ("Headlines", report.first_headlines)):
         if sentences:
             yield from (f"## {title}", "")

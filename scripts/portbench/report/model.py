@@ -51,7 +51,8 @@ class Report:
     target on each machine.
 
     A target that ran with both synchronizations is reported with the complete wait; tables compare the other one.
-    ``summary`` is that of the study, with the same placement rule.
+    ``summary`` is that of the study, with the same placement rule. ``changes``: what changed since a date or version,
+    which a report begins with.
     """
 
     summary: StudySummary
@@ -59,6 +60,7 @@ class Report:
     headlines: tuple[Headline, ...]
     tables: tuple[Table, ...]
     targets: tuple[TargetReport, ...]
+    changes: tuple[Table, ...] = ()
 
     @property
     def first_headlines(self) -> tuple[str, ...]:

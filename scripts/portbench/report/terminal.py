@@ -22,10 +22,11 @@ _COLOURS = {"all_pass": "green", "some_fail": "yellow", "all_fail": "red", "not_
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Prints headlines and tables on all targets, then each target, and the findings last."""
+    """Prints what changed, headlines and tables on all targets, then each target, and the findings last."""
     if report.is_strict:
         console.print(Text(STRICT, "bold yellow"))
         console.print()
+    print_tables(report.changes, console)
     if report.headlines:
         console.print(heading("Headlines"))
         for sentence in report.first_headlines:

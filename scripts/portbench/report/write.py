@@ -10,6 +10,7 @@ from portbench.analysis.results import Results
 from portbench.figures import write as figures
 from portbench.page import write as page
 from portbench.page.overview import Overview
+from portbench.page.timeline import timeline_charts
 from portbench.report.markdown import markdown
 from portbench.report.model import Report
 from portbench.study.open import Analysed
@@ -58,6 +59,12 @@ def _write(study: Analysed, report: Report, results: Results, folder: Path, into
     files = [path.relative_to(folder) for path in (*drawn.files, *made)]
     write_text(text, markdown(report, files, drawn.missing))
     counts = {side: rates.by_function.counts for side, rates in results.rates.items()}
-    overview = Overview((*report.findings, *report.first_headlines), [Path(text.name), *files], counts)
+    overview = Overview(
+        (*report.findings, *report.first_headlines),
+        [Path(text.name), *files],
+        counts,
+        report.changes,
+        timeline_charts(results.timeline),
+    )
     page.write(study.connection, study.summary, html, intolerable, overview)
     return Written(text, html, tuple(made), drawn.files)

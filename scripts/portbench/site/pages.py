@@ -10,10 +10,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from portbench.analysis.timeline import Line as TimelineLine
+from portbench.page.charts import Line, percent_chart, short_time, time_chart
+from portbench.page.timeline import date_charts
 from portbench.site import badges
 from portbench.site.api import function_address, target_address
 from portbench.site.changes import Changed
-from portbench.site.charts import Line, percent_chart, short_time, time_chart
 from portbench.site.model import Cell, Entry, SiteFunction, SiteTarget, running
 from portbench.site.names import framework_slug, framework_title, function_slug
 from portbench.study.model import STATUS_TEXTS, Target, status_text
@@ -62,8 +64,9 @@ class TargetCause:
 class Pages:
     """Renders pages. The same values give the same text."""
 
-    def __init__(self, look: Look, targets: Sequence[SiteTarget]) -> None:
+    def __init__(self, look: Look, targets: Sequence[SiteTarget], by_date: Sequence[TimelineLine] = ()) -> None:
         self._targets = targets
+        self._by_date = by_date
         environment = Environment(
             loader=PackageLoader("portbench.site"),
             autoescape=True,
@@ -123,6 +126,7 @@ class Pages:
             changed=changed[:_MOST_CHANGES],
             changed_all=len(changed),
             bar=_bar(target.counts),
+            dates=date_charts([line for line in self._by_date if line.side == target.side]),
         )
 
     def framework(self, framework: str, entries: Sequence[Entry], causes: Sequence[TargetCause]) -> str:
@@ -150,6 +154,7 @@ class Pages:
                 _versions(own),
                 [Line(labels[line], values) for line, values in lines.items()],
             ),
+            dates=date_charts([line for line in self._by_date if line.side.framework == framework]),
             causes=causes,
             parts=sorted(parts.items(), key=lambda part: (-part[1], part[0]))[:_MOST_LISTED],
             bar=_bar,

@@ -13,6 +13,7 @@ import duckdb
 from portbench.analysis.configurations import Configuration, device_model, sides
 from portbench.analysis.predictions import PredictedFunction, read_predictions
 from portbench.analysis.rates import rates
+from portbench.analysis.timeline import Timeline, compute_timeline
 from portbench.explain.texts import environment
 from portbench.page.data import prepare
 from portbench.page.repeats import place, repeat_commands
@@ -50,6 +51,7 @@ class Reader:
     targets: tuple[SiteTarget, ...]
     repeats: Repeats
     predictions: Predictions
+    timeline: Timeline
 
     def functions(self) -> Iterator[SiteFunction]:
         """Every function, sorted by framework and name. No other query may run meanwhile."""
@@ -111,7 +113,7 @@ def open_reader(connection: duckdb.DuckDBPyConnection) -> Reader:
         own = [run for run in runs if Configuration.of(run) == side]
         facts = tuple((word, text) for word, text in environment(place(side, own)) if text)
         targets.append(SiteTarget(number, side, models.get(side), found[side], tuple(own), facts))
-    return Reader(connection, tuple(targets), Repeats(by_run), predicted)
+    return Reader(connection, tuple(targets), Repeats(by_run), predicted, compute_timeline(connection, found))
 
 
 def _streamed(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[Row]:

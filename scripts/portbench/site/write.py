@@ -63,7 +63,8 @@ def publish(connection: duckdb.DuckDBPyConnection, folder: Path, title: str = DE
     base = url if url.endswith("/") or not url else f"{url}/"
     has_feed = bool(feed(title, base, reader.targets, ()))
     with updating(folder, _KIND) as update:
-        site = _Site(update, reader, Pages(Look(title, base, has_feed), reader.targets), title, base)
+        pages = Pages(Look(title, base, has_feed), reader.targets, reader.timeline.by_date)
+        site = _Site(update, reader, pages, title, base)
         site.write()
     return Written(len(update.names), len(update.changed), len(site.entries), len(reader.targets))
 

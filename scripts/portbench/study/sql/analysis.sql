@@ -1,6 +1,17 @@
 -- The verdict of each test, and the status and times of each function, for each target on each machine. Results of different
 -- machines, and of different synchronizations, are never pooled. On the views of recorded.sql.
 
+-- The verdict of a test from the number of its runs of each kind.
+CREATE TEMP MACRO verdict_of(passed_runs, ran_runs, error_runs, unknown_runs) AS
+    CASE
+        WHEN ran_runs = 0 AND error_runs > 0 THEN 'error'
+        WHEN ran_runs = 0 AND unknown_runs > 0 THEN 'unknown'
+        WHEN ran_runs = 0 THEN 'skipped'
+        WHEN passed_runs = ran_runs THEN 'passed'
+        WHEN passed_runs = 0 THEN 'failed'
+        ELSE 'flaky'
+    END;
+
 -- A test with an error of its own (error) counts in no rate. A test of unknown outcome (of an imported run) counts in no rate; its times count.
 -- A result whose function is not in that version counts as not run, like a skipped one.
 CREATE TEMP TABLE verdicts AS
@@ -14,16 +25,7 @@ WITH counted AS (
     FROM recorded
     GROUP BY ALL
 )
-SELECT
-    *,
-    CASE
-        WHEN ran_runs = 0 AND error_runs > 0 THEN 'error'
-        WHEN ran_runs = 0 AND unknown_runs > 0 THEN 'unknown'
-        WHEN ran_runs = 0 THEN 'skipped'
-        WHEN passed_runs = ran_runs THEN 'passed'
-        WHEN passed_runs = 0 THEN 'failed'
-        ELSE 'flaky'
-    END AS verdict
+SELECT *, verdict_of(passed_runs, ran_runs, error_runs, unknown_runs) AS verdict
 FROM counted;
 
 -- As in the paper: the mean over the passing tests of each test's mean over its timed first calls and runs.

@@ -283,7 +283,7 @@ def test_where_nothing_ran_each_figure_is_named_with_the_reason(
 ) -> None:
     assert draw([make_run([make_result(outcome="skipped")])], tmp_path) == ["README.md"]
     missing = section(tmp_path / "figures", "Not drawn")
-    assert missing.count("\n- ") == 14
+    assert missing.count("\n- ") == 16
     assert "- statuses: nothing ran on any target" in missing
     assert "- failures-by-decile: no function that ran is known to be of a decile of use" in missing
 

@@ -320,3 +320,15 @@ def test_tests_that_did_not_run_are_shown_as_such(publish: Publish) -> None:
     site = publish(nothing_ran())
     assert "No test of it ran" in Page(site / "torch" / "torch.dot" / "index.html").text
     assert document(site, f"targets/{CPU_290}.json")["about"]["all_pass_percent"] is None
+
+
+def test_a_target_that_ran_on_several_days_has_a_trend_over_dates(publish: Publish) -> None:
+    def day(number: int, outcome: str) -> Document:
+        moments = {"started_at": f"2027-01-0{number}T01:00:00Z", "ended_at": f"2027-01-0{number}T02:00:00Z"}
+        return run_document([result_document("torch.cat"), result_document("torch.dot", outcome=outcome)], **moments)
+
+    site = publish([day(1, "passed"), day(3, "failed")])
+    for page in (Page(site / "torch" / "index.html"), Page(site / "targets" / CPU_290 / "index.html")):
+        assert "Trend over dates torch: percent of functions whose tests all pass, by date (UTC)" in page.text
+        assert {"2027-01-01", "2027-01-03"} <= set(page.text.split())
+        assert len([each for each in page.all("svg") if each.get("class") == "chart"]) == 1

@@ -1,10 +1,11 @@
-"""Trends over versions as SVG, for the pages themselves: lines in the colours of the style sheet."""
+"""Trends over versions and dates as SVG, in pages: lines in the colours of shared.css."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from markupsafe import Markup, escape
 
@@ -16,6 +17,8 @@ _WIDTH, _HEIGHT = 680, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 170, 14, 28
 _LABEL_HEIGHT = 14
 _LONGEST_LABEL = 26
+_MOST_DOTS = 60
+_NEAREST_LABELS = 86
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,13 @@ class _Axis:
         return [10.0**power for power in range(first, last + 1, step)]
 
 
-def percent_chart(title: str, versions: Sequence[str], lines: Sequence[Line]) -> Markup:
-    """A chart of percentages by version; '' where no line has two of them."""
-    return _chart(title, versions, _with_trend(lines), _Axis(0, 100, is_log=False), lambda value: f"{value:.0f} %")
+def percent_chart(title: str, places: Sequence[str], lines: Sequence[Line], *, is_date: bool = False) -> Markup:
+    """A chart of percentages by version, or by date (``2026-11-20``); '' where no line has two of them. The axis begins
+    where the least value needs it."""
+    shown = _with_trend(lines)
+    least = min((value for line in shown for value in line.values.values()), default=100)
+    axis = _Axis(max(0.0, 20 * math.floor((least - 2) / 20)), 100, is_log=False)
+    return _chart(title, places, shown, axis, lambda value: f"{value:.0f} %", is_date=is_date)
 
 
 def time_chart(title: str, versions: Sequence[str], lines: Sequence[Line]) -> Markup:
@@ -76,33 +83,54 @@ def _with_trend(lines: Sequence[Line]) -> list[Line]:
 
 
 def _chart(
-    title: str, versions: Sequence[str], lines: Sequence[Line], axis: _Axis, unit: Callable[[float], str]
+    title: str,
+    versions: Sequence[str],
+    lines: Sequence[Line],
+    axis: _Axis,
+    unit: Callable[[float], str],
+    *,
+    is_date: bool = False,
 ) -> Markup:
     if not lines:
         return Markup()
     used = [version for version in versions if any(version in line.values for line in lines)]
-    step = (_WIDTH - _LEFT - _RIGHT) / max(len(used) - 1, 1)
-    places = {version: round(_LEFT + step * number, 1) for number, version in enumerate(used)}
+    places = _places(used, is_date=is_date)
     parts = [
         f'<path class="grid" d="M{_LEFT} {axis.y(tick)}H{_WIDTH - _RIGHT}"/>'
         f'<text x="{_LEFT - 8}" y="{axis.y(tick) + 4:g}" text-anchor="end">{unit(tick)}</text>'
         for tick in axis.ticks
     ]
-    every = max(1, math.ceil(len(used) / 8))
     parts += [
         f'<text x="{places[version]}" y="{_HEIGHT - 8}" text-anchor="middle">{_said(version)}</text>'
-        for version in used[::every]
+        for version in _labelled(used, places)
     ]
     for number, line in enumerate(lines):
         points = [(places[version], axis.y(line.values[version])) for version in used if version in line.values]
         path = "L".join(f"{x} {y}" for x, y in points)
-        dots = "".join(f'<circle cx="{x}" cy="{y}" r="3"/>' for x, y in points)
+        dots = "".join(f'<circle cx="{x}" cy="{y}" r="3"/>' for x, y in points if len(points) <= _MOST_DOTS)
         parts.append(f'<g class="line{number}"><path d="M{path}"/>{dots}</g>')
     parts += _labels(lines, used, axis)
     spoken = escape(f"{title}: {', '.join(escape_control(line.label) for line in lines)}")
     return Markup(
         f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{spoken}">{"".join(parts)}</svg>'
     )
+
+
+def _places(versions: Sequence[str], *, is_date: bool) -> dict[str, float]:
+    """Where each version is on the horizontal axis: as far apart as the dates are, versions equally."""
+    numbers = [date.fromisoformat(each).toordinal() if is_date else place for place, each in enumerate(versions)]
+    step = (_WIDTH - _LEFT - _RIGHT) / max(numbers[-1] - numbers[0], 1)
+    found = zip(versions, numbers, strict=True)
+    return {each: round(_LEFT + step * (number - numbers[0]), 1) for each, number in found}
+
+
+def _labelled(versions: Sequence[str], places: Mapping[str, float]) -> list[str]:
+    """The versions with a label: the last one, and of the others those that are far enough from their neighbours."""
+    found = [versions[-1]]
+    for version in reversed(versions[:-1]):
+        if places[found[-1]] - places[version] >= _NEAREST_LABELS:
+            found.append(version)
+    return found[::-1]
 
 
 def _labels(lines: Sequence[Line], versions: Sequence[str], axis: _Axis) -> list[str]:
