@@ -24,7 +24,7 @@ def _site_of(documents: list[studies.Document], folder: Path) -> Path:
     with connect() as connection:
         create_views(connection, study.tables)
         analyse(connection)
-        publish(connection, folder / "site")
+        publish([connection], folder / "site")
     return folder / "site"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,7 +10,7 @@ import click
 
 from portbench.cli import cli, completion
 from portbench.site.write import DEFAULT_TITLE, publish
-from portbench.study.open import study_of
+from portbench.study.open import studies_of
 from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse
 from portbench.study.tables_check import reading
@@ -49,7 +50,8 @@ def command(paths: tuple[str, ...], out: Path, title: str, url: str, strict_plac
     """Write a static site of a study: a page with a stable address for each function.
 
     STUDY is a folder that 'portbench merge' wrote. You can also give run files or folders of run files: they are merged
-    for this site only.
+    for this site only. A study of collected tests and one of others can be in one site: they are marked and counted
+    apart.
 
     DIR gets a page for each function, target and framework, a list with search and filters, badges, the same as JSON
     (api/v1/, schema/site.schema.json) and an Atom feed. It needs no program on the server, works in any folder of it,
@@ -62,11 +64,16 @@ def command(paths: tuple[str, ...], out: Path, title: str, url: str, strict_plac
     Examples:
       portbench publish study -o site
       portbench publish study -o site --url https://example.org/portbench/
+      portbench publish study api/study -o site
     """
-    with study_of(paths) as study, reading(study.tables), connect() as connection:
-        create_views(connection, study.tables)
-        analyse(connection, strict_placement)
-        written = publish(connection, out, title, url)
+    with studies_of(paths) as studies, ExitStack() as stack:
+        connections = []
+        for study in studies:
+            stack.enter_context(reading(study.tables))
+            connections.append(stack.enter_context(connect()))
+            create_views(connections[-1], study.tables)
+            analyse(connections[-1], strict_placement)
+        written = publish(connections, out, title, url)
     what = f"{pluralize(written.functions, 'function')} on {pluralize(written.targets, 'target')}"
     files = f"{pluralize(written.files, 'file')}, {written.changed:,} of them changed"
     click.echo(f"wrote {shown(out / 'index.html')}: {what}, {files}")

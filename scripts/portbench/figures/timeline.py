@@ -58,7 +58,7 @@ def _drawing(name: str, title: str, caption: str, shown: Sequence[Group], *, is_
         least = min(point.percent for _, line in panel.lines for point in line.points)
         low = max(0, 10 * math.floor((least - 2) / 10))
         axes.set_ylim(low, 100 + (100 - low) / 40)
-        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
         axes.set_ylabel("functions (%)")
         canvas.own_legend(axes)
     details = [_detail(panel.title, label, line) for panel in shown for label, line in panel.lines]

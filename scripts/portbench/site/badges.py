@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import escape
 
-from portbench.site.model import SiteFunction, SiteTarget, running
+from portbench.site.model import COLLECTED, Part, SiteFunction, SiteTarget, running
 from portbench.site.names import framework_title
 from portbench.util.text import escape_control, shortened
 
@@ -22,18 +22,20 @@ def target_badge(target: SiteTarget) -> str:
     predicted = target.side.is_predicted
     colour = "none" if percent is None else "predicted" if predicted else _grade(percent)
     device = f"{framework_title(target.side.framework)} {'predicted on' if predicted else 'runs on'} {target.device}"
-    return badge(device, said, colour)
+    return badge(f"{device}, {COLLECTED}" if target.is_collected else device, said, colour)
 
 
 def function_badge(function: SiteFunction) -> str:
-    """On how many targets all tests of a function pass; of those that were measured, where there are any."""
-    cells = function.measured or function.predicted
+    """On how many targets all tests of a function pass; of those that were measured, where there are any. Collected
+    tests only where there are no others."""
+    part, cells = next(iter(function.parts.items()), (Part(is_collected=False, is_predicted=False), []))
     passing, rated = running(cells)
     if not rated:
         return badge(function.name, "not tested", "none")
-    word = "runs on" if function.measured else "predicted on"
-    colour = _grade(100 * passing / rated) if function.measured else "predicted"
-    return badge(function.name, f"{word} {passing} of {rated} targets", colour)
+    word = "predicted on" if part.is_predicted else "runs on"
+    colour = "predicted" if part.is_predicted else _grade(100 * passing / rated)
+    tests = f" ({COLLECTED})" if part.is_collected else ""
+    return badge(function.name, f"{word} {passing} of {rated} targets{tests}", colour)
 
 
 def badge(label: str, value: str, colour: str) -> str:

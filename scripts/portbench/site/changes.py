@@ -45,10 +45,10 @@ def newest(targets: Sequence[SiteTarget]) -> list[SiteTarget]:
 
     Targets with the complete wait count before others.
     """
-    found: dict[tuple[str, ...], SiteTarget] = {}
-    complete = {target.line[:3] for target in targets if target.side.sync == "complete"}
+    found: dict[tuple[str, str, str, bool], SiteTarget] = {}
+    complete = {_place_of(target) for target in targets if target.side.sync == "complete"}
     for target in targets:
-        key = target.line[:3]
+        key = _place_of(target)
         if target.side.sync != "complete" and key in complete:
             continue
         known = found.get(key)
@@ -57,18 +57,24 @@ def newest(targets: Sequence[SiteTarget]) -> list[SiteTarget]:
     return sorted(found.values(), key=_place)
 
 
-def by_device(targets: Sequence[SiteTarget]) -> dict[tuple[str, str], SiteTarget]:
-    """The newest of ``targets`` for each framework and device; of several machines the one that ran last."""
-    found: dict[tuple[str, str], SiteTarget] = {}
+def by_device(targets: Sequence[SiteTarget]) -> dict[str, SiteTarget]:
+    """The newest of ``targets`` for each framework and device, with the name of its badge: ``torch-tpu``, of collected
+    tests ``torch-tpu-collected``. Of several machines the one that ran last."""
+    found: dict[str, SiteTarget] = {}
     for target in sorted(targets, key=lambda one: (one.side.target.order, one.ran_at)):
-        found[target.side.framework, target.side.device] = target
+        tests = "-collected" if target.is_collected else ""
+        found[f"{target.side.framework}-{target.side.device}{tests}"] = target
     return found
 
 
-def _place(target: SiteTarget) -> tuple[int, str, bool, int, str, str]:
+def _place_of(target: SiteTarget) -> tuple[str, str, str, bool]:
+    return target.side.framework, target.side.device, target.side.machine, target.is_collected
+
+
+def _place(target: SiteTarget) -> tuple[int, str, bool, bool, int, str, str]:
     """Frameworks as people list them, then GPUs before TPUs before processors, what was measured before the rest."""
     side = target.side
     kind = side.device.partition("-")[0]
     framework = list(FRAMEWORKS).index(side.framework) if side.framework in FRAMEWORKS else len(FRAMEWORKS)
     place = BASELINE_ORDER.index(kind) if kind in BASELINE_ORDER else len(BASELINE_ORDER)
-    return framework, side.framework, side.is_predicted, place, side.device, side.machine
+    return framework, side.framework, target.is_collected, side.is_predicted, place, side.device, side.machine

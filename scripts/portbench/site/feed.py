@@ -53,7 +53,7 @@ def _entry(
     entry = ElementTree.SubElement(root, "entry")
     # The id names the target, not its place: the same site elsewhere has the same entries.
     _text(entry, "id", f"urn:uuid:{uuid.uuid5(_IDS, target.slug)}")
-    _text(entry, "title", f"{target.title}, {target.side.machine} ({target.evidence}): {said(target)}")
+    _text(entry, "title", f"{target.title}, {target.side.machine} ({target.part.title.lower()}): {said(target)}")
     _text(entry, "updated", moment)
     ElementTree.SubElement(entry, "link", {"rel": "alternate", "href": f"{url}targets/{target.slug}/index.html"})
     lines = [f"{change.function.name}: {change.before}, now {change.after}" for change in found[:_MOST_CHANGES]]

@@ -13,7 +13,7 @@ from typing import Any
 
 from portbench.page.data import CATEGORIES_SHOWN, MARKS
 from portbench.page.packing import bits
-from portbench.site.model import Entry, SiteTarget
+from portbench.site.model import COLLECTED, Entry, SiteTarget
 from portbench.site.names import framework_slug, function_slug
 from portbench.study.model import STATUS_TEXTS
 from portbench.study.summary import STATUSES
@@ -49,6 +49,7 @@ def description(targets: Sequence[SiteTarget], names: Sequence[str]) -> dict[str
                 "device": target.device,
                 "machine": target.side.machine,
                 "evidence": target.evidence,
+                "tests": COLLECTED if target.is_collected else "other tests",
                 "page": f"targets/{target.slug}/index.html",
             }
             for target in targets

@@ -7,7 +7,7 @@ shows it escapes it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from portbench.analysis.configurations import Configuration
@@ -16,11 +16,35 @@ from portbench.analysis.rates import Rates
 from portbench.site.names import device_title, framework_slug, framework_title, function_slug, target_slug
 from portbench.study.summary import Row
 
+LineKey = tuple[str, str, str, str, bool]
+
+COLLECTED = "collected tests"
+
+
+@dataclass(frozen=True, order=True)
+class Part:
+    """A part of a page. Collected tests and others, and what was measured and what was predicted, are in parts of their
+    own and in no common count."""
+
+    is_collected: bool
+    is_predicted: bool
+
+    @property
+    def title(self) -> str:
+        """``Measured`` or ``Predicted``, with ``collected tests`` for these."""
+        return f"{'Predicted' if self.is_predicted else 'Measured'}{f', {COLLECTED}' if self.is_collected else ''}"
+
+    @property
+    def anchor(self) -> str:
+        """Its id on a page."""
+        return self.title.lower().replace(", ", "-").replace(" ", "-")
+
 
 @dataclass(frozen=True)
 class SiteTarget:
     """A target on one machine. ``number``: its place in the study; ``model``: its device's, where known; ``runs``: its
-    run files with parsed environments, the oldest first; ``facts``: pairs of a word and a text on its environment."""
+    run files with parsed environments, the oldest first; ``facts``: pairs of a word and a text on its environment;
+    ``is_collected``: its tests were collected from packages, so most are compared with the framework itself."""
 
     number: int
     side: Configuration
@@ -28,6 +52,12 @@ class SiteTarget:
     rates: Rates
     runs: tuple[Row, ...]
     facts: tuple[tuple[str, str], ...]
+    is_collected: bool = False
+
+    @property
+    def part(self) -> Part:
+        """The part of a page that it is shown in."""
+        return Part(self.is_collected, self.side.is_predicted)
 
     @property
     def evidence(self) -> str:
@@ -37,7 +67,7 @@ class SiteTarget:
     @cached_property
     def slug(self) -> str:
         """The folder of its page."""
-        return target_slug(self.side)
+        return target_slug(self.side, is_collected=self.is_collected)
 
     @cached_property
     def device(self) -> str:
@@ -50,9 +80,9 @@ class SiteTarget:
         return f"{framework_title(self.side.framework)} {self.side.version} on {self.device}"
 
     @property
-    def line(self) -> tuple[str, str, str, str]:
-        """What the versions of a trend have in common: framework, device, machine and synchronization."""
-        return self.side.framework, self.side.device, self.side.machine, self.side.sync
+    def line(self) -> LineKey:
+        """What the versions of a trend have in common: framework, device, machine, synchronization, kind of tests."""
+        return self.side.framework, self.side.device, self.side.machine, self.side.sync, self.is_collected
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -103,7 +133,7 @@ class Cause:
     category: str
     cause: str
     message: str
-    is_predicted: bool
+    part: Part
     targets: tuple[SiteTarget, ...]
     tests: int
     command: str
@@ -129,15 +159,26 @@ class SiteFunction:
         """The folder of its page."""
         return f"{framework_slug(self.framework)}/{function_slug(self.name)}"
 
-    @property
-    def measured(self) -> list[Cell]:
-        """The cells that were measured."""
-        return [cell for cell in self.cells if not cell.target.side.is_predicted]
+    def joined(self, other: SiteFunction) -> SiteFunction:
+        """The function with the cells and causes of another study, too. What the corpus and the paper say of it is that
+        of the first study that has it."""
+        return replace(
+            self,
+            uses=other.uses if self.uses is None else self.uses,
+            decile=other.decile if self.decile is None else self.decile,
+            top20=other.top20 if self.top20 is None else self.top20,
+            listed_as=self.listed_as or other.listed_as,
+            cells=self.cells + other.cells,
+            causes=self.causes + other.causes,
+        )
 
     @property
-    def predicted(self) -> list[Cell]:
-        """The cells that were predicted."""
-        return [cell for cell in self.cells if cell.target.side.is_predicted]
+    def parts(self) -> dict[Part, list[Cell]]:
+        """The cells by the part of the page: what was measured first, collected tests last."""
+        found: dict[Part, list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.target.part, []).append(cell)
+        return dict(sorted(found.items()))
 
 
 def running(cells: Sequence[Cell]) -> tuple[int, int]:

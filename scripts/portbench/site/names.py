@@ -43,10 +43,10 @@ def function_slug(function: str) -> str:
     return slug(function, ("functions", "index.html"))
 
 
-def target_slug(side: Configuration) -> str:
-    """The folder of a target's page in targets/: ``torch-2.9.0-tpu@box``."""
+def target_slug(side: Configuration, *, is_collected: bool = False) -> str:
+    """The folder of a target's page in targets/: ``torch-2.9.0-tpu@box``, of collected tests with ``@collected``."""
     sync = "" if side.sync == "complete" else f"@{side.sync}"
-    return slug(f"{side.target}@{side.machine}{sync}")
+    return slug(f"{side.target}@{side.machine}{sync}{'@collected' if is_collected else ''}")
 
 
 def framework_title(framework: str) -> str:

@@ -16,7 +16,7 @@ from portbench.page.timeline import date_charts
 from portbench.site import badges
 from portbench.site.api import function_address, target_address
 from portbench.site.changes import Changed
-from portbench.site.model import Cell, Entry, SiteFunction, SiteTarget, running
+from portbench.site.model import COLLECTED, Cell, Entry, LineKey, Part, SiteFunction, SiteTarget, running
 from portbench.site.names import framework_slug, framework_title, function_slug
 from portbench.study.model import STATUS_TEXTS, Target, status_text
 from portbench.util.format import counted, percent, significant
@@ -33,7 +33,7 @@ _MARKS = {
     "unproven": ("?", "synchronization check failed"),
 }
 _PLACES = {"device": "device", "host": "host", "mixed": "mixed", "unknown": "unknown"}
-LineKey = tuple[str, str, str, str]
+_MEASURED, _PREDICTED = Part(is_collected=False, is_predicted=False), Part(is_collected=False, is_predicted=True)
 
 _MOST_CAUSES = 12
 _MOST_LISTED = 150
@@ -64,9 +64,9 @@ class TargetCause:
 class Pages:
     """Renders pages. The same values give the same text."""
 
-    def __init__(self, look: Look, targets: Sequence[SiteTarget], by_date: Sequence[TimelineLine] = ()) -> None:
+    def __init__(self, look: Look, targets: Sequence[SiteTarget], dates: Mapping[int, TimelineLine]) -> None:
         self._targets = targets
-        self._by_date = by_date
+        self._dates = dates
         environment = Environment(
             loader=PackageLoader("portbench.site"),
             autoescape=True,
@@ -85,19 +85,21 @@ class Pages:
 
     def function(self, function: SiteFunction) -> str:
         """The page of a function: versions by targets, trends, times and placement, causes."""
+        found = function.parts
         return self._of["function"].render(
             root="../../",
             address=function.address,
             json=function_address(function.framework, function.name),
             function=function,
-            passing=running(function.measured),
-            accepted=running(function.predicted),
-            tables=[
-                (word, _matrix(cells), cells)
-                for word, cells in (("measured", function.measured), ("predicted", function.predicted))
-                if cells
+            passing=running(found.get(_MEASURED, ())),
+            accepted=running(found.get(_PREDICTED, ())),
+            collected=[
+                (part, *running(cells)) for part, cells in found.items() if part.is_collected and running(cells)[1]
             ],
-            trends=_trends(function.measured),
+            tables=[
+                (part, _matrix(cells), cells, [] if part.is_predicted else _trends(cells))
+                for part, cells in found.items()
+            ],
             causes=function.causes[:_MOST_CAUSES],
             left_out=max(0, len(function.causes) - _MOST_CAUSES),
             ran_on=lambda cell: counted(cell.placements, _PLACES),
@@ -126,10 +128,10 @@ class Pages:
             changed=changed[:_MOST_CHANGES],
             changed_all=len(changed),
             bar=_bar(target.counts),
-            dates=date_charts([line for line in self._by_date if line.side == target.side]),
+            dates=self._date_charts([target]),
         )
 
-    def framework(self, framework: str, entries: Sequence[Entry], causes: Sequence[TargetCause]) -> str:
+    def framework(self, framework: str, entries: Sequence[Entry], causes: Mapping[Part, Sequence[TargetCause]]) -> str:
         """The page of a framework: its targets by device, the trend of their rates, causes, and parts of its names."""
         own = [target for target in self._targets if target.side.framework == framework]
         lines: dict[LineKey, dict[str, float]] = {}
@@ -145,20 +147,29 @@ class Pages:
             framework=framework,
             functions=len(entries),
             groups=[
-                (word, [target for target in own if target.evidence == word])
-                for word in ("measured", "predicted")
-                if any(target.evidence == word for target in own)
+                (part, [target for target in own if target.part == part])
+                for part in sorted({target.part for target in own})
             ],
             trend=percent_chart(
                 "Percent of functions whose tests all pass, by version",
                 _versions(own),
                 [Line(labels[line], values) for line, values in lines.items()],
             ),
-            dates=date_charts([line for line in self._by_date if line.side.framework == framework]),
+            dates=self._date_charts(own),
             causes=causes,
             parts=sorted(parts.items(), key=lambda part: (-part[1], part[0]))[:_MOST_LISTED],
             bar=_bar,
         )
+
+    def _date_charts(self, targets: Sequence[SiteTarget]) -> list[tuple[str, Markup]]:
+        """The trends over dates of some targets, those of collected tests apart."""
+        found = []
+        for is_collected in (False, True):
+            of_kind = [target.number for target in targets if target.is_collected == is_collected]
+            lines = [self._dates[number] for number in of_kind if number in self._dates]
+            tests = f", {COLLECTED}" if is_collected else ""
+            found += [(f"{title}{tests}", chart) for title, chart in date_charts(lines)]
+        return found
 
     def index(
         self, by_framework: Mapping[str, Sequence[Entry]], newest: Sequence[SiteTarget], data: Mapping[str, Any]
@@ -172,8 +183,8 @@ class Pages:
             json="api/v1/index.json",
             functions=len(entries),
             groups=[
-                (framework, [target for target in newest if target.side.framework == framework])
-                for framework in dict.fromkeys(target.side.framework for target in newest)
+                (framework, is_collected, [target for target in newest if _kind(target) == (framework, is_collected)])
+                for framework, is_collected in dict.fromkeys(map(_kind, newest))
             ],
             badges=[target for target in newest if target.rated][:6],
             ran_at=max((target.ran_at for target in self._targets), default=""),
@@ -182,6 +193,10 @@ class Pages:
             data=data,
             bar=_bar,
         )
+
+
+def _kind(target: SiteTarget) -> tuple[str, bool]:
+    return target.side.framework, target.is_collected
 
 
 def _matrix(cells: Sequence[Cell]) -> dict[str, Any]:
@@ -223,6 +238,8 @@ def _line_label(target: SiteTarget, targets: Sequence[SiteTarget]) -> str:
     side = target.side
     others = {one.side.machine for one in targets if one.side.device == side.device}
     label = target.device if len(others) < 2 else f"{target.device}, {side.machine}"
+    if target.is_collected and not all(one.is_collected for one in targets):
+        label += ", collected"
     return label if side.sync == "complete" else f"{label}, {side.synchronization}"
 
 

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from itertools import groupby
 
 import duckdb
@@ -13,11 +14,12 @@ import duckdb
 from portbench.analysis.configurations import Configuration, device_model, sides
 from portbench.analysis.predictions import PredictedFunction, read_predictions
 from portbench.analysis.rates import rates
-from portbench.analysis.timeline import Timeline, compute_timeline
+from portbench.analysis.results import is_collected
+from portbench.analysis.timeline import Line, compute_timeline
 from portbench.explain.texts import environment
 from portbench.page.data import prepare
 from portbench.page.repeats import place, repeat_commands
-from portbench.site.model import Cause, Cell, SiteFunction, SiteTarget
+from portbench.site.model import Cause, Cell, Part, SiteFunction, SiteTarget
 from portbench.study.summary import Row, fetch_dicts
 from portbench.util.repository import find_checkout
 from portbench.util.sql import load_sql
@@ -45,13 +47,14 @@ class Repeats:
 
 @dataclass(frozen=True)
 class Reader:
-    """A study that is open to be shown. ``targets`` are sorted as everywhere: those with the complete wait first."""
+    """A study that is open to be shown. ``targets`` are sorted as everywhere: those with the complete wait first.
+    ``dates``: the timelines by date, by the number of the target."""
 
     connection: duckdb.DuckDBPyConnection
     targets: tuple[SiteTarget, ...]
     repeats: Repeats
     predictions: Predictions
-    timeline: Timeline
+    dates: Mapping[int, Line]
 
     def functions(self) -> Iterator[SiteFunction]:
         """Every function, sorted by framework and name. No other query may run meanwhile."""
@@ -92,11 +95,13 @@ class Reader:
         command, notes = self.repeats.command(function, example["test"], example["run_id"], is_failing=True)
         targets = tuple(self.targets[number] for number in row["targets"])
         words = (row["fingerprint"], row["category"], row["cause"], row["message"])
-        return Cause(*words, row["predicted"], targets, row["tests"], command, notes)
+        part = Part(targets[0].is_collected, row["predicted"])
+        return Cause(*words, part, targets, row["tests"], command, notes)
 
 
-def open_reader(connection: duckdb.DuckDBPyConnection) -> Reader:
-    """Prepares a study to be shown. ``connection`` has its views, and ``analyse`` was called on it."""
+def open_reader(connection: duckdb.DuckDBPyConnection, first: int = 0) -> Reader:
+    """Prepares a study to be shown. ``connection`` has its views, and ``analyse`` was called on it. Its targets are
+    numbered from ``first`` on."""
     checkout = find_checkout()
     every = sides(connection)
     prepare(connection, every)
@@ -108,12 +113,26 @@ def open_reader(connection: duckdb.DuckDBPyConnection) -> Reader:
     commands, numbers = repeat_commands(runs, checkout)
     by_run = {run["run_id"]: commands[number] for run, number in zip(runs, numbers, strict=True)}
     predicted = {target.side.key: target.functions for target in read_predictions(connection)}
+    collected = is_collected(connection)
     targets = []
     for number, side in enumerate(every):
         own = [run for run in runs if Configuration.of(run) == side]
         facts = tuple((word, text) for word, text in environment(place(side, own)) if text)
-        targets.append(SiteTarget(number, side, models.get(side), found[side], tuple(own), facts))
-    return Reader(connection, tuple(targets), Repeats(by_run), predicted, compute_timeline(connection, found))
+        about = (side, models.get(side), found[side], tuple(own), facts)
+        targets.append(SiteTarget(first + number, *about, is_collected=collected))
+    numbers_of = {target.side: target.number for target in targets}
+    dates = {numbers_of[line.side]: line for line in compute_timeline(connection, found).by_date}
+    return Reader(connection, tuple(targets), Repeats(by_run), predicted, dates)
+
+
+def all_functions(readers: Sequence[Reader]) -> Iterator[SiteFunction]:
+    """Every function of several studies, sorted, with the cells of all of them."""
+    every = merge(*(reader.functions() for reader in readers), key=lambda one: (one.framework, one.name))
+    for _, found in groupby(every, lambda one: (one.framework, one.name)):
+        first, *others = found
+        for other in others:
+            first = first.joined(other)
+        yield first
 
 
 def _streamed(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[Row]:

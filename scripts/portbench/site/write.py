@@ -10,7 +10,7 @@ part of the site; other files of the folder stay.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -27,7 +27,7 @@ from portbench.site.index_data import description, scripts
 from portbench.site.model import Entry, SiteFunction, SiteTarget
 from portbench.site.names import framework_slug, slug
 from portbench.site.pages import Look, Pages, TargetCause
-from portbench.site.read import Reader, open_reader
+from portbench.site.read import Reader, all_functions, open_reader
 from portbench.util.owned_folder import Kind, Update, updating
 
 DEFAULT_TITLE = "Portability of machine-learning functions"
@@ -50,44 +50,51 @@ class Written:
     targets: int
 
 
-def publish(connection: duckdb.DuckDBPyConnection, folder: Path, title: str = DEFAULT_TITLE, url: str = "") -> Written:
-    """Writes the site of a study to ``folder``: all of it, or nothing. ``url``: where it will be, or ''.
+def publish(
+    connections: Sequence[duckdb.DuckDBPyConnection], folder: Path, title: str = DEFAULT_TITLE, url: str = ""
+) -> Written:
+    """Writes the site of a study, or of one of collected tests and one of others, to ``folder``: all of it, or nothing.
+    ``url``: where it will be, or ''.
 
-    ``connection`` shows the study's tables, and ``analyse`` was called on it. Raises NothingRan for a study without
+    Each connection shows a study's tables, and ``analyse`` was called on it. Raises NothingRan for a study without
     functions, BadInput for a folder with files that is no site or with a file of somebody else under one of its names,
     StorageFailed where a file cannot be written.
     """
-    reader = open_reader(connection)
-    if not reader.targets:
+    readers: list[Reader] = []
+    for connection in connections:
+        readers.append(open_reader(connection, sum(len(reader.targets) for reader in readers)))
+    targets = [target for reader in readers for target in reader.targets]
+    if not targets:
         raise NothingRan("this study has no function: no run file has a result", "Merge run files with results first.")
     base = url if url.endswith("/") or not url else f"{url}/"
-    has_feed = bool(feed(title, base, reader.targets, ()))
+    has_feed = bool(feed(title, base, targets, ()))
+    dates = {number: line for reader in readers for number, line in reader.dates.items()}
     with updating(folder, _KIND) as update:
-        pages = Pages(Look(title, base, has_feed), reader.targets, reader.timeline.by_date)
-        site = _Site(update, reader, pages, title, base)
-        site.write()
-    return Written(len(update.names), len(update.changed), len(site.entries), len(reader.targets))
+        pages = Pages(Look(title, base, has_feed), targets, dates)
+        site = _Site(update, targets, pages, title, base)
+        site.write(all_functions(readers))
+    return Written(len(update.names), len(update.changed), len(site.entries), len(targets))
 
 
 class _Site:
     """One site while it is written: functions first, then what lists them."""
 
-    def __init__(self, update: Update, reader: Reader, pages: Pages, title: str, url: str) -> None:
+    def __init__(self, update: Update, targets: Sequence[SiteTarget], pages: Pages, title: str, url: str) -> None:
         self.entries: list[Entry] = []
         self._put = update.put
-        self._reader = reader
+        self._targets = targets
         self._pages = pages
         self._title = title
         self._url = url
-        self._causes: dict[int, Causes] = {target.number: {} for target in reader.targets}
+        self._causes: dict[int, Causes] = {target.number: {} for target in targets}
 
-    def write(self) -> None:
+    def write(self, functions: Iterator[SiteFunction]) -> None:
         """Puts every file of the site."""
         for name in _ASSETS:
             self._put(f"assets/{name}", _asset(name))
-        for function in self._reader.functions():
+        for function in functions:
             self._function(function)
-        for target in self._reader.targets:
+        for target in self._targets:
             self._target(target)
         by_framework: dict[str, list[Entry]] = {}
         for entry in self.entries:
@@ -107,7 +114,7 @@ class _Site:
         self._json(api.function_address(function.framework, function.name), api.function_document(function))
 
     def _target(self, target: SiteTarget) -> None:
-        before = former(target, self._reader.targets)
+        before = former(target, self._targets)
         found = changes(self.entries, before, target) if before else []
         failing = [
             entry for entry in self.entries if entry.by_target.get(target.number, ("",))[0] in ("some_fail", "all_fail")
@@ -119,16 +126,19 @@ class _Site:
         self._json(api.target_address(target), api.target_document(target, before, found))
 
     def _framework(self, framework: str, entries: Sequence[Entry]) -> None:
-        own = [target for target in self._reader.targets if target.side.framework == framework]
-        causes = _ranked([self._causes[target.number] for target in own if not target.side.is_predicted])
+        own = [target for target in self._targets if target.side.framework == framework]
+        measured = [part for part in sorted({target.part for target in own}) if not part.is_predicted]
+        causes = {
+            part: _ranked([self._causes[target.number] for target in own if target.part == part]) for part in measured
+        }
         self._text(f"{framework_slug(framework)}/index.html", self._pages.framework(framework, entries, causes))
         self._json(api.functions_address(framework), api.functions_document(framework, own, entries))
 
     def _index(self, by_framework: Mapping[str, Sequence[Entry]]) -> None:
-        targets = self._reader.targets
+        targets = self._targets
         latest = newest(targets)
-        for (framework, device), target in by_device(latest).items():
-            self._text(f"badges/{slug(f'{framework}-{device}')}.svg", badges.target_badge(target))
+        for name, target in by_device(latest).items():
+            self._text(f"badges/{slug(name)}.svg", badges.target_badge(target))
         names = []
         for name, script in scripts(by_framework, targets):
             names.append(name)

@@ -21,12 +21,16 @@ class SeveralContents(Contradiction):
         self.older = older
 
 
+class Mixture(Contradiction):
+    """Collected tests together with others."""
+
+
 def refuse_contradictions(
     known: Iterable[RunFile], study: Path, sources: Sequence[Source], several_contents: bool = False
 ) -> None:
     """Checks the run files that a study has and new ones together.
 
-    Raises Contradiction for one run_id with two contents, for collected tests together with others and, without
+    Raises Contradiction for one run_id with two contents, Mixture for collected tests together with others and, without
     ``several_contents``, SeveralContents for one manifest name with two contents.
     """
     all_runs = [
@@ -59,9 +63,9 @@ def _refuse_mixture(runs: Iterable[tuple[RunFile, str]]) -> None:
     places = {run.is_collected: (escape_control(run.manifest), place) for run, place in runs}
     if len(places) > 1:
         (collected, there), (other, where) = places[True], places[False]
-        raise Contradiction(
+        raise Mixture(
             f"the run file {there} has collected tests ({collected}), the one {where} has others ({other})",
-            "Merge them into two studies: collected tests are never part of other rates.",
+            "Merge them into two studies: collected tests are part of no other rate. 'portbench publish' takes both.",
         )
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-from portbench.study.contradictions import SeveralContents
+from portbench.study.contradictions import Mixture, SeveralContents
 from portbench.study.document import StudySummary
 from portbench.study.merge import merge
 from portbench.study.run_files import Source
@@ -55,6 +55,29 @@ def study_of(paths: Sequence[str], notify: Callable[[str], None] = _to_stderr) -
             if error.older:
                 notify(_left_out(error.older))
         yield merged.study
+
+
+@contextmanager
+def studies_of(paths: Sequence[str]) -> Iterator[list[Study]]:
+    """The study of several paths, as ``study_of`` opens it, or two: of collected tests and of others, which are never
+    in one study. A path with both is refused."""
+    with ExitStack() as stack:
+        try:
+            studies = [stack.enter_context(study_of(paths))]
+        except Mixture:
+            if len(paths) == 1:
+                raise
+            kinds: dict[bool, list[str]] = {}
+            for path in paths:
+                with study_of([path], notify=lambda _line: None) as study:
+                    kinds.setdefault(is_collected(study), []).append(path)
+            studies = [stack.enter_context(study_of(kinds[kind])) for kind in sorted(kinds)]
+        yield studies
+
+
+def is_collected(study: Study) -> bool:
+    """Whether a study is of collected tests."""
+    return any(run.is_collected for run in runs_of(study.summary))
 
 
 def _left_out(older: Sequence[Source]) -> str:

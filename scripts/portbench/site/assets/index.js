@@ -3,8 +3,8 @@
 (() => {
   const SYMBOLS = ["✓", "◐", "✕", "–"];
   const MARKS = { host: "on the host", mixed: "partly on the host", wrong: "wrong values", flaky: "flaky", contaminated: "failed after others", unproven: "synchronization check failed" };
-  const KEYS = ["framework", "device", "version", "machine", "evidence", "status", "category", "mark", "decile"];
-  const OF_TARGET = ["framework", "device", "version", "machine", "evidence"];
+  const KEYS = ["framework", "device", "version", "machine", "evidence", "tests", "status", "category", "mark", "decile"];
+  const OF_TARGET = ["framework", "device", "version", "machine", "evidence", "tests"];
   const STEP = 100;
   const site = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);

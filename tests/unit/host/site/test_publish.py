@@ -295,7 +295,7 @@ def test_a_study_without_functions_is_one_sentence_and_writes_nothing(tmp_path: 
         create_views(connection, tables)
         analyse(connection)
         with pytest.raises(NothingRan, match="this study has no function"):
-            publish_site(connection, tmp_path / "site")
+            publish_site([connection], tmp_path / "site")
     assert not (tmp_path / "site").exists()
 
 
@@ -332,3 +332,93 @@ def test_a_target_that_ran_on_several_days_has_a_trend_over_dates(publish: Publi
         assert "Trend over dates torch: percent of functions whose tests all pass, by date (UTC)" in page.text
         assert {"2027-01-01", "2027-01-03"} <= set(page.text.split())
         assert len([each for each in page.all("svg") if each.get("class") == "chart"]) == 1
+
+
+def both_kinds(tmp_path: Path) -> tuple[str, str]:
+    """The run files of a study, and those of collected tests: of torch.cat, which both have, and torch.only."""
+    collected = [
+        result_document("torch.cat", "sample-1"),
+        result_document("torch.cat", "sample-2", outcome="failed"),
+        result_document("torch.only", "sample-1"),
+    ]
+    study = write_runs([*two_versions(), *predicted()], tmp_path / "study")
+    sweep = write_runs([run_document(collected, manifest="collected-torch")], tmp_path / "sweep")
+    return str(study), str(sweep)
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Path:
+    """A site of collected tests and others."""
+    result = run(*both_kinds(tmp_path), "-o", str(tmp_path / "site"))
+    assert result.exit_code == 0, result.output
+    return tmp_path / "site"
+
+
+def test_collected_tests_and_others_are_in_tables_of_their_own(both: Path) -> None:
+    page = Page(both / "torch" / "torch.cat" / "index.html")
+    assert "All tests pass on 3 of 3 measured targets. Measured, collected tests: all pass on 0 of 1" in page.text
+    others, collected = page.text.split("Measured, collected tests: versions by targets")
+    assert "Collected tests: the inputs are the framework's own" in collected
+    assert "some fail" not in others.replace("◐ some fail", "")
+    assert "1 of 2" in collected
+    assert "other measured, collected tests RuntimeError: it does not work" in page.text
+    alone = Page(both / "torch" / "torch.only" / "index.html")
+    assert "measured targets" not in alone.text
+    assert "Measured, collected tests: all pass on 1 of 1 targets." in alone.text
+
+
+def test_no_count_has_collected_tests_and_others(both: Path) -> None:
+    targets = {each["id"]: each for each in document(both, "index.json")["targets"]}
+    assert targets[CPU_290]["all_pass_percent"] == 50
+    assert not targets[CPU_290]["collected"]
+    assert targets[f"{CPU_290}@collected"]["functions_by_status"] == {
+        "all_pass": 1,
+        "some_fail": 1,
+        "all_fail": 0,
+        "not_testable": 0,
+    }
+    assert targets[f"{CPU_290}@collected"]["collected"]
+    cells = {each["id"]: each["status"] for each in document(both, "torch/torch.cat.json")["targets"]}
+    assert (cells[CPU_290], cells[f"{CPU_290}@collected"]) == ("all_pass", "some_fail")
+    assert document(both, f"targets/{CPU_290}@collected.json")["former"] is None
+    for path in (both / "api").rglob("*.json"):
+        assert read_document(path).kind == "site"
+    titles = {
+        "badges/torch-cpu.svg": "PyTorch runs on CPU: 50 %",
+        "badges/torch-cpu-collected.svg": "PyTorch runs on CPU, collected tests: 50 %",
+        "torch/torch.cat/badge.svg": "torch.cat: runs on 3 of 3 targets",
+        "torch/torch.only/badge.svg": "torch.only: runs on 1 of 1 targets (collected tests)",
+    }
+    for name, text in titles.items():
+        assert ElementTree.parse(both / name).getroot().findtext("{http://www.w3.org/2000/svg}title") == text
+
+
+def test_the_list_and_the_feed_name_the_kind_of_tests(both: Path) -> None:
+    index = Page(both / "index.html")
+    others, collected = index.text.split("PyTorch, collected tests", 1)
+    assert "measured 2.9.0, box 1 of 2 pass 2027" in others
+    assert "CPU measured 2.9.0, box 1 of 2 pass" in collected
+    assert "PyTorch 2.9.0, collected" in index.text
+    assert "Measured, collected tests" in Page(both / "torch" / "index.html").text
+    titles = [each.text or "" for each in ElementTree.parse(both / "feed.atom").getroot().iter(f"{ATOM}title")]
+    assert [title for title in titles if "(measured, collected tests): 50.0 % of 2 functions" in title]
+
+
+def test_a_site_of_both_is_made_of_studies_or_run_files_and_is_the_same(both: Path, tmp_path: Path) -> None:
+    before = files(both)
+    runs = [tmp_path / "study", tmp_path / "sweep"]
+    for folder in runs:
+        merged = CliRunner().invoke(cli, ["merge", str(folder), "-o", str(tmp_path / f"merged-{folder.name}")])
+        assert merged.exit_code == 0, merged.output
+    result = run(str(tmp_path / "merged-sweep"), str(tmp_path / "study"), "-o", str(both))
+    assert result.exit_code == 0, result.output
+    assert files(both) == before
+    assert "0 of them changed" in result.output
+
+
+def test_one_folder_with_both_kinds_is_refused(tmp_path: Path) -> None:
+    both_kinds(tmp_path)
+    result = run(str(tmp_path), "-o", str(tmp_path / "site"))
+    assert result.exit_code == 1
+    assert "has collected tests (collected-torch)" in str(result.exception)
+    assert not (tmp_path / "site").exists()
