@@ -1,4 +1,4 @@
-"""Takes a picture of a report's page, for the README and the manual.
+"""Takes a picture of a report's page or of a page of a site, for the README and the manual.
 
     .venv/bin/python docs/tools/screenshot.py report/index.html docs/images/page.png [--size 1280x860] [--hash STATE]
 
@@ -22,20 +22,21 @@ def main() -> None:
     parser.add_argument("picture", type=Path)
     parser.add_argument("--size", default="1280x860", metavar="WIDTHxHEIGHT")
     parser.add_argument("--hash", default="", metavar="STATE", help="what follows # in the page's address: its filters")
+    parser.add_argument("--dark", action="store_true", help="as in a browser that asks for dark colours")
     options = parser.parse_args()
     width, height = map(int, options.size.split("x"))
-    picture = taken(f"{options.page.resolve().as_uri()}#{options.hash}", width, height)
+    picture = taken(f"{options.page.resolve().as_uri()}#{options.hash}", width, height, is_dark=options.dark)
     options.picture.parent.mkdir(parents=True, exist_ok=True)
     picture.save(options.picture, optimize=True)
     print(f"{options.picture}: {options.picture.stat().st_size // 1000} kB")
 
 
-def taken(address: str, width: int, height: int) -> Image.Image:
+def taken(address: str, width: int, height: int, *, is_dark: bool = False) -> Image.Image:
     """The page at this address in a window of this size, in 256 colours. Raises playwright's Error."""
     with sync_playwright() as playwright:
         executable = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": width, "height": height})
+        tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if is_dark else "light")
         tab.goto(address)
         tab.wait_for_timeout(2000)
         data = tab.screenshot()

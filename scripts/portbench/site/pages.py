@@ -35,6 +35,8 @@ _MARKS = {
 _PLACES = {"device": "device", "host": "host", "mixed": "mixed", "unknown": "unknown"}
 _MEASURED, _PREDICTED = Part(is_collected=False, is_predicted=False), Part(is_collected=False, is_predicted=True)
 
+_OF_TARGET = ("framework", "device", "version", "machine", "evidence", "tests")
+"""The filters of the index that choose targets; one that has one value is hidden."""
 _MOST_CAUSES = 12
 _MOST_LISTED = 150
 _MOST_CHANGES = 60
@@ -191,6 +193,10 @@ class Pages:
             targets=self._targets,
             first=first,
             data=data,
+            filters=[
+                *(key for key in _OF_TARGET if len({target[key] for target in data["targets"]}) > 1),
+                *("status", "category", "mark", "decile"),
+            ],
             bar=_bar,
         )
 

@@ -132,7 +132,6 @@
   fill("mark", site.marks.map((name) => [name, MARKS[name]]));
   fill("decile", [["top20", "top 20"], ...Array.from({ length: 10 }, (_, place) => [String(place + 1), String(place + 1)])]);
   const form = byId("filters");
-  form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", () => { keep(); update(); });
   form.addEventListener("reset", () => setTimeout(() => { keep(); update(); }));
