@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import expect
 
+from portbench.cli import cli
 from portbench.compare.comparison import compare
-from tests.browser.studies import HOSTILE, HOSTILE_NAMES
+from tests.browser.studies import HOSTILE, HOSTILE_NAMES, write_runs
+from tests.unit.host.conftest import Document, result_document, run_document
 
 Look = Callable[..., Any]
 Keep = Callable[[Any, str], None]
@@ -593,3 +596,26 @@ def test_six_thousand_functions_on_twenty_targets(
 def test_hostile_text_is_in_the_study(hostile: Path) -> None:
     """The file does not have the hostile text in readable form: the other tests look for it in the data."""
     assert HOSTILE not in hostile.read_text("utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_changes_and_the_timeline_can_be_read_on_a_phone(
+    look: Look, screenshot: Keep, tmp_path: Path, scheme: str
+) -> None:
+    def night(day: str, outcome: str) -> Document:
+        results = [result_document("torch.cat"), result_document(f"torch.{HOSTILE}", outcome=outcome)]
+        return run_document(results, started_at=f"{day}T01:00:00Z", ended_at=f"{day}T02:00:00Z")
+
+    runs = write_runs([night("2026-11-20", "passed"), night("2026-11-21", "failed")], tmp_path / "runs")
+    words = ["report", str(runs), "--since", "2026-11-21", "-o", str(tmp_path / "report")]
+    assert CliRunner().invoke(cli, words).exit_code == 0
+    page = look(tmp_path / "report" / "index.html", width=390, height=844, color_scheme=scheme)
+    page.click("#timeline > summary")
+    screenshot(page, f"page-phone-{scheme}-since")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator("#since").get_by_text("broke", exact=True).count() == 2
+    lines = page.locator("#since thead th").evaluate_all(
+        "cells => cells.map((cell) => cell.getClientRects()[0].height)"
+    )
+    assert max(lines) < 60
+    assert page.locator("#timeline svg circle").count() == 2
