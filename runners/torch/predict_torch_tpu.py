@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Any, Hashable, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
 from runners.core import environment, programs
 from runners.core.errors import DeviceUnavailable, first_line
-from runners.core.prediction.compiling import Compiler, Refused
+from runners.core.prediction.compiling import Compiler
 from runners.core.prediction.prediction import Estimate, Unknown, together
 from runners.torch import tpu, tpu_programs
 from runners.torch.aten_programs import FORMS, AtenProgram, remarks
@@ -54,7 +54,7 @@ def open_device(device: str) -> _Device:
     tpu.prepare()
     if tpu.missing():
         raise DeviceUnavailable(f"TorchTPU cannot make programs for '{device}': {tpu.missing()}", tpu.REMEDY)
-    tpu_programs.raise_at_once()
+    tpu_programs.prepare()
     return _Device(Compiler(device), [])
 
 
@@ -92,18 +92,9 @@ def predict(call: partial[Any], device: _Device) -> Estimate:
         device.raised.append(made.raised)
     # What only moves or describes data is not an operation, but it is work of the device.
     work = bool(found) or (not made.host_operations and bool(tpu_programs.on_tpu(made.output)))
-    estimate = together(found)
-    if not _are_certain(made.programs):
-        estimate = estimate._replace(memory_bytes=None)
-    return estimate._replace(
+    return together(found)._replace(
         device_work=work, host_operations=made.host_operations, made=made.output, raised=made.raised
     )
-
-
-def _are_certain(made: Sequence[Program]) -> bool:
-    """Whether each program is one of those that the call certainly ran, even if it cannot be said which."""
-    ran = {program.candidates[0] for program in made if len(program.candidates) == 1}
-    return all(ran.issuperset(program.candidates) for program in made)
 
 
 def predict_program(program: programs.Program, device: _Device) -> Estimate:
@@ -121,31 +112,13 @@ def predict_program(program: programs.Program, device: _Device) -> Estimate:
 
 
 def _compiled(program: Program, compiler: Compiler) -> Estimate:
-    """Where it cannot be said which of several programs it was, all of them are compiled, and its figures are unknown.
-
-    Raises Unknown if some of them are refused."""
-    refused: list[Exception] = []
-    accepted = []
-    for candidate in program.candidates:
-        try:
-            accepted.append(compiler.compile(candidate.encode(), "stablehlo"))
-        except Refused as error:
-            refused.append(error)
-    if refused and accepted:
-        raise Unknown(f"TorchTPU does not log which of {len(program.candidates)} programs of {program.name} it ran")
-    if refused:
-        raise refused[0]
-    return accepted[0] if len(accepted) == 1 else Estimate()
-
-
-def _called(call: partial[Any]) -> Hashable:
-    """The function, or the class whose method or instance is called."""
-    function = getattr(call.func, "__func__", call.func)
-    return type(function) if isinstance(function, torch.nn.Module) else function
+    """Where it cannot be said which of several programs it is, its figures are not known."""
+    compiled = [compiler.compile(candidate.encode(), "stablehlo") for candidate in program.candidates]
+    return compiled[0] if len(compiled) == 1 else Estimate()
 
 
 def _make(call: partial[Any]) -> _Made:
-    tpu_programs.begin(_called(call))
+    tpu_programs.begin()
     here = torch.device("tpu", 0)
     try:
         with tpu.trace_ops(here) as trace, tpu_programs.sparing_the_host():

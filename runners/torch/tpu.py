@@ -30,7 +30,7 @@ _PRIVATE = {
     ),
     "backend": (
         "torch_tpu._internal.device._device_ops_backend",
-        ("manual_seed_all", "_clear_cache", "_get_cache_requests", "_get_cache_misses"),
+        ("manual_seed_all", "_clear_cache", "_set_allow_cache", "_get_cache_requests", "_get_cache_misses"),
     ),
     "sync": ("torch_tpu._internal.sync", ("synchronize", "computation_mlir", "is_materialized")),
     "tracing": (

@@ -1,8 +1,9 @@
 """Collects the programs that TorchTPU makes of a call on its stand-in, XLA's CPU compiler.
 
-TorchTPU makes a program of each eager operation. It logs each with its StableHLO when it is first compiled, and only by
-its name when it is in the cache. So the programs of each operation are kept, by what it was called with. To empty the
-cache takes TorchTPU one second: that is done only before calls whose programs may be hard to distinguish.
+TorchTPU makes a program of each eager operation, and logs it with its StableHLO when it is compiled. A program from its
+cache is logged by its name only, so the cache is off, and on only for the rest of a call that has run many, and for the
+call after it. What it holds then are programs of one call: it is emptied before the next, which takes TorchTPU one
+second.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import contextlib
 import math
 import re
 from collections import Counter
-from typing import Any, Hashable, Iterator, NamedTuple, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 import torch
 from torch.utils import _python_dispatch
@@ -27,6 +28,9 @@ _LARGEST_FRACTION = 0.25
 
 _LARGEST_ELEMENT = 16
 """Bytes: complex128."""
+
+_MANY = 100
+"""Programs of one call. To compile so many takes the stand-in about as long as it takes to empty the cache."""
 
 
 _MAIN = re.compile(r"func\.func (?:public )?@main\((.*?)\) ->")
@@ -49,7 +53,8 @@ _DTYPES = {
 
 
 class Program(NamedTuple):
-    """A program that a call runs. ``candidates``: the StableHLO of each program that it may have been, mostly one."""
+    """A program that a call runs. ``candidates``: the StableHLO of each program that it may be, mostly one; the call
+    certainly runs each of several, but maybe not here."""
 
     name: str
     candidates: Sequence[str]
@@ -63,70 +68,64 @@ class TooLarge(BaseException):
         self.program = Program(name, [stablehlo])
 
 
-def raise_at_once() -> None:
-    """From here on an error of an operation is raised by its own call and not by what reads its output."""
+def prepare() -> None:
+    """From here on each program is logged, and an error of an operation is raised by its own call and not by what
+    reads its output. Raises DeviceUnavailable."""
     lacking = [mode for mode in _MODES if not hasattr(tpu.parts.modes._EagerMode, mode)]
     if lacking:
         raise DeviceUnavailable(f"torch_tpu has no mode {', '.join(lacking)}", "Use the version in tpu-aot.lock.")
     tpu.parts.modes._set_eager_mode(tpu.parts.modes._EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING)
+    tpu.parts.backend._set_allow_cache(False)
 
 
 _MODES = ("DEFER_NEVER_AND_LAUNCH_BLOCKING", "INTERNAL_DEFER_ALL")
 
 
 class _Log:
-    """What TorchTPU's log says of this process."""
+    """What TorchTPU's log says of a call."""
 
     def __init__(self) -> None:
-        self._of_operation: dict[Hashable, list[tuple[str, str]]] = {}
-        """Names and texts of an operation's programs, by the operation and what it was called with."""
-        self._of_name: dict[str, list[str]] = {}
         self._call: list[Program] = []
-        self._called: Hashable = None
-        self._of_several: set[Hashable] = set()
-        """What runs several programs for one operation, or operations that are not dispatched, such as a gradient's."""
-        self._dropped = 0
+        self._is_caching = False
+        self._cached: dict[str, list[str]] = {}
+        """The programs in TorchTPU's cache, by their names."""
 
-    def begin(self, called: Hashable) -> None:
-        """Begins a call: the programs before it are only remembered."""
-        self._called = None
-        self.read()
-        # A program that was lost would be in the cache, and so never be logged with its text.
-        if self._dropped or called in self._of_several:
+    def begin(self) -> None:
+        """Begins a call: the programs before it are not its own."""
+        tpu.parts.tracing._drain_structured_log_buffer()
+        if self._is_caching:
             tpu.parts.backend._clear_cache()
-            self._of_operation.clear()
-            self._of_name.clear()
-        self._call, self._called, self._dropped = [], called, 0
+        # A long call is mostly one step of several.
+        self._caches(len(self._call) >= _MANY)
+        self._call, self._cached = [], {}
 
-    def read(self, operation: Hashable = None, inputs: Sequence[torch.Tensor] = ()) -> None:
-        """Takes the programs that were logged since the last time, all of them of one operation with these inputs;
-        None: of unknown operations."""
+    def read(self, inputs: Sequence[torch.Tensor] = ()) -> list[Program]:
+        """Takes what was logged since the last time, of an operation with these inputs. Returns the programs of the
+        call so far.
+
+        Raises Unknown if the log does not hold them all.
+        """
         log = tpu.parts.tracing._drain_structured_log_buffer()
-        self._dropped += log["dropped_since_last_drain"]
-        known = self._of_operation.get(operation, []) if operation else []
-        if self._called and len(log["events"]) > (operation is not None):
-            self._of_several.add(self._called)
-        logged = []
-        for place, event in enumerate(log["events"]):
+        if log["dropped_since_last_drain"]:
+            raise Unknown(f"TorchTPU's log lost {log['dropped_since_last_drain']} programs of the call")
+        for event in log["events"]:
             name, text = event["name"], event["stablehlo"]
-            of_name = self._of_name.setdefault(name, [])
-            if text and text not in of_name:
-                of_name.append(text)
-            elif not text and place < len(known) and known[place][0] == name:
-                text = known[place][1]
-            elif event["compile_failed"] and not text and all(program.name != name for program in self._call):
-                continue  # an operation on what an earlier one had failed to compute
-            logged.append((name, text))
-            self._call.append(Program(name, [text] if text else _with_inputs(of_name, inputs)))
-        if operation and logged and all(text for _, text in logged):
-            self._of_operation[operation] = logged
-
-    def call(self) -> list[Program]:
-        """The programs since ``begin``, in their order. Raises Unknown if TorchTPU's log did not hold them all."""
-        self.read()
-        if self._dropped:
-            raise Unknown(f"TorchTPU's log lost {self._dropped} programs of the call")
+            if text:
+                self._call.append(Program(name, [text]))
+                if self._is_caching:
+                    self._cached.setdefault(name, []).append(text)
+            elif name in self._cached:
+                self._call.append(Program(name, _with_inputs(self._cached[name], inputs)))
+            elif not event["compile_failed"]:
+                raise Unknown(f"TorchTPU did not log its program of {name}")
+            # Else it is an operation on what an earlier one had failed to compute.
+        if not self._is_caching and len(self._call) >= _MANY:
+            self._caches(True)
         return self._call
+
+    def _caches(self, on: bool) -> None:
+        tpu.parts.backend._set_allow_cache(on)
+        self._is_caching = on
 
 
 def _with_inputs(texts: Sequence[str], inputs: Sequence[torch.Tensor]) -> Sequence[str]:
@@ -144,15 +143,15 @@ def _types(text: str) -> list[str]:
 _log = _Log()
 
 
-def begin(called: Hashable) -> None:
-    """Begins a call of what is ``called``."""
+def begin() -> None:
+    """Begins a call: the programs before it are not its own."""
     tpu.wait()
-    _log.begin(called)
+    _log.begin()
 
 
 def taken() -> list[Program]:
-    """The programs since ``begin``, in their order. Raises Unknown if TorchTPU's log did not hold them all."""
-    return _log.call()
+    """The programs since ``begin``, in their order. Raises Unknown if TorchTPU's log does not hold them all."""
+    return _log.read()
 
 
 @contextlib.contextmanager
@@ -168,11 +167,11 @@ class _Sparing(_python_dispatch.TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}
-        operation = (function, _described((args, given)), _settings())
+        _log.read()
         try:
             return self._computed(function, args, given)
         finally:
-            _log.read(operation, on_tpu((args, given)))
+            _log.read(on_tpu((args, given)))
 
     def _computed(self, function: Any, args: Any, given: Any) -> Any:
         # What writes to its arguments makes nothing larger.
@@ -189,23 +188,6 @@ class _Sparing(_python_dispatch.TorchDispatchMode):
                 raise TooLarge(str(function), tpu.parts.sync.computation_mlir(leaf))
         tpu.wait(output)
         return output
-
-
-def _settings() -> Hashable:
-    """What a program also depends on."""
-    return torch.get_float32_matmul_precision(), torch.are_deterministic_algorithms_enabled(), torch.get_default_dtype()
-
-
-def _described(nested: Any) -> Hashable:
-    """What a program depends on: all but the values of tensors."""
-    if isinstance(nested, torch.Tensor):
-        place = (nested.stride(), nested.storage_offset()) if nested.layout == torch.strided else nested.layout
-        return nested.device.type, nested.dtype, tuple(nested.shape), place
-    if isinstance(nested, (list, tuple)):
-        return tuple(map(_described, nested))
-    if isinstance(nested, dict):
-        return tuple((name, _described(value)) for name, value in nested.items())
-    return type(nested), repr(nested)
 
 
 def _most_elements(nested: Any) -> int:
