@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Callable, Mapping
+from collections import Counter
+from typing import Any, Callable, Mapping, Sequence
 
 import torch
 
@@ -20,14 +21,28 @@ _FORMAT = 1
 
 
 class AtenProgram:
-    """A program that can be made on a device. ``left_out``: operations whose results are inputs, by how often."""
+    """A program that can be made on a device. ``left_out``: operations whose results are inputs, by how often.
+    ``layers``: runs of operations that are forward, backward or update, with how many they are; empty if not known."""
 
     def __init__(self, module: Module) -> None:
         document = json.loads(module.content)
         if document.get("format") != _FORMAT:
             raise Absent(f"the program has the format {document.get('format')}, expected {_FORMAT}")
         self._document = document
+        self._reached = 0
         self.left_out: Mapping[str, int] = document["left_out"]
+        # Recordings of older versions have no layers.
+        self.layers: Sequence[tuple[str, int]] = [(layer, count) for layer, count in document.get("layers", [])]
+
+    @property
+    def layer(self) -> str:
+        """The layer of the operation that is being made, or empty if it is not known."""
+        last = 0
+        for layer, count in self.layers:
+            last += count
+            if self._reached < last:
+                return layer
+        return ""
 
     @property
     def input_bytes(self) -> int:
@@ -56,9 +71,11 @@ class AtenProgram:
             ((kind, value),) = data.items()
             return values[value] if kind == "value" else _MAKERS[kind](value, device)
 
+        self._reached = 0
         with torch.no_grad():
             for name, args, kwargs, results in self._document["operations"]:
                 found = _operation(name, device)(*made(args), **{key: made(value) for key, value in kwargs.items()})
+                self._reached += 1
                 leaves = list(tree.leaves(found))
                 if len(leaves) != len(results):
                     raise Absent(f"{name} has {len(leaves)} results, {len(results)} were recorded")
@@ -68,8 +85,16 @@ class AtenProgram:
 
 def remarks(program: AtenProgram) -> list[str]:
     """What the verdict on a program does not cover."""
+    said = []
+    layers: Counter[str] = Counter()
+    for layer, count in program.layers:
+        layers[layer] += count
+    if len(layers) > 1:
+        said.append(f"operations: {', '.join(f'{count} {layer}' for layer, count in layers.items())}")
     names = [f"{name} ({count}x)" for name, count in program.left_out.items()]
-    return [f"without {', '.join(names)}, whose results depend on values or are not PyTorch's own"] if names else []
+    if names:
+        said.append(f"without {', '.join(names)}, whose results depend on values or are not PyTorch's own")
+    return said
 
 
 _MAKERS: Mapping[str, Callable[[Any, Any], Any]] = {

@@ -79,8 +79,10 @@ def predict_program(program: Program, table: kernel_table.Table) -> Estimate:
     try:
         with listening(checker):
             found.run(found.inputs(here), here)
-    except (Refused, Absent):
+    except Absent:
         raise
+    except Refused as error:
+        raise Refused(f"{error} ({found.layer})" if found.layer else str(error)) from error
     except Exception as error:
         said = (str(error).strip() or "no message").split("\n")[0]
         raise Unknown(f"the program cannot be made without memory: {type(error).__name__}: {said}"[:500]) from error

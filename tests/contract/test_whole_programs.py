@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -97,6 +98,11 @@ def test_a_step_of_pytorch_is_forward_backward_and_update(recorded_torch: Path) 
     names = [operation[0] for operation in step["operations"]]
     assert {"aten::embedding", "aten::embedding_dense_backward", "aten::nll_loss_backward"} <= set(names)
     assert any(name.startswith(("aten::addcdiv", "aten::_foreach_addcdiv")) for name in names)
+    layers = dict.fromkeys(layer for layer, _ in step["layers"])
+    assert (list(layers), sum(count for _, count in step["layers"])) == (["forward", "backward", "update"], len(names))
+    backward = slice(step["layers"][0][1], step["layers"][0][1] + step["layers"][1][1])
+    assert {"aten::embedding_dense_backward", "aten::nll_loss_backward"} <= set(names[backward])
+    assert "aten::embedding" not in names[backward]
     # Parameters, moments, buffers, the batch; and nothing but shapes of them.
     assert [96, 32] in [each["shape"] for each in step["inputs"]]
     assert {key for each in step["inputs"] for key in each} <= {"value", "dtype", "shape", "order"}
@@ -114,6 +120,7 @@ def test_kernels_of_cuda_are_looked_up_for_each_operation_of_a_program(recorded_
         ("Net.step", "Net.call", "Spectrum.call"), "accepted"
     )
     assert "without aten::index.Tensor (1x)" in found["Spectrum.call"]["prediction"]["reason"]
+    assert re.search(r"\d+ forward, \d+ backward, \d+ update", found["Net.step"]["prediction"]["reason"])
 
 
 @pytest.mark.slow

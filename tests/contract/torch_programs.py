@@ -26,7 +26,10 @@ class Net(nn.Module):
 
 class Spectrum(nn.Module):
     def forward(self, matrix):
-        return torch.linalg.eigvals(matrix).abs().sum() + matrix[matrix > 0].sum()
+        # Its result is restrided in place.
+        image = matrix.reshape(1, 4, 2, 2).contiguous(memory_format=torch.channels_last)
+        mean = functional.adaptive_avg_pool2d(image, 1).sum()
+        return torch.linalg.eigvals(matrix).abs().sum() + matrix[matrix > 0].sum() + mean
 
 
 net = Net()

@@ -46,11 +46,15 @@ def _text(frame: FrameType) -> str:
     """``train.py:12``; for a place inside of an installed package, also the program's own line that led there."""
     inner = _place(frame)
     own: FrameType | None = frame
-    while own is not None and (_is_installed(own.f_code.co_filename) or _is_standard(own.f_code.co_filename)):
+    while own is not None and not _is_of_the_program(own.f_code.co_filename):
         own = own.f_back
     if own is None or own is frame or own.f_code.co_filename.startswith("<"):
         return inner
     return f"{inner} from {_place(own)}"
+
+
+def _is_of_the_program(file: str) -> bool:
+    return not (_is_installed(file) or _is_standard(file) or file.startswith(_HERE + os.sep))
 
 
 def _is_installed(file: str) -> bool:

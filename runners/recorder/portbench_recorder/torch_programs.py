@@ -97,6 +97,7 @@ class Programs:
             _leave(old)
         self._old = [old for old in self._old if old in _python_dispatch._get_current_dispatch_mode_stack()]
         if self._open is not None:
+            self._open.trace.is_after_backward = False
             if self._open.is_again(module):
                 self._give_up_step()
             return

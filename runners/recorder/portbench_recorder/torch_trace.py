@@ -4,10 +4,14 @@ Tensors are known by their memory: two that share it and have the same shape and
 before is an input, of which only dtype, shape and order of the axes are kept. The results of operations whose shapes
 depend on values, and of operations that are not PyTorch's own, are inputs too: nothing else can know them without
 computing.
+
+The operations have layers: forward; backward, which autograd makes; and update, which follows until a module is called
+again.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -21,6 +25,8 @@ from torch.utils import _python_dispatch, _pytree
 FORMAT = 1
 MOST_OPERATIONS = 20_000
 _WORD = re.compile(r"\w{0,32}")
+_current_backward: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: -1)
+"""The number of the backward pass that runs now, or -1. Versions before 2.1 do not say."""
 
 
 class CannotTrace(Exception):
@@ -40,6 +46,9 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         self.problem = ""
         self.inputs: list[dict[str, Any]] = []
         self.operations: list[list[Any]] = []
+        self.layers: list[str] = []
+        """Of each operation."""
+        self.is_after_backward = False
         self._values: dict[Hashable, int] = {}
         self._count = 0
         self._memory: dict[int, tuple[Any, list[int]]] = {}
@@ -76,6 +85,7 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
             "format": FORMAT,
             "inputs": self.inputs,
             "operations": self.operations[:operations],
+            "layers": [[layer, len(list(same))] for layer, same in itertools.groupby(self.layers[:operations])],
             "outputs": self.outputs() if outputs is None else outputs,
             "left_out": dict(self.left_out),
         }
@@ -96,10 +106,20 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         for argument, value in zip(function._schema.arguments, args):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 for tensor in value if isinstance(value, (list, tuple)) else [value]:
-                    self._memory[_address(tensor)][1].append(self._values[_key(tensor)])
+                    written = self._values.get(_key(tensor))
+                    # Operations such as as_strided_ change the shape of what they return: a new value, below.
+                    if written is not None:
+                        self._memory[_address(tensor)][1].append(written)
         leaves = _pytree.tree_leaves(output)
         noted.append([self._new(leaf) if isinstance(leaf, torch.Tensor) else None for leaf in leaves])
         self.operations.append(noted)
+        self.layers.append(self._layer())
+
+    def _layer(self) -> str:
+        if _current_backward() != -1:
+            self.is_after_backward = True
+            return "backward"
+        return "update" if self.is_after_backward else "forward"
 
     def _one(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):

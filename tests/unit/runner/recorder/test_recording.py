@@ -150,6 +150,19 @@ def test_a_site_is_the_line_outside_of_the_framework(tmp_path: Path) -> None:
     assert place[1]().rpartition(":")[0].endswith("tests/unit/runner/recorder/test_recording.py")
 
 
+def test_the_program_s_own_line_is_not_one_of_the_recorder(tmp_path: Path) -> None:
+    """Where the recorder is not an installed package, its frames look like the program's."""
+    found: Any = {}
+    for file, source in {
+        tmp_path / "site-packages" / "layer.py": "def call(find):\n    return find()\n",
+        Path(sites.__file__).parent / "wrapper.py": "def wrap(call, find):\n    return call(find)\n",
+    }.items():
+        exec(compile(source, str(file), "exec"), found)
+    place = found["wrap"](found["call"], sites.Sites(str(tmp_path / "framework")).of_caller)
+    assert place is not None
+    assert re.fullmatch(r"layer\.py:2 from .*tests/unit/runner/recorder/test_recording\.py:\d+", place[1]())
+
+
 def test_python_s_own_library_is_no_site(tmp_path: Path) -> None:
     """A test suite runs in unittest, whose path is one of the user's machine."""
     place_of = {}
