@@ -94,6 +94,14 @@ def host_device() -> Any:
     return jax.devices("cpu")[0]
 
 
+def copied_to(leaf: Any, device: Any, dtype_of: Callable[[str], str]) -> Any:
+    """The host's tensors are JAX's arrays or NumPy's."""
+    if not (isinstance(leaf, (np.ndarray, jax.Array)) and leaf.dtype != object):
+        return leaf
+    copied = tensor(leaf, dtype_of(str(leaf.dtype)), device, "")
+    return replaying.marked(copied) if replaying.is_marked(leaf) else copied
+
+
 def in_memory_order(tensor: Any, order: Sequence[int]) -> Any:
     return tensor
 

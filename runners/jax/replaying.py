@@ -59,7 +59,7 @@ def as_function(found: Any) -> Callable[..., Any]:
 def with_gradients(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """See runners.core.adapter.Adapter. JAX's arrays never change, so the arguments are returned as they are."""
     leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
-    places = [place for place, leaf in enumerate(leaves) if _is_marked(leaf)]
+    places = [place for place, leaf in enumerate(leaves) if is_marked(leaf)]
     outputs: list[Any] = []
 
     def floating(*values: Any) -> Any:
@@ -75,7 +75,8 @@ def with_gradients(function: Callable[..., Any], args: Sequence[Any], kwargs: Ma
     return output, list(pullback([jax.numpy.ones_like(each) for each in floats])), (args, kwargs)
 
 
-def _is_marked(leaf: Any) -> bool:
+def is_marked(leaf: Any) -> bool:
+    """Whether gradients are wanted of an array."""
     found = _marked.get(id(leaf))
     return found is not None and found() is leaf
 

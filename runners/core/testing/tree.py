@@ -18,9 +18,10 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """The same nesting with ``function`` applied to every leaf; named tuples become plain ones."""
+    """The same nesting with ``function`` applied to every leaf; named tuples stay what they are."""
     if isinstance(value, tuple):
-        return tuple(mapped(function, item) for item in value)
+        items = [mapped(function, item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, list):
         return [mapped(function, item) for item in value]
     if isinstance(value, Mapping):

@@ -1,0 +1,218 @@
+"""Functions of JAX that another package has under the same name: inputs by parameters, references by that package.
+
+Every form of arguments that fits a function's parameters is tried: a sample is what the counterpart accepts with a
+numeric result, and what JAX accepts too, as far as that is seen without computing. Inputs are drawn with a fixed seed,
+away from what makes results ambiguous: no ties, and matrices that are well conditioned.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from functools import lru_cache
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
+
+import jax
+import numpy as np
+
+from runners.core.testing import tree
+from runners.core.testing.samples import Entry, Sample
+from runners.jax.samples import host_arrays
+
+_SEED = 20230401
+_DTYPES = ("bool", "complex64", "float16", "float32", "int32", "int8", "uint32", "uint8")
+_OF_GRADIENTS = "float32"
+_WIDER = {"float16": "float64", "float32": "float64", "complex64": "complex128", "int8": "int64", "int32": "int64"}
+
+Call = Callable[..., Any]
+
+
+class Pair(NamedTuple):
+    """A public function, and the one of the same name in the other package. ``unique`` gives what of an output is the
+    same wherever it is computed."""
+
+    function: Call
+    counterpart: Call
+    unique: Call = lambda output: output
+
+
+def pairs(
+    modules: Mapping[str, tuple[Any, Any]], left_out: Sequence[str], unique: Mapping[str, Call]
+) -> dict[str, Pair]:
+    """The pairs by JAX's names. ``modules`` are JAX's and the other package's by the name of JAX's."""
+    found = {}
+    for home, (ours, theirs) in modules.items():
+        for name, function in sorted(vars(ours).items()):
+            counterpart = getattr(theirs, name, None)
+            if name.startswith("_") or name in left_out or not (_is_function(function) and callable(counterpart)):
+                continue
+            full = f"{home}.{name}"
+            found[full] = Pair(function, counterpart, unique.get(full, Pair._field_defaults["unique"]))
+    return found
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, type) and not hasattr(value, "dtype")
+
+
+def entries(pairs: Mapping[str, Pair]) -> Sequence[Entry]:
+    """An entry for each pair. ``pairs`` are by the public names."""
+    return [Entry(name, "", [pair.function], _DTYPES, (_OF_GRADIENTS,)) for name, pair in pairs.items()]
+
+
+def samples(pair: Pair, dtype: str, gradient: bool) -> Sequence[Sample]:
+    """The samples of a pair, with the counterpart's result as reference; none where there is none."""
+    if gradient and not _is_floating(pair):
+        return []
+    return [
+        Sample(
+            host_arrays.with_marks(list(args)) if gradient else list(args),
+            kwargs,
+            pair.unique,
+            functools.partial(_expected, pair, args, kwargs),
+        )
+        for args, kwargs in _samples(pair, dtype)
+    ]
+
+
+_Arguments = Sequence["tuple[Sequence[Any], Mapping[str, Any]]"]
+
+
+@lru_cache(maxsize=16)
+def _samples(pair: Pair, dtype: str) -> _Arguments:
+    for forms in _forms(pair.function, dtype):
+        found = [
+            (args, kwargs)
+            for args, kwargs in forms
+            if _is_numeric(functools.partial(pair.counterpart, *args, **kwargs))
+            and _accepts(pair.function, args, kwargs)
+        ]
+        if found:
+            return found
+    return []
+
+
+def _is_numeric(call: Call) -> bool:
+    """Whether a call succeeds with arrays or numbers."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            leaves = list(tree.leaves(call()))
+    except Exception:
+        return False
+    return bool(leaves) and all(
+        isinstance(each, (np.ndarray, np.generic, bool, int, float, complex)) for each in leaves
+    )
+
+
+def _accepts(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether JAX can trace the call. What needs the values of its arguments cannot be traced, and is accepted."""
+    leaves, structure = jax.tree_util.tree_flatten(args)
+    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray)]
+
+    def call(*arrays: Any) -> Any:
+        known = dict(zip(places, arrays))
+        return function(*structure.unflatten([known.get(place, leaf) for place, leaf in enumerate(leaves)]), **kwargs)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outputs = jax.eval_shape(call, *(leaves[place] for place in places))
+    except jax.errors.JAXTypeError:
+        return True
+    except Exception:
+        return False
+    return any(hasattr(leaf, "dtype") for leaf in jax.tree_util.tree_leaves(outputs))
+
+
+def _expected(pair: Pair, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    wide = tree.mapped(_widened, list(args))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return pair.unique(pair.counterpart(*wide, **kwargs))
+
+
+def _widened(leaf: Any) -> Any:
+    return leaf.astype(_WIDER.get(str(leaf.dtype), leaf.dtype)) if isinstance(leaf, np.ndarray) else leaf
+
+
+def _is_floating(pair: Pair) -> bool:
+    """Whether all results are floating, and so have gradients."""
+    results = [_expected(pair, args, kwargs) for args, kwargs in _samples(pair, _OF_GRADIENTS)]
+    return all(np.asarray(leaf).dtype.kind in "fc" for leaf in tree.leaves(results))
+
+
+def _forms(function: Call, dtype: str) -> Iterator[Iterator[tuple[Sequence[Any], Mapping[str, Any]]]]:
+    """Arguments that a function of these parameters may take: first those with arrays of the dtype, then, as if they
+    were of float32, those with none."""
+    required, named = _parameters(function)
+    options: list[Mapping[str, Any]] = [{}]
+    if "axis" in named:
+        options += [{"axis": 0}, {"axis": -1}]
+    if {"axis", "keepdims"} <= named:
+        options.append({"axis": 1, "keepdims": True})
+    inputs = _Inputs(dtype)
+    yield ((args, kwargs) for count in required for args in inputs.of(count) for kwargs in options)
+    if dtype == _OF_GRADIENTS:
+        yield ((args, {}) for args in ([5], [5, 3], [3, 0, 2]) if len(args) in required)
+
+
+def _parameters(function: Call) -> tuple[Sequence[int], set[str]]:
+    """How many positional arguments a function may get, and the names of those that have a default."""
+    if isinstance(getattr(function, "nin", None), int):
+        return [function.nin], set()  # type: ignore[attr-defined]
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return [1], set()
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = sum(each.kind in positional and each.default is inspect.Parameter.empty for each in parameters)
+    counts = [required]
+    if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
+        counts = [*range(max(required, 1), 4)]
+    return counts, {each.name for each in parameters if each.default is not inspect.Parameter.empty}
+
+
+class _Inputs:
+    """Arrays of one dtype, the same in each process."""
+
+    def __init__(self, dtype: str) -> None:
+        self._dtype = np.dtype(dtype)
+        self._random = np.random.RandomState(_SEED)
+
+    def of(self, count: int) -> Iterator[Sequence[Any]]:
+        """Forms of ``count`` positional arguments."""
+        row, other, third = self.array(4), self.array(4), self.array(4)
+        matrix, wide, cube = self.array(4, 4), self.array(3, 4), self.array(2, 3, 4)
+        positions = np.array([2, 0, 3], "int32")
+        if count == 1:
+            yield from ([row], [wide], [matrix], [cube], [[row, other]], [[wide, wide]])
+        elif count == 2:
+            yield from ([row, other], [wide, row], [matrix, matrix], [matrix, row], [[row, other], 0])
+            yield from ([wide, 1], [matrix, 2], [row, 0.5], [row, positions], [wide, (4, 3)], [wide, (1, 0)])
+            yield from ([(3, 4), self.array()], [(matrix, False), row])
+        elif count == 3:
+            yield from ([row, other, third], [wide > 0, wide, row], [wide, 0, 1], [matrix, matrix, row])
+            yield from (["ij,jk->ik", wide, matrix], [wide, (1, 5), 0])
+            yield from ([row, positions, 1], [wide, positions, 1], [self.array(), self.array(), 5])
+        elif count == 4:
+            yield from ([row, other, third, self.array(4)], [wide, positions, self.array(3), 1])
+
+    def array(self, *shape: int) -> Any:
+        """Values of both signs where the dtype has them, all different; of 0 and 1 for booleans. A square matrix has a
+        dominant diagonal."""
+        size = int(np.prod(shape, dtype=int))
+        if self._dtype.kind == "b":
+            return (self._random.permutation(size) % 2 == 0).reshape(shape)
+        if self._dtype.kind in "iu":
+            low = -(size // 2) if self._dtype.kind == "i" else 1
+            values = low + self._random.permutation(size)
+        else:
+            values = (self._random.permutation(size) + 0.5) / max(1, size) * 1.8 - 0.9
+            if self._dtype.kind == "c":
+                values = values + 1j * ((self._random.permutation(size) + 0.5) / max(1, size) - 0.4)
+        found = np.asarray(values).reshape(shape)
+        if len(shape) == 2 and shape[0] == shape[1]:
+            found = found + np.diag(np.arange(2, 2 + shape[0]) * 2)
+        return found.astype(self._dtype)

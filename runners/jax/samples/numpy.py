@@ -1,0 +1,59 @@
+"""Functions of ``jax.numpy`` against those of NumPy with the same names."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Mapping, Sequence
+
+import jax.numpy
+import numpy
+
+from runners.core.testing.samples import Entry, Sample
+from runners.jax.samples import counterparts, host_arrays
+from runners.jax.samples.counterparts import Pair
+
+PACKAGE = "numpy"
+NEEDS = "any NumPy"
+
+_MODULES = {
+    "jax.numpy": (jax.numpy, numpy),
+    "jax.numpy.linalg": (jax.numpy.linalg, numpy.linalg),
+    "jax.numpy.fft": (jax.numpy.fft, numpy.fft),
+}
+_WITHOUT_VALUES = ("empty", "empty_like")
+_LEFT_OUT = (
+    # They are about the program or files, not about arrays.
+    *("array_repr", "array_str", "get_printoptions", "printoptions", "set_printoptions", "save", "savez", "load"),
+    *("can_cast", "dtype", "finfo", "iinfo", "isdtype", "issubdtype", "promote_types", "result_type", "from_dlpack"),
+    # They take functions.
+    *("apply_along_axis", "apply_over_axes", "fromfunction", "frompyfunc", "piecewise", "vectorize"),
+)
+_UNIQUE = {
+    # Of the vectors, signs or phases differ between devices.
+    "jax.numpy.linalg.eig": lambda output: output[0],
+    "jax.numpy.linalg.eigh": lambda output: output[0],
+    "jax.numpy.linalg.svd": lambda output: output[1],
+    "jax.numpy.linalg.qr": lambda output: [abs(each) for each in output],
+}
+
+
+def prepare() -> None:
+    """Imports nothing more."""
+
+
+def entries() -> Sequence[Entry]:
+    return counterparts.entries(_pairs())
+
+
+def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
+    return counterparts.samples(_pairs()[entry], dtype, gradient)
+
+
+def look(sample: Sample) -> str:
+    return host_arrays.look((list(sample.args), sample.kwargs))
+
+
+@lru_cache(maxsize=None)
+def _pairs() -> Mapping[str, Pair]:
+    """The pairs by JAX's names."""
+    return counterparts.pairs(_MODULES, (*_LEFT_OUT, *_WITHOUT_VALUES), _UNIQUE)
