@@ -25,7 +25,8 @@ from portbench.util.text import pluralize
     "sources",
     metavar="SOURCE,...",
     required=True,
-    help="Where the tests come from: opinfo and modules (PyTorch's own samples for its operators and modules).",
+    help="Where the tests come from: opinfo and modules (PyTorch's own samples for its operators and modules); "
+    "harnesses (JAX's own samples), numpy and scipy (inputs for what those have under the same names as JAX).",
 )
 @click.option(
     "-o",
@@ -70,6 +71,7 @@ def command(
     \b
     Examples:
       portbench collect torch-latest-cpu --from opinfo -o api/torch.json
+      portbench collect jax-latest-cpu --from harnesses,numpy,scipy -o api/jax.json
       portbench run torch-latest-gpu-predicted --manifest api/torch.json --runs 1 --protocol cold
     """
     reporter = Reporter(Console(stderr=True), Console(stderr=True))
