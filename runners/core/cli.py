@@ -129,6 +129,12 @@ def _parser() -> argparse.ArgumentParser:
         default="complete",
         help="what ends a timed region: all work is done (default), or the call that the paper used",
     )
+    add(
+        "--cold",
+        choices=("test", "process"),
+        default="test",
+        help="what a first call is the first of: its test (default), or its process: each test has one of its own",
+    )
     add("--shuffle", type=int, metavar="SEED", help="run the tests in another order, the same for the same seed")
     add(
         "--mutant",
@@ -222,6 +228,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         shuffle=options.shuffle,
         mutant=options.mutant,
         sync=options.sync,
+        cold=options.cold,
         memory_bytes=_bytes(options.memory),
         sandbox=options.sandbox,
         private_names=options.private_names,

@@ -12,7 +12,7 @@ from runners.core.process import journal, sandbox
 from runners.core.process.settings import Settings
 from runners.core.public import names
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,6 +44,7 @@ def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> 
             "shuffle": settings.shuffle,
             "mutant": settings.mutant,
             "sync": settings.sync,
+            "cold": settings.cold,
             "memory_bytes": settings.memory_bytes,
         },
         **predicted,

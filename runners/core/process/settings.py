@@ -10,7 +10,7 @@ from pathlib import Path
 class Settings:
     """Times are in seconds. ``version`` None accepts any version; ``memory_bytes`` None sets no limit. ``sandbox`` is
     one of the modes of runners.core.process.sandbox. ``private_names``: whether a manifest may use any name of the
-    framework."""
+    framework. ``cold``: ``process`` gives each test a process of its own, ``test`` does not."""
 
     framework: str
     device: str
@@ -26,6 +26,7 @@ class Settings:
     shuffle: int | None = None
     mutant: str | None = None
     sync: str = "complete"
+    cold: str = "test"
     memory_bytes: int | None = None
     sandbox: str = "auto"
     private_names: bool = False

@@ -3,7 +3,7 @@
 Imports no framework. A test's way: plan, attempt (once in a worker), confirm (again in a fresh worker if an earlier
 test may be the cause), triage (what the result means), journal. A worker serves until a test does not pass; then a
 fresh one takes over, because the next failure could be a consequence. Each pass over the manifest begins with a fresh
-worker.
+worker, and so does each test where first calls are those of a process (``Settings.cold``).
 """
 
 from __future__ import annotations
@@ -111,6 +111,9 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
     def run_test(planned: PlannedTest) -> TestResult:
         if planned.removed is not None:
             return removed(planned, planned.removed)
+        if settings.cold == "process":
+            # Before the test and not after it: the last worker says the device's state at the end.
+            place.device.retire()
         if settings.mutant is not None:
             return _run_mutated(planned, place.device, settings)
         first = attempt(planned, place.device.current(), settings.framework, settings.timeout_s)

@@ -100,6 +100,14 @@ def _store(context: click.Context, parameter: click.Parameter, value: str | None
     "What ends a timed region. complete: all work behind the output has finished. as-published: the call that the "
     "paper of 2023 made there, which on some devices only starts the work. Results of the two are never pooled.",
 )
+@click.option(
+    "--cold",
+    type=click.Choice(["test", "process"]),
+    default=RunnerOptions.cold,
+    show_default=True,
+    help="What a first call is the first of. test: of its test, in a process that may have run other tests. process: "
+    "of its process, since each test has one of its own, which takes longer. Results of the two are never pooled.",
+)
 @click_options.timeout(RunnerOptions.timeout_s, "Limit of one test. A test that reaches it is recorded as timed out.")
 @click.option(
     "--steady-budget",

@@ -12,9 +12,17 @@ from portbench.compare.facts import RunRow, SideFacts
 KINDS = ("machine", "device", "clocks", "system", "package", "image", "variable", "runner", "manifest", "protocol")
 """The kinds of drift; those that matter most for a comparison come first."""
 
-_Protocol = Literal["protocol", "timeout_s", "steady_budget_s", "shuffle", "memory_bytes", "sync"]
+_Protocol = Literal["protocol", "timeout_s", "steady_budget_s", "shuffle", "memory_bytes", "sync", "cold"]
 _SYSTEM = ("cpu_model", "cpu_cores", "memory_bytes", "kernel", "os", "container", "python")
-_PROTOCOL: tuple[_Protocol, ...] = ("protocol", "timeout_s", "steady_budget_s", "shuffle", "memory_bytes", "sync")
+_PROTOCOL: tuple[_Protocol, ...] = (
+    "protocol",
+    "timeout_s",
+    "steady_budget_s",
+    "shuffle",
+    "memory_bytes",
+    "sync",
+    "cold",
+)
 
 
 @dataclass(frozen=True)

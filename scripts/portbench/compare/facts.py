@@ -69,6 +69,7 @@ class RunRow(TypedDict):
     shuffle: int | None
     memory_bytes: int | None
     sync: str
+    cold: str
     environment: dict[str, Any]
 
 
@@ -83,6 +84,11 @@ class SideFacts:
     tests: Mapping[Key, TestFacts]
     run_files: tuple[RunRow, ...]
     with_other_sync: frozenset[Key]
+
+    @property
+    def first_calls(self) -> frozenset[str]:
+        """What its first calls are the first of: ``test`` or ``process``, the values of --cold."""
+        return frozenset(row["cold"] for row in self.run_files)
 
     @property
     def runs(self) -> int:

@@ -111,6 +111,8 @@ def _not_comparable(key: Key, first: SideFacts, second: SideFacts, protocol: str
     tests = (first.tests[key], second.tests[key])
     if first.side.sync != second.side.sync:
         return "another synchronization ends the timed regions"
+    if protocol == "cold" and first.first_calls != second.first_calls:
+        return "each test has a process of its own on one side only (--cold)"
     for name, test in zip(NAMES, tests, strict=True):
         if test.verdict not in ("passed", "unknown"):
             return f"{test.verdict} on {name}"

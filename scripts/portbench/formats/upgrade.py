@@ -40,7 +40,7 @@ def upgrade(kind: str, data: Data) -> Data:
     """The document as the present version writes it; changes ``data``. A document of that version stays as it is.
 
     Expects a document that fits the schema of its own version. Fields that its version lacks are not added, except for
-    ``sync``, which was complete.
+    ``sync``, which was complete, and ``cold``, which was test.
     """
     steps = _STEPS.get(kind, {})
     while step := steps.get(data["schema_version"]):
@@ -55,6 +55,11 @@ def _run_4(run: Data) -> None:
         _rename(result, RENAMED_COLUMNS)
         result["category"] = RENAMED_CATEGORIES.get(result["category"], result["category"])
     run["schema_version"] = 4
+
+
+def _run_5(run: Data) -> None:
+    run["protocol"].setdefault("cold", "test")
+    run["schema_version"] = 5
 
 
 def _study_5(study: Data) -> None:
@@ -86,6 +91,6 @@ def _sync(entry: Data) -> str:
 
 
 _STEPS: Mapping[str, Mapping[int, Callable[[Data], None]]] = {
-    "run": dict.fromkeys((1, 2, 3), _run_4),
+    "run": {**dict.fromkeys((1, 2, 3), _run_4), 4: _run_5},
     "study": dict.fromkeys((1, 2, 3, 4), _study_5),
 }

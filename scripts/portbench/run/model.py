@@ -47,6 +47,7 @@ class RunnerOptions:
     tests: tuple[str, ...] = _option("--test", ())
     shard: str | None = _option("--shard", None)
     sync: str = _option("--sync", "complete")
+    cold: str = _option("--cold", "test")
     shuffle: int | None = _option("--shuffle", None)
     memory: str | None = _option("--memory", None)
     sandbox: str = _option("--sandbox", "auto")

@@ -1,9 +1,12 @@
-"""Refuses run files that cannot be in one study: two contents with one name, and drift that new files bring."""
+"""Refuses run files that cannot be in one study: two contents with one name, first calls of two kinds of one target,
+and drift that new files bring."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+import duckdb
 
 from portbench.errors import Contradiction
 from portbench.study.drift import Drift
@@ -105,6 +108,24 @@ def refuse_drift(drifts: Iterable[Drift], study: Path, new: Mapping[str, str]) -
                 f"{escape_control(str(drift))} is not the same in all run files: {', '.join(places)}",
                 "Merge them into two studies, or allow it with --allow-drift; the report shows it then.",
             )
+
+
+def refuse_pooling(connection: duckdb.DuckDBPyConnection, study: Path) -> None:
+    """Raises Contradiction where the view ``runs`` has first calls of tests and of processes (--cold) of one target,
+    machine and synchronization: their times are not the same quantity."""
+    query = (
+        "SELECT framework || '-' || version || '-' || device, machine,"
+        " min(run_id) FILTER (cold = 'test'), min(run_id) FILTER (cold = 'process')"
+        " FROM runs GROUP BY framework, version, device, machine, sync HAVING count(DISTINCT cold) > 1 ORDER BY ALL"
+    )
+    found = connection.sql(query).fetchone()
+    if found:
+        target, machine, of_test, of_process = found
+        raise Contradiction(
+            f"{shown(study)}: {escape_control(target)} on {escape_control(machine)} has first calls of tests (run_id "
+            f"{of_test}, --cold test) and of processes (run_id {of_process}, --cold process), which are never pooled",
+            "Merge them into two studies; 'portbench compare' takes both.",
+        )
 
 
 def _place(digests: Sequence[str], study: Path, new: Mapping[str, str]) -> str:

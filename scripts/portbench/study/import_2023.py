@@ -104,7 +104,7 @@ def _run_file(group: RawGroup, rules: Rules) -> Data:
     tests = {(result["function"], result["test"]) for result in results}
     document: Data = {
         "schema": "portbench/run",
-        "schema_version": 4,
+        "schema_version": 5,
         "run_id": "",
         "target": {"framework": raw.framework, "version": version, "device": raw.device},
         "manifest": _manifest(raw.framework, device.name, Counter(function for function, _ in tests)),
@@ -114,6 +114,7 @@ def _run_file(group: RawGroup, rules: Rules) -> Data:
             "timeout_s": float(published.protocol()["timeout_s"]),
             "steady_budget_s": None,
             "sync": "as-published",
+            "cold": "test",
         },
         "imported": {"source": SOURCE, "not_recorded": _ONE_REPORT if group.report else _NO_OUTCOMES},
         "environment": {

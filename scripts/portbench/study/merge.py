@@ -17,7 +17,7 @@ from pathlib import Path
 import orjson
 
 from portbench.study import store as studies
-from portbench.study.contradictions import refuse_contradictions, refuse_drift
+from portbench.study.contradictions import refuse_contradictions, refuse_drift, refuse_pooling
 from portbench.study.document import StudySummary, TargetEntry
 from portbench.study.drift import drifts
 from portbench.study.failures import put_fingerprints
@@ -231,10 +231,12 @@ def _derive(
 ) -> StudySummary:
     """The summary of new tables; the entries ``kept`` are not derived again.
 
-    Raises Contradiction for drift that the files ``brought`` (digest → name) bring.
+    Raises Contradiction for first calls of two kinds of one target, and for drift that the files ``brought`` (digest →
+    name) bring.
     """
     with connect(spill) as connection:
         create_views(connection, tables)
+        refuse_pooling(connection, path)
         refuse_drift(drifts(connection), path, brought)
         if sum(file.stat().st_size for file in files_of(tables, "results")) <= _LARGE_BYTES:
             analyse(connection)

@@ -147,18 +147,19 @@ def _show_rows(
     kind = "older_samples" if table == "samples" and "protocol" in columns else table
     both = f"FROM stored_{table} UNION ALL BY NAME FROM added_{kind}"
     view = {"samples": "timed_calls", "functions": "functions_of_parts"}.get(kind, kind)
-    present = "*" if table == "functions" else _present(columns)
+    present = "*" if table == "functions" else _present(table, columns)
     connection.execute(f"CREATE TEMP VIEW {view} AS FROM (SELECT {present} FROM ({both})){where}")
     if kind == "older_samples":
         connection.execute(load_sql("study", "older_samples"))
 
 
-def _present(columns: Collection[str]) -> str:
+def _present(table: str, columns: Collection[str]) -> str:
     """All columns of a table, with the names and values of the present version; ``columns`` are those of its files."""
     older = [name for name in RENAMED_COLUMNS if name in columns]
     exclude = f" EXCLUDE ({', '.join(older)})" if older else ""
     replaced = [
         f"CASE sync {_cases(RENAMED_SYNC)} ELSE coalesce(sync, {literal(COMPLETE)}) END AS sync",
+        *(("coalesce(cold, 'test') AS cold",) if table == "runs" else ()),
         *(
             f"CASE {name} {_cases(RENAMED_CATEGORIES)} ELSE {name} END AS {name}"
             for name in columns
@@ -179,7 +180,7 @@ def _parts_with(connection: duckdb.DuckDBPyConnection, files: Collection[Path], 
         set_variable(connection, f"only_{name}", value)
     where = " AND ".join(f"{name} = getvariable('only_{name}')" for name in only._fields)
     stored = f"FROM read_parquet({_list(files)}, filename = true, union_by_name = true)"
-    runs = f"SELECT {_present(())} FROM ({stored} UNION ALL BY NAME FROM added_runs)"
+    runs = f"SELECT {_present('runs', ())} FROM ({stored} UNION ALL BY NAME FROM added_runs)"
     query = f"SELECT DISTINCT parse_filename(filename) FROM ({runs}) WHERE {where}"
     return {name for (name,) in connection.execute(query).fetchall()}
 

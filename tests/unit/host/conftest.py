@@ -93,12 +93,12 @@ def run_document(results: list[Document] | None = None, **changes: Any) -> Docum
     """A run file of torch 2.9.0 on the CPU of machine ``box``. Its run_id is a digest of the rest.
 
     ``changes`` replace keys of the document. ``target`` ("torch-2.9.0-cpu"), ``machine``, ``manifest`` (its name) and
-    ``sync`` replace the value of that name.
+    ``sync`` and ``cold`` replace the value of that name.
     """
     framework, version, device = changes.pop("target", "torch-2.9.0-cpu").split("-", 2)
     document: Document = {
         "schema": "portbench/run",
-        "schema_version": 4,
+        "schema_version": 5,
         "run_id": "0" * 32,
         "target": {"framework": framework, "version": version, "device": device},
         "manifest": {"name": changes.pop("manifest", f"study-{framework}"), "sha256": "a" * 64, "selection": []},
@@ -110,6 +110,7 @@ def run_document(results: list[Document] | None = None, **changes: Any) -> Docum
             "shuffle": None,
             "mutant": None,
             "sync": changes.pop("sync", "complete"),
+            **({"cold": changes.pop("cold")} if "cold" in changes else {}),
         },
         "environment": {
             "machine": changes.pop("machine", "box"),

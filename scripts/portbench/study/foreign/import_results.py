@@ -202,6 +202,7 @@ def _run_file(mapping: Document, reports: Sequence[Report], results: Sequence[Da
             "shuffle": None,
             "mutant": None,
             "sync": "complete",
+            "cold": "test",
             "memory_bytes": None,
         },
         "environment": {

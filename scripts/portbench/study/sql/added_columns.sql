@@ -1,7 +1,7 @@
 -- The columns that tables got after version 1 of the study format, without rows. In a table that lacks one of them it is
 -- read as null.
 CREATE OR REPLACE TEMP VIEW added_runs AS
-SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync, NULL::BIGINT AS memory_bytes,
+SELECT NULL::BIGINT AS shuffle, NULL::VARCHAR AS sync, NULL::VARCHAR AS cold, NULL::BIGINT AS memory_bytes,
     NULL::STRUCT(kind VARCHAR, compiler VARCHAR, topology VARCHAR) AS prediction,
     NULL::STRUCT(source VARCHAR, not_recorded VARCHAR) AS imported
 WHERE false;

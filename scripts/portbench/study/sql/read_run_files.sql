@@ -21,6 +21,7 @@ SELECT
     protocol.shuffle AS shuffle,
     protocol.memory_bytes AS memory_bytes,
     protocol.sync AS sync,
+    coalesce(protocol.cold, 'test') AS cold,
     prediction,
     imported,
     started_at,
@@ -41,7 +42,7 @@ FROM read_json(
             selection VARCHAR[],
             functions STRUCT(name VARCHAR, tests BIGINT, decile BIGINT, uses BIGINT, top20 BOOLEAN, listed_as VARCHAR)[]
         )',
-        protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE, shuffle BIGINT, sync VARCHAR, memory_bytes BIGINT)',
+        protocol: 'STRUCT(name VARCHAR, runs BIGINT, timeout_s DOUBLE, steady_budget_s DOUBLE, shuffle BIGINT, sync VARCHAR, cold VARCHAR, memory_bytes BIGINT)',
         prediction: 'STRUCT(kind VARCHAR, compiler VARCHAR, topology VARCHAR)',
         imported: 'STRUCT(source VARCHAR, not_recorded VARCHAR)',
         environment: 'JSON',

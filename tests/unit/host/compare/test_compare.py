@@ -305,6 +305,19 @@ def test_other_protocols_and_calls_are_not_compared(
     assert [test["test"] for test in pair["latency"]["cold"]["tests"]] == ["protocol", "zero"]
 
 
+def test_first_calls_of_tests_and_of_processes_are_not_compared(
+    write: Write, make_run: Make, make_result: Make, make_call: Make, compared: Callable[..., Document], tmp_path: Path
+) -> None:
+    for target, cold in ((OLD, "test"), (NEW, "process")):
+        write(f"study/{cold}.json", make_run(timed(make_result, make_call, "a", 1), target=target, cold=cold))
+    (pair,) = compared(OLD, NEW, "--study", tmp_path / "study")["pairs"]
+    times = pair["latency"]
+    assert [entry["reason"] for entry in times["cold"]["not_compared"]] == [
+        "each test has a process of its own on one side only (--cold)"
+    ]
+    assert [test["test"] for test in times["steady"]["tests"]] == ["a"]
+
+
 @pytest.mark.parametrize(
     ("condition", "before", "after", "met"),
     [

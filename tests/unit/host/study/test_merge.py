@@ -257,6 +257,26 @@ def test_results_of_mutated_functions_are_refused(write: Write, make_run: Make, 
     assert not study.exists()
 
 
+def test_first_calls_of_processes_are_never_pooled_with_those_of_tests(
+    write: Write, make_run: Make, study: Path
+) -> None:
+    older = make_run(schema_version=4)
+    assert "cold" not in older["protocol"]
+    first, same = write("a.json", older), write("b.json", make_run(cold="test"))
+    of_process = write("c.json", make_run(cold="process"))
+    merge([str(first), str(same)], study)
+    before = content(study)
+    for allow_drift in (False, True):
+        with pytest.raises(
+            Contradiction, match=r"torch-2\.9\.0-cpu on box has first calls of tests .* and of processes"
+        ):
+            merge([str(of_process)], study, allow_drift=allow_drift)
+    assert content(study) == before
+    # Another machine is another target, and is not pooled.
+    elsewhere = write("d.json", make_run(cold="process", machine="other"))
+    assert merge([str(elsewhere)], study).added == 1
+
+
 def test_one_manifest_name_with_two_contents_is_refused(write: Write, make_run: Make, study: Path) -> None:
     first = make_run()
     second = make_run(machine="other")
