@@ -111,6 +111,29 @@ def _parser() -> argparse.ArgumentParser:
     add("--exclude", action="append", default=[], metavar="GLOB", help="no functions that match; repeatable")
     add("--test", action="append", default=[], metavar="GLOB", help="only tests of this id, or that match; repeatable")
     add("--shard", metavar="K/N", help="only the K-th of N parts of these tests")
+    _add_protocol(parser)
+    add("--shuffle", type=int, metavar="SEED", help="run the tests in another order, the same for the same seed")
+    add(
+        "--mutant",
+        choices=MUTANTS,
+        help="mutate each function in this way, to see which tests notice (portbench mutation-test)",
+    )
+    add(
+        "--sandbox",
+        choices=sandbox.MODES,
+        default="auto",
+        help="confine the tests: of manifests from elsewhere, as far as the system can (auto, the default), of none, "
+        "or of all, and do not run if the system cannot (required)",
+    )
+    add("--private-names", action="store_true", help="allow names that the framework does not call public")
+    add("--resume", action="store_true", help="continue the unfinished run in DIR, if it is the same run")
+    add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
+    add("--progress", choices=("text", "json", "none"), default="text")
+    return parser
+
+
+def _add_protocol(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
     add(
         "--protocol",
@@ -135,24 +158,6 @@ def _parser() -> argparse.ArgumentParser:
         default="test",
         help="what a first call is the first of: its test (default), or its process: each test has one of its own",
     )
-    add("--shuffle", type=int, metavar="SEED", help="run the tests in another order, the same for the same seed")
-    add(
-        "--mutant",
-        choices=MUTANTS,
-        help="mutate each function in this way, to see which tests notice (portbench mutation-test)",
-    )
-    add(
-        "--sandbox",
-        choices=sandbox.MODES,
-        default="auto",
-        help="confine the tests: of manifests from elsewhere, as far as the system can (auto, the default), of none, "
-        "or of all, and do not run if the system cannot (required)",
-    )
-    add("--private-names", action="store_true", help="allow names that the framework does not call public")
-    add("--resume", action="store_true", help="continue the unfinished run in DIR, if it is the same run")
-    add("--machine", default=os.environ.get("PORTBENCH_MACHINE") or platform.node() or "unnamed", metavar="NAME")
-    add("--progress", choices=("text", "json", "none"), default="text")
-    return parser
 
 
 def _add_tasks(parser: argparse.ArgumentParser) -> None:
