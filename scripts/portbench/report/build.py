@@ -56,7 +56,7 @@ def build_report(
     timeline: Timeline | None = None,
 ) -> Report:
     """The report of a study. ``predictions`` and ``rates``: those of the study, where they were computed already;
-    ``cells``: the paper's beside what its own raw data give; ``changes``: tables of what changed since some time;
+    ``cells``: the paper's and what its own raw data give; ``changes``: tables of what changed since some time;
     ``timeline``: what passes by date."""
     summary = study.summary
     found = compute_predictions(study.connection) if predictions is None else predictions
