@@ -84,6 +84,21 @@ def names(framework: str) -> Sequence[str]:
         return ()
 
 
+def look(value: Any, own: Callable[[Any], str | None]) -> str:
+    """How a nested value looks, the same in each process. ``own`` gives the look of a framework's value, or None."""
+    found = own(value)
+    if found is not None:
+        return found
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__}({','.join(look(item, own) for item in value)})"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{look(item, own)}" for key, item in value.items()) + "}"
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__name__)
+    # The text of another object may hold its address.
+    return repr(value) if isinstance(value, (bool, int, float, complex, str, type(None))) else type(value).__name__
+
+
 class Samples(NamedTuple):
     """All samples of an entry in one dtype, and the digest of how they look."""
 

@@ -8,10 +8,12 @@ import sys
 import types
 import unittest
 import warnings
-from typing import Any, Mapping
+from typing import Any
 
 import numpy as np
 import torch
+
+from runners.core.testing import samples
 
 _SEED = 20230401
 
@@ -33,18 +35,14 @@ def internal(name: str) -> Any:
 
 def look(value: Any) -> str:
     """How a nested value looks, the same in each process."""
+    return samples.look(value, _look_of_torch)
+
+
+def _look_of_torch(value: Any) -> str | None:
     if isinstance(value, torch.Tensor):
         strides = value.stride() if value.layout == torch.strided else ""
         return f"{value.dtype}{tuple(value.shape)}{strides}{value.layout}{'g' if value.requires_grad else ''}"
-    if isinstance(value, (list, tuple)):
-        return f"{type(value).__name__}({','.join(map(look, value))})"
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{look(item)}" for key, item in value.items()) + "}"
-    if callable(value):
-        return getattr(value, "__qualname__", type(value).__name__)
-    # The text of another object may hold its address.
-    plain = isinstance(value, (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout))
-    return repr(value) if plain else type(value).__name__
+    return repr(value) if isinstance(value, (torch.dtype, torch.device, torch.layout)) else None
 
 
 def _import_without(package: str) -> None:
