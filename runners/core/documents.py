@@ -7,11 +7,13 @@ import math
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 import jsonschema
 import jsonschema.validators
 from jsonschema.exceptions import ValidationError
+
+from runners.core.schema_predicate import Predicate, predicate, regular_expression
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
 _LEVELS = 100
@@ -46,14 +48,21 @@ def schema(name: str) -> dict[str, Any]:
     return found
 
 
-def validator(name: str) -> Any:
-    """A jsonschema validator for ``schema/<name>.schema.json``."""
-    return validator_of(schema(name))
+class Checker(NamedTuple):
+    """Checks documents against a schema. ``fits`` is fast; ``validator``, of jsonschema, says what is wrong."""
+
+    fits: Predicate
+    validator: Any
 
 
-def validator_of(schema: Mapping[str, Any]) -> Any:
-    """A jsonschema validator for a schema."""
-    return _Validator(schema)
+def checker(name: str) -> Checker:
+    """The checker for ``schema/<name>.schema.json``."""
+    return checker_of(schema(name))
+
+
+def checker_of(schema: Mapping[str, Any]) -> Checker:
+    """The checker for a schema."""
+    return Checker(predicate(schema), _Validator(schema))
 
 
 def escaped(value: Any) -> Any:
@@ -77,9 +86,7 @@ def _escaped_text(text: str) -> str:
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    """The regular expressions of the standard: there '$' is the end; in Python it is also the place before a line
-    feed."""
-    if isinstance(instance, str) and not re.search(re.sub(r"(?<!\\)\$$", r"\\Z", pattern), instance):
+    if isinstance(instance, str) and not re.search(regular_expression(pattern), instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
@@ -106,10 +113,12 @@ _OURS = {"pattern": _pattern, "dependentRequired": _dependent_required, "uniqueI
 _Validator = _extend(jsonschema.Draft202012Validator, _OURS)
 
 
-def first_mistake(checker: Any, document: Any) -> str:
+def first_mistake(checker: Checker, document: Any) -> str:
     """The first mistake in a document, as '$.path: message'; empty if there is none."""
     try:
-        errors = [_deepest(error) for error in checker.iter_errors(document)]
+        if checker.fits(document):
+            return ""
+        errors = [_deepest(error) for error in checker.validator.iter_errors(document)]
     except RecursionError:
         return "$: objects and lists are nested too deeply"
     if not errors:

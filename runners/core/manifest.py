@@ -69,7 +69,7 @@ def read(path: Path, framework: str, selection: Selection = ALL) -> Manifest:
     except ValueError as error:
         raise BadInput(f"{path}: not valid JSON: {error}", "Fix the file.") from error
     _check_format(path, document)
-    checker = documents.validator("manifest")
+    checker = documents.checker("manifest")
     mistake = documents.first_mistake(checker, document)
     if mistake:
         raise BadInput(f"{path}: {mistake}", "schema/manifest.schema.json describes the format.")

@@ -30,12 +30,12 @@ def mistake_in_run(run: Data) -> str:
 
 def mistake_in_header(header: Data) -> str:
     """The first mistake in a run file's top level, which is given without its results."""
-    return documents.first_mistake(_header_validator(), header) or next(_in_header(header), "")
+    return documents.first_mistake(_header_checker(), header) or next(_in_header(header), "")
 
 
 def mistake_in_result(header: Data, result: Any) -> str:
     """The first mistake in one result of a run with this header, with paths from the result."""
-    return documents.first_mistake(_result_validator(), result) or next(_in_result(header, result), "")
+    return documents.first_mistake(_result_checker(), result) or next(_in_result(header, result), "")
 
 
 def key_of(result: Data) -> Key:
@@ -44,17 +44,17 @@ def key_of(result: Data) -> Key:
 
 
 @lru_cache(maxsize=None)
-def _header_validator() -> Any:
+def _header_checker() -> documents.Checker:
     schema = documents.schema("run")
     del schema["properties"]["results"]
     schema["required"].remove("results")
-    return documents.validator_of(schema)
+    return documents.checker_of(schema)
 
 
 @lru_cache(maxsize=None)
-def _result_validator() -> Any:
+def _result_checker() -> documents.Checker:
     schema = documents.schema("run")
-    return documents.validator_of({"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": "#/$defs/result"})
+    return documents.checker_of({"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": "#/$defs/result"})
 
 
 def _in_results(header: Data, results: list[Any]) -> Iterator[str]:

@@ -44,7 +44,7 @@ def tests(document):
 
 
 def test_the_manifest_fits_its_schema_and_names_where_its_tests_come_from(document):
-    assert documents.first_mistake(documents.validator("manifest"), document) == ""
+    assert documents.first_mistake(documents.checker("manifest"), document) == ""
     assert (document["name"], document["written_for"]) == ("collected-fake-1.0.0", "1.0.0")
     (source,) = document["collected"]["sources"]
     assert (source["name"], source["package"], source["entries"]) == ("numbers", "numpy", 8)

@@ -57,7 +57,7 @@ def errors(document):
 
 
 def test_the_document_fits_its_schema(document):
-    assert documents.first_mistake(documents.validator("functions"), document) == ""
+    assert documents.first_mistake(documents.checker("functions"), document) == ""
     assert document["target"]["version"] == "1.2.3"
 
 
@@ -209,7 +209,7 @@ def test_the_runner_lists_the_functions_of_its_framework(tmp_path):
     document = json.loads(path.read_text("utf-8"))
     assert path.name == "fake-1.0.0-cpu.functions.json"
     assert {"fake.scale", "fake.Tensor"} <= set(names(document))
-    assert documents.first_mistake(documents.validator("functions"), document) == ""
+    assert documents.first_mistake(documents.checker("functions"), document) == ""
 
 
 def test_another_version_is_one_error_and_no_file(tmp_path):
