@@ -135,14 +135,14 @@ def write(study: Study, found: Classification, rules: Rules, annotations: Annota
     digests = sorted(run.sha256 for run in runs)
     name = tables_name([*digests, *(f"{kind} {digest}" for kind, digest in classification.items())])
     with studies.lock(out):
-        if studies.is_study(out):
-            there = studies.read_study(out)
+        there = studies.read_study(out) if studies.is_study(out) else None
+        if there:
             if sorted(run.sha256 for run in runs_of(there.summary)) != digests:
                 raise BadInput(f"{shown(out)} is a study of other run files", "Give a new folder, or the study itself.")
             if there.tables.name == name:
                 # These tables exist already; tables are never replaced by others with the same name.
                 return there
-        with studies.staging(out) as staged:
+        with studies.staging(out, there) as staged:
             tables = staged / name
             tables.mkdir()
             with studies.connect(spill=staged / "spill") as connection:

@@ -117,7 +117,7 @@ def _add(
     what each file turned out to be."""
     if old and not files and not joined:
         return old, {}
-    with studies.staging(path) as staged:
+    with studies.staging(path, old) as staged:
         tables, spill = staged / "tables", staged / "spill"
         accepted = _read_and_check(files, listings, tables)
         new = _sources(accepted, joined)
@@ -238,14 +238,18 @@ def _derive(
         create_views(connection, tables)
         refuse_pooling(connection, path)
         refuse_drift(drifts(connection), path, brought)
-        if sum(file.stat().st_size for file in files_of(tables, "results")) <= _LARGE_BYTES:
+        keys = sorted({run.key for run in runs} - {TargetKey.of_entry(entry) for entry in kept})
+        is_small = sum(file.stat().st_size for file in files_of(tables, "results")) <= _LARGE_BYTES
+        if is_small and len(keys) > len(kept):
             analyse(connection)
             return summarise(connection, runs, tables.name)
         analyse_failures(connection)
-        keys = sorted({run.key for run in runs} - {TargetKey.of_entry(entry) for entry in kept})
-        threads = 1 if keys[1:] else 0
-        entries = map_processes(_entries_as_json, [(tables, key, threads) for key in keys])
-        return summarise(connection, runs, tables.name, targets=chain(kept, *map(orjson.loads, entries)))
+        if is_small:
+            entries = chain.from_iterable(target_entries(tables, key) for key in keys)
+        else:
+            calls = [(tables, key, 1 if keys[1:] else 0) for key in keys]
+            entries = chain.from_iterable(map(orjson.loads, map_processes(_entries_as_json, calls)))
+        return summarise(connection, runs, tables.name, targets=chain(kept, entries))
 
 
 def _entries_as_json(tables: Path, key: TargetKey, threads: int) -> bytes:

@@ -86,13 +86,14 @@ def lock(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def staging(path: Path) -> Iterator[Path]:
+def staging(path: Path, there: Study | None) -> Iterator[Path]:
     """A hidden folder in the study for incomplete files; it is removed at the end. Removes what a killed merge left.
+    ``there``: the study at ``path``, if there is one already.
 
     Raises StorageFailed for every failure to write, also for DuckDB's own.
     """
     try:
-        named = {SUMMARY, read_study(path).tables.name} if is_study(path) else set()
+        named = {SUMMARY, there.tables.name} if there else set()
         if named and owned_folder.listed(path, _KIND) is None:
             owned_folder.take_over(path, _KIND, named)
         owned_folder.remove_others(path, _KIND, named)
