@@ -24,7 +24,7 @@ WORKERS ?= $(shell expr 2 '*' $$(nproc))
 PYTEST = -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --junit-xml build/reports/$@.xml
 RAY_TESTS := tests/unit/host/corpus/test_count_on_ray.py tests/unit/host/launch/test_on_ray.py
 SUITES := tests/containers tests/contract tests/browser tests/unit $(addprefix --ignore ,$(RAY_TESTS))
-BENCHMARKS := harness startup clock merge
+BENCHMARKS := harness startup clock merge growth study
 
 .DEFAULT_GOAL := help
 .PHONY: help study test test-rest test-all test-unit test-python38 test-browser test-frameworks test-ray environments \
@@ -82,7 +82,7 @@ fuzz: .venv/ready ## bad input by the thousand (FUZZ_MINUTES=10 SEED=1); files t
 storm: .venv/ready ## faults of every kind (MINUTES=60 SEED=1 STORM_TARGET=fake): signals, full disks, damaged journals and studies; a table of what they did to the results
 	$(BIN)/python -m tests.storm --minutes $(MINUTES) --seed $(SEED) --target $(STORM_TARGET)
 
-bench: .venv/ready ## overhead of the harness, CPU time of each command, time to the first result, correctness of the clock, a large merge, counting of calls (CORPUS=folder): ratios of one run
+bench: .venv/ready ## overhead of the harness, CPU time of each command, time to the first result, correctness of the clock, a large merge, growth with size, a run of the study, counting of calls (CORPUS=folder): ratios of one run
 	set -e; for part in $(BENCHMARKS); do $(BIN)/python -m tests.bench.$$part; done
 	$(BIN)/python -m tests.bench.count $(CORPUS)
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 
 from tests.bench.many_run_files import run_file, write_run_files
-from tests.paths import ROOT
+from tests.bench.measured import measure
 
 FILES = 2000
 RESULTS = 500
@@ -73,44 +70,6 @@ def main() -> None:
     met = merge_s < WANTED_S and again_s < WANTED_AGAIN_S and max(merge_bytes, again_bytes) < WANTED_BYTES
     wanted = f"under {WANTED_S} s and {WANTED_BYTES / 1e9:.0f} GB, under {WANTED_AGAIN_S} s for one more"
     print(f"  wanted: {wanted}: {'met' if met else 'MISSED'}; load of the machine {os.getloadavg()[0]:.1f}")
-
-
-def measure(command: list[str]) -> tuple[float, float, int]:
-    """Seconds that a command takes, its CPU time and that of its processes, and the most bytes that they held."""
-    before = os.times()
-    begin = time.perf_counter()
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    ended = threading.Event()
-    peak = 0
-
-    def watch() -> None:
-        nonlocal peak
-        while not ended.wait(0.05):
-            peak = max(peak, held_bytes(process.pid))
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    status = process.wait()
-    seconds = time.perf_counter() - begin
-    ended.set()
-    watcher.join()
-    if status:
-        raise SystemExit(f"{' '.join(command)}: exit status {status}")
-    after = os.times()
-    cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
-    return seconds, cpu_s, peak
-
-
-def held_bytes(pid: int) -> int:
-    """Memory of a process and its descendants, what they share counted once."""
-    try:
-        tasks = Path(f"/proc/{pid}/task").iterdir()
-        children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return 0
-    own = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
-    return own + sum(map(held_bytes, children))
 
 
 if __name__ == "__main__":

@@ -77,16 +77,20 @@ def bootstrap_weighted_rate(
 
 def _resampled_sums(values: Any) -> Any:
     """Column sums of each resample of the rows of ``values``, as scipy.stats.bootstrap computes them, without its fixed
-    cost for each of thousands of functions."""
+    cost for each of thousands of functions.
+
+    How often a resample has each row, times the rows: many times as fast as copying the rows that it has.
+    """
     rng = np.random.default_rng(_SEED)
     rows = len(values)
     at_once = max(1, _DRAWN // rows)
-    return np.concatenate(
-        [
-            values[rng.integers(rows, size=(min(at_once, _RESAMPLES - done), rows))].sum(axis=1)
-            for done in range(0, _RESAMPLES, at_once)
-        ]
-    )
+    sums = []
+    for done in range(0, _RESAMPLES, at_once):
+        resamples = min(at_once, _RESAMPLES - done)
+        drawn = rng.integers(rows, size=(resamples, rows)) + rows * np.arange(resamples)[:, np.newaxis]
+        counts = np.bincount(drawn.ravel(), minlength=resamples * rows).reshape(resamples, rows)
+        sums.append(counts @ values)
+    return np.concatenate(sums)
 
 
 def _percentiles(statistics: Any, confidence: float) -> list[Interval]:
