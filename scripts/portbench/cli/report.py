@@ -24,6 +24,7 @@ from portbench.report.model import Report
 from portbench.report.terminal import print_report
 from portbench.study.open import Analysed, analysed, study_of
 from portbench.util.console import results_console
+from portbench.util.parallel import gc_paused
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control, pluralize
 
@@ -106,7 +107,7 @@ def command(
       portbench report study --since 2.9.0
     """
     written = None
-    with study_of(paths) as study, analysed(study, strict_placement) as shown_study:
+    with study_of(paths) as study, analysed(study, strict_placement) as shown_study, gc_paused():
         changes = changes_since(study, since, strict_placement) if since is not None else None
         results = compute_results(shown_study.connection)
         report = _build(shown_study, results, intolerable, changes)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from scipy.stats import gaussian_kde
@@ -46,7 +47,10 @@ def densities(name: str, sides: Sequence[Latency]) -> Drawing:
                 10**grid, row + 0.3, row + 0.3 - 0.38 * curve / curve.max(), color=colour, alpha=0.5, linewidth=0
             )
             area.set_gid(f"density-{row}")
-        ticks = axes.vlines(values, row + 0.32, row + 0.39, color=colour, linewidth=0.5)
+        # The limits are known: to look for those of each line takes longer than to draw them.
+        ends = np.stack([np.stack([values, np.full_like(values, row + place)], axis=-1) for place in (0.32, 0.39)], 1)
+        ticks = LineCollection(list(ends), colors=colour, linewidths=0.5)
+        axes.add_collection(ticks, autolim=False)
         ticks.set_gid(f"ticks-{row}")
         ticks.set_rasterized(len(values) > canvas.MOST_SHAPES)
         axes.vlines(np.median(values), row - 0.06, row + 0.41, color=style.BLACK, linewidth=1.0)

@@ -16,6 +16,7 @@ import duckdb
 from portbench.study.contradictions import Mixture, SeveralContents
 from portbench.study.document import StudySummary
 from portbench.study.merge import merge
+from portbench.study.parquet import tables_name
 from portbench.study.run_files import Source
 from portbench.study.store import Study, connect, create_views, is_study, read_study
 from portbench.study.summary import analyse, runs_of, summarise
@@ -95,11 +96,10 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
     with reading(study.tables), connect() as connection:
         create_views(connection, study.tables)
         analyse(connection, strict_placement)
-        summary = summarise(
-            connection,
-            runs_of(study.summary),
-            study.tables.name,
-            strict_placement,
-            study.summary.get("classification"),
-        )
-        yield Analysed(connection, summary)
+        runs = runs_of(study.summary)
+        if not strict_placement and study.tables.name == tables_name(run.sha256 for run in runs):
+            # This version of the code has derived it, by the same rules.
+            yield Analysed(connection, study.summary)
+            return
+        classification = study.summary.get("classification")
+        yield Analysed(connection, summarise(connection, runs, study.tables.name, strict_placement, classification))

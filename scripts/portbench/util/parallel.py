@@ -23,8 +23,8 @@ def cores() -> int:
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Pauses garbage collection. Use it while large documents are parsed: they hold no reference cycles, and searching
-    millions of values for cycles takes longer than parsing."""
+    """Pauses garbage collection. Use it while large documents or the results of large studies are made: they hold no
+    reference cycles, and searching millions of values for cycles takes longer than making them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
