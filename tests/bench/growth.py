@@ -99,7 +99,7 @@ def draw(costs: dict[str, Costs]) -> None:
     mpl.use("svg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, len(costs), figsize=(9, 7), sharex="col")
+    figure, axes = pyplot.subplots(2, len(costs), figsize=(9, 7), sharex="col", sharey="row")
     for column, (what, of_commands) in enumerate(costs.items()):
         for name, by_size in of_commands.items():
             sizes = list(by_size)
