@@ -73,6 +73,8 @@ class Reproducer:
         argv = ["--runs", "1", "--protocol", self.run["protocol"] if self.test.verdict == "passed" else "cold"]
         if self.evidence.sync != "complete":
             argv += ["--sync", self.evidence.sync]
+        if self.run["cold"] == "process":
+            argv += ["--cold", "process"]
         if self.run["timeout_s"] not in (None, _USUAL_LIMIT_S):
             argv += ["--timeout", f"{self.run['timeout_s']:g}"]
         return argv

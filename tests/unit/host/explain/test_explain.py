@@ -170,11 +170,11 @@ def test_the_command_names_the_backend_that_was_used(
 
 def test_a_test_that_passes_is_repeated_as_it_was(portbench: Command, write: Write, make_run: Make) -> None:
     run = make_run(sync="as-published", target="torch-9.9.9-cpu")
-    run["protocol"]["timeout_s"] = 30.0
+    run["protocol"] |= {"timeout_s": 30.0, "cold": "process"}
     done = portbench("explain", write("run.json", run), "torch.cat", "--json")
     again = json.loads(done.stdout)["again"]
     assert again["command"].endswith(
-        "--test rows --runs 1 --protocol both --sync as-published --timeout 30 --backend current"
+        "--test rows --runs 1 --protocol both --sync as-published --cold process --timeout 30 --backend current"
     )
     # The clone's manifest of that name is another one, and it has no such version.
     changed, no_lock = again["notes"]
