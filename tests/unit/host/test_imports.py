@@ -74,8 +74,8 @@ RUNNER = Side(
     "runners.core",
     ROOT / "runners" / "core",
     (
-        *("errors", "result", "documents", "run_check", "installation", "environment", "devices", "vendors", "failure"),
-        "adapter",
+        *("errors", "result", "schema_predicate", "documents", "run_check", "installation", "environment", "devices"),
+        *("vendors", "failure", "adapter"),
         *("selection", "manifest_grids", "programs", "manifest", "public", "testing", "triage", "prediction"),
         *("process", "enumeration", "collection", "cli"),
     ),
