@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from pathlib import Path
 
 import orjson
@@ -12,8 +14,12 @@ from hypothesis import strategies as st
 from portbench.errors import BadInput
 from portbench.formats.schemas import VERSIONS, fits, validator
 from portbench.util import strict_json
+from runners.core import documents as runner_documents
+from runners.core.documents import Checker
 from tests.fuzz.strategies import documents
 from tests.paths import EXAMPLES
+
+RUNNER_KINDS = ("run", "manifest", "functions")
 
 
 def agree(kind: str, content: bytes) -> None:
@@ -47,6 +53,24 @@ def test_examples(file: Path) -> None:
 @given(data=st.data())
 def test_mutated_documents(kind: str, data: st.DataObject) -> None:
     agree(kind, data.draw(documents(kind)))
+
+
+@pytest.mark.parametrize("kind", RUNNER_KINDS)
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_the_runner_checks_mutated_documents_as_jsonschema_does(kind: str, data: st.DataObject) -> None:
+    checker = runner_checker(kind)
+    try:
+        document = json.loads(data.draw(documents(kind)))
+        is_valid = checker.validator.is_valid(document)
+    except (ValueError, RecursionError):
+        return
+    assert checker.fits(document) == is_valid
+
+
+@cache
+def runner_checker(kind: str) -> Checker:
+    return runner_documents.checker(kind)
 
 
 ODD = (
