@@ -61,12 +61,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         elif options.collect is not None:
             _collect(options, progress)
         elif options.list:
-            progress.listed(manifest.read(options.manifest, options.framework, _selection(options)))
+            selected = manifest.read(options.manifest, options.framework, _selection(options), options.protocol)
+            progress.listed(selected)
         else:
             settings = _settings(options)
             # Whoever reads the progress may be killed while a test hangs, and then nothing is written for long.
             processes.signal_when_unread(1, signal.SIGTERM)
-            plan = manifest.read(options.manifest, settings.framework, _selection(options))
+            plan = manifest.read(options.manifest, settings.framework, _selection(options), settings.protocol)
             warning = environment.outdated()
             if warning:
                 progress.warn(warning)
@@ -137,9 +138,9 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
     add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
     add(
         "--protocol",
-        choices=("cold", "steady", "both"),
+        choices=("cold", "steady", "both", "scaling"),
         default="both",
-        help="what is timed: first call, steady state or both (default: both)",
+        help="what is timed: first call, steady state, both (default), or the steady state of tests with sizes",
     )
     add("--timeout", type=float, default=900.0, metavar="S", help="limit of one test in seconds (default: 900)")
     add(

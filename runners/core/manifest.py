@@ -15,7 +15,7 @@ from runners.core.manifest_grids import SAMPLED, Test, expanded_tests
 from runners.core.programs import check_files
 from runners.core.selection import ALL, Selection
 
-NEWEST = 5
+NEWEST = 6
 """The newest version of the manifest's format that can be read."""
 _OWN = Path(__file__).resolve().parents[2] / "manifests"
 
@@ -56,8 +56,9 @@ class Manifest:
         return tuple(dict.fromkeys(map(str, sampled)))
 
 
-def read(path: Path, framework: str, selection: Selection = ALL) -> Manifest:
-    """Reads, checks and expands a manifest, in the order of the file.
+def read(path: Path, framework: str, selection: Selection = ALL, protocol: str = "both") -> Manifest:
+    """Reads, checks and expands a manifest, in the order of the file: its tests with sizes for the protocol scaling,
+    the others for every other protocol.
 
     Raises BadInput, which names the file, the place in it and what was expected.
     """
@@ -78,7 +79,7 @@ def read(path: Path, framework: str, selection: Selection = ALL) -> Manifest:
             f"{path}: $.framework: the manifest is for {document['framework']}, the target is {framework}",
             f"Give a manifest for {framework}.",
         )
-    tests = list(expanded_tests(path, document, checker))
+    tests = _of_protocol(path, list(expanded_tests(path, document, checker)), protocol)
     uncurated = [
         entry["function"]
         for entry in document["functions"]
@@ -104,6 +105,17 @@ def read(path: Path, framework: str, selection: Selection = ALL) -> Manifest:
         uncurated=uncurated,
         is_own=_is_own(content),
     )
+
+
+def _of_protocol(path: Path, tests: Sequence[Test], protocol: str) -> list[Test]:
+    chosen = [test for test in tests if (test.size is not None) == (protocol == "scaling")]
+    if tests and not chosen:
+        if protocol == "scaling":
+            message, remedy = "has no test with sizes", "Give one that has, such as scaling, or another --protocol."
+        else:
+            message, remedy = "has only tests with sizes", "They run with --protocol scaling."
+        raise BadInput(f"{path}: $.functions: the manifest {message}", remedy)
+    return chosen
 
 
 def _is_own(content: bytes) -> bool:

@@ -26,7 +26,7 @@ SAMPLED = ".sampled:sample"
 """How the cases of collected tests end (see runners.core.testing.sampled)."""
 COLLECTED = "collected-"
 """How the names of manifests with collected tests begin: a study holds only these, or none."""
-_NO_PARAMETERS = ("id", "case", "weight", "sites", "operations")
+_NO_PARAMETERS = ("id", "case", "weight", "sites", "operations", "size")
 _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
 """A path or address that leads out of the working folder of the tests, or an environment variable in one."""
 _ADDRESS = re.compile(r"[\0-\x20<]*(url:|[a-z][a-z0-9+.\-\t\r\n]+:(?! |[0-9]*\Z))", re.IGNORECASE)
@@ -44,6 +44,8 @@ class Test:
     parameters: Mapping[str, Any]
     successor_of: str | None = None
     """The function that this one is tried in place of."""
+    size: Mapping[str, Any] | None = None
+    """``n``, ``of`` and ``flops`` of a test of the protocol scaling, as a run file has them; None for other tests."""
 
     @property
     def full_id(self) -> str:
@@ -86,7 +88,7 @@ def expanded_tests(path: Path, document: Mapping[str, Any], checker: Any) -> Ite
                         f"at most {LONGEST_ID} are allowed",
                         "Take shorter values.",
                     )
-                if "grid" in template:
+                if "grid" in template or "sizes" in template:
                     _check_filled(path, where, document, entry, test, checker)
                 case = test["case"]
                 if case not in GENERAL and case.split(".")[0] != document["framework"]:
@@ -98,7 +100,7 @@ def expanded_tests(path: Path, document: Mapping[str, Any], checker: Any) -> Ite
                 parameters = _without(test, *_NO_PARAMETERS) if case in GENERAL else test.get("params", {})
                 if case == PROGRAM:
                     parameters = dict(parameters, folder=str(path.parent.absolute()))
-                yield Test(function=name, id=test["id"], case=case, parameters=parameters)
+                yield Test(function=name, id=test["id"], case=case, parameters=parameters, size=test.get("size"))
 
 
 def _check_name(path: Path, document: Mapping[str, Any], where: str, case: str) -> None:
@@ -144,7 +146,7 @@ def _check_size(path: Path, document: Mapping[str, Any]) -> None:
     for f, entry in enumerate(document["functions"]):
         for t, template in enumerate(entry["tests"]):
             where = f"{path}: $.functions[{f}].tests[{t}]"
-            made = math.prod(len(values) for values in template.get("grid", {}).values())
+            made = math.prod(len(values) for values in _values(template).values())
             if made > MOST_TESTS_OF_A_GRID:
                 raise BadInput(
                     f"{where}.grid: makes {made} tests, at most {MOST_TESTS_OF_A_GRID} are allowed",
@@ -160,9 +162,12 @@ def _check_size(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def _grid(path: Path, where: str, template: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """One test for each combination of the grid's values; the first key varies slowest."""
-    grid: Mapping[str, list[Any]] = template.get("grid", {})
-    body = _without(template, "grid")
+    """One test for each combination of the grid's values; the first key varies slowest, sizes fastest."""
+    grid = _values(template)
+    sizes = template.get("sizes")
+    if sizes and "n" in template.get("grid", {}):
+        raise BadInput(f"{path}: {where}.grid: found the key 'n', which is that of the sizes", "Rename it.")
+    body = _without(template, "grid", "sizes")
     used = set(_variables(body))
     for key in used - set(grid):
         raise BadInput(f"{path}: {where}: '${key}' is used and the grid has no such key", f"Add {key!r} to the grid.")
@@ -173,14 +178,24 @@ def _grid(path: Path, where: str, template: Mapping[str, Any]) -> Iterator[dict[
         test = _filled(body, chosen)
         if chosen:
             test["id"] += "[" + ",".join(f"{key}={_label(value)}" for key, value in chosen.items()) + "]"
+        if sizes:
+            factor, power = sizes.get("flops", (None, None))
+            flops = None if factor is None else float(factor * chosen["n"] ** power)
+            test["size"] = {"n": chosen["n"], "of": sizes["of"], "flops": flops}
         yield test
+
+
+def _values(template: Mapping[str, Any]) -> Mapping[str, list[Any]]:
+    """The values of a test's grid; its sizes are those of the key ``n``."""
+    sizes = {"n": template["sizes"]["n"]} if "sizes" in template else {}
+    return {**template.get("grid", {}), **sizes}
 
 
 def _check_filled(
     path: Path, where: str, document: Mapping[str, Any], entry: Mapping[str, Any], test: Mapping[str, Any], checker: Any
 ) -> None:
     """Raises BadInput if a grid's value does not fit its place: the filled test must be as valid as a written one."""
-    written = dict(test, id="filled")
+    written = dict(_without(test, "size"), id="filled")
     mistake = documents.first_mistake(checker, dict(document, functions=[dict(entry, tests=[written])]))
     if mistake:
         mistake = mistake.replace("$.functions[0].tests[0]", where)

@@ -94,6 +94,16 @@ class SyncCheck(TypedDict):
     left_ns: int
 
 
+class Size(TypedDict):
+    """The size of a test of the protocol scaling. ``bytes``: of all tensors that its calls take and return, where they
+    have a steady state; None: not known, or none."""
+
+    n: int
+    of: str
+    flops: float | None
+    bytes: int | None
+
+
 class TimedCall(TypedDict):
     """One timed call of a test."""
 
@@ -130,13 +140,14 @@ class _Required(TypedDict):
 class TestResult(_Required, total=False):
     """One test in one pass over the manifest.
 
-    ``attempt`` fills everything down to ``prediction``, ``confirm`` adds ``contaminated`` and ``disturbed``, and triage
+    ``attempt`` fills everything down to ``size``, ``confirm`` adds ``contaminated`` and ``disturbed``, and triage
     adds the rest. ``sync_check`` is the synchronization check; ``value_verdict`` is the verdict on values.
     """
 
     successor_of: str | None
     sync_check: SyncCheck | None
     prediction: Prediction | None
+    size: Size | None
     contaminated: Repeated | None
     disturbed: Repeated | None
     value_verdict: str | None

@@ -10,7 +10,7 @@ from runners.core.errors import UnusableResult
 from runners.core.prediction import prediction
 from runners.core.process.plan import PlannedTest
 from runners.core.process.worker_handle import Exit, Reply, WorkerHandle
-from runners.core.result import PHASES, ExitFacts, Message, Output, TestResult, is_oom_killed
+from runners.core.result import PHASES, ExitFacts, Message, Output, Size, TestResult, is_oom_killed
 from runners.core.triage import placement
 
 
@@ -143,6 +143,13 @@ def _result(planned: PlannedTest, found: Message) -> TestResult:
         result["sync_check"] = found["sync_check"]
     if "prediction" in found:
         result["prediction"] = found["prediction"]
+    if planned.test.size is not None:
+        result["size"] = Size(
+            n=planned.test.size["n"],
+            of=planned.test.size["of"],
+            flops=planned.test.size["flops"],
+            bytes=found.get("bytes"),
+        )
     return result
 
 

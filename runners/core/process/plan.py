@@ -145,4 +145,5 @@ def _request(settings: Settings, test: Test) -> Message:
         "steady_budget_s": settings.steady_budget_s,
         "mutant": settings.mutant,
         "sync": settings.sync,
+        "counts_bytes": test.size is not None,
     }

@@ -90,11 +90,13 @@ class RequestHandler:
         is_timed = is_as_published or self._sync_check is None or self._sync_check["passed"]
         calls: list[TimedCall] = []
         locations: set[str] = set()
+        trial: Trial | None = None
         result: Message = {"outcome": "passed", "reason": None, "phase": None, "error": None}
         try:
             with self._context(request, SEED):
                 trial = self._trial(request, mutant=mutant, wait=wait)
                 calls, locations = trial.calls, trial.locations
+                trial.bytes = 0 if request.get("counts_bytes") else None
                 cases.case(request["case"])(trial, **request["parameters"])
                 trial.finish()
                 if is_timed and request["protocol"] != "cold":
@@ -107,11 +109,12 @@ class RequestHandler:
             result["max_relative_error"] = getattr(error, "max_relative_error", None)
         if mutant and not mutant.differs:
             result.update(outcome="skipped", reason=SAME_FUNCTION, phase=None, error=None)
-        if not is_timed or request["protocol"] == "steady":
+        if not is_timed or request["protocol"] in ("steady", "scaling"):
             calls = [TimedCall(cold=None, steady=call["steady"], observed=call["observed"]) for call in calls]
         result["calls"] = calls
         result["placement"] = placement.classify(locations, [], self._is_on_target)
         result["sync_check"] = self._sync_check
+        result["bytes"] = trial.bytes if trial and trial.bytes else None
         result["case_ns"] = time.perf_counter_ns() - begin
         return result
 

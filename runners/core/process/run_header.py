@@ -8,11 +8,12 @@ from typing import Any, Mapping
 from runners.core import documents, environment
 from runners.core.errors import FrameworkFailed
 from runners.core.manifest import Manifest
+from runners.core.prediction.peaks import peak_rates
 from runners.core.process import journal, sandbox
 from runners.core.process.settings import Settings
 from runners.core.public import names
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> 
             f"wanted {settings.framework} {settings.version}, this environment has {ready['version']}",
             f"Give {settings.framework}-{settings.device} to run the version that is there, or update the environment.",
         )
+    device = {**peak_rates(ready["device"].get("model")), **ready["device"]}
     variables = names.framework(settings.framework).variables(settings.device)
     predicted = {"prediction": ready["prediction"]} if "prediction" in ready else {}
     document: dict[str, Any] = {
@@ -49,7 +51,7 @@ def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> 
         },
         **predicted,
         "environment": dict(
-            environment.collect(settings.machine, ready["device"], variables),
+            environment.collect(settings.machine, device, variables),
             device_state={"start": ready["state"], "end": None},
             sandbox=ready.get("sandbox", sandbox.NONE),
         ),

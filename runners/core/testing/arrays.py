@@ -20,6 +20,13 @@ def carrier(dtype: str) -> str:
     return "float32" if dtype.startswith("float8") else CARRIERS.get(dtype, dtype)
 
 
+def item_bytes(dtype: str) -> int:
+    """The bytes of one element of a dtype."""
+    if dtype.startswith("float8"):
+        return 1
+    return 2 if dtype == "bfloat16" else np.dtype(carrier(dtype)).itemsize
+
+
 def random(shape: Sequence[int], dtype: str, seed: int, low: float | None = None, high: float | None = None) -> Any:
     """A random host array of a shape, from numpy.random.RandomState, whose stream never changes.
 

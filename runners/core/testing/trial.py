@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import mmap
 from pathlib import Path
 from types import ModuleType
@@ -68,7 +69,8 @@ class Trial:
     ``observer`` makes the calls instead, and nothing is timed. With ``float64_mode``, tensors are float64 or complex128
     even if the case asks for less precision.
 
-    The worker reads ``calls``, the timed calls, and ``locations``, where outputs of the calls were.
+    The worker reads ``calls``, the timed calls, ``locations``, where outputs of the calls were, and ``bytes``, those of
+    all tensors that the repeatable calls took and returned: it sets this to 0 before, if they shall be counted.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Trial:
         self.calls: list[TimedCall] = []
         self.checks = 0
         self.refusals = 0
+        self.bytes: int | None = None
         self._adapter = adapter
         self._phase = phase
         self._clock = clock
@@ -278,7 +281,15 @@ class Trial:
             output = self._timed_call(call, args, kwargs)
         self._enter("compare")
         self.locations.update(filter(None, map(adapter.location, tree.leaves(output))))
+        if self.bytes is not None and self.repeatable:
+            self.bytes += sum(map(self._bytes_of, tree.leaves((args, kwargs, output))))
         return output
+
+    def _bytes_of(self, leaf: Any) -> int:
+        from runners.core.testing import arrays
+
+        name = self._adapter.dtype_name(leaf)
+        return 0 if name is None else math.prod(leaf.shape) * arrays.item_bytes(name)
 
     def _timed_call(self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         def wait(output: Any) -> None:

@@ -40,6 +40,7 @@ COMMANDS = {
         "merge": "Merge run files from any number of machines into one study.",
         "report": "Show the results of a study: what runs where, how fast, and why the rest fails.",
         "publish": "Write a static site of a study: a page with a stable address for each function.",
+        "scaling": "Show time against size: from which size on one target is faster than another.",
         "explain": "Show everything that STUDY records about one FUNCTION.",
         "compare": "Show what changed from A to B: outcomes, times, environments.",
         "history": "Run a manifest on many releases of a FRAMEWORK and show what changed, by version.",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from portbench.cli import cli, completion
@@ -22,7 +23,7 @@ from portbench.run.known_failures import Check, KnownFailures, check_run, known_
 from portbench.run.known_failures_terminal import as_data, print_check
 from portbench.run.listing import as_data as selected_as_data
 from portbench.run.listing import list_tests, print_selected
-from portbench.run.model import MOST_SHARDS, RunnerOptions, RunOptions, RunPlan, TargetResult
+from portbench.run.model import MOST_SHARDS, SCALING, RunnerOptions, RunOptions, RunPlan, TargetResult
 from portbench.run.plan import create_out, plan_run
 from portbench.run.progress import Reporter
 from portbench.run.summary import print_summary
@@ -68,7 +69,8 @@ def _store(context: click.Context, parameter: click.Parameter, value: str | None
     show_default=True,
     metavar="NAME|FILE",
     shell_complete=completion.MANIFESTS,
-    help="The functions and tests to run. A name means manifests/NAME/FRAMEWORK.json and serves several frameworks.",
+    help="The functions and tests to run. A name means manifests/NAME/FRAMEWORK.json and serves several frameworks. "
+    "With --protocol scaling the default is scaling.",
 )
 @click_options.FUNCTION
 @click_options.EXCLUDE
@@ -90,10 +92,11 @@ def _store(context: click.Context, parameter: click.Parameter, value: str | None
 )
 @click.option(
     "--protocol",
-    type=click.Choice(["cold", "steady", "both"]),
+    type=click.Choice(["cold", "steady", "both", SCALING]),
     default=RunnerOptions.protocol,
     show_default=True,
-    help="What to time: the first call (cold), the steady state over many later calls (steady), or both.",
+    help="What to time: the first call (cold), the steady state over many later calls (steady), both, or the steady "
+    "state of tests with sizes (scaling), which 'portbench scaling' shows.",
 )
 @click_options.sync(
     RunnerOptions.sync,
@@ -224,7 +227,7 @@ def command(
     if not targets and not failed:
         raise click.UsageError("Missing argument 'TARGET...'. 'portbench targets' lists the targets.")
     runner = RunnerOptions(**runner_options)
-    options = RunOptions(targets, manifest, backend, out, runner, failed, copy_to, check, as_json)
+    options = RunOptions(targets, _manifest(context, manifest), backend, out, runner, failed, copy_to, check, as_json)
     of_failed = read_failed(Path(failed)) if failed else None
     if of_failed and not of_failed.tests:
         _show_nothing(of_failed, as_json)
@@ -242,6 +245,12 @@ def command(
     else:
         _show_end(results, failures, checks, options)
     context.exit(exit_status(results) or int(not all(found.is_clean for found in checks.values())))
+
+
+def _manifest(context: click.Context, given: str) -> str:
+    """The manifest that was given; without one the default of the protocol."""
+    is_default = context.get_parameter_source("manifest") is ParameterSource.DEFAULT
+    return SCALING if is_default and context.params["protocol"] == SCALING else given
 
 
 def _reporter(context: click.Context, verbosity: int) -> Reporter:

@@ -137,13 +137,14 @@ def own_legend(axes: Axes) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below, handletextpad=0.3, borderaxespad=0)
 
 
-def log_axis(axes: Axes, low: float, high: float, which: str = "x") -> None:
-    """Makes an axis logarithmic from a power of ten to another, with numbers as people write them: 0.1, 1, 1,000."""
+def log_axis(axes: Axes, low: float, high: float, which: str = "x", room: int = 5) -> None:
+    """Makes an axis logarithmic from a power of ten to another, with numbers as people write them: 0.1, 1, 1,000.
+    ``room``: how many decades have a number each; of more, only every second or third has one."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)
     first, last = round(math.log10(low)), round(math.log10(high))
-    apart = -(-(last - first) // 5)
+    apart = -(-(last - first) // room)
     decades = range(first, last + 1)
     labels = [_decade(decade) if decade % apart == 0 else "" for decade in decades]
     axis.set_major_locator(FixedLocator([10.0**decade for decade in decades]))

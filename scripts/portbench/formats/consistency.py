@@ -49,6 +49,7 @@ def check_rest_of_manifest(manifest: Data, found: Sequence[Violation]) -> Iterat
 def _in_run(run: Data) -> Iterator[Violation]:
     yield from _in_times(run)
     yield from _in_prediction(run)
+    yield from _in_sizes(run)
     runs = run["protocol"]["runs"]
     is_complete = run["protocol"]["sync"] == "complete"
     listed = {entry["name"] for entry in run["manifest"].get("functions", ())}
@@ -74,6 +75,17 @@ def _in_run(run: Data) -> Iterator[Violation]:
         check = result.get("sync_check")
         if is_complete and check and not check["passed"]:
             yield from _without_times(f"$.results[{position}]", result)
+
+
+def _in_sizes(run: Data) -> Iterator[Violation]:
+    """The tests of the protocol scaling have sizes, and no others."""
+    protocol = run["protocol"]["name"]
+    for position, result in enumerate(run["results"]):
+        has_size = result.get("size") is not None
+        if has_size != (protocol == "scaling"):
+            found, expected = ("a size", "none") if has_size else ("none", "a size")
+            where = f"$.results[{position}].size"
+            yield Violation(where, f"found {found}, expected {expected}, since $.protocol.name is {protocol!r}")
 
 
 def _in_prediction(run: Data) -> Iterator[Violation]:

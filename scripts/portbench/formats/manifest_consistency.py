@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from portbench.formats.manifest_names import private_part
-from portbench.formats.manifest_tests import in_test
+from portbench.formats.manifest_tests import grid_of, in_test, places_of
 from portbench.formats.schema_errors import Violation
 from portbench.util.strict_json import quoted
 from portbench.util.text import did_you_mean, escape_control, shortened
@@ -122,18 +122,24 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _in_grid(place: str, test: Data) -> Iterator[Violation]:
-    grid = test.get("grid", {})
+    if "sizes" in test and "n" in test.get("grid", {}):
+        yield Violation(f"{place}.grid.n", "is the key of the sizes, expected another key")
+    grid = grid_of(test)
     used: dict[str, str] = {}
     for key, value in test.items():
-        if key != "grid":
+        if key not in ("grid", "sizes"):
             used.update(_variables(value, f"{place}.{key}"))
     for name, path in used.items():
         if name not in grid:
             known = f"its keys: {shortened(', '.join(grid), 300)}" if grid else "the test has no grid"
             guess = did_you_mean(name, grid)
             yield Violation(path, f"'${escape_control(name)}' is used, but the grid has no such key ({known}){guess}")
-    for name in (shortened(name, 60) for name in grid if name not in used):
-        yield Violation(f"{place}.grid.{name}", f"is in the grid, but no value of the test is '${name}'")
+    for name, path in places_of(place, test).items():
+        if name not in used:
+            where = "the grid" if path.startswith(f"{place}.grid") else "the sizes"
+            yield Violation(
+                shortened(path, 200), f"is in {where}, but no value of the test is '${shortened(name, 60)}'"
+            )
 
 
 def _variables(value: Any, path: str) -> Iterator[tuple[str, str]]:

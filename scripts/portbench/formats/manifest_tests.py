@@ -23,27 +23,39 @@ _EXPECTED_VALUES = 'numbers, booleans, "nan", "inf" and "-inf"'
 
 @dataclass(frozen=True)
 class _Grid:
-    """The values of a test's grid, and where they are."""
+    """The values of a test's grid, and the JSON path of each key's."""
 
-    place: str
+    places: Mapping[str, str]
     values: Mapping[str, list[Any]]
 
     def filled(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
         """The value at ``path`` of the test, or each value of the grid that takes its place, with its own path."""
         if isinstance(value, str) and value.startswith("$") and value[1:] in self.values:
             key = value[1:]
-            yield from ((found, f"{self.place}.{key}[{n}]") for n, found in enumerate(self.values[key]))
+            yield from ((found, f"{self.places[key]}[{n}]") for n, found in enumerate(self.values[key]))
         else:
             yield value, path
 
 
+def grid_of(test: Data) -> Mapping[str, list[Any]]:
+    """The values of a test's grid; its sizes are those of the key ``n``."""
+    sizes = {"n": test["sizes"]["n"]} if "sizes" in test else {}
+    return {**test.get("grid", {}), **sizes}
+
+
+def places_of(place: str, test: Data) -> Mapping[str, str]:
+    """The JSON path of the values of each key of the grid of the test at ``place``."""
+    grid = {key: f"{place}.grid.{key}" for key in test.get("grid", {})}
+    return {**grid, **({"n": f"{place}.sizes.n"} if "sizes" in test else {})}
+
+
 def in_test(place: str, test: Data, framework: str) -> Iterator[Violation]:
     """Violations in the names and values of one test that fits the schema, at its JSON path ``place``."""
-    grid = _Grid(f"{place}.grid", test.get("grid", {}))
+    grid = _Grid(places_of(place, test), grid_of(test))
     made = math.prod(map(len, grid.values.values()))
     if made > _MOST_TESTS_OF_A_GRID:
         found = f"makes {made} tests, at most {_MOST_TESTS_OF_A_GRID} are allowed; take fewer values, or several tests"
-        yield Violation(grid.place, found)
+        yield Violation(f"{place}.grid", found)
         return
     yield from _in_filled(place, test, framework)
     if test["case"] == "replay":
@@ -62,8 +74,8 @@ def in_test(place: str, test: Data, framework: str) -> Iterator[Violation]:
 
 def _in_filled(place: str, test: Data, framework: str) -> Iterator[Violation]:
     """Values of a grid that do not fit where they are used. The other keys have their first value meanwhile."""
-    grid: Mapping[str, list[Any]] = test.get("grid", {})
-    body = {key: value for key, value in test.items() if key != "grid"}
+    grid, places = grid_of(test), places_of(place, test)
+    body = {key: value for key, value in test.items() if key not in ("grid", "sizes")}
     first = {key: values[0] for key, values in grid.items()}
     seen = set()
     for key, values in grid.items():
@@ -81,7 +93,7 @@ def _in_filled(place: str, test: Data, framework: str) -> Iterator[Violation]:
                 if (inside, found.sentence) not in seen:
                     seen.add((inside, found.sentence))
                     sentence = f"does not fit at {place}{inside}: {found.sentence}"
-                    yield Violation(f"{place}.grid.{key}[{position}]", sentence)
+                    yield Violation(f"{places[key]}[{position}]", sentence)
 
 
 def _substituted(value: Any, chosen: Data) -> Any:

@@ -29,8 +29,8 @@ _OLDER = {"run": (3,), "study": (4,), "comparison": (1,)}
 
 # The newest version of each format that this portbench reads. schema/README.md says what each version changed.
 VERSIONS = {
-    "manifest": 5,
-    "run": 5,
+    "manifest": 6,
+    "run": 6,
     "study": 5,
     "survivors": 1,
     "expected": 1,

@@ -123,7 +123,10 @@ def _speed(results: Results, measured: Latencies, intolerable: float) -> Iterato
         _published(share, f"{word}_on_tpu_percent", framework)
         for share, word in zip(ours, ("slower", "faster"), strict=True)
     ]
-    sentence = f"{label}: {slower} are slower {than}{published[0]}; {faster} are faster{published[1]}."
+    sentence = (
+        f"{label}, at the sizes of the tests: {slower} are slower {than}{published[0]}; {faster} are "
+        f"faster{published[1]}."
+    )
     yield Headline(sentence, measured.method, SLOWER, where, any(published))
     is_papers = framework and intolerable == INTOLERABLE
     share = _percent(measured, lambda ratio: ratio > intolerable)

@@ -46,7 +46,7 @@ def list_tests(plan: RunPlan) -> list[Selected]:
 def _listed(plan: RunPlan, target: Target, arguments: RunnerArguments) -> Listed:
     options = arguments.options
     argv = [sys.executable, "-m", "runners", "--framework", target.framework, "--device", target.device, "--list"]
-    argv += ["--manifest", str(arguments.manifest), "--progress", "json"]
+    argv += ["--manifest", str(arguments.manifest), "--protocol", options.protocol, "--progress", "json"]
     argv += [word for name in options.functions for word in ("--function", name)]
     argv += [word for name in options.excluded for word in ("--exclude", name)]
     argv += [word for name in options.tests for word in ("--test", name)]

@@ -20,6 +20,9 @@ from portbench.util.repository import Checkout
 SYNCHRONIZATIONS = ("complete", "as-published")
 """What can end a timed region: the values of --sync, and of ``sync`` in run files."""
 
+SCALING = "scaling"
+"""The protocol of tests with sizes, and the manifests in this repository that have such tests."""
+
 MOST_SHARDS = 10_000
 
 

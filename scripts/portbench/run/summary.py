@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from portbench.run.failures import FailedTest
-from portbench.run.model import RunOptions, TargetResult
+from portbench.run.model import SCALING, RunOptions, TargetResult
 from portbench.util.text import counts, duration, escape_control, pluralize, shortened
 
 MOST_TESTS = 20
@@ -71,6 +71,9 @@ def _disturbed(result: TargetResult) -> str:
 
 def _next_commands(results: Sequence[TargetResult], failed: FailedTests, options: RunOptions) -> list[tuple[str, str]]:
     """Commands with their purposes: for the first target with a failure, and for the results as a whole."""
+    if options.runner.protocol == SCALING:
+        argv = ["portbench", "scaling", _short(Path(options.out))]
+        return [(shlex.join(argv), "time against size")] if any(result.run_file for result in results) else []
     found = []
     for result in results:
         tests = failed.get(result.planned, ())

@@ -32,6 +32,7 @@ from portbench.util.text import escape_control
 _SMALLEST_BUFFER_BYTES = 16 * 1024 * 1024
 _RECORDED = re.compile(r"recorded-[0-9a-f]{12}")
 _REPLAYS = ("replay", "program")
+_SCALING = "scaling"
 _PART = {"runs": "new_runs", "results": "part_results", "samples": "new_samples", "functions": "new_functions"}
 
 
@@ -121,13 +122,15 @@ def no_run_file(given: str, journals: Sequence[Path]) -> BadInput:
             "Finish the run with 'portbench run --resume', then merge again.",
         )
     return BadInput(
-        f"{escape_control(given)}: no run file there", "Give the files that 'portbench run' wrote, or their folder."
+        f"{escape_control(given)}: no run file there that can be part of a study",
+        "Give the files that 'portbench run' wrote, or their folder. 'portbench scaling' shows those of --protocol "
+        "scaling, 'portbench verdict' those of recorded programs.",
     )
 
 
 def write_run_files(files: Sequence[InputFile], tables: Path, threads: int = 0) -> list[Source | None]:
     """Checks files and writes the run files among them as one part of ``tables``; None for each other file, and for the
-    run files of recorded programs.
+    run files of recorded programs and of the protocol scaling.
 
     Raises BadInput for a file that is not valid, OSError or DuckDB's own errors if nothing can be written.
     """
@@ -150,7 +153,7 @@ def write_run_files(files: Sequence[InputFile], tables: Path, threads: int = 0) 
 
 
 def _read(number: int, file: InputFile) -> TypedRun | None:
-    """A run file, checked; None for a file of another kind, and for the run file of a recorded program.
+    """A run file, checked; None for a file of another kind, and for a run file that is part of no study.
 
     Raises BadInput for a file that is not valid or has another digest than before.
     """
@@ -162,7 +165,7 @@ def _read(number: int, file: InputFile) -> TypedRun | None:
         digest, run = document.sha256, _as_lines(document, number) if document.kind == "run" else None
     if digest != file.sha256:
         raise BadInput(f"{escape_control(file.name)} was changed while it was read", "Merge again.")
-    return None if run is None or _is_recorded(file, run) else run
+    return None if run is None or _is_recorded(file, run) or _is_scaling(file, run) else run
 
 
 def _as_lines(document: Document, number: int) -> TypedRun:
@@ -189,6 +192,18 @@ def _is_recorded(file: InputFile, run: TypedRun) -> bool:
             "Such results are not part of a study. 'portbench verdict' shows them.",
         )
     return is_recorded
+
+
+def _is_scaling(file: InputFile, run: TypedRun) -> bool:
+    """Whether a run file compares sizes: it is left out, since its tests are no sample of what functions are called
+    with. Raises BadInput where the user named this very file."""
+    is_scaling = bool(run.head["protocol"]["name"] == _SCALING)
+    if is_scaling and file.is_named:
+        raise BadInput(
+            f"{escape_control(file.name)}: it was run with --protocol scaling",
+            "Such results are not part of a study. 'portbench scaling' shows them.",
+        )
+    return is_scaling
 
 
 def _source(file: InputFile, head: Mapping[str, Any]) -> Source:

@@ -59,6 +59,7 @@ HOST = Side(
             "explain",
             "tables",
             "figures",
+            "scaling",
             "compare",
             "history",
             "page",

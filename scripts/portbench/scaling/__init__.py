@@ -1,0 +1,1 @@
+"""Time against size: what run files of the protocol scaling say of each function on each target."""
