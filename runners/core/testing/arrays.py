@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
+
+from runners.core.documents import SCHEMAS
 
 CARRIERS = {"bfloat16": "float32"}
 """NumPy lacks these dtypes. The values are made in the next wider one and rounded by the framework."""
@@ -47,6 +51,30 @@ def random(shape: Sequence[int], dtype: str, seed: int, low: float | None = None
 
         array = part() + 1j * part() if kind == "c" else part()
     return np.asarray(array).astype(carrier(dtype))
+
+
+def edges(dtype: str, edges: str, subnormal: bool = False) -> Any:
+    """The edge values of a dtype as a host array: those of schema/edge-values.json, an odd number of them.
+
+    ``edges``: row, one axis; column, a second axis of length one; square, each row moved by one. Raises KeyError for a
+    dtype without edge values.
+    """
+    known = _edge_values()[dtype]
+    values = [*known["values"], *(known.get("subnormal", ()) if subnormal else ())]
+    if dtype.startswith("complex"):
+        values = [complex(*parts) for parts in values]
+    elif carrier(dtype).startswith("float"):
+        values = [float(value) for value in values]
+    row = np.array(values, carrier(dtype))
+    if edges == "square":
+        return np.stack([np.roll(row, step) for step in range(len(row))])
+    return row[:, None] if edges == "column" else row
+
+
+@functools.lru_cache(maxsize=None)
+def _edge_values() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads((SCHEMAS / "edge-values.json").read_text("utf-8"))
+    return found
 
 
 def widened(array: Any) -> Any:

@@ -62,6 +62,9 @@ def call(
     expected = builder.one(expect["value"]).host if "value" in expect else _reference(expect, builder, host)
     floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), "")
     _check_output(trial, output, expected, tolerance or {}, None if "dtype" in expect else floating)
+    if "zeros" in expect:
+        for found, wanted in zip(tree.leaves(trial.numpy(output)), tree.leaves(expected)):
+            compare.check_signs_of_zeros(found, wanted)
 
 
 def _reference(expect: Mapping[str, Any], builder: Builder, host: Sequence[Any]) -> Any:

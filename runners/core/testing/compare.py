@@ -69,6 +69,7 @@ def check_values(actual: Any, expected: Any, dtype: str, rtol: float | None = No
         raise Mismatch(f"shape: nested lists of unequal lengths: {actual} and {expected}") from error
     if actual.shape != expected.shape:
         raise Mismatch(f"shape: expected {list(expected.shape)}, got {list(actual.shape)}")
+    expected = with_overflow(actual, expected, dtype)
     default_rtol, default_atol = TOLERANCES.get(dtype, (0.0, 0.0))
     rtol = default_rtol if rtol is None else rtol
     atol = default_atol if atol is None else atol
@@ -81,6 +82,29 @@ def check_values(actual: Any, expected: Any, dtype: str, rtol: float | None = No
     if close.all():
         return
     raise _mismatch(actual, expected, np.atleast_1d(close), dtype, rtol, atol)
+
+
+def with_overflow(actual: Any, expected: Any, dtype: str) -> Any:
+    """The expected values, which are in float64, with infinity where the dtype holds no such large number and the
+    output is infinite too."""
+    if dtype not in LARGEST:
+        return expected
+    overflows = np.isinf(actual) & (np.abs(expected) > LARGEST[dtype]) & (np.sign(actual) == np.sign(expected))
+    return np.where(overflows, actual, expected)
+
+
+def check_signs_of_zeros(actual: Any, expected: Any) -> None:
+    """Raises Mismatch where both arrays, of the same shape, have a zero and the signs differ, also in complex parts."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    for part in (np.real, np.imag) if np.iscomplexobj(expected) else (np.real,):
+        found, wanted = np.atleast_1d(part(actual)), np.atleast_1d(part(expected))
+        other = (found == 0) & (wanted == 0) & (np.signbit(found) != np.signbit(wanted))
+        if other.any():
+            place = [int(index) for index in np.argwhere(other)[0]]
+            sign = "-" if np.signbit(wanted)[tuple(place)] else "+"
+            raise Mismatch(
+                f"wrong value: the sign of {int(other.sum())} zeros is another, first at {place}: expected {sign}0"
+            )
 
 
 def check_equal(actual: Any, expected: Any) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-VALUES = ("float32", "bfloat16", "tile-end", "nan-swallowed")
+VALUES = ("float32", "bfloat16", "tile-end", "nan-swallowed", "zero-sign")
 """float32: a float64 is rounded to it. bfloat16: a float32 is rounded to it. tile-end: the last element of the first
-row is that before it, if the row is no multiple of eight. nan-swallowed: NaN is zero."""
+row is that before it, if the row is no multiple of eight. nan-swallowed: NaN is zero. zero-sign: a
+zero has the other sign."""
 
 TILE = 8
 
@@ -31,4 +32,6 @@ def altered(array: Any, dtype: str, name: str) -> Any:
         return changed
     if name == "nan-swallowed" and array.dtype.kind in "fc":
         return np.where(np.isnan(array), array.dtype.type(0), array)
+    if name == "zero-sign" and array.dtype.kind == "f":
+        return np.where(array == 0, -array, array)
     return None

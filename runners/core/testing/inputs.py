@@ -8,7 +8,7 @@ import numpy as np
 
 from runners.core.adapter import Framework
 from runners.core.public import names
-from runners.core.testing.arrays import CARRIERS, carrier, random, widened, with_facts
+from runners.core.testing.arrays import CARRIERS, carrier, edges, random, widened, with_facts
 from runners.core.testing.trial import Trial
 
 
@@ -58,7 +58,9 @@ class Builder:
 
     def _tensor(self, value: Mapping[str, Any]) -> Built:
         dtype = value["dtype"]
-        if "values" in value:
+        if isinstance(value.get("values"), dict):
+            array = edges(dtype, **value["values"])
+        elif "values" in value:
             array = np.asarray(value["values"]).astype(carrier(dtype))
         else:
             array = random(value["shape"], dtype, value.get("seed", 0), value.get("low"), value.get("high"))

@@ -102,7 +102,11 @@ class Mutant:
         dtype = self._adapter.dtype_name(value)
         if dtype is None or getattr(value, "requires_grad", False):
             return value
-        array = fine_mutants.altered(self._adapter.to_numpy(value), dtype, self.name)
+        read = self._adapter.to_numpy(value)
+        array = fine_mutants.altered(read, dtype, self.name)
+        if self.name == "zero-sign" and array is not None:
+            # Both zeros compare as equal.
+            self.differs = self.differs or bool((read == 0).any())
         return value if array is None else self._adapter.tensor(array, dtype, self._device, "contiguous")
 
     def second_call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

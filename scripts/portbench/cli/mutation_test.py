@@ -63,9 +63,9 @@ def command(
     element, zeroes it, changes its dtype, adds an axis, replaces it by the first argument, or does nothing at all. A
     mutant whose output equals that of the real function does not count. --fine adds mutants like faults of real
     devices: digits that are lost to float32 (float32) or bfloat16 (bfloat16), a wrong element at the end of a row that
-    is no multiple of eight (tile-end), NaN that becomes zero (nan-swallowed), a wrong second call (second-call), an
-    argument that is overwritten (overwritten), an error that is swallowed (accepted), a keyword argument that is
-    ignored (keyword-ignored). The tests first run with the real functions: a
+    is no multiple of eight (tile-end), NaN that becomes zero (nan-swallowed), a zero of the other sign (zero-sign), a
+    wrong second call (second-call), an argument that is overwritten (overwritten), an error that is swallowed
+    (accepted), a keyword argument that is ignored (keyword-ignored). The tests first run with the real functions: a
     test that does not time the manifest's function, or checks nothing, fails there.
 
     Exit status 1 if a test survives without a reason in the file of survivors, if a reason there is out of date, if no

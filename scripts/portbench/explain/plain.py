@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from portbench.devices import PREDICTED_GPUS
+from portbench.formats.edge_values import edge_values
 
 Data = Mapping[str, Any]
 
@@ -50,6 +51,15 @@ def check(found, expected):
     else:
         np.testing.assert_allclose(to_numpy(found), expected, rtol={rtol:g}, atol={atol:g})
 """
+_OVERFLOW = """
+# What is too large for the dtype is infinite in it, and finite in the expected float64.
+def overflowed(found, expected):
+    return np.where(np.isinf(found) & (np.abs(expected) > {largest!r}), np.copysign(np.inf, expected), expected)
+"""
+_SIGNS = """for part in (np.real, np.imag):
+    assert ((part(found) != 0) | (np.signbit(part(found)) == np.signbit(part(expected)))).all()
+"""
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
 # NumPy has no bfloat16.
 _TO_NUMPY = {
     "torch": """
@@ -126,6 +136,7 @@ class _Program:
         self._device = device
         self._dtypes: list[str] = []
         self._lines: list[str] = []
+        self._has_edges = False
 
     def text(self) -> str:
         test, expect = self._test, self._test["expect"]
@@ -141,7 +152,7 @@ class _Program:
         if expected is None:
             after.append(f"# Expected: {expect['property']} {json.dumps(expect.get('params', {}))}")
         else:
-            after += [*self._check(), f"check(output, {expected})", 'print("as expected")']
+            after += [*self._check(), *self._checked(expected), 'print("as expected")']
         return "\n".join([*self._head(expected), *self._lines, *after]) + "\n"
 
     def _head(self, expected: str | None) -> list[str]:
@@ -162,6 +173,17 @@ class _Program:
         if self._framework == "tensorflow":
             head.append(f"tf.device({device!r}).__enter__()")
         return [*head, ""]
+
+    def _checked(self, expected: str) -> list[str]:
+        """The lines that check the output; those of edge values look at what is too large and at the signs of zeros."""
+        largest = _LARGEST.get(self._test["expect"].get("dtype") or next(iter(self._dtypes), ""))
+        is_signed = "zeros" in self._test["expect"]
+        if not (self._has_edges and (largest or is_signed)):
+            return [f"check(output, {expected})"]
+        lines = _OVERFLOW.format(largest=largest).strip().splitlines() if largest else []
+        lines += ["", f"found, expected = to_numpy(output), {expected}"]
+        lines += ["expected = overflowed(found, expected)"] * bool(largest)
+        return [*lines, "check(found, expected)", *(_SIGNS.splitlines() if is_signed else [])]
 
     def _check(self) -> list[str]:
         dtypes = [self._test["expect"].get("dtype"), *self._dtypes]
@@ -222,7 +244,11 @@ class _Program:
             raise NotPlain(f"a tensor of the layout {value['layout']} has no plain form")
         self._dtypes.append(dtype)
         carrier = _CARRIERS.get(dtype, dtype)
-        array = f"np.array({value['values']!r})" if "values" in value else _random(value, str(carrier))
+        if isinstance(value.get("values"), dict):
+            self._has_edges = True
+            array = _edges(dtype, **value["values"])
+        else:
+            array = f"np.array({value['values']!r})" if "values" in value else _random(value, str(carrier))
         self._lines.append(f'array{number} = {array}.astype("{carrier}")')
         made = _TENSOR[self._framework].format(array=f"array{number}", dtype=dtype)
         self._lines.append(f"tensor{number} = {made}")
@@ -248,6 +274,22 @@ def _refused(call: str, expected: Data) -> list[str]:
         "else:",
         f"    raise AssertionError({'expected ' + ' or '.join(kinds) + ', got no error'!r})",
     ]
+
+
+def _edges(dtype: str, edges: str, subnormal: bool = False) -> str:
+    """The edge values of a dtype, each written out."""
+    known = edge_values()[dtype]
+    numbers = [*known["values"], *(known.get("subnormal", ()) if subnormal else ())]
+    row = f'np.array([{", ".join(map(_number, numbers))}], "{_CARRIERS.get(dtype, dtype)}")'
+    if edges == "square":
+        return f"np.stack([np.roll({row}, step) for step in range({len(numbers)})])"
+    return f"{row}[:, None]" if edges == "column" else row
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, str):
+        return f'float("{value}")'
+    return f"complex(*{value})" if isinstance(value, list) else repr(value)
 
 
 def _random(value: Data, dtype: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from portbench.formats import manifest_names as names
+from portbench.formats.edge_values import edge_values
 from portbench.formats.schema_errors import Violation
 from portbench.formats.schemas import VERSIONS, violations
 from portbench.util.strict_json import quoted
@@ -141,6 +142,11 @@ def _in_arguments(value: Any, path: str, grid: _Grid) -> Iterator[Violation]:
 
 def _in_tensor(tensor: Data, path: str, grid: _Grid) -> Iterator[Violation]:
     yield from _in_dtype(tensor.get("dtype"), f"{path}.dtype", grid, names.INPUT_DTYPES)
+    if isinstance(tensor.get("values"), dict):
+        for found, place in grid.filled(tensor.get("dtype"), f"{path}.dtype"):
+            if found in names.INPUT_DTYPES and found not in edge_values():
+                yield Violation(place, f"found {quoted(found)}, which has no edge values: {', '.join(edge_values())}")
+        return
     for found, place in grid.filled(tensor.get("values", 0), f"{path}.values"):
         mistake = _values_mistake(found)
         if mistake:

@@ -43,6 +43,7 @@ def product(values, dtype, **more):
 
 
 LOOSE = {"tolerance": {"rtol": 0.1, "atol": 0, "reason": "to miss it"}}
+SIGNED = {"numpy": "multiply", "zeros": "signed"}
 NINE = [0.5, 0.25, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
 REFUSED = {"id": "t", "case": "call", "args": [{"tensor": {"values": [1.0], "dtype": "float64"}}, [1]]}
 
@@ -59,6 +60,9 @@ REFUSED = {"id": "t", "case": "call", "args": [{"tensor": {"values": [1.0], "dty
         ("tile-end", product(NINE[:8], "float32"), "skipped"),
         ("nan-swallowed", product(["nan", 1.0], "float32"), "failed"),
         ("nan-swallowed", product([2.0, 1.0], "float32"), "skipped"),
+        ("zero-sign", product([0.0, 1.0], "float64"), "passed"),
+        ("zero-sign", {**product([0.0, 1.0], "float64"), "expect": SIGNED}, "failed"),
+        ("zero-sign", product([2.0, 1.0], "float64"), "skipped"),
         ("second-call", product([1.0, 2.0], "float32"), "failed"),
         ("second-call", product([0.0, 0.0], "float32"), "skipped"),
         ("overwritten", product([1.0, 2.0], "float32"), "failed"),
