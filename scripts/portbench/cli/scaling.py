@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
 from portbench.cli import cli
+from portbench.scaling.as_json import as_data
 from portbench.scaling.crossover import pairs
 from portbench.scaling.read import read_scaling
 from portbench.scaling.tables import all_tables, sentences
@@ -25,7 +27,8 @@ from portbench.util.text import escape_control, pluralize
     metavar="DIR",
     help="Also write scaling.md, scaling.csv with every point, and figures/ to this folder.",
 )
-def command(paths: tuple[Path, ...], out: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def command(paths: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Show time against size: from which size on one target is faster than another.
 
     RESULTS are run files of 'portbench run --protocol scaling', or folders of them; other run files in a folder are
@@ -48,10 +51,14 @@ def command(paths: tuple[Path, ...], out: Path | None) -> None:
         from portbench.scaling.write import write_scaling  # Matplotlib takes a second to load
 
         written = write_scaling(scaling, found, out)
-    for sentence in sentences(scaling, found):
-        click.echo(escape_control(sentence))
-    if found:
-        click.echo()
-    print_tables(all_tables(scaling, found), results_console())
+    if as_json:
+        click.echo(json.dumps(as_data(scaling, found), indent=1))
+    else:
+        for sentence in sentences(scaling, found):
+            click.echo(escape_control(sentence))
+        if found:
+            click.echo()
+        print_tables(all_tables(scaling, found), results_console())
     if written:
-        click.echo(f"wrote {shown(written[0])}, {written[1].name}, {pluralize(len(written) - 2, 'file')} of figures")
+        files = pluralize(len(written) - 2, "file")
+        click.echo(f"wrote {shown(written[0])}, {written[1].name}, {files} of figures", err=as_json)

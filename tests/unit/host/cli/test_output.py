@@ -34,6 +34,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "validate": ("manifests",),
     "merge": ("RUNS", "-o", "NEW"),
     "report": ("STUDY",),
+    "scaling": (str(EXAMPLES / "run" / "valid" / "scaling.json"),),
     "publish": ("STUDY", "-o", "NEW"),
     "explain": ("STUDY", "torch.cat"),
     "compare": ("torch-2.9.0-cpu", "torch-2.9.0-gpu", "--study", "STUDY"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -100,6 +101,17 @@ def test_the_peak_is_that_of_the_device_where_it_is_known(sizes: Callable[..., P
     shown = command("scaling", path)
     # 12 kB in 10 us are 1.2 GB/s: a tenth.
     assert re.search(r"1\.20 +0\.100 +10\.0", shown.output), shown.output
+
+
+def test_as_json(crossing: Path) -> None:
+    shown = command("scaling", crossing, "--json")
+    data = json.loads(shown.output)
+    assert [target["device"] for target in data["targets"]] == ["cpu", "xla"]
+    assert data["targets"][0]["functions"][0]["points"][0]["median_ns"] == pytest.approx(1e4)
+    (pair,) = data["pairs"]
+    (one,) = pair["functions"]
+    assert (one["function"], one["faster"], one["at_every_size"]) == (ADD, "torch-2.9.0-xla", False)
+    assert [each["faster"] for each in one["sizes"]] == ["torch-2.9.0-cpu", "torch-2.9.0-cpu", "torch-2.9.0-xla"]
 
 
 def test_files_of_a_report(crossing: Path, tmp_path: Path) -> None:
