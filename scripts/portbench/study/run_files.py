@@ -200,7 +200,7 @@ def _is_scaling(file: InputFile, run: TypedRun) -> bool:
     is_scaling = bool(run.head["protocol"]["name"] == _SCALING)
     if is_scaling and file.is_named:
         raise BadInput(
-            f"{escape_control(file.name)}: it was run with --protocol scaling",
+            f"{escape_control(file.name)}: $.protocol.name: expected cold, steady or both, found 'scaling'",
             "Such results are not part of a study. 'portbench scaling' shows them.",
         )
     return is_scaling

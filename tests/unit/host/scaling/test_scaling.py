@@ -196,7 +196,7 @@ def test_a_study_has_no_sizes(
     crossing: Path, make_run: Make, write: Callable[[str, Any], Path], tmp_path: Path
 ) -> None:
     refused = command("merge", crossing / "cpu.json", "-o", tmp_path / "study")
-    assert "it was run with --protocol scaling" in str(refused.exception)
+    assert "$.protocol.name: expected cold, steady or both, found 'scaling'" in str(refused.exception)
     write("results/other.json", make_run())
     merged = command("merge", crossing, "-o", tmp_path / "study")
     assert merged.exit_code == 0, merged.exception
