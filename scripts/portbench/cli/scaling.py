@@ -41,7 +41,7 @@ def command(paths: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
 
     \b
     Examples:
-      portbench run torch-cpu torch-xla --protocol scaling --out sizes
+      portbench run torch-2.9.0-cpu torch-2.9.0-xla --protocol scaling --out sizes
       portbench scaling sizes -o sizes-report
     """
     scaling = read_scaling(paths)

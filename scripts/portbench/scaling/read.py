@@ -10,6 +10,7 @@ from typing import Any
 
 from portbench.errors import BadInput
 from portbench.formats.documents import files_below, read_document
+from portbench.run.failures import failed_tests
 from portbench.run.model import SCALING
 from portbench.scaling.model import Family, Point, Scaling, Side
 from portbench.study.model import RunFile, TargetKey
@@ -101,6 +102,7 @@ def _number(facts: Data, name: str) -> float | None:
 def _point(n: int, results: Sequence[Data]) -> Point:
     size = results[0]["size"]
     failed = next((result for result in results if result["outcome"] != "passed"), None)
+    why = failed_tests({"results": results})
     timed = [_steady(result) for result in results] if failed is None else []
     runs_ns = (sum(median(_calls_ns(call)) for call in calls) for calls in timed)
     prediction = results[0].get("prediction") or {}
@@ -112,7 +114,7 @@ def _point(n: int, results: Sequence[Data]) -> Point:
         roofline_ns=prediction.get("roofline_ns"),
         is_stable=all(call["stable"] for calls in timed for call in calls),
         outcome=failed["outcome"] if failed else "passed",
-        message=_message(failed) if failed else "",
+        message=why[0].message if why else (failed and failed["reason"]) or "",
     )
 
 
@@ -122,9 +124,3 @@ def _steady(result: Data) -> list[Data]:
 
 def _calls_ns(steady: Data) -> list[float]:
     return [ns / steady["calls_per_block"] for ns in steady["block_ns"]]
-
-
-def _message(result: Data) -> str:
-    error = result["error"] or {}
-    text = result["reason"] or error.get("message") or error.get("type") or ""
-    return next(iter(text.strip().splitlines()), "")
