@@ -90,6 +90,8 @@ def _in_result(header: Data, result: Data) -> Iterator[str]:
         yield f"$.run: found {result['run']}, expected at most {header['protocol']['runs']}"
     if result["outcome"] is None and not header.get("imported"):
         yield "$.outcome: found null, expected an outcome"
+    if (result.get("size") is not None) != (header["protocol"]["name"] == "scaling"):
+        yield "$.size: expected a size in the protocol scaling, and none in others"
     check, prediction = result.get("sync_check"), result.get("prediction")
     if header["protocol"]["sync"] == "complete" and check and not check["passed"]:
         for position, call in enumerate(result["calls"]):
