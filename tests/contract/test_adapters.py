@@ -117,7 +117,12 @@ def test_the_tests_notice_a_broken_function(framework, function):
 )
 def test_both_protocols_leave_their_samples(run_manifest, framework, few):
     document = study_of(run_manifest, framework, few)
-    assert {result["outcome"] for result in document["results"]} <= {"passed", "skipped"}
+    failed = {
+        (result["function"], result["test"])
+        for result in document["results"]
+        if result["outcome"] not in ("passed", "skipped")
+    }
+    assert failed <= WRONG_IN_THE_STUDY.keys()
     # On a busy machine the synchronization check of a worker may fail: then its calls have no times.
     # A call that must raise an error has no times.
     tried = [
