@@ -9,6 +9,7 @@ from portbench.scaling.crossover import CLEARLY, Comparison, Pair
 from portbench.scaling.model import Point, Scaling, Side
 from portbench.tables.model import Cell, Column, Group, Table, fixed, names, numbers, texts
 from portbench.util.format import significant
+from portbench.util.text import pluralize
 
 _HOW_FASTER = (
     f"A target is faster at a size where its median over the runs is better by more than {CLEARLY - 1:.0%} and each of "
@@ -208,9 +209,10 @@ def sentences(scaling: Scaling, pairs: Iterable[Pair]) -> Iterator[str]:
         first, second = scaling.label(pair.first), scaling.label(pair.second)
         crossing = [one for one in pair.comparisons if one.winner and not one.is_always]
         always = [sum(one.is_always and one.winner == which for one in pair.comparisons) for which in (1, 2)]
+        count = pluralize(len(pair.comparisons), "function")
         yield (
-            f"Of {len(pair.comparisons)} functions, {always[0]} are faster on {first} at every size and {always[1]} on "
-            f"{second}; {len(crossing)} are faster on one of them only from some size on."
+            f"{count}: {first} is faster at every size in {always[0]}, {second} in {always[1]}, and one of them only "
+            f"from some size on in {len(crossing)}."
         )
 
 
