@@ -41,7 +41,8 @@ def command(manifests: tuple[Path, ...], functions: Path, counts: Path | None, a
     """Show how many public functions of a framework have a test, and which have none.
 
     Functions are counted, not tests: one test in any MANIFEST is enough. 'Independent': a test compares with something
-    else than the framework itself. 'Gradient': a test compares gradients.
+    else than the framework itself. 'Gradient': a test compares gradients. In scope are functions that one process can
+    call on one device: docs/api.md says which are not.
 
     \b
     Examples:
@@ -61,34 +62,45 @@ def command(manifests: tuple[Path, ...], functions: Path, counts: Path | None, a
 
 
 def _print(found: Coverage, console: Console) -> None:
-    everything = found.all
-    share = _share(everything.tested, everything.functions)
+    in_scope = found.in_scope
+    share = _share(in_scope.tested, in_scope.functions)
     console.print(
         Text(
-            f"{escape_control(f'{found.framework} {found.version}')}: {everything.tested:,} of "
-            f"{pluralize(everything.functions, 'public function')} have a test ({share})",
+            f"{escape_control(f'{found.framework} {found.version}')}: {in_scope.tested:,} of "
+            f"{pluralize(in_scope.functions, 'public function')} in scope have a test ({share})",
             "bold",
         )
     )
-    if everything.uses:
-        share = _share(everything.tested_uses, everything.uses)
-        console.print(Text(f"{share} of {everything.uses:,} calls in the corpus are calls of these"))
+    if in_scope.uses:
+        share = _share(in_scope.tested_uses, in_scope.uses)
+        of_all = _share(found.all.tested_uses, found.all.uses)
+        console.print(
+            Text(
+                f"{share} of {in_scope.uses:,} calls in the corpus of functions in scope are calls of these; of all "
+                f"{found.all.uses:,} calls {of_all}"
+            )
+        )
     table = Table(box=SIMPLE_HEAD)
     table.add_column("module")
     for heading in ("functions", "tested", "share", "independent", "gradient"):
         table.add_column(heading, justify="right")
     rows = sorted(found.by_module.items(), key=lambda item: (-item[1].functions, item[0]))
-    for module, covered in [*rows, ("all", everything)]:
+    for module, covered in [*rows, ("in scope", in_scope), ("all", found.all)]:
         table.add_row(Text(escape_control(module)), *_cells(covered))
     console.print(table)
-    if found.missing:
-        by_use = ", most used first" if found.missing[0].uses is not None else ""
-        console.print(Text(f"Without a test{by_use}:"))
-        for each in found.missing[:_MOST_MISSING]:
+    if found.out_of_scope:
+        console.print(Text("Out of scope, since one process does not call them on one device:"))
+        for reason, number in found.out_of_scope.items():
+            console.print(Text(f"  {number:,}  {reason}"))
+    missing = [each for each in found.missing if each.out_of_scope is None]
+    if missing:
+        by_use = ", most used first" if missing[0].uses is not None else ""
+        console.print(Text(f"In scope and without a test{by_use}:"))
+        for each in missing[:_MOST_MISSING]:
             used = f"  ({pluralize(each.uses, 'call')})" if each.uses is not None else ""
             console.print(Text(f"  {escape_control(each.function)}{used}"))
-        if len(found.missing) > _MOST_MISSING:
-            console.print(Text(f"  and {len(found.missing) - _MOST_MISSING:,} more: --json has them all"))
+        if len(missing) > _MOST_MISSING:
+            console.print(Text(f"  and {len(missing) - _MOST_MISSING:,} more: --json has them all"))
     if found.unlisted:
         some = ", ".join(map(escape_control, found.unlisted[:3]))
         console.print(Text(f"{pluralize(len(found.unlisted), 'tested function')} not in the list, such as {some}"))

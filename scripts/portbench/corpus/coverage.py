@@ -1,15 +1,18 @@
 """How many public functions of a framework have a test, by module, and which used ones have none.
 
-Functions are counted, not tests. The denominator is a list of 'portbench enumerate'; a function that a manifest names
-by another public name is the same function.
+Functions are counted, not tests. The denominators are a list of 'portbench enumerate', and those of it that are in
+scope (see portbench.corpus.scope). A function that a manifest names by another public name is the same function.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from portbench.corpus.scope import Scope
+from portbench.corpus.scope import scope as scope_of
 from portbench.errors import BadInput
 from portbench.formats.documents import Document
 from portbench.util.strict_json import shown
@@ -33,20 +36,24 @@ class Covered:
 
 @dataclass(frozen=True)
 class Missing:
-    """A function without a test. ``uses``: None without a corpus."""
+    """A function without a test. ``uses``: None without a corpus. ``out_of_scope``: the reason, None if in scope."""
 
     function: str
     uses: int | None
+    out_of_scope: str | None
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """The coverage of a list of functions. ``missing`` is in the order of use, then of names. ``unlisted`` are tested
-    functions that the list does not have, such as methods."""
+    """The coverage of a list of functions, and of those in scope. ``out_of_scope`` counts the others by their reasons.
+    ``by_module`` is of those in scope. ``missing`` is in the order of use, then of names, those in scope first.
+    ``unlisted`` are tested functions that the list does not have, such as methods."""
 
     framework: str
     version: str
     all: Covered
+    in_scope: Covered
+    out_of_scope: Mapping[str, int]
     by_module: Mapping[str, Covered]
     missing: Sequence[Missing]
     unlisted: Sequence[str]
@@ -77,18 +84,32 @@ def coverage(manifests: Sequence[Document], functions: Document, counts: Documen
             elif entry["tests"]:
                 tests.setdefault(name, []).extend(entry["tests"])
     listed = [entry["name"] for entry in functions.data["functions"]]
+    why_out = _why_out(functions, scope_of(framework))
+    in_scope = [name for name in listed if name not in why_out]
     modules: dict[str, list[str]] = {}
-    for name in listed:
+    for name in in_scope:
         modules.setdefault(_module(name), []).append(name)
-    missing = [Missing(name, None if uses is None else uses.get(name, 0)) for name in listed if name not in tests]
+    missing = [
+        Missing(name, None if uses is None else uses.get(name, 0), why_out.get(name))
+        for name in listed
+        if name not in tests
+    ]
     return Coverage(
         framework,
         target["version"],
         _covered(listed, tests, uses or {}),
+        _covered(in_scope, tests, uses or {}),
+        dict(Counter(why_out.values()).most_common()),
         {module: _covered(modules[module], tests, uses or {}) for module in sorted(modules)},
-        sorted(missing, key=lambda each: (-(each.uses or 0), each.function)),
+        sorted(missing, key=lambda each: (each.out_of_scope is not None, -(each.uses or 0), each.function)),
         sorted(unlisted),
     )
+
+
+def _why_out(functions: Document, scope: Scope) -> Mapping[str, str]:
+    """The functions that are out of scope, each with the reason."""
+    reasons = {entry["name"]: scope.why_out(entry["name"], entry["kind"]) for entry in functions.data["functions"]}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def as_data(found: Coverage) -> dict[str, Any]:
@@ -97,8 +118,10 @@ def as_data(found: Coverage) -> dict[str, Any]:
         "framework": found.framework,
         "version": found.version,
         "all": _as_data(found.all),
+        "in_scope": _as_data(found.in_scope),
+        "out_of_scope": dict(found.out_of_scope),
         "by_module": {module: _as_data(each) for module, each in found.by_module.items()},
-        "missing": [{"function": each.function, "uses": each.uses} for each in found.missing],
+        "missing": [dict(vars(each)) for each in found.missing],
         "unlisted": list(found.unlisted),
     }
 

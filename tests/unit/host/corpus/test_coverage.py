@@ -109,7 +109,8 @@ def test_functions_are_counted_once_by_any_of_their_names_and_in_any_manifest(tm
         "torch.nn": (1, 0),
     }
     assert found["missing"] == [
-        {"function": name, "uses": None} for name in ("torch.cat", "torch.linalg.det", "torch.nn.Linear")
+        {"function": name, "uses": None, "out_of_scope": None}
+        for name in ("torch.cat", "torch.linalg.det", "torch.nn.Linear")
     ]
 
 
@@ -139,9 +140,43 @@ def test_use_weighs_and_orders(tmp_path: Path, functions: Path) -> None:
     assert (found["all"]["tested_uses"], found["all"]["uses"]) == (30, 100)
     assert [each["function"] for each in found["missing"][:2]] == ["torch.linalg.eig", "torch.cat"]
     printed = covered(made, "--functions", functions, "--counts", used).stdout
-    assert "torch 2.9.0: 1 of 5 public functions have a test (20.0 %)" in printed
-    assert "30.0 % of 100 calls in the corpus are calls of these" in printed
+    assert "torch 2.9.0: 1 of 5 public functions in scope have a test (20.0 %)" in printed
+    assert "30.0 % of 100 calls in the corpus of functions in scope are calls of these" in printed
     assert "  torch.linalg.eig  (60 calls)\n  torch.cat  (10 calls)\n" in printed
+
+
+def test_what_is_out_of_scope_counts_among_all_only_and_has_a_reason(tmp_path: Path, functions: Path) -> None:
+    document = json.loads(functions.read_text("utf-8"))
+    error = {**function("torch.linalg.LinAlgError"), "kind": "class"}
+    document["functions"] += [function("torch.cuda.synchronize"), function("torch.distributed.barrier"), error]
+    document["counts"].update(functions=8, by_kind={"function": 7, "class": 1})
+    document["counts"]["by_namespace"].update({"torch.linalg": 3, "torch.cuda": 1, "torch.distributed": 1})
+    write(functions, document)
+    made = manifest(tmp_path / "a.json", {"torch.abs": [CALL], "torch.cuda.synchronize": [CALL]})
+    used = counts(tmp_path / "counts.json", abs=1, cat=3, cuda__synchronize=4)
+    found = data(made, "--functions", functions, "--counts", used)
+    assert (found["all"]["functions"], found["all"]["tested"], found["all"]["tested_uses"]) == (8, 2, 5)
+    assert (found["in_scope"]["functions"], found["in_scope"]["tested"], found["in_scope"]["tested_uses"]) == (5, 1, 1)
+    assert set(found["out_of_scope"].values()) == {1}
+    assert "an exception or a warning" in found["out_of_scope"]
+    assert "torch.cuda" not in found["by_module"]
+    last = found["missing"][-2:]
+    assert {each["function"] for each in last} == {"torch.distributed.barrier", "torch.linalg.LinAlgError"}
+    assert all(each["out_of_scope"] for each in last)
+    printed = covered(made, "--functions", functions, "--counts", used).stdout
+    assert "1 of 5 public functions in scope have a test (20.0 %)" in printed
+    assert "torch.distributed.barrier" not in printed
+
+
+def test_every_reason_for_being_out_of_scope_is_given_once_and_every_file_is_of_a_framework() -> None:
+    files = list((ROOT / "scripts" / "portbench" / "corpus" / "scopes").glob("*.json"))
+    assert {file.stem for file in files} <= {"torch", "tensorflow", "jax"}
+    for file in files:
+        groups = json.loads(file.read_text("utf-8"))
+        reasons = [group["reason"] for group in groups]
+        assert len(reasons) == len(set(reasons))
+        names = [name for group in groups for name in (*group["names"], *group.get("classes", ()))]
+        assert sorted(names) == sorted(set(names))
 
 
 def test_tested_functions_that_the_list_lacks_are_named(tmp_path: Path, functions: Path) -> None:
