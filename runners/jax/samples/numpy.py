@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Mapping, Sequence
+from typing import Mapping
 
 import jax.numpy
 import numpy
 
-from runners.core.testing.samples import Entry, Sample
-from runners.jax.samples import counterparts, host_arrays
-from runners.jax.samples.counterparts import Pair
+from runners.core.testing import counterparts
+from runners.core.testing.counterparts import Counterparts, Pair
+from runners.jax.samples import host_arrays
 
 PACKAGE = "numpy"
 NEEDS = "any NumPy"
@@ -41,19 +40,12 @@ def prepare() -> None:
     """Imports nothing more."""
 
 
-def entries() -> Sequence[Entry]:
-    return counterparts.entries(_pairs())
-
-
-def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
-    return counterparts.samples(_pairs()[entry], dtype, gradient)
-
-
-def look(sample: Sample) -> str:
-    return host_arrays.look((list(sample.args), sample.kwargs))
-
-
-@lru_cache(maxsize=None)
 def _pairs() -> Mapping[str, Pair]:
     """The pairs by JAX's names."""
     return counterparts.pairs(_MODULES, (*_LEFT_OUT, *_WITHOUT_VALUES), _UNIQUE)
+
+
+_source = Counterparts(host_arrays.OF_COUNTERPARTS, _pairs)
+entries = _source.entries
+samples = _source.samples
+look = host_arrays.look_of

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from functools import lru_cache
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping
 
-from runners.core.testing.samples import Entry, Sample
-from runners.jax.samples import counterparts, host_arrays
-from runners.jax.samples.counterparts import Pair
+from runners.core.testing import counterparts
+from runners.core.testing.counterparts import Counterparts, Pair
+from runners.jax.samples import host_arrays
 
 PACKAGE = "scipy"
 NEEDS = "any SciPy"
@@ -30,19 +29,6 @@ def prepare() -> None:
     importlib.import_module("scipy")
 
 
-def entries() -> Sequence[Entry]:
-    return counterparts.entries(_pairs())
-
-
-def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
-    return counterparts.samples(_pairs()[entry], dtype, gradient)
-
-
-def look(sample: Sample) -> str:
-    return host_arrays.look((list(sample.args), sample.kwargs))
-
-
-@lru_cache(maxsize=None)
 def _pairs() -> Mapping[str, Pair]:
     """The pairs by JAX's names."""
     modules: dict[str, tuple[Any, Any]] = {}
@@ -58,3 +44,9 @@ def _pairs() -> Mapping[str, Pair]:
 
 def _both(name: str) -> tuple[Any, Any]:
     return importlib.import_module(f"jax.scipy.{name}"), importlib.import_module(f"scipy.{name}")
+
+
+_source = Counterparts(host_arrays.OF_COUNTERPARTS, _pairs)
+entries = _source.entries
+samples = _source.samples
+look = host_arrays.look_of

@@ -1,8 +1,8 @@
-"""Functions of JAX that another package has under the same name: inputs by parameters, references by that package.
+"""Functions that NumPy or SciPy have too, mostly under the same name: inputs by parameters, references by that package.
 
 Every form of arguments that fits a function's parameters is tried: a sample is what the counterpart accepts with a
-numeric result, and what JAX accepts too, as far as that is seen without computing. Inputs are drawn with a fixed seed,
-away from what makes results ambiguous: no ties, and matrices that are well conditioned.
+numeric result, and what the framework accepts too. Inputs are drawn with a fixed seed, away from what makes results
+ambiguous: no ties, and matrices that are well conditioned.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ import warnings
 from functools import lru_cache
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
-import jax
 import numpy as np
 
 from runners.core.testing import tree
 from runners.core.testing.samples import Entry, Sample
-from runners.jax.samples import host_arrays
 
 _SEED = 20230401
-_DTYPES = ("bool", "complex64", "float16", "float32", "int32", "int8", "uint32", "uint8")
 _OF_GRADIENTS = "float32"
 _WIDER = {"float16": "float64", "float32": "float64", "complex64": "complex128", "int8": "int64", "int32": "int64"}
 
@@ -40,11 +37,12 @@ class Pair(NamedTuple):
 def pairs(
     modules: Mapping[str, tuple[Any, Any]], left_out: Sequence[str], unique: Mapping[str, Call]
 ) -> dict[str, Pair]:
-    """The pairs by JAX's names. ``modules`` are JAX's and the other package's by the name of JAX's."""
+    """The pairs by the framework's names. ``modules`` are the framework's and the other package's by the name of the
+    framework's. ``unique`` is by full names."""
     found = {}
     for home, (ours, theirs) in modules.items():
-        for name, function in sorted(vars(ours).items()):
-            counterpart = getattr(theirs, name, None)
+        for name in sorted(dir(ours)):
+            function, counterpart = getattr(ours, name), getattr(theirs, name, None)
             if name.startswith("_") or name in left_out or not (_is_function(function) and callable(counterpart)):
                 continue
             full = f"{home}.{name}"
@@ -56,41 +54,65 @@ def _is_function(value: Any) -> bool:
     return callable(value) and not isinstance(value, type) and not hasattr(value, "dtype")
 
 
-def entries(pairs: Mapping[str, Pair]) -> Sequence[Entry]:
-    """An entry for each pair. ``pairs`` are by the public names."""
-    return [Entry(name, "", [pair.function], _DTYPES, (_OF_GRADIENTS,)) for name, pair in pairs.items()]
+class Framework(NamedTuple):
+    """What is the framework's own. ``accepts`` says whether a function takes arguments with NumPy's arrays; ``host``
+    makes arguments as a sample holds them, of those with NumPy's arrays, and whether they want gradients."""
+
+    dtypes: Sequence[str]
+    accepts: Callable[[Call, Sequence[Any], Mapping[str, Any]], bool]
+    host: Callable[[Any, bool], Any]
 
 
-def samples(pair: Pair, dtype: str, gradient: bool) -> Sequence[Sample]:
-    """The samples of a pair, with the counterpart's result as reference; none where there is none."""
-    if gradient and not _is_floating(pair):
+class Counterparts:
+    """The functions of a source (see runners.core.testing.samples.SampleSource). ``make`` gives the pairs by the public
+    names, when they are first needed."""
+
+    def __init__(self, framework: Framework, make: Callable[[], Mapping[str, Pair]]) -> None:
+        self._framework = framework
+        self._pairs = lru_cache(maxsize=None)(make)
+        self._found = lru_cache(maxsize=16)(self._find)
+
+    def entries(self) -> Sequence[Entry]:
+        """An entry for each pair."""
+        dtypes = self._framework.dtypes
+        return [Entry(name, "", [pair.function], dtypes, (_OF_GRADIENTS,)) for name, pair in self._pairs().items()]
+
+    def samples(self, entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
+        """The samples of a pair, with the counterpart's result as reference; none where there is none."""
+        pair = self._pairs()[entry]
+        if gradient and not self._is_floating(entry):
+            return []
+        return [
+            Sample(
+                self._framework.host(list(args), gradient),
+                kwargs,
+                pair.unique,
+                functools.partial(_expected, pair, args, kwargs),
+            )
+            for args, kwargs in self._found(entry, dtype)
+        ]
+
+    def _find(self, entry: str, dtype: str) -> _Arguments:
+        pair = self._pairs()[entry]
+        for forms in _forms(pair.function, dtype):
+            found = [
+                (args, kwargs)
+                for args, kwargs in forms
+                if _is_numeric(functools.partial(pair.counterpart, *args, **kwargs))
+                and self._framework.accepts(pair.function, args, kwargs)
+            ]
+            if found:
+                return found
         return []
-    return [
-        Sample(
-            host_arrays.with_marks(list(args)) if gradient else list(args),
-            kwargs,
-            pair.unique,
-            functools.partial(_expected, pair, args, kwargs),
-        )
-        for args, kwargs in _samples(pair, dtype)
-    ]
+
+    def _is_floating(self, entry: str) -> bool:
+        """Whether all results are floating, and so have gradients."""
+        pair = self._pairs()[entry]
+        results = [_expected(pair, args, kwargs) for args, kwargs in self._found(entry, _OF_GRADIENTS)]
+        return all(np.asarray(leaf).dtype.kind in "fc" for leaf in tree.leaves(results))
 
 
 _Arguments = Sequence["tuple[Sequence[Any], Mapping[str, Any]]"]
-
-
-@lru_cache(maxsize=16)
-def _samples(pair: Pair, dtype: str) -> _Arguments:
-    for forms in _forms(pair.function, dtype):
-        found = [
-            (args, kwargs)
-            for args, kwargs in forms
-            if _is_numeric(functools.partial(pair.counterpart, *args, **kwargs))
-            and _accepts(pair.function, args, kwargs)
-        ]
-        if found:
-            return found
-    return []
 
 
 def _is_numeric(call: Call) -> bool:
@@ -106,26 +128,6 @@ def _is_numeric(call: Call) -> bool:
     )
 
 
-def _accepts(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether JAX can trace the call. What needs the values of its arguments cannot be traced, and is accepted."""
-    leaves, structure = jax.tree_util.tree_flatten(args)
-    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray)]
-
-    def call(*arrays: Any) -> Any:
-        known = dict(zip(places, arrays))
-        return function(*structure.unflatten([known.get(place, leaf) for place, leaf in enumerate(leaves)]), **kwargs)
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            outputs = jax.eval_shape(call, *(leaves[place] for place in places))
-    except jax.errors.JAXTypeError:
-        return True
-    except Exception:
-        return False
-    return any(hasattr(leaf, "dtype") for leaf in jax.tree_util.tree_leaves(outputs))
-
-
 def _expected(pair: Pair, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     wide = tree.mapped(_widened, list(args))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -135,12 +137,6 @@ def _expected(pair: Pair, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any
 
 def _widened(leaf: Any) -> Any:
     return leaf.astype(_WIDER.get(str(leaf.dtype), leaf.dtype)) if isinstance(leaf, np.ndarray) else leaf
-
-
-def _is_floating(pair: Pair) -> bool:
-    """Whether all results are floating, and so have gradients."""
-    results = [_expected(pair, args, kwargs) for args, kwargs in _samples(pair, _OF_GRADIENTS)]
-    return all(np.asarray(leaf).dtype.kind in "fc" for leaf in tree.leaves(results))
 
 
 def _forms(function: Call, dtype: str) -> Iterator[Iterator[tuple[Sequence[Any], Mapping[str, Any]]]]:
@@ -203,6 +199,7 @@ class _Inputs:
         """Values of both signs where the dtype has them, all different; of 0 and 1 for booleans. A square matrix has a
         dominant diagonal."""
         size = int(np.prod(shape, dtype=int))
+        values: Any
         if self._dtype.kind == "b":
             return (self._random.permutation(size) % 2 == 0).reshape(shape)
         if self._dtype.kind in "iu":
