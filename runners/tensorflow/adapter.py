@@ -12,6 +12,7 @@ if os.environ.get("CUDA_VISIBLE_DEVICES") != NO_GPU["CUDA_VISIBLE_DEVICES"]:
     # Before the import of TensorFlow, which looks for them.
     cuda_libraries.preload()
 
+import numpy as np
 import tensorflow as tf
 
 from runners.core.adapter import OpTrace
@@ -64,11 +65,21 @@ def seed(seed: int) -> None:
 def tensor(array: Any, dtype: str, device: str, layout: str) -> tf.Tensor:
     """``layout`` is ignored: TensorFlow's tensors have no strides."""
     with tf.device(device):
-        return tf.constant(array.astype(tf.as_dtype(dtype).as_numpy_dtype))
+        return tf.constant(np.asarray(array, tf.as_dtype(dtype).as_numpy_dtype))
 
 
 def host_device() -> str:
     return devices.NAMES["cpu"]
+
+
+def copied_to(leaf: Any, device: str, dtype_of: Callable[[str], str]) -> Any:
+    """Of sparse and ragged tensors, what they consist of is copied. NumPy's arrays are left to the function."""
+    if isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)):
+        return tf.nest.map_structure(lambda part: copied_to(part, device, dtype_of), leaf, expand_composites=True)
+    if not isinstance(leaf, tf.Tensor):
+        return leaf
+    copied = tensor(leaf.numpy(), dtype_of(leaf.dtype.name), device, "")
+    return replaying.marked(copied) if is_differentiable(leaf) else copied
 
 
 def in_memory_order(tensor: tf.Tensor, order: Sequence[int]) -> tf.Tensor:
@@ -77,6 +88,10 @@ def in_memory_order(tensor: tf.Tensor, order: Sequence[int]) -> tf.Tensor:
 
 def differentiable(tensor: tf.Tensor) -> tf.Tensor:
     return replaying.marked(tensor)
+
+
+def is_differentiable(leaf: Any) -> bool:
+    return replaying.is_marked(leaf)
 
 
 def with_gradients(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

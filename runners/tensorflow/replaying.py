@@ -16,6 +16,11 @@ def marked(tensor: tf.Tensor) -> tf.Tensor:
     return tensor
 
 
+def is_marked(leaf: Any) -> bool:
+    """Whether gradients are wanted of a tensor."""
+    return hasattr(leaf, _MARK)
+
+
 def as_function(found: Callable[..., Any]) -> Callable[..., Any]:
     """Functions of random numbers draw others on another device, also those with a seed as an argument: each device
     has its own algorithm."""
@@ -31,7 +36,7 @@ def as_function(found: Callable[..., Any]) -> Callable[..., Any]:
 
 def with_gradients(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """See runners.core.adapter.Adapter. Tensors never change, so the arguments are returned as they are."""
-    inputs = [leaf for leaf in tree.leaves((args, kwargs)) if hasattr(leaf, _MARK)]
+    inputs = [leaf for leaf in tree.leaves((args, kwargs)) if is_marked(leaf)]
     with tf.GradientTape() as tape:
         tape.watch(inputs)
         output = function(*args, **kwargs)

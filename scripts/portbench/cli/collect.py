@@ -26,7 +26,7 @@ from portbench.util.text import pluralize
     metavar="SOURCE,...",
     required=True,
     help="Where the tests come from: opinfo and modules (PyTorch's own samples for its operators and modules); "
-    "harnesses (JAX's own samples), numpy and scipy (inputs for what those have under the same names as JAX).",
+    "harnesses (JAX's own samples), numpy and scipy (inputs for what those have too, for JAX and TensorFlow).",
 )
 @click.option(
     "-o",
@@ -72,6 +72,7 @@ def command(
     Examples:
       portbench collect torch-latest-cpu --from opinfo -o api/torch.json
       portbench collect jax-latest-cpu --from harnesses,numpy,scipy -o api/jax.json
+      portbench collect tensorflow-latest-cpu --from numpy,scipy -o api/tensorflow.json
       portbench run torch-latest-gpu-predicted --manifest api/torch.json --runs 1 --protocol cold
     """
     reporter = Reporter(Console(stderr=True), Console(stderr=True))

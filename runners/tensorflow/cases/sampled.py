@@ -1,0 +1,13 @@
+"""Calls with the samples of a source (see runners.tensorflow.samples)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runners.core.testing import sampled
+from runners.core.testing.trial import Trial
+
+
+def sample(trial: Trial, **parameters: Any) -> None:
+    """See runners.core.testing.sampled.sample."""
+    sampled.sample(trial, **parameters)

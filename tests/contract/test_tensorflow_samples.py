@@ -1,0 +1,99 @@
+"""Samples for TensorFlow: inputs for what NumPy and SciPy have too."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.paths import ROOT
+
+pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("samples of tensorflow")]
+
+FUNCTIONS = (
+    "tf.add",
+    "tf.argmax",
+    "tf.keras.ops.matmul",
+    "tf.linalg.eigh",
+    "tf.math.lgamma",
+    "tf.reduce_sum",
+)
+
+
+def portbench(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "portbench", *words], cwd=ROOT, capture_output=True, text=True)
+
+
+def collect(target: str, sources: str, path: Path, *functions: str) -> subprocess.CompletedProcess[str]:
+    only = [word for name in functions for word in ("--function", name)]
+    return portbench("collect", target, "--from", sources, "--backend", "venv", "-o", str(path), *only)
+
+
+@pytest.fixture(scope="module")
+def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tests of a few functions."""
+    environment_python("tensorflow-2.21.0-cpu")
+    path = tmp_path_factory.mktemp("samples") / "tensorflow.json"
+    done = collect("tensorflow-2.21.0-cpu", "numpy,scipy", path, *FUNCTIONS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return path
+
+
+@pytest.fixture(scope="module")
+def results(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+    """The results on a target by FUNCTION::TEST."""
+
+    def run(target: str) -> dict[str, Any]:
+        out = tmp_path_factory.mktemp("results")
+        options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(out))
+        done = portbench("run", target, "--manifest", str(manifest), *options)
+        assert done.returncode == 0, done.stderr[-3000:]
+        document = json.loads(next(out.glob("*.json")).read_text("utf-8"))
+        return {f"{each['function']}::{each['test']}": each for each in document["results"]}
+
+    return run
+
+
+def test_tests_name_their_source_their_dtype_and_their_reference(manifest: Path) -> None:
+    document = json.loads(manifest.read_text("utf-8"))
+    tests = {
+        entry["function"]: {test["id"]: test["params"] for test in entry["tests"]} for entry in document["functions"]
+    }
+    assert set(tests) == set(FUNCTIONS)
+    assert tests["tf.add"]["numpy-float32"]["reference"] == "independent"
+    assert tests["tf.keras.ops.matmul"]["numpy-float32"]["reference"] == "independent"
+    assert tests["tf.math.lgamma"]["scipy-float32"]["reference"] == "independent"
+    assert tests["tf.reduce_sum"]["numpy-float32"]["reference"] == "independent"
+    assert "numpy-float32-gradient" in tests["tf.add"]
+    # An index has no gradient.
+    assert "numpy-float32-gradient" not in tests["tf.argmax"]
+    packages = {source["name"]: source["package"] for source in document["collected"]["sources"]}
+    assert packages == {"numpy": "numpy", "scipy": "scipy"}
+
+
+def test_all_of_them_pass_on_the_cpu(results: Callable[[str], dict[str, Any]]) -> None:
+    found = results("tensorflow-2.21.0-cpu")
+    assert {result["outcome"] for result in found.values()} == {"passed"}
+    assert len(found) > 25
+
+
+def test_an_unknown_source_is_said(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
+    environment_python("tensorflow-2.21.0-cpu")
+    path = tmp_path / "tensorflow.json"
+    done = collect("tensorflow-2.21.0-cpu", "opinfo", path)
+    assert (done.returncode, path.exists()) == (2, False)
+    assert "there is no source 'opinfo' of samples: tensorflow has " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_source_scipy_needs_scipy(environment_python: Callable[[str], Path]) -> None:
+    python = environment_python("tensorflow-2.21.0-cpu")
+    code = "import sys; sys.modules['scipy'] = None; from runners.tensorflow.samples import scipy; scipy.prepare()"
+    done = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1].startswith("ModuleNotFoundError: import of scipy halted")
