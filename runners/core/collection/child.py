@@ -149,6 +149,8 @@ class _Collection:
         if not made.all:
             raise Skip("the source has no sample in this dtype")
         found = {**parameters, "positions": _spread(len(made.all), self._most), "sha256": made.sha256}
+        if any(each.raises for each in made.all):
+            return self._refusals(function, found)
         if not gradient and all(made.all[position].reference for position in found["positions"]):
             try:
                 independent = {**found, "reference": sampled.INDEPENDENT}
@@ -159,6 +161,20 @@ class _Collection:
                 pass
         self._run(function, found)
         return found
+
+    def _refusals(self, function: str, found: Data) -> Data:
+        """The parameters of a test with those samples whose errors the CPU raises, too. Some are of other devices, or
+        of arguments that share memory. Raises what the last one raises where none is left."""
+        kept, reason = [], None
+        for position in found["positions"]:
+            try:
+                self._run(function, {**found, "positions": [position]})
+                kept.append(position)
+            except Exception as error:
+                reason = error
+        if not kept and reason:
+            raise reason
+        return {**found, "positions": kept}
 
     def _run(self, function: str, parameters: Data) -> None:
         with self._adapter.scope(self._device):

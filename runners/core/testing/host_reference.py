@@ -39,25 +39,33 @@ class _Asked(NamedTuple):
     gradient: bool
     unique: Callable[[Any], Any]
     instance: Callable[[Trial], Any] | None
+    body: Callable[..., Any] | None
 
     def on_device(self, trial: Trial) -> Any:
         """What the timed call returned, the gradients, and what it left of its arguments."""
         if self.instance is not None:
             return self._called(trial, functools.partial(trial.call_method, self.instance(trial), "__call__"))
-        return self._called(trial, trial.call_inside if self.gradient else trial.call)
+        return self._called(trial, trial.call_inside if self._is_inside else trial.call)
 
     def on_host(self, trial: Trial) -> Any:
         """The same of a call that is not timed."""
         function = trial.function if self.instance is None else self.instance(trial)
-        return self._called(trial, (lambda body: body(function)) if self.gradient else function)
+        return self._called(trial, (lambda body: body(function)) if self._is_inside else function)
+
+    @property
+    def _is_inside(self) -> bool:
+        return self.gradient or self.body is not None
 
     def _called(self, trial: Trial, call: Callable[..., Any]) -> Any:
         args, kwargs = self.inputs(trial)
-        if not self.gradient:
+        if not self._is_inside:
             return self.unique(call(*args, **kwargs)), (args, kwargs)
 
         def body(function: Callable[..., Any]) -> Any:
-            return trial.with_gradients(lambda *args, **kwargs: self.unique(function(*args, **kwargs)), args, kwargs)
+            called = function if self.body is None else functools.partial(self.body, function)
+            if not self.gradient:
+                return self.unique(called(*args, **kwargs)), (args, kwargs)
+            return trial.with_gradients(lambda *args, **kwargs: self.unique(called(*args, **kwargs)), args, kwargs)
 
         return call(body)
 
@@ -68,17 +76,19 @@ def compare_with_host(
     gradient: bool = False,
     unique: Callable[[Any], Any] = lambda output: output,
     instance: Callable[[Trial], Any] | None = None,
+    body: Callable[..., Any] | None = None,
 ) -> None:
     """Calls the trial's function on the device and on the host. Compares all that it returns or writes into.
 
     With ``gradient``, also the gradients of the sum of its outputs. ``unique`` gives the part of an output that is the
     same wherever it is computed. Where the function is a class, ``instance`` makes the object that is called, on the
-    trial's present device; gradients need a function. If two calls on the host differ, as those of a
+    trial's present device; gradients need a function or a ``body``, which is called in its place with it and the
+    arguments (see runners.core.testing.samples.Sample). If two calls on the host differ, as those of a
     random function do, only dtypes and shapes count. Skips the test if the host cannot repeat the call.
     """
     # A second call may get other arguments than the first, which wrote into them.
     trial.repeatable = False
-    asked = _Asked(inputs, gradient, unique, instance)
+    asked = _Asked(inputs, gradient, unique, instance, body)
     found = _read(trial, asked.on_device(trial))
     try:
         same = _on_host(trial, asked)

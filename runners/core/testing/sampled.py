@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Mapping, Sequence
 
 from runners.core.testing import samples, tree
 from runners.core.testing.host_reference import compare_with_host
-from runners.core.testing.samples import Sample
+from runners.core.testing.samples import Refusal, Sample
 from runners.core.testing.trial import Trial
 
 HOST, INDEPENDENT = "host", "independent"
@@ -39,10 +40,20 @@ def sample(
         # The last one in the captured output is the one that failed.
         print(f"sample {position} of {entry} in {dtype}")
         one = made.all[position]
-        if reference == INDEPENDENT:
+        if one.raises:
+            _check_refusal(trial, one, one.raises)
+        elif reference == INDEPENDENT:
             _compare_with_reference(trial, one)
         else:
             _compare_with_host(trial, one, gradient)
+
+
+def _check_refusal(trial: Trial, one: Sample, refusal: Refusal) -> None:
+    args, kwargs = trial.copied_to_device((list(one.args), dict(one.kwargs)))
+    if one.body:
+        trial.raises_inside(refusal.kinds, refusal.word, one.body, *args, **kwargs)
+    else:
+        trial.raises(refusal.kinds, refusal.word, *args, **kwargs)
 
 
 def _compare_with_host(trial: Trial, one: Sample, gradient: bool) -> None:
@@ -52,15 +63,18 @@ def _compare_with_host(trial: Trial, one: Sample, gradient: bool) -> None:
 
     make = one.make
     instance = None if make is None else lambda trial: trial.copied_to_device(make(trial.function))
-    compare_with_host(trial, inputs, gradient, one.unique, instance)
+    compare_with_host(trial, inputs, gradient, one.unique, instance, one.body)
 
 
 def _compare_with_reference(trial: Trial, one: Sample) -> None:
     assert one.reference, "a manifest asks for a reference that the sample does not have"
     args, kwargs = trial.copied_to_device((list(one.args), dict(one.kwargs)))
     trial.repeatable = False
-    output = one.unique(trial.call(*args, **kwargs))
-    found, expected = list(tree.leaves(output)), list(tree.leaves(one.reference()))
+    if one.body:
+        called = trial.call_inside(functools.partial(one.body, **kwargs), *args)
+    else:
+        called = trial.call(*args, **kwargs)
+    found, expected = list(tree.leaves(one.unique(called))), list(tree.leaves(one.reference()))
     trial.check(len(found) == len(expected), f"expected {len(expected)} outputs, got {len(found)}")
     for actual, wanted in zip(found, expected):
         trial.close(actual, wanted)

@@ -14,17 +14,28 @@ from typing import Any, Callable, Mapping, NamedTuple, Protocol, Sequence
 from runners.core.errors import BadInput
 
 
+class Refusal(NamedTuple):
+    """The error of a call: a name of its class or of one that it is derived from, and a word of its message."""
+
+    kinds: Sequence[str]
+    word: str
+
+
 class Sample(NamedTuple):
     """The arguments of one call, with tensors on the host. ``unique`` gives what of an output is the same wherever it
     is computed: of singular vectors not the signs. ``reference`` computes the expected output with NumPy or SciPy, from
     these arguments in the precision of float64; None where the source has no such reference. ``make`` gets the
-    function, a class, and makes the object that is called, on the host; None where the function itself is called."""
+    function, a class, and makes the object that is called, on the host; None where the function itself is called.
+    ``body`` gets the function and the arguments, and calls it inside of something else: makes an optimizer and takes
+    steps with it, or maps what the function returned over arrays. ``raises`` is the error that the call must end in."""
 
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
     unique: Callable[[Any], Any]
     reference: Callable[[], Any] | None = None
     make: Callable[[Any], Any] | None = None
+    body: Callable[..., Any] | None = None
+    raises: Refusal | None = None
 
 
 class Entry(NamedTuple):

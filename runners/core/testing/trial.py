@@ -237,9 +237,17 @@ class Trial:
         An error that arrives by the end of the wait or of reading the output counts, since accelerators compute later.
         Skips the test where the call is only predicted: whether a device refuses a call is known when it is made.
         """
+        self._raises(kinds, word, functools.partial(self._under_test(self.function), *args, **kwargs))
+
+    def raises_inside(
+        self, kinds: Sequence[str], word: str, body: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> None:
+        """The same of ``body(function, ...)``, for a class whose instance raises the error."""
+        self._raises(kinds, word, functools.partial(body, self._under_test(self.function), *args, **kwargs))
+
+    def _raises(self, kinds: Sequence[str], word: str, call: Callable[[], Any]) -> None:
         if getattr(self._observer, "is_prediction", False):
             self.skip("a call that must raise an error is not predicted")
-        call = functools.partial(self._under_test(self.function), *args, **kwargs)
         self._enter("call")
         try:
             output = self._observer(call) if self._observer else call()

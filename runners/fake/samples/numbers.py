@@ -1,4 +1,5 @@
-"""Samples for the core's own tests: entries whose samples pass, fail, kill the process, or are for no function.
+"""Samples for the core's own tests: entries whose samples pass, fail, must raise an error, call a function inside of
+another one, kill the process, or are for no function.
 
 The environment variable FAKE_SAMPLES changes how many samples an entry has, as another version of a package does.
 """
@@ -11,7 +12,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from runners.core.testing.samples import Entry, Sample
+from runners.core.testing.samples import Entry, Refusal, Sample
 from runners.fake import library
 
 PACKAGE = "numpy"
@@ -32,6 +33,8 @@ def entries() -> Sequence[Entry]:
         Entry("wrong_reference", "", [library.scale_by_rounding], ("float64",), ()),
         Entry("noise", "", [library.noise], ("float64",), ()),
         Entry("refuse", "", [library.refuse], ("float64",), ()),
+        Entry("refusal", "refusal", [library.refuse], ("float64",), ()),
+        Entry("scale.inside", "inside", [library.scale, library.scale_wrongly], ("float64",), ()),
         Entry("killer", "", [library.quotient], ("float64",), ()),
         Entry("empty", "", [library.root], ("float64",), ()),
         Entry("lambda", "", [lambda tensor: tensor], ("float64",), ()),
@@ -53,9 +56,19 @@ def look(sample: Sample) -> str:
     return repr([len(each.values) if isinstance(each, library.Tensor) else each for each in sample.args])
 
 
+def _twice(function: Any, tensor: Any, factor: float) -> Any:
+    return function(function(tensor, factor), factor)
+
+
 def _sample(entry: str, dtype: str, size: int) -> Sample:
     values = [float(value) for value in range(1, size + 1)]
     args: list[Any] = [library.Tensor(values, dtype)]
+    if entry == "refusal":
+        # The library's message has no such word for the first sample.
+        word = "overflow" if size == 1 else "Implemented"
+        return Sample(args, {}, lambda output: output, raises=Refusal(["RuntimeError"], word))
+    if entry == "scale.inside":
+        return Sample([*args, 3.0], {}, lambda output: output, lambda: 9.0 * np.array(values), body=_twice)
     if entry not in ("noise", "refuse"):
         args.append(3.0)
     factor = 4.0 if entry == "wrong_reference" else 3.0

@@ -33,6 +33,23 @@ def internal(name: str) -> Any:
         return importlib.import_module(f"torch.testing._internal.{name}")
 
 
+def name_of(info: Any) -> str:
+    """The name of an entry of OpInfo, with its variant."""
+    return ".".join(filter(None, (info.name, info.variant_test_name)))
+
+
+def module_inputs(info: Any, kind: torch.dtype, training: bool, gradient: bool = False) -> Any:
+    """The inputs of an entry of ModuleInfo, on the CPU."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return info.module_inputs_func(info, device="cpu", dtype=kind, requires_grad=gradient, training=training)
+
+
+def module_errors(info: Any) -> Any:
+    """The error inputs of an entry of ModuleInfo, on the CPU."""
+    return info.module_error_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=False, training=False)
+
+
 def look(value: Any) -> str:
     """How a nested value looks, the same in each process."""
     return samples.look(value, _look_of_torch)

@@ -1,12 +1,12 @@
 """ModuleInfo: PyTorch's own inputs for the modules of ``torch.nn``, in ``torch.testing._internal``.
 
 For PyTorch 2.0 and newer. A module is in evaluation mode, so that dropout draws nothing, and its parameters are those
-that it draws itself with a fixed seed.
+that it draws itself with a fixed seed. In entries that end in ``.training`` it is in training mode, and its buffers are
+compared, too; with gradients, those of inputs and parameters.
 """
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from typing import Any, Mapping, NamedTuple, Sequence
 
@@ -14,9 +14,12 @@ import torch
 
 from runners.core.testing.samples import Entry, Sample
 from runners.torch.samples import internal
+from runners.torch.samples.built_modules import Built
 
 PACKAGE = "torch"
 NEEDS = "PyTorch 2.0 or newer"
+_TRAINING = ".training"
+_OF_TRAINING = "float32"
 
 
 def prepare() -> None:
@@ -24,25 +27,28 @@ def prepare() -> None:
 
 
 def entries() -> Sequence[Entry]:
-    return [
-        Entry(name, "", [info.module_cls], sorted(str(dtype)[len("torch.") :] for dtype in info.dtypes), ())
-        for name, info in _database().items()
-    ]
+    found = []
+    for name, info in _database().items():
+        dtypes = sorted(str(dtype)[len("torch.") :] for dtype in info.dtypes)
+        found.append(Entry(name, "", [info.module_cls], dtypes, ()))
+        if _OF_TRAINING in dtypes:
+            found.append(Entry(f"{name}{_TRAINING}", "training", [info.module_cls], (_OF_TRAINING,), (_OF_TRAINING,)))
+    return found
 
 
 def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
-    info = _database()[entry]
+    training = entry.endswith(_TRAINING)
+    info = _database()[entry[: -len(_TRAINING)] if training else entry]
     kind = getattr(torch, dtype)
     internal.seed()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = info.module_inputs_func(info, device="cpu", dtype=kind, requires_grad=False, training=False)
-    return [_sample(each, kind) for each in made if each.forward_input is not None]
+    made = [each for each in internal.module_inputs(info, kind, training, gradient) if each.forward_input is not None]
+    return [_trained(each, gradient) if training else _sample(each, kind) for each in made]
 
 
 def look(sample: Sample) -> str:
-    assert isinstance(sample.make, _Module)
-    return internal.look((sample.args, sample.kwargs, sample.make.args, sample.make.kwargs))
+    made = sample.body or sample.make
+    assert isinstance(made, (_Module, Built))
+    return internal.look((sample.args, sample.kwargs, made.args, made.kwargs))
 
 
 class _Module(NamedTuple):
@@ -62,6 +68,12 @@ def _sample(made: Any, kind: torch.dtype) -> Sample:
     settings, given = made.constructor_input, made.forward_input
     module = _Module(settings.args, settings.kwargs, kind)
     return Sample(given.args, given.kwargs, lambda output: output, make=module)
+
+
+def _trained(made: Any, gradient: bool) -> Sample:
+    settings, given = made.constructor_input, made.forward_input
+    body = Built(settings.args, settings.kwargs, gradients=gradient)
+    return Sample(given.args, given.kwargs, lambda output: output, body=body)
 
 
 @lru_cache(maxsize=None)

@@ -208,7 +208,7 @@ def collect(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_collect_writes_a_manifest_that_validates(tmp_path: Path) -> None:
     done = collect(tmp_path / "fake.json", "--from", "numbers", "--samples", "2")
     assert done.returncode == 0, done.stderr
-    assert "fake.json: 9 tests of 5 functions" in done.stdout
+    assert "fake.json: 12 tests of 6 functions" in done.stdout
     assert "entries left out in some or all dtypes: 4" in done.stdout
     checked = portbench("validate", tmp_path / "fake.json")
     assert checked.returncode == 0, checked.stdout

@@ -47,16 +47,27 @@ def test_the_manifest_fits_its_schema_and_names_where_its_tests_come_from(docume
     assert documents.first_mistake(documents.checker("manifest"), document) == ""
     assert (document["name"], document["written_for"]) == ("collected-fake-1.0.0", "1.0.0")
     (source,) = document["collected"]["sources"]
-    assert (source["name"], source["package"], source["entries"]) == ("numbers", "numpy", 8)
+    assert (source["name"], source["package"], source["entries"]) == ("numbers", "numpy", 10)
     assert source["version"][0].isdigit()
 
 
 def test_what_the_cpu_computes_becomes_a_test_of_each_function_that_takes_it(tests):
     assert set(tests) == {
-        *("fake.noise", "fake.scale", "fake.scale_by_rounding", "fake.scale_without_kernel", "fake.scale_wrongly")
+        *("fake.noise", "fake.refuse", "fake.scale", "fake.scale_by_rounding"),
+        *("fake.scale_without_kernel", "fake.scale_wrongly"),
     }
-    assert list(tests["fake.scale"]) == ["numbers-float32", "numbers-float64", "numbers-by-host-float64"]
-    assert list(tests["fake.scale_wrongly"]) == ["numbers-float32", "numbers-float64"]
+    ids = ["numbers-float32", "numbers-float64", "numbers-by-host-float64", "numbers-inside-float64"]
+    assert list(tests["fake.scale"]) == ids
+    assert list(tests["fake.scale_wrongly"]) == ["numbers-float32", "numbers-float64", "numbers-inside-float64"]
+
+
+def test_a_call_inside_of_another_one_has_a_reference_too(tests):
+    assert tests["fake.scale"]["numbers-inside-float64"]["reference"] == "independent"
+
+
+def test_errors_that_the_cpu_does_not_raise_are_left_out(tests):
+    test = tests["fake.refuse"]["numbers-refusal-float64"]
+    assert (test["positions"], "reference" in test) == ([3, 6], False)
 
 
 def test_a_reference_counts_where_the_cpu_agrees_with_it(tests):
@@ -140,9 +151,21 @@ def test_a_device_is_judged_by_it(path, tmp_path):
     wrong = results["fake.scale_wrongly", "numbers-float64"]
     assert (wrong["outcome"], wrong["value_verdict"]) == ("failed", "wrong")
     assert wrong["output"]["text"].splitlines()[-1] == "sample 0 of scale in float64"
+    assert results["fake.scale_wrongly", "numbers-inside-float64"]["value_verdict"] == "wrong"
     assert results["fake.scale", "numbers-float64"]["outcome"] == "passed"
     assert results["fake.scale_without_kernel", "numbers-float64"]["placement"]["verdict"] == "host"
     assert results["fake.noise", "numbers-float64"]["outcome"] == "passed", "random numbers may differ"
+
+
+def test_a_call_that_raises_another_error_fails(path, tmp_path):
+    document = json.loads(path.read_text())
+    (entry,) = (each for each in document["functions"] if each["function"] == "fake.refuse")
+    entry["tests"][0]["params"]["positions"] = [0]
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(document))
+    result = run(changed, tmp_path / "out", "cpu", "--function", "fake.refuse")["fake.refuse", entry["tests"][0]["id"]]
+    assert result["outcome"] == "failed"
+    assert "expected 'overflow' in the message of NotImplementedError" in result["error"]["message"]
 
 
 def test_samples_of_another_version_are_not_tested(path, tmp_path, monkeypatch):
