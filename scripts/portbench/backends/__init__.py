@@ -53,6 +53,9 @@ class Backend(Protocol):
     def blocker(self, target: Target) -> TargetUnavailable | None:
         """Why this backend cannot run the target here, with the remedy, or None. Fast, changes nothing."""
 
+    def is_missing(self, target: Target) -> bool:
+        """Whether ``prepare`` will create an environment, which takes minutes and goes well beside others."""
+
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
         """Creates what the target needs; ``say`` gets a line for each slow step. Raises a PortbenchError."""
 

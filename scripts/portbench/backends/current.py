@@ -37,6 +37,10 @@ class Current:
             )
         return None
 
+    def is_missing(self, target: Target) -> bool:
+        """Nothing is created."""
+        return False
+
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
         """Creates nothing; says which Python it is."""
         name = target.name if target.version_named else target.service

@@ -88,6 +88,10 @@ class Docker:
         facts = self._inspect(self._own_name(name, target)) if name else None
         return str(facts["Id"]) if facts else None
 
+    def is_missing(self, target: Target) -> bool:
+        """An image is updated alone: images share layers, and the engine builds in parallel by itself."""
+        return False
+
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
         """Builds the image again if it is not up to date, so that no run uses older code.
 

@@ -35,6 +35,10 @@ class Venv:
         """The first error of ``findings``, or None."""
         return blocker(self.findings(target))
 
+    def is_missing(self, target: Target) -> bool:
+        """Whether one of the target's environments does not exist yet."""
+        return not all(map(environments.environment_exists, needed_environments(target, self.checkout)))
+
     def prepare(self, target: Target, say: Callable[[str], None]) -> None:
         """Creates the missing environments."""
         for each in needed_environments(target, self.checkout):

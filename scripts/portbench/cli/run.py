@@ -203,9 +203,9 @@ def command(
     """Run a manifest on each TARGET and write one run file per target.
 
     A target is a framework on a device, such as torch-cpu, or one version of it, such as torch-2.9.0-cpu.
-    'portbench targets' lists them. Targets run one after the other; predicted ones, which measure no time, run after
-    them and side by side, one for each core. If one cannot run, the others still do, and the exit status is that of the
-    first failure. Failed tests are results and change the exit status only with --check.
+    'portbench targets' lists them. Timed targets run one after the other, each alone; predicted ones side by side, one
+    for each core. Missing environments are created together, and predicted targets run meanwhile. If a target cannot
+    run, the others still do. The exit status is that of the first failure; failed tests change it only with --check.
 
     Progress and errors go to stderr. At the end stdout gets the tests that did not pass, the counts of each target, and
     the commands to type next. --dry-run lists what the other options select; there is no other command for that.

@@ -109,6 +109,12 @@ def ready_backend(backend: str, target: Target, checkout: Checkout, machine: Mac
     return chosen, why
 
 
+def have_room(targets: Sequence[Target], checkout: Checkout, machine: Machine) -> bool:
+    """Whether the missing environments of all these targets fit on the disk together."""
+    needed = {each.environment: each for target in targets for each in needed_environments(target, checkout)}
+    return first_error(packages.environment(machine, list(needed.values()), thorough=False)) is None
+
+
 def unfit(target: Target, machine: Machine) -> list[Finding]:
     """Warnings that the target's version has no code for the device of this machine, for ``portbench run``."""
     if target.device == "gpu":

@@ -89,6 +89,16 @@ class Reporter:
             lines = _Lines(target, tally, self.say, self._clock)
             yield _Verbose(lines, tally) if self._verbosity > 0 else lines
 
+    @contextlib.contextmanager
+    def preparing(self, target: str) -> Iterator[Callable[[str], None]]:
+        """The display of one target while it is prepared beside others; yields ``say``."""
+        begin_s = self._clock()
+        with contextlib.ExitStack() as stack:
+            if self._console.is_terminal and self._verbosity >= 0:
+                stack.enter_context(self._bars.added(target, Tally(self._clock), "creating its environment"))
+            yield self.say
+        self.say(f"{target}: environment created ({duration(self._clock() - begin_s)})")
+
     def finished(self, result: TargetResult) -> None:
         """Prints that a target has ended, after its error if there is one. The counts come at the end of the run."""
         if result.error:
@@ -140,15 +150,15 @@ class _Bars:
         self._progress: Progress | None = None
 
     @contextlib.contextmanager
-    def added(self, target: str, tally: Tally) -> Iterator[_Bar]:
-        """Another bar. The last one takes the whole block with it."""
+    def added(self, target: str, tally: Tally, doing: str = "starting") -> Iterator[_Bar]:
+        """Another bar, which says what it is doing. The last one takes the whole block with it."""
         with self._lock:
             self._open += 1
             if self._progress is None:
                 self._progress = self._new()
                 self._progress.start()
             progress = self._progress
-        bar = _Bar(target, tally, progress)
+        bar = _Bar(target, tally, progress, doing)
         try:
             yield bar
         finally:
@@ -175,12 +185,12 @@ class _Bars:
 
 
 class _Bar:
-    def __init__(self, target: str, tally: Tally, progress: Progress) -> None:
+    def __init__(self, target: str, tally: Tally, progress: Progress, doing: str) -> None:
         self._target = target
         self._tally = tally
         self._progress = progress
-        # No total yet: the bar pulses while the framework is imported.
-        self._task = progress.add_task(escape(target), total=None, counts="", function="starting", left="")
+        # No total yet: the bar pulses while an environment is created or the framework imported.
+        self._task = progress.add_task(escape(target), total=None, counts="", function=doing, left="")
 
     def remove(self) -> None:
         """Takes the bar from the screen; the others stay."""

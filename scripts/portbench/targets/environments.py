@@ -5,7 +5,8 @@
     <cache>/portbench/environments/torch-1.12.0-cpu-<12 hex>/portbench.json   written last, marks it as complete
 
 A changed lock gives another folder, and targets with the same lock share one. An environment without portbench.json is
-incomplete and is created again. Only one process at a time creates an environment.
+incomplete and is created again. Only one process at a time creates an environment; different ones are created side by
+side. uv links their files to its cache where both are on one disk, so a package takes space once.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -111,7 +113,7 @@ def _create(target: Target, folder: Path, say: Callable[[str], None], keep_downl
         _resolve(target, folder, lock)
     install = ("pip", "sync", "--require-hashes", "--python", str(folder / "bin" / "python"))
     uncached = () if keep_downloads else ("--no-cache",)
-    _uv(target, folder, *install, *uncached, str(target.lock or lock), shown=sys.stderr.isatty())
+    _uv(target, folder, *install, *uncached, str(target.lock or lock), shown=_owns_terminal())
     if target.lock is not None:
         shutil.copyfile(target.lock, lock)
     marker = {"target": target.environment, "python": str(python), "requirements": str(requirements(target))}
@@ -126,6 +128,11 @@ def _resolve(target: Target, folder: Path, lock: Path) -> None:
     form = ("--emit-find-links", "--no-header", "--no-annotate", "--output-file", str(lock))
     _uv(target, folder, *resolve, *form, str(requirements(target)))
     lock.write_text(FOUND_AT_INSTALL + lock.read_text())
+
+
+def _owns_terminal() -> bool:
+    """Whether uv may draw its progress on the terminal. Environments that other threads create would draw over it."""
+    return sys.stderr.isatty() and threading.current_thread() is threading.main_thread()
 
 
 def _uv(target: Target, folder: Path, *arguments: str, shown: bool = False) -> None:
@@ -155,8 +162,8 @@ def _locked(path: Path, say: Callable[[str], None]) -> Iterator[None]:
     try:
         lock.acquire(blocking=False)
     except Timeout:
-        say("waiting for another portbench that creates the same environment")
-        lock.acquire()
+        say(f"waiting for the environment {path.stem}, which is being created already")
+        lock.acquire(cancel_check=processes.is_killed)
     try:
         yield
     finally:

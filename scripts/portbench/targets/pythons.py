@@ -16,6 +16,7 @@ from pathlib import Path
 from uv import find_uv_bin
 
 from portbench.errors import TargetUnavailable
+from portbench.util import processes
 
 # The frameworks publish wheels for the standard CPython only: not for PyPy or the free-threaded build.
 _PRINT_VERSION = (
@@ -39,7 +40,7 @@ def obtain_python(version: str) -> Path:
     if found:
         return found
     command = [find_uv_bin(), "python", "install", "--no-bin", "--no-progress", version]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    done = processes.run_captured(command)
     found = next((path for path in _managed_by_uv(version) if _is_cpython(path, version)), None)
     if done.returncode == 0 and found:
         return found

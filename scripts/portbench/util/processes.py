@@ -12,11 +12,61 @@ import termios
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LINES_KEPT = 200
+
+
+class Killable:
+    """What some threads run. Ctrl-C reaches only the main thread, which ends the processes of the others with ``kill``.
+
+    ``running`` starts processes of a thread within ``entered`` on behalf of this object.
+    """
+
+    def __init__(self) -> None:
+        self.is_killed = False
+        self._lock = threading.RLock()  # a signal may interrupt ``kill`` and call it again
+        self._processes: set[subprocess.Popen[str]] = set()
+
+    def kill(self) -> None:
+        """Kills all processes, and from now on each that is started."""
+        with self._lock:
+            self.is_killed = True
+            for process in self._processes:
+                _signal_group(process)
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """Counts the processes that this thread starts in the block as this object's."""
+        token = _KILLABLE.set(self)
+        try:
+            yield
+        finally:
+            _KILLABLE.reset(token)
+
+    @contextlib.contextmanager
+    def _holding(self, process: subprocess.Popen[str]) -> Iterator[None]:
+        with self._lock:
+            self._processes.add(process)
+            if self.is_killed:
+                _signal_group(process)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._processes.remove(process)
+
+
+_KILLABLE: ContextVar[Killable | None] = ContextVar("_KILLABLE", default=None)
+
+
+def is_killed() -> bool:
+    """Whether the processes of this thread are killed, so that it has nothing more to wait for."""
+    killable = _KILLABLE.get()
+    return killable is not None and killable.is_killed
 
 
 def run_captured(
@@ -102,7 +152,9 @@ def running(
                 start_new_session=True,
             )
             stack.callback(kill_group, process)
-        yield process
+        killable = _KILLABLE.get()
+        with killable._holding(process) if killable else contextlib.nullcontext():
+            yield process
         stack.pop_all()
 
 
@@ -125,9 +177,13 @@ def _interrupts_delayed() -> Iterator[None]:
 
 def kill_group(process: subprocess.Popen[str]) -> None:
     """Kills the process group that ``process`` leads, and waits until ``process`` has ended."""
+    _signal_group(process)
+    process.wait()
+
+
+def _signal_group(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def tail(text: str, lines: int = 12) -> str:

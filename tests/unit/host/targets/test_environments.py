@@ -178,7 +178,7 @@ def test_two_processes_create_it_once(machine: Machine, tmp_path: Path) -> None:
     waiting = threading.Event()
 
     def say(line: str) -> None:
-        if "waiting for another" in line:
+        if "is being created already" in line:
             waiting.set()
 
     with ThreadPoolExecutor(2) as pool:
