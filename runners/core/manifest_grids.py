@@ -24,6 +24,8 @@ GENERAL = ("call", "replay", PROGRAM)
 """Cases of every framework; the whole test is their parameters."""
 SAMPLED = ".sampled:sample"
 """How the cases of collected tests end (see runners.core.testing.sampled)."""
+REPLAYED = ".sampled:replay"
+"""How the cases of collected calls end: recorded from docstrings and test suites."""
 COLLECTED = "collected-"
 """How the names of manifests with collected tests begin: a study holds only these, or none."""
 _NO_PARAMETERS = ("id", "case", "weight", "sites", "operations", "size")
@@ -105,7 +107,7 @@ def expanded_tests(path: Path, document: Mapping[str, Any], checker: Any) -> Ite
 
 def _check_name(path: Path, document: Mapping[str, Any], where: str, case: str) -> None:
     """A study tells collected tests from others by the name of their manifest. Raises BadInput."""
-    if case.endswith(SAMPLED) and not document["name"].startswith(COLLECTED):
+    if case.endswith((SAMPLED, REPLAYED)) and not document["name"].startswith(COLLECTED):
         raise BadInput(
             f"{path}: $.name: found {document['name']!r}, expected a name that begins with {COLLECTED!r}, "
             f"since this manifest has collected tests ({where})",
@@ -126,6 +128,11 @@ def _check_texts(path: Path, where: str, template: Mapping[str, Any]) -> None:
                     f"{path}: {where}.{key}: {json.dumps(text)[:60]} leads out of the working folder of the tests",
                     "Expected is a name in that folder: no absolute path, '..', '~', address or environment variable.",
                 )
+
+
+def leads_outside(value: Any) -> bool:
+    """Whether a text in a value leads out of the working folder of the tests, which no manifest may."""
+    return any(_OUTSIDE.match(text) or _ADDRESS.match(text) for text in _texts(value))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -196,7 +203,8 @@ def _check_filled(
 ) -> None:
     """Raises BadInput if a grid's value does not fit its place: the filled test must be as valid as a written one."""
     written = dict(_without(test, "size"), id="filled")
-    mistake = documents.first_mistake(checker, dict(document, functions=[dict(entry, tests=[written])]))
+    rest = _without(document, "collected", "recorded", "provenance")
+    mistake = documents.first_mistake(checker, dict(rest, functions=[dict(entry, tests=[written])]))
     if mistake:
         mistake = mistake.replace("$.functions[0].tests[0]", where)
         raise BadInput(f"{path}: {test['id']}: {mistake}", "Fix the grid's value, or the place where it is used.")

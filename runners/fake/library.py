@@ -66,7 +66,14 @@ def identity(value: Any) -> Any:
 
 
 def scale(tensor: Tensor, factor: float) -> Tensor:
-    """Each element times a factor."""
+    """Each element times a factor.
+
+    >>> tensor = fake.Tensor([1.0, 2.0])
+    >>> fake.scale(tensor, 3.0)
+    >>> fake.scale(tensor, 3.0)
+    >>> fake.scale(fake.Tensor([0.123456789, 2.0, 4.0], "float32"),
+    ...            factor=0.5)
+    """
     _note("scale", tensor.place)
     return Tensor([factor * value for value in tensor.values], tensor.dtype, tensor.place)
 
@@ -123,42 +130,75 @@ def scale_and_overwrite(tensor: Tensor, factor: float) -> Tensor:
 
 
 def scale_unevenly(tensor: Tensor, factor: float) -> Tensor:
-    """The same, with a last digit that differs from call to call."""
+    """The same, with a last digit that differs from call to call.
+
+    >>> import socket
+    >>> connection = socket.create_connection(("127.0.0.1", 9))
+    >>> fake.scale_unevenly(fake.Tensor([float(connection.recv(1))]), 1.0)
+    """
     scaled = scale(tensor, factor)
     scaled.values[0] *= 1 + next(_last_digits) * 2.0**-52
     return scaled
 
 
 def root(tensor: Tensor) -> Tensor:
-    """Square roots of each element. On a device they are negative, with seven digits unless it is in full precision."""
+    """Square roots of each element. On a device they are negative, with seven digits unless it is in full precision.
+
+    Examples may write files:
+
+    ```
+    with open("numbers.txt", "w") as file:
+        file.write("4 9")
+    with open("numbers.txt") as file:
+        numbers = [float(word) for word in file.read().split()]
+    fake.root(fake.Tensor(numbers))
+    ```
+    """
     positive = Tensor([value**0.5 for value in tensor.values], tensor.dtype, tensor.place)
     return scale_by_rounding(positive, 1.0 if tensor.place == HOST else -1.0)
 
 
 def noise(tensor: Tensor) -> Tensor:
-    """As many random numbers as the tensor has."""
+    """As many random numbers as the tensor has.
+
+    >>> fake.scale(fake.noise(fake.Tensor([0.0, 0.0])), 2.0)
+    """
     _note("noise", tensor.place)
     return Tensor([random.random() for _ in tensor.values], tensor.dtype, tensor.place)
 
 
 def quotient(tensor: Tensor, divisor: float) -> Tensor:
-    """Each element over a divisor, with the infinities and NaN that floating-point division gives."""
+    """Each element over a divisor, with the infinities and NaN that floating-point division gives.
+
+    >>> fake.quotient(fake.Tensor([1.0]), 2.0)
+    >>> import os, signal
+    >>> os.kill(os.getpid(), signal.SIGKILL)
+    """
     return Tensor([_divided(value, divisor) for value in tensor.values], tensor.dtype, tensor.place)
 
 
 def execute(text: str) -> int:
-    """Executes Python code: what a framework's function may do that nobody has looked at. Returns 0."""
+    """Executes Python code: what a framework's function may do that nobody has looked at. Returns 0.
+
+    >>> fake.execute("raise SystemExit(3)")
+    """
     exec(text, {})
     return 0
 
 
 def refuse(value: Any) -> Any:
-    """Raises NotImplementedError."""
+    """Raises NotImplementedError.
+
+    >>> fake.refuse(fake.Tensor([1.0]))
+    """
     raise NotImplementedError(f"refuse is not implemented for {type(value).__name__}")
 
 
 def refuse_on_device(tensor: Tensor) -> Tensor:
-    """The tensor itself; on a device raises NotImplementedError."""
+    """The tensor itself; on a device raises NotImplementedError.
+
+    >>> fake.identity(1.0)
+    """
     if tensor.place != HOST:
         raise NotImplementedError(f"refuse_on_device is not implemented for {tensor.place}")
     return tensor

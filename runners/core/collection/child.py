@@ -1,7 +1,8 @@
 """The process that goes through the entries of sources, and keeps as tests what the host's CPU computes.
 
-Started by ``runners.core.collection.collecting`` (see runners.core.enumeration.supervised). A sample stays if the call
-passes on the CPU as a test does. The reference is the source's own where the CPU agrees with it, else the host.
+Recorded sources come first, since they need forks of a process that has computed nothing. Started by
+``runners.core.collection.collecting`` (see runners.core.enumeration.supervised). A sample stays if the call passes on
+the CPU as a test does. The reference is the source's own where the CPU agrees with it, else the host.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from typing import Any, Dict, Iterator, Mapping, Sequence
 
 from runners.core import failure
 from runners.core.adapter import Adapter
+from runners.core.collection import recorded
+from runners.core.collection.recording import NotRecorded
+from runners.core.process import processes
 from runners.core.process.channel import Channel
 from runners.core.public import library as libraries
 from runners.core.public import permitted
-from runners.core.public.functions import public_functions, ranked
-from runners.core.public.library import Library
+from runners.core.public.functions import Function, public_functions, ranked
 from runners.core.public.modules import public_modules
 from runners.core.result import Message
 from runners.core.selection import Selection
@@ -41,6 +44,8 @@ Data = Dict[str, Any]
 
 def main(arguments: Sequence[str]) -> None:
     """Collects what the first message asks for, and sends it."""
+    # What a fork leaves behind is ended with it.
+    processes.adopt_orphans()
     channel = Channel(socket.socket(fileno=int(arguments[0])))
     asked = channel.receive() or {}
     sys.argv = ["portbench"]
@@ -83,33 +88,62 @@ class _Collection:
         self._channel.send({"entering": self._library.module})
         self._adapter: Adapter = importlib.import_module(f"runners.{self._framework}.adapter")
         self._adapter.prepare("cpu")
+        functions = public_functions(self._library, public_modules(self._library, {}, lambda name: None).modules).found
+        listed = [self._record(name, functions) for name in self._sources if recorded.is_recorded(name)]
+        return {
+            "version": self._adapter.version(),
+            "sources": [*listed, *self._sampled(functions)],
+            "functions": [{"function": name, "tests": self._tests[name]} for name in sorted(self._tests)],
+            "left_out": self._left_out,
+        }
+
+    def _record(self, source: str, functions: Sequence[Function]) -> Data:
+        """Adds the tests of a recorded source. Returns what a manifest says of it."""
+
+        def step(name: str, done: int, total: int) -> None:
+            self._channel.send({"entering": name, "done": done, "total": total})
+
+        collector = recorded.Collector(self._library, self._framework, self._adapter, self._most, self._selection, step)
+        try:
+            found = collector.collected(source, functions)
+        except NotRecorded as error:
+            raise _Unavailable(f"the source {source} cannot be recorded: {error}") from error
+        self._left_out += found.left_out
+        name = recorded.label(source)
+        for function, made in found.tests.items():
+            tests = self._tests.setdefault(function, [])
+            for test in made:
+                tests.append({"id": _id([name], tests), **test})
+        package = self._library.top if source == recorded.DOCS else recorded.distribution(source)
+        return {"name": name, "package": package, "entries": found.entries}
+
+    def _sampled(self, functions: Sequence[Function]) -> list[Data]:
+        """Adds the tests of all other sources. Returns what a manifest says of these."""
+        sources = [name for name in self._sources if not recorded.is_recorded(name)]
+        if not sources:
+            return []
         self._device = self._adapter.open_device("cpu")
-        names = _names(self._library, self._framework)
-        entries = [(name, entry) for name in self._sources for entry in self._entries(name)]
+        names = _names(functions, self._framework)
+        entries = [(name, entry) for name in sources for entry in self._entries(name)]
         for number, (source, entry) in enumerate(entries):
             step = f"{source} {entry.name}"
             if step in self._skip:
                 self._leave_out(source, entry.name, entry.dtypes, self._skip[step])
                 continue
             self._channel.send({"entering": step, "done": number, "total": len(entries)})
-            functions = sorted({names[id(each)] for each in entry.functions if id(each) in names})
-            if not functions:
+            tested = sorted({names[id(each)] for each in entry.functions if id(each) in names})
+            if not tested:
                 self._leave_out(source, entry.name, entry.dtypes, "it is for no public function, or for a changed one")
-            for function in filter(self._selection.has_function, functions):
+            for function in filter(self._selection.has_function, tested):
                 self._collect(source, entry, function)
-        return {
-            "version": self._adapter.version(),
-            "functions": [{"function": name, "tests": self._tests[name]} for name in sorted(self._tests)],
-            "left_out": self._left_out,
-            "sources": [
-                {
-                    "name": name,
-                    "package": samples.source(self._framework, name).PACKAGE,
-                    "entries": sum(source == name for source, _ in entries),
-                }
-                for name in self._sources
-            ],
-        }
+        return [
+            {
+                "name": name,
+                "package": samples.source(self._framework, name).PACKAGE,
+                "entries": sum(source == name for source, _ in entries),
+            }
+            for name in sources
+        ]
 
     def _entries(self, name: str) -> Sequence[Entry]:
         source = samples.source(self._framework, name)
@@ -195,11 +229,10 @@ class _Collection:
         self._left_out.append({"source": source, "entry": entry, "dtypes": list(dtypes), "reason": reason})
 
 
-def _names(library: Library, framework: str) -> Mapping[int, str]:
+def _names(functions: Sequence[Function], framework: str) -> Mapping[int, str]:
     """The canonical name of each public function that a manifest may use, by its identity."""
-    tree = public_modules(library, {}, lambda name: None)
     found = {}
-    for function in public_functions(library, tree.modules).found:
+    for function in functions:
         name = ranked(function.names, function.qualname)[0]
         try:
             permitted.function(name, framework)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
 from runners.core import environment
+from runners.core.collection import recorded
 from runners.core.enumeration.listing import write
 from runners.core.enumeration.supervised import Child
 from runners.core.errors import BadInput, FrameworkFailed
 from runners.core.public import library as libraries
 from runners.core.public.library import Library
-from runners.core.testing import samples
 
 ENTRY_LIMIT_S = 300.0
 """For all samples of one entry to be made and called in every dtype."""
@@ -45,7 +45,7 @@ def write_manifest(
     version, StorageFailed if the file cannot be written.
     """
     for name in settings.sources:
-        samples.source(settings.framework, name)
+        recorded.check(name, settings.framework)
     child = Child(
         "runners.core.collection.child",
         library.module,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from runners.core.testing import replay as replays
 from runners.core.testing import sampled
 from runners.core.testing.trial import Trial
 
@@ -11,3 +12,8 @@ from runners.core.testing.trial import Trial
 def sample(trial: Trial, **parameters: Any) -> None:
     """See runners.core.testing.sampled.sample."""
     sampled.sample(trial, **parameters)
+
+
+def replay(trial: Trial, **parameters: Any) -> None:
+    """See runners.core.testing.replay.replay_of."""
+    replays.replay_of(trial, **parameters)

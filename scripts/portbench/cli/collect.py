@@ -26,7 +26,8 @@ from portbench.util.text import pluralize
     metavar="SOURCE,...",
     required=True,
     help="Where the tests come from: opinfo and modules (PyTorch's own samples for its operators and modules); "
-    "harnesses (JAX's own samples), numpy and scipy (inputs for what those have too, for JAX and TensorFlow).",
+    "harnesses (JAX's own samples), numpy and scipy (inputs for what those have too, for JAX and TensorFlow); docs "
+    "(what the examples in docstrings call), pytest:PACKAGE (what the tests of an installed package call).",
 )
 @click.option(
     "-o",
@@ -42,7 +43,7 @@ from portbench.util.text import pluralize
     default=3,
     show_default=True,
     metavar="N",
-    help="Take at most N samples of an entry in each dtype, evenly spread.",
+    help="Take at most N samples of an entry in each dtype, evenly spread; of recorded calls, N of a function.",
 )
 @click.option(
     "--function",
@@ -68,11 +69,16 @@ def command(
     repeats on any target of the same version. Nothing is copied: the manifest names source, entry, dtype, positions and
     a digest, and the samples are made where the test runs. The same environment gives the same bytes.
 
+    Sources docs and pytest:PACKAGE record calls. Of these the manifest has shapes, dtypes and numbers, and the names of
+    mutations that the CPU accepts: other dtypes, empty, large, strided. A package that the target's environment lacks
+    needs one of your own: --backend current with PORTBENCH_PYTHON.
+
     \b
     Examples:
       portbench collect torch-latest-cpu --from opinfo -o api/torch.json
       portbench collect jax-latest-cpu --from harnesses,numpy,scipy -o api/jax.json
       portbench collect tensorflow-latest-cpu --from numpy,scipy -o api/tensorflow.json
+      portbench collect torch-latest-cpu --from docs -o api/docs.json
       portbench run torch-latest-gpu-predicted --manifest api/torch.json --runs 1 --protocol cold
     """
     reporter = Reporter(Console(stderr=True), Console(stderr=True))

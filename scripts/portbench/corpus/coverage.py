@@ -19,6 +19,7 @@ from portbench.util.strict_json import shown
 
 _SAMPLED = ".sampled:sample"
 _REPEATED_BY_HOST = ("replay", "program")
+_REPLAYED = ".sampled:replay"
 
 
 @dataclass(frozen=True)
@@ -168,11 +169,14 @@ def _is_independent(test: Mapping[str, Any]) -> bool:
     """Whether a test's reference is not the same framework on the host."""
     if test["case"].endswith(_SAMPLED):
         return bool(test["params"].get("reference") == "independent")
+    if test["case"].endswith(_REPLAYED):
+        return False
     return test["case"] not in _REPEATED_BY_HOST and "raises" not in test.get("expect", ())
 
 
 def _has_gradient(test: Mapping[str, Any]) -> bool:
-    return bool(test.get("gradient") or test.get("params", {}).get("gradient") is True)
+    params, grid = test.get("params", {}), test.get("grid", {})
+    return bool(test.get("gradient") or params.get("gradient") is True or "gradient" in grid.get("mutation", ()))
 
 
 def _module(name: str) -> str:

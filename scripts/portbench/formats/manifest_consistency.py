@@ -21,7 +21,7 @@ _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(
 # and a space.
 _ADDRESS = re.compile(r"[\0-\x20<]*(url:|[a-z][a-z0-9+.\-\t\r\n]+:(?! |[0-9]*\Z))", re.IGNORECASE)
 _COLLECTED = "collected-"
-_SAMPLED = ".sampled:sample"
+_SAMPLED = (".sampled:sample", ".sampled:replay")
 _INSIDE = "a name in the working folder of the tests: no absolute path, '..', '~', address or environment variable"
 
 

@@ -26,6 +26,12 @@ def sampled(id: str, **more: Any) -> dict[str, Any]:
     return {"id": id, "case": "torch.sampled:sample", "params": params}
 
 
+def recorded(*mutations: str) -> dict[str, Any]:
+    params = {"source": "docs", "entry": "torch.abs", "position": 0, "sha256": "0" * 64, "mutation": "$mutation"}
+    grid = {"mutation": list(mutations)}
+    return {"id": "docs", "case": "torch.sampled:replay", "grid": grid, "params": params}
+
+
 def write(path: Path, document: dict[str, Any]) -> Path:
     path.write_text(json.dumps(document))
     return path
@@ -123,6 +129,8 @@ def test_functions_are_counted_once_by_any_of_their_names_and_in_any_manifest(tm
         (sampled("x"), 0, 0),
         (sampled("x", gradient=True), 0, 1),
         (sampled("x", reference="independent"), 1, 0),
+        (recorded("none", "empty"), 0, 0),
+        (recorded("none", "gradient"), 0, 1),
         ({"id": "x", "case": "torch.modules:state_dict_keep_vars"}, 1, 0),
     ],
 )

@@ -1,0 +1,12 @@
+"""What the examples in the fake framework's docstrings take for granted, and which mutations of calls it knows."""
+
+from __future__ import annotations
+
+from runners.core.testing import mutations
+
+MODULES = {"fake": "runners.fake.library"}
+MUTATIONS = mutations.MUTATIONS
+
+
+def prepare() -> None:
+    """Needs nothing more."""

@@ -1,0 +1,15 @@
+"""What the examples in TensorFlow's docstrings take for granted, and which mutations of calls TensorFlow knows."""
+
+from __future__ import annotations
+
+from runners.core.testing import mutations
+
+MODULES = {"tf": "tensorflow", "keras": "keras", "np": "numpy", "numpy": "numpy", "math": "math"}
+"""The modules that examples name without an import."""
+
+MUTATIONS = tuple(each for each in mutations.MUTATIONS if each not in mutations.LAYOUTS)
+"""Tensors have no strides."""
+
+
+def prepare() -> None:
+    """Needs nothing more."""
