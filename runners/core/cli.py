@@ -116,9 +116,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--shuffle", type=int, metavar="SEED", help="run the tests in another order, the same for the same seed")
     add(
         "--mutant",
+        action="append",
+        default=[],
         choices=MUTANTS,
-        help="mutate each function in this way, to see which tests notice (portbench mutation-test)",
+        help="mutate each function in this way, to see which tests notice (portbench mutation-test); repeatable. "
+        "Writes a run file of the real functions, and one for each mutant",
     )
+    add("--time-budget", type=float, metavar="S", help="with --mutant: skip the tests that do not fit in S seconds")
     add(
         "--sandbox",
         choices=sandbox.MODES,
@@ -215,9 +219,13 @@ def _settings(options: argparse.Namespace) -> Settings:
             "Without the option, PORTBENCH_MACHINE is the name of the machine, or else its host name.",
         )
     _check_predicted(options.framework, options.device)
+    if options.time_budget is not None and not (math.isfinite(options.time_budget) and options.time_budget > 0):
+        raise BadInput(f"--time-budget {options.time_budget:g}: expected a positive number of seconds")
+    if options.mutant and (options.runs != 1 or options.protocol != "cold" or options.resume):
+        raise BadInput("--mutant: expected --runs 1 --protocol cold, and no --resume")
     if options.device in PREDICTED and options.mutant:
         raise BadInput(
-            f"--mutant {options.mutant}: {options.device} computes no values, so no test can notice a mutant"
+            f"--mutant {options.mutant[0]}: {options.device} computes no values, so no test can notice a mutant"
         )
     return Settings(
         framework=options.framework,
@@ -232,7 +240,8 @@ def _settings(options: argparse.Namespace) -> Settings:
         selection=_selection(options).recorded(),
         resume=options.resume,
         shuffle=options.shuffle,
-        mutant=options.mutant,
+        mutants=tuple(dict.fromkeys(options.mutant)),
+        time_budget_s=options.time_budget,
         sync=options.sync,
         cold=options.cold,
         memory_bytes=_bytes(options.memory),

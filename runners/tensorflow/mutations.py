@@ -1,12 +1,14 @@
-"""How outputs of TensorFlow are altered, also symbolic ones (see runners.core.testing.mutants)."""
+"""How outputs of TensorFlow are altered, also symbolic ones (see runners.core.testing.mutant)."""
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Mapping, Sequence
 
+import numpy as np
 import tensorflow as tf
 
-from runners.core.testing.mutants import other_dtype
+from runners.core.testing import tree
+from runners.core.testing.mutation import other_dtype
 
 ARRAYS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, tf.data.Dataset)
 
@@ -69,3 +71,73 @@ def _recast(value: Any) -> Any:
     if value.dtype.is_complex or value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool:
         return tf.cast(value, other_dtype(value.dtype.name))
     return value
+
+
+def with_values(value: Any, other: Any) -> Any:
+    """The values of another tensor, with the gradient of this one."""
+
+    @tf.custom_gradient
+    def changed(x: Any) -> Any:
+        return tf.identity(other), lambda upstream: upstream
+
+    return changed(value) if is_differentiated(value) else other
+
+
+def is_differentiated(leaf: Any) -> bool:
+    return isinstance(leaf, tf.Tensor) and (leaf.dtype.is_floating or leaf.dtype.is_complex)
+
+
+def gradient_scaled(leaf: Any, factor: float, notice: Callable[[], None]) -> Any:
+    """The same values with a scaled gradient; notices when it is computed."""
+
+    @tf.custom_gradient
+    def changed(x: Any) -> Any:
+        def gradient(upstream: Any) -> Any:
+            notice()
+            return upstream * tf.cast(factor, upstream.dtype)
+
+        return tf.identity(x), gradient
+
+    return changed(leaf) if is_differentiated(leaf) else leaf
+
+
+def has_state(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call may leave anything behind that ``undo`` sets back."""
+    owner = getattr(function, "__self__", None)
+    leaves = tree.leaves([list(args), dict(kwargs)])
+    return hasattr(owner, "variables") or any(isinstance(leaf, tf.Variable) for leaf in leaves)
+
+
+def undo(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[[], bool]:
+    """Remembers the values of the variables of an object and of the arguments, in eager code. The function that it
+    returns sets them back, and returns whether there was anything to set back."""
+    owner = getattr(function, "__self__", None)
+    variables = [leaf for leaf in tree.leaves([list(args), dict(kwargs)]) if isinstance(leaf, tf.Variable)]
+    found = getattr(owner, "variables", ())
+    variables += [item for item in (found() if callable(found) else found) if isinstance(item, tf.Variable)]
+    values = [(variable, variable.numpy()) for variable in variables] if tf.executing_eagerly() else []
+
+    def undone() -> bool:
+        changed = False
+        for variable, before in values:
+            if variable.shape == before.shape and not np.array_equal(variable.numpy(), before):
+                variable.assign(before)
+                changed = True
+        return changed
+
+    return undone
+
+
+_DRAWING = ("random", "distributions")
+
+
+def stream(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> Any:
+    """Another object at each call for functions that draw. TensorFlow does not tell where its streams are."""
+    draws = any(part in (getattr(function, "__module__", "") or "") for part in _DRAWING)
+    return object() if draws and function.__name__ not in ("log_prob", "prob") else None
+
+
+def reseeded(number: int, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The arguments of a call that draws what another seed gives."""
+    tf.random.set_seed(number)
+    return args, {**kwargs, "seed": number} if kwargs.get("seed") is not None else kwargs

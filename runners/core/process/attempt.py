@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import NamedTuple, Sequence
 
 from runners.core import documents, environment, failure
 from runners.core.errors import UnusableResult
@@ -20,12 +20,14 @@ class Attempt(NamedTuple):
     ``max_relative_error`` is that of compare.Mismatch, and no part of the result. If ``result["exit"]`` is not None,
     the worker has ended; otherwise only a worker whose test passed may run another test. ``after_others`` says whether
     the worker ran others before, ``may_be_disturbed`` whether the end may have come from outside of the test.
+    ``mutants``: those that can differ in this test, if it was asked for them.
     """
 
     result: TestResult
     max_relative_error: float | None
     after_others: bool
     may_be_disturbed: bool = False
+    mutants: Sequence[str] = ()
 
 
 def attempt(planned: PlannedTest, worker: WorkerHandle, framework: str, limit_s: float) -> Attempt:
@@ -52,7 +54,7 @@ def attempt(planned: PlannedTest, worker: WorkerHandle, framework: str, limit_s:
     result["worker"] = worker.number
     if "prediction" in worker.ready and "prediction" not in result:
         result = prediction.of_ended_worker(result)
-    return Attempt(result, found.get("max_relative_error"), after_others, may_be_disturbed)
+    return Attempt(result, found.get("max_relative_error"), after_others, may_be_disturbed, found.get("mutants", ()))
 
 
 def is_mistake(result: TestResult) -> bool:

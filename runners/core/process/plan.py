@@ -143,7 +143,7 @@ def _request(settings: Settings, test: Test) -> Message:
         "parameters": test.parameters,
         "protocol": settings.protocol,
         "steady_budget_s": settings.steady_budget_s,
-        "mutant": settings.mutant,
+        "mutant": None,
         "sync": settings.sync,
         "counts_bytes": test.size is not None,
     }

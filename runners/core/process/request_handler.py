@@ -14,7 +14,9 @@ from runners.core.prediction.prediction import Predictor
 from runners.core.public import names, permitted
 from runners.core.result import PHASES, Message, SyncCheck, TimedCall
 from runners.core.testing import cases
-from runners.core.testing.mutants import Mutant
+from runners.core.testing.mutant import Mutant, Probe
+from runners.core.testing.mutants import PROBE
+from runners.core.testing.mutation import Mutation
 from runners.core.testing.trial import Observer, Skip, Trial
 from runners.core.triage import placement, sync_check
 
@@ -82,8 +84,10 @@ class RequestHandler:
         self._phase[0] = 0
         is_as_published = request["sync"] == "as-published"
         wait = self._adapter.wait_as_published if is_as_published else self._adapter.wait
-        mutant = None
-        if request["mutant"]:
+        mutant: Mutation | None = None
+        if request["mutant"] == PROBE:
+            mutant = Probe(self._framework_name, self._adapter, self._device)
+        elif request["mutant"]:
             mutant = Mutant(request["mutant"], self._framework_name, self._adapter, self._device)
         if self._sync_check is None and not mutant:
             self._sync_check = self._checked_sync(wait)
@@ -114,6 +118,7 @@ class RequestHandler:
         result["calls"] = calls
         result["placement"] = placement.classify(locations, [], self._is_on_target)
         result["sync_check"] = self._sync_check
+        result["mutants"] = sorted(mutant.possible) if isinstance(mutant, Probe) else []
         result["bytes"] = trial.bytes if trial and trial.bytes else None
         result["case_ns"] = time.perf_counter_ns() - begin
         return result
@@ -217,7 +222,7 @@ class RequestHandler:
     def _trial(
         self,
         request: Message,
-        mutant: Mutant | None = None,
+        mutant: Mutation | None = None,
         wait: Callable[[Any], None] | None = None,
         observer: Observer | None = None,
         float64_mode: bool = False,

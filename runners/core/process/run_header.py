@@ -44,7 +44,7 @@ def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> 
             "timeout_s": settings.timeout_s,
             "steady_budget_s": settings.steady_budget_s,
             "shuffle": settings.shuffle,
-            "mutant": settings.mutant,
+            "mutant": None,
             "sync": settings.sync,
             "cold": settings.cold,
             "memory_bytes": settings.memory_bytes,

@@ -10,7 +10,8 @@ from pathlib import Path
 class Settings:
     """Times are in seconds. ``version`` None accepts any version; ``memory_bytes`` None sets no limit. ``sandbox`` is
     one of the modes of runners.core.process.sandbox. ``private_names``: whether a manifest may use any name of the
-    framework. ``cold``: ``process`` gives each test a process of its own, ``test`` does not."""
+    framework. ``cold``: ``process`` gives each test a process of its own, ``test`` does not.
+    ``mutants``: how functions are mutated, one way after the other, and ``time_budget_s`` the limit for all of it."""
 
     framework: str
     device: str
@@ -24,7 +25,8 @@ class Settings:
     selection: tuple[str, ...] = ()
     resume: bool = False
     shuffle: int | None = None
-    mutant: str | None = None
+    mutants: tuple[str, ...] = ()
+    time_budget_s: float | None = None
     sync: str = "complete"
     cold: str = "test"
     memory_bytes: int | None = None

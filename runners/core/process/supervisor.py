@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 from runners.core.errors import UnusableResult
 from runners.core.manifest import Manifest
-from runners.core.process import journal, journal_resume, processes, run_header, sandbox, scratch
+from runners.core.process import journal, journal_resume, mutation_run, processes, run_header, sandbox, scratch
 from runners.core.process.attempt import attempt, removed, unusable
 from runners.core.process.confirm import Confirmation
 from runners.core.process.journal import Journal
@@ -46,6 +46,8 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         shortfall = sandbox.shortfall(settings.sandbox, ready["sandbox"]) if place.sandboxed else ""
         header = run_header.header(settings, manifest, ready)
         plan = plan_tests(settings, manifest, place.device)
+        if settings.mutants:
+            return mutation_run.run(settings, plan, place.device, header, progress)
         book = _open_journal(settings, header)
         if isinstance(book, Path):
             progress.unchanged(book)
@@ -114,8 +116,6 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
         if settings.cold == "process":
             # Before the test and not after it: the last worker says the device's state at the end.
             place.device.retire()
-        if settings.mutant is not None:
-            return _run_mutated(planned, place.device, settings)
         first = attempt(planned, place.device.current(), settings.framework, settings.timeout_s)
         result = triage.annotate(planned, confirmation.confirm(planned, first))
         return sandbox.explained(result) if place.sandboxed else result
@@ -151,14 +151,6 @@ def _recorded(planned: PlannedTest, place: _Place, book: Journal, progress: Prog
             place.host.retire()
     result = unusable(planned, mistake)
     book.append(result)
-    return result
-
-
-def _run_mutated(planned: PlannedTest, workers: Workers, settings: Settings) -> TestResult:
-    """Only whether a test notices a mutant counts: nothing is confirmed or examined."""
-    result = attempt(planned, workers.current(), settings.framework, settings.timeout_s).result
-    if result["outcome"] != "passed":
-        workers.retire()
     return result
 
 

@@ -20,7 +20,7 @@ from runners.core.adapter import Adapter
 from runners.core.programs import Program
 from runners.core.result import PHASES, TimedCall
 from runners.core.testing import timing, tree
-from runners.core.testing.mutants import Mutant
+from runners.core.testing.mutation import Mutation
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -81,7 +81,7 @@ class Trial:
         device: Any,
         phase: mmap.mmap,
         clock: timing.Clock,
-        mutant: Mutant | None = None,
+        mutant: Mutation | None = None,
         wait: Callable[[Any], None] | None = None,
         observer: Observer | None = None,
         float64_mode: bool = False,
@@ -407,6 +407,8 @@ class Trial:
         the framework's random state before the test."""
         from runners.core.testing import repeats
 
+        if self._mutant:
+            self._mutant.is_repeat = True
         for timed, first in self._kept:
 
             def again(timed: _Timed = timed) -> Sequence[Leaf]:

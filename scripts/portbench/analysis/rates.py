@@ -10,7 +10,7 @@ no outcome is known, counts as a success where those of others are known. Succes
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import numpy as np
@@ -29,6 +29,9 @@ from portbench.util.text import shortened
 ALL = "all"
 DECILES = tuple(f"decile {number}" for number in range(1, 11))
 """Strata besides the paper's TOP20 and OTHERS: all functions; each decile of use, 1 to 10."""
+
+Uses = Mapping[tuple[str, str], int]
+"""How often functions are used in a corpus, by framework and function. A function that is not in it is not used."""
 
 _LONGEST_REASON = 200
 _REASONS = {"error": "an error of the manifest", "skipped": "skipped", "outside": "not in the paper's sample"}
@@ -104,11 +107,27 @@ class TestRates:
 
 
 @dataclass(frozen=True)
+class UsedRate:
+    """The uses in a corpus of functions of which a test ran, and of those whose tests all pass. ``functions``: how many
+    of them the corpus uses."""
+
+    passed: int
+    uses: int
+    functions: int
+
+    @property
+    def percent(self) -> float:
+        """Uses of functions whose tests all pass, in percent."""
+        return 100 * self.passed / self.uses
+
+
+@dataclass(frozen=True)
 class Rates:
     """The rates of one configuration. Keys of ``by_stratum`` are ALL, always, and those of TOP20, OTHERS and DECILES
     that have a function; ``strata_known`` counts the functions of which it is known whether they are of the top 20.
     ``unknown`` counts the tests whose outcome is not known: they are in no rate. ``exclusions``: tests that did not
-    run."""
+    run. ``by_module``: the functions of each module, sorted. ``by_use``: None without counts of a corpus, or where it
+    uses none of the functions."""
 
     side: Configuration
     by_stratum: Mapping[str, FunctionRates]
@@ -116,6 +135,8 @@ class Rates:
     strata_known: int
     exclusions: tuple[Excluded, ...]
     unknown: int = 0
+    by_module: Mapping[str, FunctionRates] = field(default_factory=dict)
+    by_use: UsedRate | None = None
 
     @property
     def is_timings_only(self) -> bool:
@@ -137,8 +158,8 @@ class PairRates:
     exclusions: tuple[Excluded, ...]
 
 
-def rates(connection: duckdb.DuckDBPyConnection) -> dict[Configuration, Rates]:
-    """The rates of every configuration over all of its tests, sorted."""
+def rates(connection: duckdb.DuckDBPyConnection, uses: Uses | None = None) -> dict[Configuration, Rates]:
+    """The rates of every configuration over all of its tests, sorted. ``uses``: those of the functions, if known."""
     known = strata(connection)
     connection.execute(load_sql("analysis", "test_facts"))
     functions: dict[Configuration, list[Row]] = {}
@@ -149,7 +170,14 @@ def rates(connection: duckdb.DuckDBPyConnection) -> dict[Configuration, Rates]:
         why = _REASONS[row["verdict"]]
         reason = f"{why} ({shortened(row['reason'], _LONGEST_REASON)})" if row["reason"] else why
         skipped.setdefault(Configuration.of(row), []).append(Excluded(row["function"], reason, row["tests"]))
-    return {side: _rates(side, functions[side], known, skipped.get(side, ())) for side in sorted(functions)}
+    return {
+        side: replace(
+            _rates(side, functions[side], known, skipped.get(side, ())),
+            by_module=_by_module(functions[side]),
+            by_use=_by_use(side.framework, functions[side], uses) if uses is not None else None,
+        )
+        for side in sorted(functions)
+    }
 
 
 def pair_rates(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> PairRates:
@@ -189,6 +217,23 @@ def _rates(
         exclusions=tuple(exclusions),
         unknown=sum(row.get("unknown", 0) for row in rows),
     )
+
+
+def _by_module(rows: Sequence[Row]) -> dict[str, FunctionRates]:
+    modules: dict[str, list[Row]] = {}
+    for row in rows:
+        modules.setdefault(row["module"], []).append(row)
+    outcomes_known = any(_ran(row) for row in rows)
+    return {module: _function_rates(modules[module], outcomes_known) for module in sorted(modules)}
+
+
+def _by_use(framework: str, rows: Sequence[Row], uses: Uses) -> UsedRate | None:
+    used = [(row, uses.get((framework, row["function"]), 0)) for row in rows if _ran(row)]
+    total = sum(number for _, number in used)
+    if not total:
+        return None
+    passed = sum(number for row, number in used if row["status"] == "all_pass")
+    return UsedRate(passed, total, sum(number > 0 for _, number in used))
 
 
 def _strata_of(stratum: Stratum | None) -> list[str]:

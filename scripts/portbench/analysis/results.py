@@ -11,6 +11,7 @@ import duckdb
 from portbench.analysis import latency
 from portbench.analysis.accuracy import PredictionMatch, match_predictions
 from portbench.analysis.accuracy_published import PublishedComparison, compare_published
+from portbench.analysis.causes import Cause, causes
 from portbench.analysis.configurations import (
     Configuration,
     device_model,
@@ -23,7 +24,7 @@ from portbench.analysis.latency import Latencies
 from portbench.analysis.paper_method import paper_method
 from portbench.analysis.predictions import PredictedTarget, read_predictions
 from portbench.analysis.published import published_column
-from portbench.analysis.rates import PairRates, Rates, WeightedRate, pair_rates, rates
+from portbench.analysis.rates import PairRates, Rates, Uses, WeightedRate, pair_rates, rates
 from portbench.analysis.timeline import Timeline, compute_timeline
 from portbench.analysis.timing import unverified_timing
 from portbench.published.paper import PublishedColumn
@@ -58,7 +59,8 @@ class Results:
     ``sides`` are the measured configurations, sorted; ``models`` names each one's device. ``by_device``: two devices of
     a framework and version, the baseline first; ``by_model``: two models of a device, the older one first. ``rates``
     are of predicted configurations too. ``unverified``: why the times of a configuration are not to be trusted.
-    ``is_collected``: the tests were collected from packages. ``timeline``: what passes by date and by version."""
+    ``is_collected``: the tests were collected from packages. ``timeline``: what passes by date and by version.
+    ``causes``: why tests did not pass, on each configuration, measured or predicted."""
 
     sides: tuple[Configuration, ...]
     models: Mapping[Configuration, str | None]
@@ -69,6 +71,7 @@ class Results:
     predictions: Predictions = field(default_factory=Predictions)
     is_collected: bool = False
     timeline: Timeline = field(default_factory=Timeline)
+    causes: Mapping[Configuration, tuple[Cause, ...]] = field(default_factory=dict)
 
     def unverified_sides(self, pair: Pair) -> tuple[Configuration, ...]:
         """The configurations of a pair whose timing is unverified."""
@@ -84,11 +87,12 @@ class Results:
         return published if published and published.is_primary else None
 
 
-def compute_results(connection: duckdb.DuckDBPyConnection) -> Results:
-    """The results of the study that ``connection`` shows; ``portbench.study.summary.analyse`` was called on it."""
+def compute_results(connection: duckdb.DuckDBPyConnection, uses: Uses | None = None) -> Results:
+    """The results of the study that ``connection`` shows; ``portbench.study.summary.analyse`` was called on it.
+    ``uses``: how often its functions are used in a corpus, if that was counted."""
     found = tuple(measured_sides(connection))
     by_model = tuple(_pair(connection, *pair) for pair in pairs_of_models(connection))
-    found_rates = rates(connection)
+    found_rates = rates(connection, uses)
     return Results(
         sides=found,
         models=device_model(connection),
@@ -99,6 +103,7 @@ def compute_results(connection: duckdb.DuckDBPyConnection) -> Results:
         predictions=compute_predictions(connection),
         is_collected=is_collected(connection),
         timeline=compute_timeline(connection, found_rates),
+        causes=causes(connection, uses),
     )
 
 

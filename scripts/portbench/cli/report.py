@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from portbench.analysis.paper_cells import paper_cells
 from portbench.analysis.results import Predictions, Results, compute_results
 from portbench.analysis.terms import INTOLERABLE
+from portbench.analysis.uses import read_uses
 from portbench.cli import cli, completion
 from portbench.compare.as_json import as_data
 from portbench.compare.comparison import pairs_of_study
@@ -27,6 +29,9 @@ from portbench.util.console import results_console
 from portbench.util.parallel import gc_paused
 from portbench.util.strict_json import shown
 from portbench.util.text import escape_control, pluralize
+
+if TYPE_CHECKING:
+    from portbench.report.write import Written
 
 
 @cli.command("report")
@@ -62,6 +67,12 @@ from portbench.util.text import escape_control, pluralize
     "added, and times.",
 )
 @click.option(
+    "--counts",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Weight by use in a corpus, by 'portbench count -o FILE': the share of functions that pass, and causes.",
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
@@ -77,6 +88,7 @@ def command(
     strict_placement: bool,
     check_accuracy: bool,
     since: str | None,
+    counts: Path | None,
     as_json: bool,
 ) -> None:
     """Show the results of a study: what runs where, how fast, and why the rest fails.
@@ -88,8 +100,8 @@ def command(
     whose tests partly fail, and whose tests all fail, and the number with wrong values. It ends with the findings in
     five sentences, and with what to type next. In between are the breakdown of first-call times, the effect of the
     paper's synchronization if the study holds runs of both kinds, the failures by cause, overridden categories, and
-    each target: functions with tests, placement and times, wrong values, the evidence for each failure, flaky tests,
-    tests that did not run, and operations on the host.
+    each target: causes of many failures, functions with tests, placement and times, wrong values, the evidence
+    for each failure, flaky tests, tests that did not run, and operations on the host.
 
     DIR gets the same text as report.md; index.html, a page to explore the results without a network; tables/, the
     paper's tables beside ours, as Markdown, CSV and LaTeX; and its figures, as SVG and PNG.
@@ -105,31 +117,41 @@ def command(
       portbench report study --strict-placement --intolerable 5
       portbench report results/ --since 2026-11-20
       portbench report study --since 2.9.0
+      portbench report api/results --counts counts.json -o api/report
     """
-    written = None
+    written: Written | None = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study, gc_paused():
         changes = changes_since(study, since, strict_placement) if since is not None else None
-        results = compute_results(shown_study.connection)
+        uses = read_uses(counts, shown_study.summary) if counts else None
+        results = compute_results(shown_study.connection, uses)
         report = _build(shown_study, results, intolerable, changes)
         pairs = pairs_of_study(shown_study.connection)
         next_steps = list(next_commands(report.summary, paths, pairs[0] if pairs else ()))
         if out:
-            # Imported here: Matplotlib takes a second to load.
-            from portbench.report import write as report_files
-
-            written = report_files.write_report(shown_study, report, results, out, intolerable)
+            written = _write(shown_study, report, results, out, intolerable)
     if as_json:
         click.echo(json.dumps(as_data(changes.comparison) if changes else report.summary, indent=1))
     else:
         print_report(report, results_console())
-    if written:
-        counts = f"{pluralize(len(written.tables), 'file')} of tables, {len(written.figures)} of figures"
-        click.echo(f"wrote {shown(written.page)}, {written.text.name}, {counts}", err=as_json)
+    _print_written(written, as_json)
     for step in () if as_json else next_steps:
         click.echo(f"next: {escape_control(step)}")
     if report.is_empty:
         raise NothingRan("nothing ran on any target of this study", "The section 'Did not run' of the report says why.")
     context.exit(int(check_accuracy and _print_unexplained(results.predictions)))
+
+
+def _write(study: Analysed, report: Report, results: Results, out: Path, intolerable: float) -> Written:
+    # Imported here: Matplotlib takes a second to load.
+    from portbench.report.write import write_report
+
+    return write_report(study, report, results, out, intolerable)
+
+
+def _print_written(written: Written | None, as_json: bool) -> None:
+    if written:
+        counts = f"{pluralize(len(written.tables), 'file')} of tables, {len(written.figures)} of figures"
+        click.echo(f"wrote {shown(written.page)}, {written.text.name}, {counts}", err=as_json)
 
 
 def _build(study: Analysed, results: Results, intolerable: float, changes: Since | None) -> Report:
@@ -142,6 +164,7 @@ def _build(study: Analysed, results: Results, intolerable: float, changes: Since
         results.rates,
         since_tables(changes) if changes else (),
         results.timeline,
+        results.causes,
     )
 
 

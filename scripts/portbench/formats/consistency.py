@@ -133,12 +133,20 @@ def _in_times(run: Data) -> Iterator[Violation]:
 def _in_survivors(document: Data) -> Iterator[Violation]:
     seen: set[tuple[str, str, str]] = set()
     for position, entry in enumerate(document["survivors"]):
-        key = (entry["function"], entry["test"], entry["mutant"])
-        if key in seen:
-            yield Violation(
-                f"$.survivors[{position}]", f"{escape_control(' '.join(key))} is a duplicate; remove one entry"
-            )
-        seen.add(key)
+        place = f"$.survivors[{position}]"
+        if document["schema_version"] < 3 and not isinstance(entry["mutant"], str):
+            yield Violation(f"{place}.mutant", "found a list of mutants, which needs version 3 of the format")
+        for mutant in mutants_of(entry):
+            key = (entry["function"], entry["test"], mutant)
+            if key in seen:
+                yield Violation(place, f"{escape_control(' '.join(key))} is a duplicate; remove one entry")
+            seen.add(key)
+
+
+def mutants_of(survivor: Data) -> tuple[str, ...]:
+    """The mutants that an entry of a file of survivors is about."""
+    found = survivor["mutant"]
+    return (found,) if isinstance(found, str) else tuple(found)
 
 
 def _in_annotations(document: Data) -> Iterator[Violation]:

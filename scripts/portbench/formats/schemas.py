@@ -32,7 +32,7 @@ VERSIONS = {
     "manifest": 6,
     "run": 6,
     "study": 5,
-    "survivors": 2,
+    "survivors": 3,
     "expected": 1,
     "annotations": 1,
     "comparison": 2,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from portbench.analysis.causes import Cause
+from portbench.analysis.causes import causes as compute_causes
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.paper_cells import PaperCell
 from portbench.analysis.predictions import HOW_PREDICTED, PredictedFunction
-from portbench.analysis.rates import FunctionRates, Rates
+from portbench.analysis.rates import Rates
 from portbench.analysis.rates import rates as compute_rates
 from portbench.analysis.results import Predictions, compute_predictions
 from portbench.analysis.timeline import Timeline
@@ -22,6 +24,7 @@ from portbench.study.document import FunctionEntry, TargetEntry
 from portbench.study.model import TargetKey
 from portbench.study.open import Analysed
 from portbench.study.summary import Row, fetch_dicts
+from portbench.tables.causes import causes_of, modules_of
 from portbench.tables.model import Cell, Table, fixed, names, numbers
 from portbench.util.sql import load_sql
 
@@ -39,7 +42,7 @@ HOW_TIMES = (
 )
 _TIMINGS_ONLY = "Targets without a rate have timings only: nothing is known of their failures."
 
-Causes = Mapping[tuple[str, ...], Sequence[Row]]
+Evidence = Mapping[tuple[str, ...], Sequence[Row]]
 """The evidence of failing tests by target and function, the most frequent first."""
 Predicted = Mapping[tuple[str, str, str, str, str], Mapping[tuple[str, str], PredictedFunction]]
 """The predicted figures of each predicted target, by function and what it is successor of."""
@@ -54,8 +57,10 @@ def build_report(
     rates: Mapping[Configuration, Rates] | None = None,
     changes: tuple[Table, ...] = (),
     timeline: Timeline | None = None,
+    found_causes: Mapping[Configuration, tuple[Cause, ...]] | None = None,
 ) -> Report:
-    """The report of a study. ``predictions`` and ``rates``: those of the study, where they were computed already;
+    """The report of a study. ``predictions``, ``rates`` and ``found_causes``: those of the study, where they were
+    computed already;
     ``cells``: the paper's and what its own raw data give; ``changes``: tables of what changed since some time;
     ``timeline``: what passes by date."""
     summary = study.summary
@@ -65,13 +70,15 @@ def build_report(
     as_published = [entry for entry in summary["targets"] if entry["sync"] == "as-published"]
     known = [(entry["target"], entry["machine"]) for entry in complete]
     entries = [*complete, *(entry for entry in as_published if (entry["target"], entry["machine"]) not in known)]
-    causes = _causes(study)
+    evidence = _evidence(study)
     strict = summary["strict_placement"]
     predicted = {one.side.key: one.functions for one in found.targets}
     every = compute_rates(study.connection) if rates is None else rates
+    causes = compute_causes(study.connection) if found_causes is None else found_causes
     targets = tuple(
-        _target(entry, causes, strict, predicted, every[Configuration(*TargetKey.of_entry(entry))].by_function)
+        _target(entry, evidence, strict, predicted, every[side], causes.get(side, ()))
         for entry in entries
+        for side in [Configuration(*TargetKey.of_entry(entry))]
     )
     tables = (
         *failures.wrong_tests(fetch_dicts(study.connection, load_sql("report", "wrong_tests"))),
@@ -90,11 +97,11 @@ def build_report(
     return Report(summary, tuple(findings), tuple(ranked(headlines)), tables, targets, changes)
 
 
-def _causes(study: Analysed) -> Causes:
-    causes: dict[tuple[str, ...], list[Row]] = {}
+def _evidence(study: Analysed) -> Evidence:
+    found: dict[tuple[str, ...], list[Row]] = {}
     for row in fetch_dicts(study.connection, load_sql("report", "evidence")):
-        causes.setdefault((*TargetKey.of_row(row), row["function"], row["successor_of"]), []).append(row)
-    return causes
+        found.setdefault((*TargetKey.of_row(row), row["function"], row["successor_of"]), []).append(row)
+    return found
 
 
 def _rates_table(title: str, targets: Sequence[TargetReport], *notes: str, has_values: bool = True) -> Table:
@@ -129,7 +136,12 @@ def _all_rates(targets: Sequence[TargetReport], found: Predictions) -> Iterator[
 
 
 def _target(
-    entry: TargetEntry, causes: Causes, strict: bool, predicted: Predicted, rates: FunctionRates
+    entry: TargetEntry,
+    evidence: Evidence,
+    strict: bool,
+    predicted: Predicted,
+    rates: Rates,
+    causes: Sequence[Cause],
 ) -> TargetReport:
     named = [(_named(function), function) for function in entry["functions"]]
     failing = [found for found in named if found[1]["status"] in ("some_fail", "all_fail")]
@@ -140,6 +152,7 @@ def _target(
     has_checks = any(function["tests_by_value_verdict"] for _, function in named)
     own = [function for _, function in named if function["successor_of"] is None]
     shown, note = functions.listed(named)
+    is_large = len(named) > functions.MOST_LISTED
     return TargetReport(
         target=str(side.target)
         + (f" ({side.synchronization})" if side.synchronization else "")
@@ -147,8 +160,8 @@ def _target(
         machine=side.machine,
         is_cpu=is_cpu,
         is_predicted=is_predicted,
-        percent=rates.percent,
-        counts=dict(rates.counts),
+        percent=rates.by_function.percent,
+        counts=dict(rates.by_function.counts),
         removed=sum(functions.is_removed(function) for function in own),
         wrong=sum(bool(function["wrong_values"]) for function in own) if has_checks else None,
         functions=(
@@ -157,12 +170,17 @@ def _target(
             else functions.measured(shown, has_placement=not is_cpu, note=note)
         ),
         failures=tuple(
-            failures.failure(name, function, causes[place])
-            for name, function in failing
-            if (place := (*key, function["name"], function["successor_of"] or "")) in causes
+            failures.failure(name, function, evidence[place])
+            for name, function in failing[: failures.SHOWN if is_large else None]
+            if (place := (*key, function["name"], function["successor_of"] or "")) in evidence
         ),
+        more_failures=max(0, len(failing) - failures.SHOWN) if is_large else 0,
         blame=failures.blamed(entry["functions"]),
-        before=(*functions.by_module(named), *failures.wrong_values(named)),
+        before=(
+            *causes_of(side, causes, rates),
+            *([modules_of(rates.by_module)] if is_large else []),
+            *failures.wrong_values(named),
+        ),
         after=(
             *failures.flaky(named),
             *failures.precision(named),

@@ -3,14 +3,13 @@ count in no percentage."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.predictions import PredictedFunction
 from portbench.report.placement import ran_on
 from portbench.study.document import FunctionEntry, TargetEntry
-from portbench.study.model import REMOVED, STATUS_TEXTS, TargetKey, status_text
+from portbench.study.model import REMOVED, TargetKey, status_text
 from portbench.tables.model import Cell, Table, names, numbers, texts
 from portbench.util.format import in_ms, in_us, scaled
 from portbench.util.text import pluralize
@@ -20,32 +19,21 @@ Named = Sequence[tuple[str, FunctionEntry]]
 
 
 MOST_LISTED = 300
-"""A target with more functions has a table by module, and lists those of which not all tests pass."""
+"""A target with more functions has a table by module, and lists at most so many of those that do not pass."""
 
 
 def listed(functions: Named) -> tuple[Named, str]:
     """The functions that a report lists, and a note on the others."""
     if len(functions) <= MOST_LISTED:
         return functions, ""
-    shown = [found for found in functions if found[1]["status"] != "all_pass"]
-    left = len(functions) - len(shown)
-    return shown, f"{pluralize(left, 'function')} more, whose tests all pass: the page lists them."
-
-
-def by_module(functions: Named) -> Iterator[Table]:
-    """How many functions of each module have each status, the largest module first; of a target with many functions."""
-    if len(functions) <= MOST_LISTED:
-        return
-    modules: dict[str, Counter[str]] = {}
-    for _, function in functions:
-        parts = function["name"].split(".")
-        modules.setdefault(".".join(parts[: max(1, min(2, len(parts) - 1))]), Counter())[function["status"]] += 1
-    rows: list[tuple[Cell, ...]] = [
-        (module, counts.total(), *(counts[status] for status in STATUS_TEXTS))
-        for module, counts in sorted(modules.items(), key=lambda item: (-item[1].total(), item[0]))
+    failing = [found for found in functions if found[1]["status"] != "all_pass"]
+    shown = failing[:MOST_LISTED]
+    left = [
+        (len(functions) - len(failing), "whose tests all pass"),
+        (len(failing) - len(shown), "of which not all tests pass"),
     ]
-    columns = (*names("module"), *numbers("functions", *STATUS_TEXTS.values()))
-    yield Table.of_rows("By module", columns, rows)
+    more = " and ".join(f"{pluralize(number, 'function')} more, {which}" for number, which in left if number)
+    return shown, f"{more}: the page lists them."
 
 
 def measured(functions: Named, *, has_placement: bool, note: str = "") -> Table:

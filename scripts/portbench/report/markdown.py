@@ -80,7 +80,7 @@ def _target(target: TargetReport) -> Iterator[str]:
                 for failure in target.failures
             ),
         )
-        if target.blame:
-            yield from (target.blame, "")
+        for note in filter(None, (target.left_out, target.blame)):
+            yield from (note, "")
     for shown in target.after:
         yield from markdown_lines(shown, level=3)

@@ -12,6 +12,7 @@ from portbench.report.failures import Failure
 from portbench.report.headlines import Headline
 from portbench.study.document import StudySummary
 from portbench.tables.model import Table, texts
+from portbench.util.text import pluralize
 
 MOST_HEADLINES = 12
 """How many headlines a report begins with; the others stand in a table at its end."""
@@ -20,8 +21,9 @@ MOST_HEADLINES = 12
 @dataclass(frozen=True)
 class TargetReport:
     """One target on one machine. ``percent`` is null where no function has a status, ``wrong`` where no values were
-    checked. ``removed`` counts the functions that the version does not have, ``blame`` the failing tests by where they
-    fail. The tables of ``before`` come before the failures, those of ``after`` follow them."""
+    checked. ``removed`` counts the functions that the version does not have, ``more_failures`` the failing functions
+    that ``failures`` leaves out, ``blame`` the failing tests by where they fail. The tables of ``before`` come before
+    the failures, those of ``after`` follow them."""
 
     target: str
     machine: str
@@ -33,9 +35,15 @@ class TargetReport:
     wrong: int | None
     functions: Table
     failures: tuple[Failure, ...]
+    more_failures: int
     blame: str
     before: tuple[Table, ...]
     after: tuple[Table, ...]
+
+    @property
+    def left_out(self) -> str:
+        """A sentence on the failing functions without a line; empty where there is none."""
+        return f"{pluralize(self.more_failures, 'function')} more: see the page." if self.more_failures else ""
 
     @property
     def is_timings_only(self) -> bool:

@@ -54,8 +54,8 @@ def _target(target: TargetReport, width: int) -> Iterator[RenderableType]:
     yield from (table_block(table, width) for table in target.before)
     if target.failures:
         lines = (line for found in target.failures for line in _failure(found))
-        blame = [dim(target.blame)] if target.blame else []
-        yield Group(heading("Why tests did not pass"), *lines, *blame)
+        notes = [dim(note) for note in (target.left_out, target.blame) if note]
+        yield Group(heading("Why tests did not pass"), *lines, *notes)
     yield from (table_block(table, width) for table in target.after)
 
 

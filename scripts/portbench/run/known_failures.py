@@ -24,6 +24,11 @@ from portbench.util.strict_json import shown
 Data = Mapping[str, Any]
 
 
+def matches_test(test: str, glob: str) -> bool:
+    """Whether the id of a test matches. Its brackets enclose values of its grid: they are no set of characters."""
+    return fnmatchcase(test, glob.replace("[", "[[]"))
+
+
 @dataclass(frozen=True)
 class KnownFailure:
     """One entry of the file. ``function`` and ``test`` are names or globs."""
@@ -36,8 +41,7 @@ class KnownFailure:
 
     def matches(self, function: str, test: str) -> bool:
         """Whether this test is one of the entry's."""
-        # The brackets of an id enclose values of its grid. They are not a set of characters here.
-        return fnmatchcase(function, self.function) and fnmatchcase(test, self.test.replace("[", "[[]"))
+        return fnmatchcase(function, self.function) and matches_test(test, self.test)
 
 
 @dataclass(frozen=True)

@@ -77,17 +77,20 @@ class RunnerOptions:
 
 @dataclass(frozen=True)
 class RunnerArguments:
-    """What a runner is asked to do. Paths are the host's, absolute; ``mutant`` mutates every function."""
+    """What a runner is asked to do. Paths are the host's, absolute; each of ``mutants`` mutates every function."""
 
     manifest: Path
     out: Path
     options: RunnerOptions = field(default_factory=RunnerOptions)
-    mutant: str | None = None
+    mutants: tuple[str, ...] = ()
+    time_budget_s: float | None = None
 
     def argv(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
-        mutant = ["--mutant", self.mutant] if self.mutant else []
-        return ["--manifest", manifest, "--out", out, *self.options.runner_argv(), *mutant, "--progress", "json"]
+        mutants = [word for mutant in self.mutants for word in ("--mutant", mutant)]
+        budget = ["--time-budget", f"{self.time_budget_s:g}"] if self.time_budget_s else []
+        options = [*self.options.runner_argv(), *mutants, *budget]
+        return ["--manifest", manifest, "--out", out, *options, "--progress", "json"]
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,34 @@
 """Mutates every function of a manifest and finds the tests that do not notice.
 
-The manifest runs once with the real functions, then once per mutant (the runner says what each mutant does; the names
-are in schema/run.schema.json). A test that passes although its function is mutated has survived that mutant.
+One runner runs each test with the real function, then with each mutant (schema/mutants.json says what each does, by
+class), and writes a run file for each. A test that passes although its function is mutated has survived that mutant.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 from portbench.errors import BadInput
+from portbench.formats.consistency import mutants_of
 from portbench.formats.documents import read_document
-from portbench.formats.schemas import values_of
 from portbench.run.execute import run_targets
+from portbench.run.known_failures import matches_test
 from portbench.run.model import RunPlan, TargetResult
 from portbench.run.progress import Reporter
+from portbench.util.repository import find_checkout
 from portbench.util.strict_json import shown
 
 TestKey = tuple[str, str]
 """Function and test."""
 
-SurvivorKey = tuple[str, str, str]
-"""Function, test and mutant."""
+NOT_TRIED = "not tried: "
+"""How the reason of a test begins that the time budget did not allow."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,11 @@ class MutantRun:
         """The reasons of the tests with one of these outcomes."""
         return {key: outcome.reason for key, outcome in self.outcomes.items() if outcome.name in names}
 
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the time budget did not allow all tests."""
+        return any(reason.startswith(NOT_TRIED) for reason in self.with_outcome("skipped").values())
+
 
 class MutationReporter(Reporter):
     """Shows the progress of the runs, and no run files: they are deleted at the end."""
@@ -63,10 +71,6 @@ class Survivor:
     test: str
     mutant: str
     reason: str = ""
-
-    @property
-    def key(self) -> SurvivorKey:
-        return self.function, self.test, self.mutant
 
 
 @dataclass(frozen=True)
@@ -101,18 +105,40 @@ class MutationTest:
         return 100 * self.noticed.total() / applicable if applicable else None
 
     @property
+    def by_class(self) -> Mapping[str, tuple[int, int]]:
+        """How many mutants of each class were noticed, of how many; without classes of which none was tried."""
+        totals = {}
+        for name, group in classes().items():
+            counts = [
+                sum(count for (_, mutant), count in counter.items() if mutant in group)
+                for counter in (self.noticed, self.applicable)
+            ]
+            if counts[1]:
+                totals[name] = (counts[0], counts[1])
+        return totals
+
+    @property
+    def not_tried(self) -> int:
+        """How many tests the time budget did not allow."""
+        return sum(reason.startswith(NOT_TRIED) for reason in self.skipped.values())
+
+    @property
     def is_clean(self) -> bool:
         """Every survivor has a reason, no reason is stale, every function notices a mutant, and no test fails."""
         return not (self.unexplained or self.stale or self.blind_functions or self.failing)
 
 
-COARSE = ("scaled", "shifted", "zeroed", "wrong-dtype", "wrong-shape", "first-argument", "nothing")
-"""The mutants that change a whole output, which run without being asked for. The others are like faults of devices."""
+@cache
+def classes() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """The mutants by class, each with what it does and whether it is coarse: schema/mutants.json."""
+    table: Mapping[str, Any] = json.loads((find_checkout().schema / "mutants.json").read_text("utf-8"))
+    return dict(table["classes"])
 
 
-def mutants() -> tuple[str, ...]:
-    """The names of all mutants, coarse and fine, from the schema that host and runner share."""
-    return tuple(name for name in values_of("run", "protocol", "mutant") if name is not None)
+def mutants(coarse_only: bool = False) -> tuple[str, ...]:
+    """The names of all mutants, or of those that change a whole output, which run without being asked for."""
+    table = (item for group in classes().values() for item in group.items())
+    return tuple(name for name, facts in table if facts["coarse"] or not coarse_only)
 
 
 def survivors_file_of(manifest: Path) -> Path:
@@ -120,7 +146,13 @@ def survivors_file_of(manifest: Path) -> Path:
     return manifest.parent / "survivors" / manifest.name
 
 
-def run_mutants(plan: RunPlan, chosen: Sequence[str], survivors_file: Path, reporter: Reporter) -> MutationTest:
+def run_mutants(
+    plan: RunPlan,
+    chosen: Sequence[str],
+    survivors_file: Path,
+    reporter: Reporter,
+    time_budget_s: float | None = None,
+) -> MutationTest:
     """Runs the manifest of a plan with one target, with the real functions and with each of the ``chosen`` mutants.
 
     Raises what a run of the target raises, and BadInput for a file of survivors that belongs to another manifest.
@@ -128,26 +160,26 @@ def run_mutants(plan: RunPlan, chosen: Sequence[str], survivors_file: Path, repo
     (target,) = plan.targets
     manifest = read_document(plan.arguments[target.framework].manifest, "manifest").data["name"]
     reasons = read_reasons(survivors_file, manifest)
-    reporter.say("the real functions")
-    real = _run(plan, None, reporter)
+    runs = _run(plan, chosen, time_budget_s, reporter)
+    real = runs[None]
     passing = real.with_outcome("passed")
     applicable: Counter[tuple[str, str]] = Counter()
     noticed: Counter[tuple[str, str]] = Counter()
     survivors = []
-    for mutant in chosen:
-        reporter.say(f"mutated functions: {mutant}")
-        mutated = _run(plan, mutant, reporter)
-        for function, test in sorted(passing.keys() & mutated.outcomes.keys()):
-            outcome = mutated.outcomes[function, test].name
+    explaining = set[Reason]()
+    for mutant in (name for name in chosen if name in runs):
+        outcomes = runs[mutant].outcomes
+        for function, test in sorted(passing.keys() & outcomes.keys()):
+            outcome = outcomes[function, test].name
             if outcome == "skipped":
                 continue
             applicable[function, mutant] += 1
-            if outcome == "passed":
-                survivors.append(Survivor(function, test, mutant, reasons.get((function, test, mutant), "")))
-            else:
+            if outcome != "passed":
                 noticed[function, mutant] += 1
-    seen = {survivor.key for survivor in survivors}
-    missed = {key: reason for key, reason in reasons.items() if key not in seen and key[2] in chosen}
+                continue
+            found = [reason for reason in reasons if reason.mutant == mutant and reason.is_about(function, test)]
+            survivors.append(Survivor(function, test, mutant, found[0].text if found else ""))
+            explaining.update(found)
     return MutationTest(
         target=target.name,
         manifest=manifest,
@@ -155,7 +187,7 @@ def run_mutants(plan: RunPlan, chosen: Sequence[str], survivors_file: Path, repo
         applicable=applicable,
         noticed=noticed,
         survivors=tuple(survivors),
-        stale=tuple(_stale(missed, real)),
+        stale=tuple(_stale([reason for reason in reasons if reason not in explaining], chosen, real)),
         failing={
             key: outcome.reason for key, outcome in real.outcomes.items() if outcome.name not in ("passed", "skipped")
         },
@@ -163,34 +195,65 @@ def run_mutants(plan: RunPlan, chosen: Sequence[str], survivors_file: Path, repo
     )
 
 
-def read_reasons(path: Path, manifest: str) -> dict[SurvivorKey, str]:
+@dataclass(frozen=True)
+class Reason:
+    """Why tests need not notice a mutant, from a file of survivors. ``test`` is an id, or a glob if ``is_glob``."""
+
+    function: str
+    test: str
+    mutant: str
+    text: str
+    is_glob: bool
+
+    def is_about(self, function: str, test: str) -> bool:
+        """Whether the test is one of the entry's."""
+        matches = matches_test(test, self.test) if self.is_glob else test == self.test
+        return function == self.function and matches
+
+
+def read_reasons(path: Path, manifest: str) -> tuple[Reason, ...]:
     """The reasons of a file of survivors; empty where there is no such file. Raises BadInput."""
     if not path.exists():
-        return {}
+        return ()
     data = read_document(path, "survivors").data
     if data["manifest"] != manifest:
         raise BadInput(
             f"{shown(path)}: $.manifest: found {json.dumps(data['manifest'])}, expected {json.dumps(manifest)}",
             "Give the file of this manifest's survivors.",
         )
-    return {(entry["function"], entry["test"], entry["mutant"]): entry["reason"] for entry in data["survivors"]}
+
+    return tuple(
+        Reason(entry["function"], entry["test"], mutant, entry["reason"], is_glob=data["schema_version"] > 2)
+        for entry in data["survivors"]
+        for mutant in mutants_of(entry)
+    )
 
 
-def _stale(missed: Mapping[SurvivorKey, str], real: MutantRun) -> Iterator[Survivor]:
-    """The reasons of tests that did not survive. A test that is not there is stale only if the whole manifest ran."""
+def _stale(unused: Sequence[Reason], chosen: Collection[str], real: MutantRun) -> Iterator[Survivor]:
+    """The entries that explain no survivor. One whose test is not there is stale only if the whole manifest ran."""
     passing = real.with_outcome("passed")
-    for (function, test, mutant), reason in missed.items():
-        if (function, test) in passing or not real.is_selection:
-            yield Survivor(function, test, mutant, reason)
+    for reason in unused:
+        if reason.mutant not in chosen:
+            continue
+        ran = any(reason.is_about(function, test) for function, test in passing)
+        if ran or not (real.is_selection or real.is_cut_short):
+            yield Survivor(reason.function, reason.test, reason.mutant, reason.text)
 
 
-def _run(plan: RunPlan, mutant: str | None, reporter: Reporter) -> MutantRun:
+def _run(
+    plan: RunPlan, chosen: Sequence[str], time_budget_s: float | None, reporter: Reporter
+) -> Mapping[str | None, MutantRun]:
+    """The runs by mutant, with None for that of the real functions."""
     (framework,) = plan.arguments
-    arguments = replace(plan.arguments[framework], mutant=mutant)
+    arguments = replace(plan.arguments[framework], mutants=tuple(chosen), time_budget_s=time_budget_s)
     (result,) = run_targets(replace(plan, arguments={framework: arguments}), reporter)
     if result.error or result.run_file is None:
         raise result.error or BadInput("the run wrote no run file")
-    run = read_document(result.run_file, "run").data
+    runs = [read_document(path, "run").data for path in sorted(result.run_file.parent.glob("*.json"))]
+    return {run["protocol"]["mutant"]: _outcomes(run) for run in runs}
+
+
+def _outcomes(run: Mapping[str, Any]) -> MutantRun:
     outcomes = {
         (row["function"], row["test"]): Outcome(
             row["outcome"], row["reason"] or (row["error"] or {}).get("message", "")

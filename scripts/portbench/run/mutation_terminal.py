@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from portbench.run.mutation import MutationTest, Survivor, TestKey
+from portbench.run.mutation import NOT_TRIED, MutationTest, Survivor, TestKey
 from portbench.util.text import escape_control, shortened
 
 LEGEND = (
@@ -22,21 +22,24 @@ LEGEND = (
 
 
 def print_mutation_test(test: MutationTest, console: Console) -> None:
-    """Prints a table of functions, a table of mutants, then every list that needs a person."""
+    """Prints tables of functions, mutants and classes of mutants, then every list that needs a person."""
     console.print(_by_function(test))
     console.print(_by_mutant(test))
+    console.print(_by_class(test))
     console.print(Text(LEGEND, "bright_black"))
     percent = "nothing could be mutated" if test.percent_noticed is None else f"{test.percent_noticed:.1f} % noticed"
     total = test.applicable.total()
     name = escape_control(test.manifest)
     console.print(Text(f"\n{test.target}, {name}: {test.noticed.total()} of {total} mutants: {percent}"))
+    if test.not_tried:
+        console.print(Text(f"{test.not_tried} tests were not tried: the time budget did not allow them", "yellow"))
     for title, lines in (
         ("Survived, without a reason", map(_line, test.unexplained)),
         ("Survived, with a reason", _with_reason(test.survivors)),
         ("Listed with a reason, but noticed now or missing (remove the entry)", map(_line, test.stale)),
         ("Functions whose tests notice nothing", iter(test.blind_functions)),
         ("Fail with the real function, so they were not mutation-tested", _reasons(test.failing.items())),
-        ("Skipped here, so they were not mutation-tested", _reasons(test.skipped.items())),
+        ("Skipped here, so they were not mutation-tested", _reasons(_not_for_time(test))),
     ):
         shown = list(lines)
         if shown:
@@ -55,6 +58,11 @@ def as_data(test: MutationTest, mutants: Iterable[str]) -> dict[str, Any]:
         "applicable": test.applicable.total(),
         "noticed": test.noticed.total(),
         "percent_noticed": test.percent_noticed,
+        "not_tried": test.not_tried,
+        "classes": [
+            {"class": name, "noticed": noticed, "applicable": applicable}
+            for name, (noticed, applicable) in test.by_class.items()
+        ],
         "functions": [
             {
                 "function": function,
@@ -91,6 +99,13 @@ def _by_mutant(test: MutationTest) -> Table:
     return table
 
 
+def _by_class(test: MutationTest) -> Table:
+    table = _table("class", "noticed", "%")
+    for name, (noticed, applicable) in test.by_class.items():
+        table.add_row(name, _cell(noticed, applicable), f"{100 * noticed / applicable:.1f}")
+    return table
+
+
 def _table(name: str, *figures: str) -> Table:
     table = Table(box=SIMPLE_HEAD)
     table.add_column(name)
@@ -123,6 +138,10 @@ def _with_reason(survivors: Iterable[Survivor]) -> Iterator[str]:
 
 def _reasons(tests: Iterable[tuple[TestKey, str]]) -> Iterator[str]:
     return (f"{function} {test}: {shortened(why, 200)}" for (function, test), why in tests)
+
+
+def _not_for_time(test: MutationTest) -> Iterator[tuple[TestKey, str]]:
+    return ((key, why) for key, why in test.skipped.items() if not why.startswith(NOT_TRIED))
 
 
 def _entry(survivor: Survivor) -> dict[str, str | None]:

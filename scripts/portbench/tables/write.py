@@ -1,4 +1,4 @@
-"""Writes the tables of the paper, for whatever targets a study holds, and those of predictions."""
+"""Writes the tables of the paper, for whatever targets a study holds, those of causes, and those of predictions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from portbench.analysis.results import Results
 from portbench.analysis.terms import INTOLERABLE, STRICT
 from portbench.tables.as_csv import as_csv
 from portbench.tables.as_markdown import as_markdown, index
+from portbench.tables.causes import cause_tables, module_tables
 from portbench.tables.latencies import newer_hardware, table_2, tables_5_to_7
 from portbench.tables.latex import as_latex
 from portbench.tables.model import Table
@@ -34,8 +35,8 @@ _ABSENT = {
 
 
 def build_tables(results: Results, intolerable: float = INTOLERABLE) -> list[Table]:
-    """Every table that the study has data for: the paper's by number, then those of predictions. A function that takes
-    more than ``intolerable`` times as long has an intolerable latency."""
+    """Every table that the study has data for: the paper's by number, causes and modules, then those of predictions. A
+    function that takes more than ``intolerable`` times as long has an intolerable latency."""
     return [table for table in _tables(results, intolerable) if table.groups]
 
 
@@ -68,6 +69,8 @@ def _tables(results: Results, intolerable: float) -> Iterator[Table]:
     yield from table_4(results)
     yield from tables_5_to_7(results, intolerable)
     yield from table_8(results)
+    yield from cause_tables(results)
+    yield from module_tables(results)
     yield from paper_cells_table(results)
     yield from prediction_tables(results)
 

@@ -10,6 +10,6 @@ WITH counted AS (
     FROM test_facts
     GROUP BY ALL
 )
-SELECT *, status_of(passed, failed, flaky) AS status
+SELECT *, status_of(passed, failed, flaky) AS status, module_of(function) AS module
 FROM counted
 ORDER BY ALL;

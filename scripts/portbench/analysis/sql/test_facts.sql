@@ -1,6 +1,10 @@
 -- What comparisons need of each test of each configuration, computed once: its verdict, why it was skipped, whether it was not timed
 -- since the synchronization check failed, and its times: the mean of all first calls (cold), null unless every run timed one; the
 -- median call after the warm-up (steady). Successors do not count. On the views of the summary.
+-- The module of a function, of at most three parts: torch.nn.functional of torch.nn.functional.relu.
+CREATE OR REPLACE TEMP MACRO module_of(function) AS
+    array_to_string(string_split(function, '.')[1:greatest(1, least(3, len(string_split(function, '.')) - 1))], '.');
+
 -- Where functions of the paper's sample ran, other functions do not count: they would move rates that are published for the
 -- sample. study-FRAMEWORK lists the sample, and so do the paper's own results (study-2023-...). What no manifest lists counts.
 CREATE TEMP TABLE IF NOT EXISTS outside_functions AS

@@ -22,13 +22,15 @@ CHECKS_NOTHING = {"id": "checks-nothing", "case": "fake.behaviours:checks_nothin
 REASON = "only the last element is looked at"
 
 
-def mutated(folder: Path, *tests: Any, survivors: Any = None, options: Any = ()) -> subprocess.CompletedProcess[str]:
+def mutated(
+    folder: Path, *tests: Any, survivors: Any = None, version: int = 3, options: Any = ()
+) -> subprocess.CompletedProcess[str]:
     manifest = {"schema": "portbench/manifest", "schema_version": 2, "name": "m", "framework": "fake"}
     path = folder / "fake.json"
     path.write_text(json.dumps({**manifest, "functions": [{"function": "fake.scale", "tests": list(tests)}]}))
     if survivors is not None:
         (folder / "survivors").mkdir(exist_ok=True)
-        head = {"schema": "portbench/survivors", "schema_version": 1, "manifest": "m"}
+        head = {"schema": "portbench/survivors", "schema_version": version, "manifest": "m"}
         (folder / "survivors" / "fake.json").write_text(json.dumps({**head, "survivors": survivors}))
     command = [*COMMAND, "mutation-test", str(path), "--target", "fake-cpu", "--backend", "current", *options]
     environment = {**os.environ, "PORTBENCH_PYTHON": sys.executable, "COLUMNS": "120"}
@@ -64,6 +66,38 @@ def test_a_survivor_with_a_reason_is_accepted(tmp_path: Path) -> None:
     done = mutated(tmp_path, GOOD, BLIND, survivors=[survivor("blind", "wrong-dtype")], options=options)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"Survived, with a reason\n  fake.scale blind: wrong-dtype: {REASON}" in done.stdout
+
+
+def test_a_reason_is_for_all_tests_of_a_glob_and_each_mutant_of_a_list(tmp_path: Path) -> None:
+    options = ["--mutant", "wrong-dtype", "--mutant", "scaled", "--json"]
+    reason = {"function": "fake.scale", "test": "bl*", "mutant": ["wrong-dtype", "scaled"], "reason": REASON}
+    done = mutated(tmp_path, GOOD, BLIND, survivors=[reason], options=options)
+    found = json.loads(done.stdout)
+    assert [entry["reason"] for entry in found["survivors"]] == [REASON]
+    assert [(entry["test"], entry["mutant"]) for entry in found["stale_explanations"]] == [("bl*", "scaled")]
+    reason["mutant"] = "wrong-dtype"
+    older = mutated(tmp_path, GOOD, BLIND, survivors=[reason], version=2, options=options)
+    assert json.loads(older.stdout)["survivors"][0]["reason"] is None, "a glob in version 2 is a name"
+
+
+def test_mutants_are_counted_by_class(tmp_path: Path) -> None:
+    options = ["--mutant", "wrong-dtype", "--mutant", "scaled", "--mutant", "nothing", "--mutant", "float32"]
+    found = json.loads(mutated(tmp_path, GOOD, BLIND, options=[*options, "--json"]).stdout)
+    assert found["classes"] == [
+        {"class": "value", "noticed": 4, "applicable": 4},
+        {"class": "dtype", "noticed": 1, "applicable": 2},
+    ]
+    lines = mutated(tmp_path, GOOD, BLIND, options=options).stdout.splitlines()
+    assert ["dtype", "1/2", "50.0"] in map(str.split, lines)
+
+
+def test_a_time_budget_names_how_many_tests_it_did_not_allow(tmp_path: Path) -> None:
+    options = ["--mutant", "scaled", "--time-budget", "0.000001"]
+    found = json.loads(mutated(tmp_path, GOOD, BLIND, options=[*options, "--json"]).stdout)
+    assert (found["not_tried"], found["applicable"]) == (2, 0)
+    assert "2 tests were not tried" in mutated(tmp_path, GOOD, BLIND, options=options).stdout
+    enough = json.loads(mutated(tmp_path, GOOD, options=["--mutant", "scaled", "--time-budget", "60", "--json"]).stdout)
+    assert (enough["not_tried"], enough["applicable"]) == (0, 1)
 
 
 def test_a_reason_for_a_noticed_mutant_or_a_missing_test_is_out_of_date(tmp_path: Path) -> None:

@@ -87,6 +87,8 @@ def test_each_table_is_written_in_three_formats_and_listed(every_outcome: Path, 
     assert sorted(written) == sorted(folder.iterdir())
     stems = {path.stem for path in written} - {"README"}
     assert stems == {
+        "causes-measured",
+        "modules-measured",
         "table-1-paper-method",
         "table-1-robust",
         "table-2-gpu-tpu-paper-method",

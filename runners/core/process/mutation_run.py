@@ -1,0 +1,145 @@
+"""Runs a manifest's tests with mutated functions, and writes a run file for the real ones and for each mutant.
+
+A test first runs with the real function, which is watched: only mutants that can change something in this test are
+tried. Worker and zygote serve all of them, since importing a framework for each mutant takes longer than most tests. A
+mutant may leave something behind, so the real function runs again at the end: if the test fails then, its mutants are
+tried again, each in a fresh worker.
+
+A run file of a mutant has only the tests that it was tried in. Where the time budget does not allow a test's mutants,
+the run file of the real functions says that the test was skipped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Callable, Mapping, Sequence
+
+from runners.core.process import journal, run_header
+from runners.core.process.attempt import Attempt, attempt, removed
+from runners.core.process.journal import Journal
+from runners.core.process.plan import Plan, PlannedTest
+from runners.core.process.progress import Progress
+from runners.core.process.settings import Settings
+from runners.core.process.workers import Workers
+from runners.core.result import TestResult, shown_outcome
+from runners.core.testing.mutants import PROBE
+
+
+def run(
+    settings: Settings,
+    plan: Plan,
+    workers: Workers,
+    header: Mapping[str, Any],
+    progress: Progress,
+    clock: Callable[[], float] = time.monotonic,
+) -> Path:
+    """Runs everything once and returns the path of the run file of the real functions. ``header`` is its header."""
+    end = clock() + settings.time_budget_s if settings.time_budget_s else None
+    tests = list(plan.of_pass(1))
+    with ExitStack() as stack:
+        books = _Books(settings.out, header, stack)
+        progress.start(header, books.real.path, len(tests), 1, 0)
+        for planned in tests if end is None else _in_turn(tests):
+            tried = _Test(planned, workers, settings)
+            left_s = None if end is None else end - clock()
+            real = tried.real() if left_s is None or left_s > 0 else _not_tried(planned, "is over")
+            mutants = [name for name in settings.mutants if name in tried.possible]
+            needed_s = real["case_ns"] / 1e9 * (len(mutants) + 1)
+            if left_s is not None and 0 < left_s < needed_s:
+                real = _not_tried(planned, f"has {left_s:.0f} s left, and the mutants take {needed_s:.0f} s")
+            books.real.append(real)
+            if real["outcome"] == "passed":
+                for name, result in tried.mutated(mutants).items():
+                    books.of(name).append(result)
+            progress.result(real)
+        path = books.finish()
+    progress.end(path, Counter(map(shown_outcome, books.real.results)))
+    return path
+
+
+class _Test:
+    """One test with the real function and its mutants. ``possible``: the mutants that can differ in it, after
+    ``real``."""
+
+    def __init__(self, planned: PlannedTest, workers: Workers, settings: Settings) -> None:
+        self.possible: Sequence[str] = ()
+        self._planned = planned
+        self._workers = workers
+        self._settings = settings
+
+    def real(self) -> TestResult:
+        """The result with the real function. One that does not pass in a worker of others runs again in a fresh one."""
+        if self._planned.removed is not None:
+            return removed(self._planned, self._planned.removed)
+        found = self._attempt(PROBE)
+        if found.result["outcome"] not in ("passed", "skipped") and found.after_others:
+            found = self._attempt(PROBE, fresh=True)
+        self.possible = found.mutants
+        return found.result
+
+    def mutated(self, mutants: Sequence[str]) -> Mapping[str, TestResult]:
+        """The results of the mutants by name."""
+        results = {name: self._attempt(name).result for name in mutants}
+        if mutants and self._attempt(PROBE).result["outcome"] != "passed":
+            return {name: self._attempt(name, fresh=True).result for name in mutants}
+        return results
+
+    def _attempt(self, mutant: str, fresh: bool = False) -> Attempt:
+        if fresh:
+            self._workers.retire()
+        planned = self._planned.with_request(mutant=mutant)
+        found = attempt(planned, self._workers.current(), self._settings.framework, self._settings.timeout_s)
+        failed = found.result["outcome"] not in ("passed", "skipped")
+        if found.result["exit"] is not None or (mutant == PROBE and failed):
+            self._workers.retire()
+        return found
+
+
+class _Books:
+    """The journal of the real functions, and one for each mutant that was tried."""
+
+    def __init__(self, folder: Path, header: Mapping[str, Any], stack: ExitStack) -> None:
+        self._folder = folder
+        self._header = header
+        self._stack = stack
+        self._mutants: dict[str, Journal] = {}
+        self.real = self._created(None)
+
+    def of(self, mutant: str) -> Journal:
+        """The journal of a mutant."""
+        if mutant not in self._mutants:
+            self._mutants[mutant] = self._created(mutant)
+        return self._mutants[mutant]
+
+    def finish(self) -> Path:
+        """Turns all of them into run files; returns that of the real functions."""
+        for book in self._mutants.values():
+            book.finish(run_header.now(), None)
+        return self.real.finish(run_header.now(), None)
+
+    def _created(self, mutant: str | None) -> Journal:
+        protocol = {**self._header["protocol"], "mutant": mutant}
+        header = {**self._header, "run_id": journal.new_run_id(), "protocol": protocol}
+        book = journal.create(self._folder, header, journal.identity_of(header))
+        self._stack.callback(book.close)
+        return book
+
+
+def _in_turn(tests: Sequence[PlannedTest]) -> Sequence[PlannedTest]:
+    """The first test of each function, then the second of each, and so on: a budget is for all functions."""
+    seen: Counter[str] = Counter()
+    places = []
+    for planned in tests:
+        places.append(seen[planned.test.function])
+        seen[planned.test.function] += 1
+    order = sorted(range(len(tests)), key=lambda number: (places[number], number))
+    return [tests[number] for number in order]
+
+
+def _not_tried(planned: PlannedTest, why: str) -> TestResult:
+    result = removed(planned, f"not tried: the time budget {why}")
+    result["category"] = None
+    return result

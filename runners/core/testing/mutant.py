@@ -1,0 +1,300 @@
+"""Mutates the function under test, to see which tests notice (mutation testing of the manifest's tests).
+
+A mutant calls the original function and alters its output, its arguments or what it leaves behind, or does not call it
+at all (see schema/mutants.json). If that changes nothing, no test can notice the mutant, and ``differs`` stays False.
+
+A behaviour is called as ``behaviour(mutant, function, args, kwargs)`` and returns the mutant's output. It notices
+through the mutant whether anything is different from the function's own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Callable, Mapping, Sequence
+
+from runners.core.adapter import Adapter
+from runners.core.testing import fine_mutants, tree
+from runners.core.testing.mutation import Call, Mutation, same
+
+Behaviour = Callable[[Mutation, Call, Sequence[Any], Mapping[str, Any]], Any]
+
+_OTHER_SEEDS = itertools.count(7_000_001, 7919)
+_SEED = 5_000_011
+
+
+def output_altered(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The output, altered; the output itself where the framework cannot compute that."""
+    before = _stream(mutant, function, kwargs)
+    output = function(*args, **kwargs)
+    if mutant.name in fine_mutants.DRAWS and before == _stream(mutant, function, kwargs):
+        return output
+    return _altered(mutant, output, mutant.name, args)
+
+
+def _altered(mutant: Mutation, output: Any, name: str, args: Sequence[Any] = ()) -> Any:
+    before = mutant.read(output)
+    try:
+        altered = mutant.altered(output, name)
+    except Exception:
+        return output
+    mutant.compare(before, mutant.read(altered))
+    assign = getattr(mutant.framework, "assign", None)
+    fine = name in fine_mutants.OUTPUTS + fine_mutants.DRAWS
+    if fine and assign and altered is not output and any(output is arg for arg in args):
+        # It was computed in place: its identity is to stay.
+        assign(output, altered)
+        return output
+    return altered
+
+
+def _nothing(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    mutant.notice()
+
+
+def _first_argument(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    output = function(*args, **kwargs)
+    if not args:
+        return output
+    mutant.compare(mutant.read(args[0]), mutant.read(output))
+    return args[0]
+
+
+def _arguments_altered(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def other(leaf: Any) -> Any:
+        try:
+            return mutant.finely(leaf, mutant.name)
+        except Exception:
+            return leaf
+
+    other_args, other_kwargs = tree.mapped(other, list(args)), tree.mapped(other, dict(kwargs))
+    given = [*tree.leaves(list(args)), *tree.leaves(dict(kwargs))]
+    if all(map(_is, given, [*tree.leaves(other_args), *tree.leaves(other_kwargs)])):
+        return function(*args, **kwargs)
+    before = _stream(mutant, function, kwargs)
+    own = function(*args, **kwargs)
+    if not _rewound(mutant, function, kwargs, before):
+        return own
+    read = mutant.read(own)
+    output = function(*other_args, **other_kwargs)
+    mutant.compare(read, mutant.read(output))
+    return output
+
+
+def _is(left: Any, right: Any) -> bool:
+    return left is right
+
+
+def _second_call(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    output = function(*args, **kwargs)
+    return output if mutant.calls == 1 and not mutant.is_repeat else _altered(mutant, output, "scaled")
+
+
+def _second_stale(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    output = function(*args, **kwargs)
+    if mutant.calls == 1 and not mutant.is_repeat:
+        mutant.first_output = output
+    elif output is not None and not mutant.is_repeat and type(output) is type(mutant.first_output):
+        mutant.compare(mutant.read(mutant.first_output), mutant.read(output))
+        return mutant.first_output
+    return output
+
+
+def _overwritten(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    output = function(*args, **kwargs)
+    overwrite = getattr(mutant.framework, "overwrite", None)
+    if args and overwrite and isinstance(args[0], mutant.framework.ARRAYS) and args[0] is not output:
+        before = mutant.read(args[0])
+        overwrite(args[0])
+        mutant.compare(before, mutant.read(args[0]))
+    return output
+
+
+def _accepted(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    try:
+        return function(*args, **kwargs)
+    except Exception:
+        mutant.notice()
+        return args[0] if args else None
+
+
+def _keyword_ignored(position: int) -> Behaviour:
+    def behaviour(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        before = _stream(mutant, function, kwargs)
+        output = function(*args, **kwargs)
+        read = mutant.read(output)
+        left = position
+        for name in kwargs:
+            if not _rewound(mutant, function, kwargs, before):
+                break
+            try:
+                without = function(*args, **{key: value for key, value in kwargs.items() if key != name})
+                if same(read, mutant.read(without)):
+                    continue
+            except Exception:
+                continue
+            left -= 1
+            if not left:
+                mutant.notice()
+                return without
+        return output
+
+    return behaviour
+
+
+def _gradient_scaled(factor: float) -> Behaviour:
+    def behaviour(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        output = function(*args, **kwargs)
+        scaled = mutant.framework.gradient_scaled
+        return tree.mapped(lambda leaf: _tried(scaled, leaf, factor, mutant), output)
+
+    return behaviour
+
+
+def _gradient_of_one(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    found = [leaf for leaf in tree.leaves([list(args), dict(kwargs)]) if mutant.framework.is_differentiated(leaf)]
+    if len(found) < 2:
+        return function(*args, **kwargs)
+    scaled = mutant.framework.gradient_scaled
+
+    def without(leaf: Any) -> Any:
+        return _tried(scaled, leaf, 0.0, mutant) if leaf is found[0] else leaf
+
+    return function(*tree.mapped(without, list(args)), **tree.mapped(without, dict(kwargs)))
+
+
+def _tried(scaled: Callable[..., Any], leaf: Any, factor: float, mutant: Mutation) -> Any:
+    try:
+        return scaled(leaf, factor, mutant.notice)
+    except Exception:
+        return leaf
+
+
+def _state_lost(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    undo = mutant.framework.undo(function, args, kwargs)
+    output = function(*args, **kwargs)
+    if undo():
+        mutant.notice()
+    return output
+
+
+def _seed_ignored(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    return _seeded_with(next(_OTHER_SEEDS), mutant, function, args, kwargs)
+
+
+def _draws_repeated(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    differed = mutant.differs
+    output = _seeded_with(_SEED, mutant, function, args, kwargs)
+    if mutant.calls == 1 or mutant.is_repeat:
+        # One call alone repeats nothing.
+        mutant.differs = differed
+    return output
+
+
+def _seeded_with(number: int, mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    other_args, other_kwargs = mutant.framework.reseeded(number, function, args, kwargs)
+    before = _stream(mutant, function, other_kwargs)
+    output = function(*other_args, **other_kwargs)
+    if before != _stream(mutant, function, other_kwargs):
+        mutant.notice()
+    return output
+
+
+def _stream(mutant: Mutation, function: Call, kwargs: Mapping[str, Any]) -> Any:
+    """Where the stream of random numbers is: another value after a call means that the function drew some."""
+    stream = getattr(mutant.framework, "stream", None)
+    return stream(function, kwargs) if stream else None
+
+
+def _rewound(mutant: Mutation, function: Call, kwargs: Mapping[str, Any], before: Any) -> bool:
+    """Whether the next call draws the same random numbers as that before it: the stream is set back, or did not
+    move."""
+    if before == _stream(mutant, function, kwargs):
+        return True
+    rewind = getattr(mutant.framework, "rewind", None)
+    if rewind:
+        rewind(before, kwargs)
+    return rewind is not None
+
+
+_BEHAVIOURS: Mapping[str, Behaviour] = {
+    "nothing": _nothing,
+    "first-argument": _first_argument,
+    **dict.fromkeys(fine_mutants.ARGUMENTS, _arguments_altered),
+    "second-call": _second_call,
+    "second-stale": _second_stale,
+    "overwritten": _overwritten,
+    "accepted": _accepted,
+    "keyword-ignored": _keyword_ignored(1),
+    "keyword-2-ignored": _keyword_ignored(2),
+    "keyword-3-ignored": _keyword_ignored(3),
+    "gradient-scaled": _gradient_scaled(2.0),
+    "gradient-zeroed": _gradient_scaled(0.0),
+    "gradient-of-one": _gradient_of_one,
+    "state-lost": _state_lost,
+    "seed-ignored": _seed_ignored,
+    "draws-repeated": _draws_repeated,
+}
+
+
+class Mutant(Mutation):
+    """One mutation of a function, for one test: ``name`` is one of runners.core.testing.mutants."""
+
+    def call(self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A call of the mutated function."""
+        return _BEHAVIOURS.get(self.name, output_altered)(self, function, args, kwargs)
+
+
+_ALWAYS = ("scaled", "shifted", "zeroed", "wrong-dtype", "wrong-shape", "first-argument")
+
+
+class Probe(Mutation):
+    """Calls the function as it is. ``possible`` are the mutants that could change anything: no others need a try."""
+
+    def __init__(self, framework: str, adapter: Adapter, device: Any = None) -> None:
+        super().__init__("", framework, adapter, device)
+        self.differs = True
+        self.possible = {"nothing"}
+
+    def call(self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The function's own output."""
+        possible = self.possible
+        framework = self.framework
+        if not self.is_repeat:
+            possible.update(("keyword-ignored", "keyword-2-ignored", "keyword-3-ignored")[: len(kwargs)])
+            possible.update(("second-call", "second-stale") if self.calls > 1 else ("second-call",))
+            self._can_alter([list(args), dict(kwargs)], fine_mutants.ARGUMENTS)
+            if args and hasattr(framework, "overwrite") and isinstance(args[0], framework.ARRAYS):
+                possible.add("overwritten")
+            if sum(map(framework.is_differentiated, tree.leaves([list(args), dict(kwargs)]))) > 1:
+                possible.add("gradient-of-one")
+        before = _stream(self, function, kwargs)
+        if framework.has_state(function, args, kwargs):
+            possible.add("state-lost")
+        try:
+            output = function(*args, **kwargs)
+        except Exception:
+            possible.add("accepted")
+            raise
+        if self.is_repeat:
+            return output
+        possible.update(_ALWAYS)
+        self._can_alter(output, fine_mutants.OUTPUTS)
+        if any(map(framework.is_differentiated, tree.leaves(output))):
+            possible.update(("gradient-scaled", "gradient-zeroed"))
+        if before != _stream(self, function, kwargs):
+            possible.update(("seed-ignored", "draws-repeated") if self.calls > 1 else ("seed-ignored",))
+            self._can_alter(output, fine_mutants.DRAWS)
+        return output
+
+    def _can_alter(self, values: Any, names: tuple[str, ...]) -> None:
+        """Adds those mutants of arrays that would change a leaf of the nested ``values``."""
+        for leaf in tree.leaves(values):
+            dtype = self.adapter.dtype_name(leaf)
+            if dtype is None:
+                continue
+            try:
+                array = self.adapter.to_numpy(leaf)
+            except Exception:
+                # A tracer or a symbolic tensor has no values to alter.
+                continue
+            self.possible.update(name for name in names if fine_mutants.changes(array, dtype, name))
