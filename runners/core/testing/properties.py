@@ -7,11 +7,13 @@ trial. Each raises Mismatch or AssertionError if the property does not hold.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
+from runners.core.testing.arrays import widened
 from runners.core.testing.compare import EPSILON, Mismatch, check_values
+from runners.core.testing.distribution import check_categories, check_draws
 from runners.core.testing.trial import Trial
 
 Property = Callable[..., None]
@@ -107,4 +109,19 @@ def _check_error(trial: Trial, difference: Any, allowed: float, dtype: str, mess
         raise Mismatch(f"{kind}: {message}: off by {error:.3g}, allowed {allowed:.3g}")
 
 
-_PROPERTIES = {found.__name__: found for found in (svd, lu, argsort, eig)}
+def distribution(
+    trial: Trial, output: Any, inputs: Sequence[Any], name: str, parameters: Mapping[str, float] | None = None
+) -> None:
+    """The elements, in their order, are independent draws of a distribution of runners.core.testing.distribution."""
+    trial.checks += 1
+    dtype = trial.dtype_name(output) or "float64"
+    check_draws(widened(trial.numpy(output)), name, parameters or {}, EPSILON[dtype])
+
+
+def categories(trial: Trial, output: Any, inputs: Sequence[Any], shares: Sequence[float]) -> None:
+    """The elements, in their order, are independent draws of categories that are as frequent as their shares say."""
+    trial.checks += 1
+    check_categories(trial.numpy(output), shares)
+
+
+_PROPERTIES = {found.__name__: found for found in (svd, lu, argsort, eig, distribution, categories)}

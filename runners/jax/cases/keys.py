@@ -8,6 +8,7 @@ from typing import Any, Callable
 import jax
 import numpy as np
 
+from runners.core.testing.distribution import check_draws
 from runners.core.testing.trial import Trial
 from runners.jax.cases.wide_types import call_with_x64
 
@@ -23,17 +24,16 @@ def key_folds(trial: Trial, seed: int) -> None:
 
 
 def key_draws(trial: Trial) -> None:
-    """Numbers drawn from a key have their distribution's moments, are the same for the same seed, and differ for
-    another seed."""
-    count = 10_000
+    """Numbers drawn from a key are independent and have their distribution. They are the same for the same seed, and
+    differ for another seed."""
+    count = 40_000
     keys = [trial.call(seed) for seed in (1, 1, 2)]
     trial.equal(keys, [[0, 1], [0, 1], [0, 2]])
     first, again, other = (trial.numpy(jax.random.normal(key, (count,))) for key in keys)
     trial.equal(first, again)
     for numbers in (first, other):
-        # Four standard errors of the mean, and of the variance, which is 2 / n for a normal distribution.
-        trial.check(abs(numbers.mean()) < 4 / count**0.5, f"the mean is {numbers.mean():.4f}, not 0")
-        trial.check(abs(numbers.var() - 1) < 4 * (2 / count) ** 0.5, f"the variance is {numbers.var():.4f}, not 1")
+        check_draws(numbers, "normal", {})
+    check_draws(jax.random.uniform(keys[0], (count,)), "uniform", {})
     correlation = float(np.corrcoef(first, other)[0, 1])
     trial.check(abs(correlation) < 4 / count**0.5, f"two seeds correlate: {correlation:.4f}")
 

@@ -12,6 +12,7 @@ import tensorflow as tf
 from scipy import special
 
 from runners.core.testing.compare import EPSILON, check_dtype
+from runners.core.testing.distribution import FEWEST, check_draws
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.tensors import traced
 
@@ -55,7 +56,9 @@ def _check_gamma(trial: Trial, draws: Any, alpha: float, beta: float, dtype: str
     # Draws are rounded to the dtype; below its smallest normal number they are raised to it.
     rounding = EPSILON[dtype]
     _check_moments(trial, draws, alpha / beta, alpha / beta**2, 3 * alpha * (alpha + 2) / beta**4, rounding)
-    if dtype != "float16":
+    if dtype != "float16" and draws.size >= FEWEST:
+        check_draws(draws, "gamma", {"alpha": alpha, "beta": beta}, EPSILON[dtype])
+    elif dtype != "float16":
         _check_distribution(trial, special.gammainc(alpha, draws * beta))
 
 
@@ -174,7 +177,10 @@ def gamma_unknown_shape(trial: Trial) -> None:
 def _check_normal(trial: Trial, draws: Any) -> None:
     draws = np.asarray(draws)
     _check_moments(trial, draws, 0.0, 1.0, 3.0, 0.0)
-    _check_distribution(trial, special.ndtr(draws))
+    if draws.size >= FEWEST:
+        check_draws(draws, "normal", {})
+    else:
+        _check_distribution(trial, special.ndtr(draws))
 
 
 def normal(trial: Trial, size: Any, as_tuple: bool = False) -> None:

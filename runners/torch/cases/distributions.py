@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from scipy import special
 
+from runners.core.testing.compare import EPSILON
+from runners.core.testing.distribution import check_categories, check_draws
 from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5
@@ -28,7 +30,7 @@ def multinomial_shares(trial: Trial, weights: Sequence[Any], draws: int, dtype: 
     rows = np.atleast_2d(trial.numpy(tensor)).astype("float64")
     trial.equal(list(drawn.shape), [*np.shape(weights)[:-1], draws])
     for row, found in zip(rows, np.atleast_2d(trial.numpy(drawn))):
-        _check_shares(trial, found, row / row.sum())
+        check_categories(found, row)
 
 
 def multinomial_without_replacement(trial: Trial, rows: int, categories: int, draws: int, dtype: str) -> None:
@@ -58,7 +60,7 @@ def multinomial_generator(trial: Trial, draws: int) -> None:
     torch.manual_seed(99)
     trial.equal(drawn(1, False), first)
     trial.check((drawn(2, False) != first).any(), "another seed gives the same draws")
-    _check_shares(trial, first, np.full(50, 0.02))
+    check_categories(first, np.full(50, 0.02))
 
 
 def von_mises_density(
@@ -105,13 +107,8 @@ def von_mises_sample(
     found = trial.numpy(sample).astype("float64")
     trial.equal(list(found.shape), [draws, len(loc)])
     trial.check((np.abs(found) <= np.pi + 1e-6).all(), "a draw is outside of [-pi, pi]")
-    # Massart: the largest difference exceeds 2.7 / sqrt(n) with probability 2 exp(-2 * 2.7**2) = 9e-7.
-    allowed = 2.7 / draws**0.5
     for column, (mean, k) in enumerate(zip(loc, concentration)):
-        away = float(_distance(found[:, column], mean, k))
-        trial.check(away <= allowed, f"mean {mean}, concentration {k}: off by {away:.3g}, allowed {allowed:.3g}")
-    following = np.corrcoef(np.cos(found[1:, 0]), np.cos(found[:-1, 0]))[0, 1]
-    trial.check(abs(following) <= _SIGMAS / draws**0.5, f"successive draws are correlated: {following:.3g}")
+        check_draws(found[:, column], "von_mises", {"mean": mean, "concentration": k}, EPSILON[dtype])
 
 
 def von_mises_moments(trial: Trial, loc: Any, concentration: Any, shape: Sequence[int], dtype: str) -> None:
@@ -149,13 +146,3 @@ def _check_shares(trial: Trial, found: Any, shares: Any) -> None:
     worst = int(np.argmax(away))
     message = f"category {worst}: expected about {expected[worst]:.0f} of {len(found)} draws, got {counts[worst]}"
     trial.check((away <= 1e-6).all(), message)
-
-
-def _distance(draws: Any, mean: float, k: float) -> Any:
-    """Return the largest difference between the draws' distribution function and that of von Mises."""
-    grid = np.linspace(-np.pi, np.pi, 4097)
-    density = np.exp(k * (np.cos(grid - mean) - 1))
-    integral = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    expected = np.interp(np.sort(draws), grid, integral / integral[-1])
-    ranks = np.arange(len(draws) + 1) / len(draws)
-    return max(np.abs(expected - ranks[1:]).max(), np.abs(expected - ranks[:-1]).max())

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from runners.core.testing.arrays import widened
+from runners.core.testing.distribution import FEWEST, check_categories
 from runners.core.testing.trial import Trial
 
 _DEVIATIONS = 5
@@ -31,6 +32,7 @@ def dropout_share(
     # Two neighbors are dropped together as often as independent elements: there is no pattern.
     flat = ~kept.reshape(-1)
     _check_share(trial, flat[:-1:2] & flat[1::2], p * p, "pairs of neighbors")
+    check_categories(flat, [1 - p, p])
 
 
 def dropout_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
@@ -101,6 +103,8 @@ def dropout3d_channels(
     p = 0.5 if p is None else p
     kept = _check_channels(trial, output, widened(trial.numpy(x)), p, dtype)
     _check_share(trial, ~kept, p, "channels")
+    if kept.size >= FEWEST:
+        check_categories(~kept, [1 - p, p])
 
 
 def dropout3d_identity(trial: Trial, shape: Sequence[int], p: float, training: bool, dtype: str) -> None:

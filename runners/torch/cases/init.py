@@ -8,6 +8,8 @@ import numpy as np
 import torch
 
 from runners.core.testing.arrays import widened
+from runners.core.testing.compare import EPSILON
+from runners.core.testing.distribution import check_draws
 from runners.core.testing.trial import Trial
 
 _DEVIATIONS = 5
@@ -26,7 +28,7 @@ def xavier_uniform(
     layout: str = "contiguous",
 ) -> None:
     """The given tensor is filled uniformly over [-bound, bound], where bound is gain * sqrt(6 / (inputs + outputs)):
-    moments, quartiles and the correlation of neighbors are those of independent uniform draws."""
+    they are independent uniform draws."""
     tensor = trial.tensor(np.full(shape, 7.0), dtype, layout)
     returned = trial.call(tensor) if gain is None else trial.call(tensor, gain=gain)
     trial.check(returned is tensor, "the returned tensor is not the given one")
@@ -90,5 +92,4 @@ def _check_even(trial: Trial, tensor: Any, shape: Sequence[int], bound: float, d
     for quarter in (-1.0, -0.5, 0.0, 0.5):
         share = float(np.mean((scaled >= quarter) & (scaled < quarter + 0.5)))
         trial.check(abs(share - 0.25) <= 0.43 * allowed, f"{share:.3f} of the values from {quarter} on, expected 1/4")
-    neighbors = float(np.mean(scaled[:-1] * scaled[1:])) * 3
-    trial.check(abs(neighbors) <= allowed, f"neighbors correlate by {neighbors:.3f}, expected 0 +- {allowed:.3f}")
+    check_draws(values, "uniform", {"low": -bound, "high": bound}, 2 * EPSILON[dtype])

@@ -13,6 +13,7 @@ import torch
 from scipy import special
 
 from runners.core.testing.arrays import widened
+from runners.core.testing.distribution import check_draws
 from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5
@@ -120,15 +121,10 @@ def _check_row(trial: Trial, found: Any, logits: Any, temperature: float) -> Non
     counts = np.bincount(found.argmax(-1), minlength=len(shares))
     away = np.abs(counts - draws * shares) - _SIGMAS * np.sqrt(draws * shares * (1 - shares))
     trial.check((away <= 1e-6).all(), f"expected shares {shares} of the largest parts, got {counts / draws}")
-    # Massart: the largest difference exceeds 2.7 / sqrt(n) with probability 2 exp(-2 * 2.7**2) = 9e-7.
-    allowed = 2.7 / draws**0.5
     for i in range(len(shares)):
         j = (i + 1) % len(shares)
-        ratios = np.sort(temperature * (np.log(found[:, i]) - np.log(found[:, j])) - (logits[i] - logits[j]))
-        distance = np.abs(special.expit(ratios) - (np.arange(draws) + 0.5) / draws).max() + 0.5 / draws
-        trial.check(distance <= allowed, f"parts {i}, {j}: off by {distance:.3g}, allowed {allowed:.3g}")
-    following = np.corrcoef(found[1:, 0], found[:-1, 0])[0, 1]
-    trial.check(abs(following) <= _SIGMAS / draws**0.5, f"successive draws are correlated: {following:.3g}")
+        ratios = temperature * (np.log(found[:, i]) - np.log(found[:, j])) - (logits[i] - logits[j])
+        check_draws(ratios, "logistic", {})
 
 
 def relaxed_rsample_gradients(trial: Trial, temperature: float, dtype: str) -> None:
