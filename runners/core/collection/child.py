@@ -131,7 +131,8 @@ class _Collection:
                 self._leave_out(source, entry.name, entry.dtypes, self._skip[step])
                 continue
             self._channel.send({"entering": step, "done": number, "total": len(entries)})
-            tested = sorted({names[id(each)] for each in entry.functions if id(each) in names})
+            named = {each if isinstance(each, str) else names.get(id(each)) for each in entry.functions}
+            tested = sorted(filter(None, named))
             if not tested:
                 self._leave_out(source, entry.name, entry.dtypes, "it is for no public function, or for a changed one")
             for function in filter(self._selection.has_function, tested):

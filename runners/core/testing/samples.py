@@ -39,7 +39,8 @@ class Sample(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One entry of a source: ``functions`` take its samples, so each is tested with them. ``variant`` tells it from
+    """One entry of a source: ``functions`` (or public names of some) take its samples, so each is tested with them.
+    ``variant`` tells it from
     others for the same functions. ``dtypes`` are the names of those that the host's CPU takes, ``differentiable`` those
     of them with gradients."""
 

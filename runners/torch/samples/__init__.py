@@ -1,3 +1,3 @@
 """Sources of samples inside of PyTorch's own wheel."""
 
-SOURCES = ("opinfo", "modules", "errors", "optimizers")
+SOURCES = ("opinfo", "modules", "errors", "optimizers", "written")

@@ -1,0 +1,127 @@
+"""Calls that are written by hand, as a source of samples: for functions that no installed package has inputs for.
+
+A table is a function ``table(call)``: it calls ``call`` for each call. A framework's source is made of its tables.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, Iterable, NamedTuple, Protocol, Sequence
+
+import numpy as np
+
+from runners.core.testing import tree
+from runners.core.testing.samples import Entry, Sample
+
+DTYPE = "float32"
+"""The dtype of all entries: the tensors of written calls are made in it, if they are floating."""
+
+
+class Call(Protocol):
+    def __call__(
+        self,
+        name: str,
+        body: Callable[..., Any] | None = None,
+        *args: Any,
+        expect: Any = None,
+        variant: str = "",
+        gradient: bool = False,
+        unique: Callable[[Any], Any] = lambda output: output,
+    ) -> None:
+        """One call of the function ``name`` in ``body``, which gets it and ``args``; without ``body``, with ``args``.
+
+        ``expect`` is the result or computes it from the arguments as host arrays, floating ones in float64. Without
+        it, the host's CPU is the reference. Calls of one name and ``variant`` are samples of one entry. ``gradient``:
+        floating arguments have gradients, too.
+        """
+
+
+Table = Callable[[Call], None]
+
+
+class _Written(NamedTuple):
+    sample: Sample
+    gradient: bool
+
+
+class Calls:
+    """The calls of some tables. ``to_host`` makes a host array of a framework's tensor and leaves the rest as it is,
+    ``marked`` gives a tensor that wants gradients, ``find`` the object behind a public name, or None."""
+
+    def __init__(
+        self,
+        tables: Iterable[Table],
+        to_host: Callable[[Any], Any],
+        marked: Callable[[Any], Any],
+        find: Callable[[str], Any],
+    ) -> None:
+        self._to_host, self._marked, self._find = to_host, marked, find
+        self._calls: dict[str, list[_Written]] = {}
+        self._names: dict[str, tuple[str, str]] = {}
+        for table in tables:
+            table(self._add)
+
+    def entries(self) -> Sequence[Entry]:
+        """An entry for each function and variant that this version has."""
+        found = []
+        for entry, (name, variant) in self._names.items():
+            if self._find(name) is not None:
+                differentiable = (DTYPE,) if any(each.gradient for each in self._calls[entry]) else ()
+                found.append(Entry(entry, variant, [name], (DTYPE,), differentiable))
+        return found
+
+    def samples(self, entry: str, gradient: bool) -> Sequence[Sample]:
+        """The samples of an entry. Raises KeyError for an unknown one."""
+        calls = self._calls[entry]
+        if not gradient:
+            return [each.sample for each in calls]
+        return [
+            each.sample._replace(args=tree.mapped(self._marked, list(each.sample.args)))
+            for each in calls
+            if each.gradient
+        ]
+
+    def _add(
+        self,
+        name: str,
+        body: Callable[..., Any] | None = None,
+        *args: Any,
+        expect: Any = None,
+        variant: str = "",
+        gradient: bool = False,
+        unique: Callable[[Any], Any] = lambda output: output,
+    ) -> None:
+        entry = f"{name}.{variant}" if variant else name
+        reference = None if expect is None else functools.partial(self._expected, expect, args)
+        self._names[entry] = name, variant
+        sample = Sample(args, {}, unique, reference, body=body)
+        self._calls.setdefault(entry, []).append(_Written(sample, gradient))
+
+    def _expected(self, expect: Any, args: Sequence[Any]) -> Any:
+        if not callable(expect):
+            return expect
+        with np.errstate(all="ignore"):
+            return expect(*(_wide(self._to_host(each)) for each in args))
+
+
+def values(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> Any:
+    """Uniform values in float32, the same for the same arguments."""
+    return np.random.RandomState(seed + 1).uniform(low, high, shape).astype("float32")
+
+
+def public(root: Any) -> Callable[[str], Any]:
+    """Finds the object behind a name below the module ``root``, or gives None."""
+
+    def find(name: str) -> Any:
+        found = root
+        for part in name.split(".")[1:]:
+            found = getattr(found, part, None)
+        return found
+
+    return find
+
+
+def _wide(value: Any) -> Any:
+    return tree.mapped(
+        lambda leaf: leaf.astype("float64") if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f" else leaf, value
+    )
