@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+from pathlib import Path
 from typing import Any, Callable
 
 from runners.fake import library
@@ -15,14 +16,17 @@ _NOT_RECORDED = ("identity",)
 
 def install(recording: Any) -> None:
     """Records the calls from now on, without what a function calls inside."""
+    from portbench_recorder.sites import Sites
+
     recording.add_framework("fake", library.__version__)
+    sites = Sites(str(Path(__file__).parent))
     for name, value in list(vars(library).items()):
         is_function = isinstance(value, types.FunctionType) and value.__module__ == library.__name__
         if is_function and not name.startswith("_") and name not in _NOT_RECORDED:
-            setattr(library, name, _recorded(recording, f"fake.{name}", value))
+            setattr(library, name, _recorded(recording, sites, f"fake.{name}", value))
 
 
-def _recorded(recording: Any, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _recorded(recording: Any, sites: Any, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
         if sys._getframe(1).f_globals is vars(library):
@@ -32,7 +36,7 @@ def _recorded(recording: Any, name: str, function: Callable[..., Any]) -> Callab
         arguments = {**described, "kwargs": named} if named else described
         entry = recording.entry("fake", name, repr(arguments), lambda: arguments)
         output = function(*args, **kwargs)
-        recording.add(entry, 0.0, None)
+        recording.add(entry, 0.0, sites.of_caller())
         return output
 
     return recorded

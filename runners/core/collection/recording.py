@@ -23,7 +23,6 @@ EXAMPLES_LIMIT_S = 60.0
 SUITE_LIMIT_S = 4 * 3600.0
 _HEARTBEAT_S = 20.0
 _RECORDER = Path(__file__).resolve().parents[2] / "recorder"
-_PACKAGES = [Path(folder) for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
 _NO_TESTS = 5
 """The exit status of pytest that found none."""
 
@@ -118,7 +117,10 @@ def of_suite(package: str, framework: str, tick: Callable[[], None]) -> Found:
     with Path("suite.txt").open("wb") as output:
         process = subprocess.Popen(
             [*command, "--pyargs", package],
-            env={**os.environ, "PYTHONPATH": str(_RECORDER)},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, [str(_RECORDER), os.environ.get("PYTHONPATH")])),
+            },
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -181,10 +183,11 @@ def _place(entry: Mapping[str, Any]) -> tuple[str, str]:
     """The file of an installed package that made a call, and its digest."""
     for site in entry["sites"]:
         name = site.partition(" from ")[0].rpartition(":")[0]
-        for folder in _PACKAGES:
-            path = folder / name
-            if path.is_file():
-                return name, _digest(path)
+        for folder in sys.path:
+            # The recorder names files of installed packages without their folder.
+            path = Path(folder, name)
+            if path.is_file() and Path(folder) in path.parents:
+                return str(path.relative_to(folder)), _digest(path)
     return "unknown", hashlib.sha256(b"").hexdigest()
 
 
