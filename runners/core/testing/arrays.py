@@ -53,6 +53,45 @@ def random(shape: Sequence[int], dtype: str, seed: int, low: float | None = None
     return np.asarray(array).astype(carrier(dtype))
 
 
+_FLOATING = ("float16", "bfloat16", "float32", "float64")
+
+
+def with_special(array: Any, dtype: str, special: str) -> Any:
+    """A random array with values at which devices differ, in a dtype with a carrier of its own or not.
+
+    ``special``: edges, only the edge values of the dtype, in turn; nonfinite, NaN, both infinities and -0 in four
+    places that are far from each other; wide, also numbers ten thousand times as large and as small; offset, each value
+    plus a thousand; huge, a third of the dtype's largest number times the values, which are below 3. Raises KeyError
+    for another word.
+    """
+    return _SPECIAL[special](np.asarray(array), dtype)
+
+
+def _nonfinite(array: Any, dtype: str) -> Any:
+    changed = array.copy()
+    for number, value in enumerate((np.nan, np.inf, -np.inf, -0.0)):
+        changed.reshape(-1)[changed.size * number // 5] = value
+    return changed
+
+
+def _wide(array: Any, dtype: str) -> Any:
+    scales = np.array([1, 1e4, 1e-4, -1, -1e3], array.dtype)
+    return array * np.resize(scales, array.shape)
+
+
+def _huge(array: Any, dtype: str) -> Any:
+    return array.clip(-3, 3) * array.dtype.type(np.finfo(array.dtype).max / 9.5)
+
+
+_SPECIAL: Mapping[str, Callable[[Any, str], Any]] = {
+    "edges": lambda array, dtype: np.resize(edges(dtype, "row", dtype in _FLOATING), array.shape),
+    "nonfinite": _nonfinite,
+    "wide": _wide,
+    "offset": lambda array, dtype: array + array.dtype.type(1000),
+    "huge": _huge,
+}
+
+
 def edges(dtype: str, edges: str, subnormal: bool = False) -> Any:
     """The edge values of a dtype as a host array: those of schema/edge-values.json, an odd number of them.
 

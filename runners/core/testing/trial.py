@@ -115,11 +115,15 @@ class Trial:
         seed: int = 0,
         low: float | None = None,
         high: float | None = None,
+        special: str | None = None,
     ) -> ndarray[Any, Any]:
-        """A random host array: the same for the same arguments on every machine and version (see arrays.random)."""
+        """A random host array: the same for the same arguments on every machine and version (see arrays.random).
+
+        With ``special``, it has values at which devices differ (see arrays.with_special)."""
         from runners.core.testing import arrays
 
-        return arrays.random(shape, dtype, seed, low, high)  # type: ignore[no-any-return]
+        array = arrays.random(shape, dtype, seed, low, high)
+        return arrays.with_special(array, dtype, special) if special else array  # type: ignore[no-any-return]
 
     def tensor(
         self,
@@ -244,6 +248,13 @@ class Trial:
     ) -> None:
         """The same of ``body(function, ...)``, for a class whose instance raises the error."""
         self._raises(kinds, word, functools.partial(body, self._under_test(self.function), *args, **kwargs))
+
+    def method_raises(self, instance: Any, name: str, kinds: Sequence[str], word: str, *args: Any) -> None:
+        """The same of a method of ``instance``, which is an instance of the function (a class). Raises MisusedTrial
+        for anything else."""
+        if not (isinstance(self.function, type) and isinstance(instance, self.function)):
+            raise MisusedTrial(f"{type(instance).__name__} is no instance of the function under test")
+        self._raises(kinds, word, functools.partial(self._under_test(getattr(instance, name)), *args))
 
     def _raises(self, kinds: Sequence[str], word: str, call: Callable[[], Any]) -> None:
         if getattr(self._observer, "is_prediction", False):

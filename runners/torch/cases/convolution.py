@@ -74,12 +74,13 @@ def conv2d(
     dtype: str = "float32",
     layout: str = "contiguous",
     memory_format: str | None = None,
+    special: str | None = None,
     **options: Any,
 ) -> None:
     """The output is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
     module = trial.make(shape[-3], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
     weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
-    output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, options)
+    output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, special, options)
     trial.close(output, expected, dtype=dtype)
 
 
@@ -102,12 +103,13 @@ def conv3d(
     dtype: str = "float32",
     layout: str = "contiguous",
     memory_format: str | None = None,
+    special: str | None = None,
     **options: Any,
 ) -> None:
     """The output is the sum over the kernel's positions of shifted inputs times weights, plus the bias."""
     module = trial.make(shape[-4], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
     weights = filled(trial, module, dtype)
-    output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, options)
+    output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, special, options)
     allowed = _LONG_SUMS if dtype == "float32" and weights["weight"][0].size > 200 else ROUNDED.get(dtype, {})
     trial.close(output, expected, dtype=dtype, **allowed)
 
@@ -134,10 +136,11 @@ def _output(
     dtype: str,
     layout: str,
     memory_format: str | None,
+    special: str | None,
     options: Mapping[str, Any],
 ) -> tuple[Any, Any]:
     """Time one forward pass of the module on a random input; return its output and the reference's."""
-    x = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
+    x = trial.tensor(trial.random(*shape, dtype=dtype, special=special), dtype, layout)
     if memory_format:
         x = x.to(memory_format=getattr(torch, memory_format))
     output = trial.call_method(module, "__call__", x)

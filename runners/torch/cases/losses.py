@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 import numpy as np
-from scipy import special
+import scipy.special
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
@@ -25,9 +25,10 @@ def kl_div(
     zeros: bool = False,
     dtype: str = "float32",
     layout: str = "contiguous",
+    special: str | None = None,
 ) -> None:
     """The loss is target * (log(target) - input), zero where the target is zero, with the requested reduction."""
-    x, target = _log_probabilities(trial, shape, 1, dtype), _log_probabilities(trial, shape, 2, dtype)
+    x, target = _log_probabilities(trial, shape, 1, dtype, special), _log_probabilities(trial, shape, 2, dtype)
     if not log_target:
         target = np.exp(target)
     if zeros:
@@ -36,7 +37,7 @@ def kl_div(
     module = trial.make(log_target=log_target) if reduction is None else trial.make(None, None, reduction, log_target)
     output = trial.call_method(module, "__call__", *tensors)
     x, target = (widened(trial.numpy(tensor)) for tensor in tensors)
-    loss = np.exp(target) * (target - x) if log_target else special.xlogy(target, target) - target * x
+    loss = np.exp(target) * (target - x) if log_target else scipy.special.xlogy(target, target) - target * x
     _check(trial, output, loss, reduction or "mean", dtype)
 
 
@@ -66,10 +67,11 @@ def bce_with_logits(
     high: float = 5,
     dtype: str = "float32",
     layout: str = "contiguous",
+    special: str | None = None,
 ) -> None:
     """The loss is the cross entropy of the logits' probabilities, also exact for large logits. Weights of the given
     shapes multiply the loss, or its part for positive targets."""
-    x, target = _logits(trial, shape, low, high, dtype)
+    x, target = _logits(trial, shape, low, high, dtype, special)
     tensors = trial.tensor(x, dtype, layout), trial.tensor(target, dtype, layout)
     options = {}
     for seed, (name, extent) in enumerate((("weight", weight), ("pos_weight", pos_weight)), 5):
@@ -112,9 +114,10 @@ def smooth_l1(
     beta: float | None = None,
     dtype: str = "float32",
     layout: str = "contiguous",
+    special: str | None = None,
 ) -> None:
     """The loss is quadratic for differences below beta and linear above; with beta 0 it is linear everywhere."""
-    x = trial.tensor(trial.random(*shape, dtype=dtype, seed=1), dtype, layout)
+    x = trial.tensor(trial.random(*shape, dtype=dtype, seed=1, special=special), dtype, layout)
     target = trial.tensor(trial.random(*(shape if target_shape is None else target_shape), dtype=dtype, seed=2), dtype)
     options: dict[str, Any] = {} if beta is None else {"beta": beta}
     module = trial.make(**options) if reduction is None else trial.make(reduction=reduction, **options)
@@ -142,16 +145,20 @@ def smooth_l1_gradients(trial: Trial, shape: Sequence[int], reduction: str, beta
     _check_gradients(trial, output, tensors, (slope, -slope), reduction, dtype)
 
 
-def _log_probabilities(trial: Trial, shape: Sequence[int], seed: int, dtype: str) -> Any:
-    """Return random log-probabilities whose exponentials sum to one along the last axis."""
+def _log_probabilities(trial: Trial, shape: Sequence[int], seed: int, dtype: str, special: str | None = None) -> Any:
+    """Return random log-probabilities whose exponentials sum to one along the last axis, or special values."""
+    if special:
+        return trial.random(*shape, dtype=dtype, seed=seed, special=special)
     values = trial.random(*shape, dtype=dtype, seed=seed)
     if not values.ndim or not values.size:
         return -abs(values)
-    return (values - special.logsumexp(values, axis=-1, keepdims=True)).astype(values.dtype)
+    return (values - scipy.special.logsumexp(values, axis=-1, keepdims=True)).astype(values.dtype)
 
 
-def _logits(trial: Trial, shape: Sequence[int], low: float, high: float, dtype: str) -> tuple[Any, Any]:
-    logits = trial.random(*shape, dtype=dtype, seed=1, low=low, high=high)
+def _logits(
+    trial: Trial, shape: Sequence[int], low: float, high: float, dtype: str, special: str | None = None
+) -> tuple[Any, Any]:
+    logits = trial.random(*shape, dtype=dtype, seed=1, low=low, high=high, special=special)
     return logits, trial.random(*shape, dtype=dtype, seed=2, low=0, high=1)
 
 
@@ -159,7 +166,7 @@ def _cross_entropy(x: Any, target: Any, weight: Any = 1.0, pos_weight: Any = 1.0
     """Return the loss and its derivatives for logits and targets."""
     positive, negative = np.logaddexp(0, -x), np.logaddexp(0, x)
     loss = pos_weight * target * positive + (1 - target) * negative
-    by_logits = (1 - target) * special.expit(x) - pos_weight * target * special.expit(-x)
+    by_logits = (1 - target) * scipy.special.expit(x) - pos_weight * target * scipy.special.expit(-x)
     return weight * loss, weight * by_logits, weight * (pos_weight * positive - negative)
 
 

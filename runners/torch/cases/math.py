@@ -66,11 +66,12 @@ def addr(
     sizes: Sequence[int] = (),
     factors: Mapping[str, Any] | None = None,
     layout: str = "contiguous",
+    special: str | None = None,
 ) -> None:
     """The output is beta * matrix + alpha * the outer product of the vectors; the matrix can be broadcast."""
     rows, columns = sizes or shape
     parts = (shape, (rows,), (columns,))
-    arrays = [trial.random(*part, dtype=dtype, seed=seed) for seed, part in enumerate(parts)]
+    arrays = [trial.random(*part, dtype=dtype, seed=seed, special=special) for seed, part in enumerate(parts)]
     tensors = [trial.tensor(values, dtype, layout) for values in arrays]
     output = trial.call(*tensors, **(factors or {}))
     expected = _addr(*map(widened, map(partial(seen, trial), arrays, tensors)), **(factors or {}))

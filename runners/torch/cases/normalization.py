@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core.testing.arrays import widened
+from runners.core.testing.arrays import widened, with_special
 from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import filled
 
@@ -31,12 +31,13 @@ def batch_norm(
     statistics_dtype: str | None = None,
     layout: str = "contiguous",
     memory_format: str | None = None,
+    special: str | None = None,
     **options: Any,
 ) -> None:
     """Each channel is normalized by its moments in training and by the running moments in evaluation, then scaled and
     shifted. Training updates the running moments; evaluation does not."""
     host, tensors = _channels(trial, shape[1], statistics_dtype or dtype, affine, tracked)
-    x = trial.tensor(2 * trial.random(*shape, dtype=dtype, seed=1) + 1, dtype, layout)
+    x = trial.tensor(_values(trial, shape, dtype, special), dtype, layout)
     if memory_format:
         x = x.to(memory_format=getattr(torch, memory_format))
     known = widened(trial.numpy(x))
@@ -102,6 +103,7 @@ def group_norm(
     affine: bool = True,
     layout: str = "contiguous",
     memory_format: str | None = None,
+    special: str | None = None,
     **options: Any,
 ) -> None:
     """The channel groups of each sample are normalized by their own moments, then each channel is scaled and shifted,
@@ -110,7 +112,7 @@ def group_norm(
     module = trial.make(groups, shape[1], device=trial.device, dtype=trial.dtype(dtype), **options).train(training)
     weights = filled(trial, module, dtype, bound=2)
     trial.equal(sorted(weights), ["bias", "weight"] if affine else [])
-    x = trial.tensor(2 * trial.random(*shape, dtype=dtype, seed=1) + 1, dtype, layout)
+    x = trial.tensor(_values(trial, shape, dtype, special), dtype, layout)
     if memory_format:
         x = x.to(memory_format=getattr(torch, memory_format))
     output = trial.call_method(module, "__call__", x)
@@ -154,6 +156,11 @@ def group_norm_new(trial: Trial, groups: int, channels: int, dtype: str) -> None
     parts = output.reshape(3, groups, -1)
     trial.close(parts.mean(-1), np.zeros((3, groups)), dtype=dtype)
     trial.close((parts**2).mean(-1), np.ones((3, groups)), rtol=1e-4, dtype=dtype)
+
+
+def _values(trial: Trial, shape: Sequence[int], dtype: str, special: str | None) -> Any:
+    values = 2 * trial.random(*shape, dtype=dtype, seed=1) + 1
+    return with_special(values, dtype, special) if special else values
 
 
 def _channels(trial: Trial, count: int, dtype: str, affine: bool, tracked: bool) -> tuple[Any, Any]:

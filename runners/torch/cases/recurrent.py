@@ -26,13 +26,17 @@ def lstm_cell(
     bias: bool = True,
     state: bool = True,
     layout: str = "contiguous",
+    special: str | None = None,
 ) -> None:
     """One step gives the hidden state and the cell state of the LSTM equations; without a state it starts from
     zeros."""
     module = trial.make(*sizes, bias=bias, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, module.hidden_size**-0.5)
     lead = [] if batch is None else [batch]
-    x, h, c = (trial.tensor(trial.random(*lead, sizes[k], dtype=dtype, seed=k), dtype, layout) for k in (0, 1, 1))
+    x, h, c = (
+        trial.tensor(trial.random(*lead, sizes[k], dtype=dtype, seed=k, special=None if k else special), dtype, layout)
+        for k in (0, 1, 1)
+    )
     found = trial.call_method(module, "__call__", x, (h, c)) if state else trial.call_method(module, "__call__", x)
     start = (widened(trial.numpy(h)), widened(trial.numpy(c)))
     start = start if state else (np.zeros_like(start[0]), np.zeros_like(start[1]))

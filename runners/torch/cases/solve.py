@@ -56,10 +56,12 @@ def triangular_solve_gradients(trial: Trial, dtype: str) -> None:
     trial.close(matrix.grad, -np.triu(entering @ expected.T), dtype=dtype, **_solved(dtype, 5))
 
 
-def slogdet(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
+def slogdet(
+    trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous", special: str | None = None
+) -> None:
     """Sign (a phase for complex matrices) and logarithm of the absolute value match NumPy. The logarithm is real and
     stays finite where the determinant would overflow."""
-    values = trial.random(*shape, dtype=dtype, seed=3)
+    values = trial.random(*shape, dtype=dtype, seed=3, special=special)
     found = trial.call(trial.tensor(values, dtype, layout))
     _check_slogdet(trial, found, widened(values), dtype)
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from runners.core.testing import references
+from runners.core.testing.compare import check_signs_of_zeros
 from runners.core.testing.trial import Trial
 from runners.torch.cases.math import seen
 
@@ -74,9 +75,16 @@ def broadcast_gradients(trial: Trial, dtype: str) -> None:
     trial.close(tensors[1].grad, weights[1].sum(1, keepdims=True), dtype=dtype)
 
 
-def unbind(trial: Trial, shape: Sequence[int], dtype: str, dim: int = 0, layout: str = "contiguous") -> None:
+def unbind(
+    trial: Trial,
+    shape: Sequence[int],
+    dtype: str,
+    dim: int = 0,
+    layout: str = "contiguous",
+    special: str | None = None,
+) -> None:
     """The output is a tuple of the slices along a dimension, in order and without that dimension."""
-    values = trial.random(*shape, dtype=dtype, seed=1)
+    values = trial.random(*shape, dtype=dtype, seed=1, special=special)
     tensor = trial.tensor(values, dtype, layout)
     outputs = trial.call(tensor, dim) if dim else trial.call(tensor)
     trial.check(type(outputs) is tuple, f"expected a tuple, got {type(outputs).__name__}")
@@ -84,6 +92,8 @@ def unbind(trial: Trial, shape: Sequence[int], dtype: str, dim: int = 0, layout:
     trial.equal(len(outputs), len(expected))
     for output, part in zip(outputs, expected):
         trial.close(output, part, dtype=dtype)
+        if special == "edges":
+            check_signs_of_zeros(trial.numpy(output), part)
 
 
 def unbind_gradient(trial: Trial, dtype: str) -> None:

@@ -49,15 +49,17 @@ def check(found, expected):
         for one, other in zip(found, expected):
             check(one, other)
     else:
-        np.testing.assert_allclose(to_numpy(found), expected, rtol={rtol:g}, atol={atol:g})
+        found = to_numpy(found)
+{overflow}        np.testing.assert_allclose(found, expected, rtol={rtol:g}, atol={atol:g})
+{signs}"""
+_OVERFLOW = """\
+        # What is too large for the dtype is infinite in it, and finite in the expected float64.
+        too_large = np.isinf(found) & (np.abs(expected) > {largest!r})
+        expected = np.where(too_large, np.copysign(np.inf, expected), expected)
 """
-_OVERFLOW = """
-# What is too large for the dtype is infinite in it, and finite in the expected float64.
-def overflowed(found, expected):
-    return np.where(np.isinf(found) & (np.abs(expected) > {largest!r}), np.copysign(np.inf, expected), expected)
-"""
-_SIGNS = """for part in (np.real, np.imag):
-    assert ((part(found) != 0) | (np.signbit(part(found)) == np.signbit(part(expected)))).all()
+_SIGNS = """\
+        for part in (np.real, np.imag):
+            assert ((part(found) != 0) | (np.signbit(part(found)) == np.signbit(part(expected)))).all()
 """
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
 # NumPy has no bfloat16.
@@ -136,7 +138,7 @@ class _Program:
         self._device = device
         self._dtypes: list[str] = []
         self._lines: list[str] = []
-        self._has_edges = False
+        self._has_values = False
 
     def text(self) -> str:
         test, expect = self._test, self._test["expect"]
@@ -152,7 +154,7 @@ class _Program:
         if expected is None:
             after.append(f"# Expected: {expect['property']} {json.dumps(expect.get('params', {}))}")
         else:
-            after += [*self._check(), *self._checked(expected), 'print("as expected")']
+            after += [*self._check(), f"check(output, {expected})", 'print("as expected")']
         return "\n".join([*self._head(expected), *self._lines, *after]) + "\n"
 
     def _head(self, expected: str | None) -> list[str]:
@@ -174,17 +176,6 @@ class _Program:
             head.append(f"tf.device({device!r}).__enter__()")
         return [*head, ""]
 
-    def _checked(self, expected: str) -> list[str]:
-        """The lines that check the output; those of edge values look at what is too large and at the signs of zeros."""
-        largest = _LARGEST.get(self._test["expect"].get("dtype") or next(iter(self._dtypes), ""))
-        is_signed = "zeros" in self._test["expect"]
-        if not (self._has_edges and (largest or is_signed)):
-            return [f"check(output, {expected})"]
-        lines = _OVERFLOW.format(largest=largest).strip().splitlines() if largest else []
-        lines += ["", f"found, expected = to_numpy(output), {expected}"]
-        lines += ["expected = overflowed(found, expected)"] * bool(largest)
-        return [*lines, "check(found, expected)", *(_SIGNS.splitlines() if is_signed else [])]
-
     def _check(self) -> list[str]:
         dtypes = [self._test["expect"].get("dtype"), *self._dtypes]
         given = self._test.get("tolerance", {})
@@ -193,7 +184,13 @@ class _Program:
         rtol, atol = next((TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES), (0.0, 0.0))
         if dtypes[0] is not None and dtypes[0] not in TOLERANCES:
             rtol = atol = 0.0
-        lines = _CHECK.format(rtol=given.get("rtol", rtol), atol=given.get("atol", atol)).splitlines()
+        largest = _LARGEST.get(str(dtypes[0] or next(iter(self._dtypes), ""))) if self._has_values else None
+        lines = _CHECK.format(
+            rtol=given.get("rtol", rtol),
+            atol=given.get("atol", atol),
+            overflow=_OVERFLOW.format(largest=largest) if largest else "",
+            signs=_SIGNS if "zeros" in self._test["expect"] else "",
+        ).splitlines()
         return [*_TO_NUMPY[self._framework].splitlines(), *lines, ""]
 
     def _expected(self, expect: Data, hosts: Sequence[str]) -> str | None:
@@ -244,8 +241,8 @@ class _Program:
             raise NotPlain(f"a tensor of the layout {value['layout']} has no plain form")
         self._dtypes.append(dtype)
         carrier = _CARRIERS.get(dtype, dtype)
+        self._has_values = self._has_values or "values" in value
         if isinstance(value.get("values"), dict):
-            self._has_edges = True
             array = _edges(dtype, **value["values"])
         else:
             array = f"np.array({value['values']!r})" if "values" in value else _random(value, str(carrier))

@@ -80,3 +80,23 @@ def test_what_is_too_large_for_the_dtype_is_infinite(found, dtype, matches):
     else:
         with pytest.raises(compare.Mismatch):
             compare.check_values(np.array([found]), np.array([1e39]), dtype)
+
+
+def test_special_values_are_where_they_are_said_to_be():
+    array = arrays.random([9, 17], "float32", 1)
+    found = arrays.with_special(array, "float32", "nonfinite")
+    assert np.isnan(found).sum() == 1 and sorted(found[np.isinf(found)]) == [-np.inf, np.inf]
+    assert np.signbit(found[found == 0]).tolist() == [True]
+    assert (found == array).sum() == array.size - 4
+    assert not np.isnan(array).any()
+    edges = arrays.with_special(array, "float32", "edges").ravel()
+    assert set(edges[~np.isnan(edges)]) == set(
+        filter(lambda value: value == value, arrays.edges("float32", "row", True))
+    )
+    huge = arrays.with_special(array, "float32", "huge")
+    assert np.isfinite(huge).all() and np.abs(huge).max() > 1e37
+    assert (arrays.with_special(array, "float32", "offset").mean() - 1000) < 1
+    wide = np.abs(arrays.with_special(array, "float32", "wide") / array)
+    assert wide.max() > 9e3 and wide.min() < 2e-4
+    with pytest.raises(KeyError):
+        arrays.with_special(array, "float32", "unknown")
