@@ -45,6 +45,7 @@ SPECIAL_ROWS = [
 
 LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
 EXACT = {"rtol": 0, "atol": 0, "reason": "values are moved, not computed"}
+SMALL = "tiny outputs have their own digits"
 SMALLEST = {"float32": 1.5e-45, "float64": 5e-324}
 RELATIVE = {"float16": 1e-3, "bfloat16": 7.9e-3, "float32": 1.3e-6, "float64": 1e-12}
 
@@ -220,7 +221,7 @@ def relative_edges(e: Entry) -> Tests:
             edge_tensor(dtype, "row", **({"subnormal": True} if is_wide else {})),
             edge_tensor(dtype, "column") if e.get("tensors") == 2 else None,
             dtype=dtype,
-            tolerance={"rtol": rtol, "atol": atol, "reason": e.get("why", "tiny outputs have their own digits")},
+            tolerance={"rtol": rtol, "atol": atol, "reason": e.get("why", SMALL)},
             **more,
         )
 
@@ -241,12 +242,9 @@ def ranges(e: Entry) -> Tests:
             ]
             more: dict[str, Any] = {}
             if "range_atol" in e:
+                rtol = e.get("rtol", {}).get(dtype, RELATIVE[dtype])
                 atol = e["range_atol"][number - 1] * (1 if dtype == "float32" else 1e-7)
-                more["tolerance"] = {
-                    "rtol": RELATIVE[dtype],
-                    "atol": atol,
-                    "reason": e.get("why", "small outputs have digits"),
-                }
+                more["tolerance"] = {"rtol": rtol, "atol": atol, "reason": e.get("why", SMALL)}
             yield test(e, f"range-{number}-{dtype}", tensors[0], tensors[1], dtype=dtype, **more)
 
 
