@@ -155,8 +155,6 @@ def axis_grid(e: Entry) -> dict[str, Any]:
 
 def layouts(e: Entry) -> Tests:
     """Views that are not contiguous, with a length that is no multiple of a tile."""
-    if not e.get("layouts", True):
-        return
     shape = e.get("layout_shape", [3, 17, 9])
     grid = {"layout": ["transposed", "strided"], **axis_grid(e)}
     yield test(
@@ -183,18 +181,22 @@ def ones(e: Entry) -> Tests:
     yield test(e, "ones", random_tensor(e, "$shape", "float32"), second(e, "$shape", "float32"), grid)
 
 
-def edge_layouts(e: Entry) -> Tests:
-    """Every edge value of functions that only move values, with the sign of zeros, also in views."""
-    edges = e.get("edges", "square")
+def edges(e: Entry) -> Tests:
+    """Every edge value of functions that only move values, with the sign of zeros, exactly."""
+    shape = e.get("edges", "square")
     for dtypes in (floats(e), integers(e), list(e.get("complex", ()))):
         more = {} if dtypes == integers(e) else {"zeros": "signed"}
-        x = edge_tensor("$dtype", edges, **({"subnormal": True} if dtypes == floats(e) else {}))
+        x = edge_tensor("$dtype", shape, **({"subnormal": True} if dtypes == floats(e) else {}))
         if dtypes:
             name = f"edges-{'of-integers' if dtypes == integers(e) else 'complex' if 'c' in dtypes[0] else 'all'}"
             exact = {"tolerance": {**EXACT, "dtypes": exact_dtypes(e, dtypes)}} if more else {}
             yield from grouped(e, name, dtypes, x, expect=more, **exact, **one_axis(e))
-    if e.get("layouts", True) and edges == "square":
-        x = edge_tensor("float32", edges, subnormal=True, layout="$layout")
+
+
+def edge_layouts(e: Entry) -> Tests:
+    """The edge values in views that are not contiguous."""
+    if e.get("edges", "square") == "square":
+        x = edge_tensor("float32", "square", subnormal=True, layout="$layout")
         grid = {"layout": ["transposed", "strided"], **one_axis(e).get("grid", {})}
         yield test(e, "edges-layouts", x, grid=grid, expect={"zeros": "signed"}, tolerance=EXACT)
 
@@ -281,7 +283,11 @@ def integer_rows(e: Entry) -> Tests:
         if bits == 64 and dtype[0] == "u":
             continue
         x = {"tensor": {"shape": [5, 33], "dtype": dtype, "seed": 3, "low": low, "high": high}}
-        yield test(e, f"integers-{dtype}", x, grid={"axis": [-1]}, dtype=dtype)
+        made = test(e, f"integers-{dtype}", x, grid={"axis": [-1]}, dtype=dtype)
+        if e.get("wraps"):
+            # NumPy sums in 64 bits if not told otherwise.
+            made["expect"]["kwargs"] = {**made["expect"]["kwargs"], "dtype": {"dtype": result(e, dtype)["dtype"]}}
+        yield made
 
 
 def ties(e: Entry) -> Tests:
@@ -292,7 +298,7 @@ def ties(e: Entry) -> Tests:
 
 
 FAMILIES: Mapping[str, Sequence[Callable[[Entry], Tests]]] = {
-    "movement": (sizes, layouts, empty, ones, edge_layouts),
+    "movement": (sizes, layouts, empty, ones, edges, edge_layouts),
     "elementwise": (sizes, layouts, empty, relative_edges, integer_edges, ranges),
     "binary": (sizes, layouts, empty, relative_edges, integer_edges, ranges, broadcasts),
     "comparison": (sizes, layouts, empty, integer_edges, ranges, broadcasts),
@@ -302,9 +308,11 @@ FAMILIES: Mapping[str, Sequence[Callable[[Entry], Tests]]] = {
 }
 
 
-def generated(entry: Entry) -> list[dict[str, Any]]:
+def generated(entry: Entry, name: str) -> list[dict[str, Any]]:
     """The tests of a function, by its properties."""
-    without = entry.get("without", ())
+    without = set(entry.get("without", ()))
+    if not name.startswith("torch."):
+        without |= {"layouts", "edge_layouts"}
     return [made for family in FAMILIES[entry["kind"]] if family.__name__ not in without for made in family(entry)]
 
 
@@ -320,7 +328,7 @@ def rewritten(manifest: str, properties: Mapping[str, Entry]) -> str:
             name = json.loads(line.split(": ", 1)[1].rstrip(","))
         if line == "      ]":
             last = written[-1].rstrip(",")
-            made = generated(missing.pop(name)) if name in missing else []
+            made = generated(missing.pop(name), name) if name in missing else []
             # json.dumps writes a number as Python does: -0.0 keeps its sign.
             texts = [f"        {json.dumps(each, ensure_ascii=False)}" for each in made]
             written[-1:] = ",\n".join([last, *texts]).splitlines()
