@@ -12,13 +12,14 @@ _NUMPY = frozenset(
     asarray atleast_1d atleast_2d atleast_3d average bincount block broadcast_arrays broadcast_to clip column_stack
     compress concatenate convolve copy corrcoef correlate cov cross cumprod cumsum delete diag diagflat diagonal diff
     digitize dot dsplit dstack einsum empty_like expand_dims eye fix flip fliplr flipud full full_like geomspace
-    gradient heaviside histogram histogram2d hsplit hstack identity imag indices inner insert interp intersect1d isclose
-    isin kron lexsort linspace logspace max mean median meshgrid min moveaxis nan_to_num nanargmax nanargmin nancumprod
-    nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar nonzero ones
-    ones_like outer pad partition percentile piecewise poly polyfit polyval prod ptp quantile ravel ravel_multi_index
-    real repeat reshape resize roll rollaxis rot90 round searchsorted select setdiff1d setxor1d shape sinc size sort
-    split squeeze stack std sum swapaxes take take_along_axis tensordot tile trace transpose trapz tri tril tril_indices
-    trim_zeros triu triu_indices unique unravel_index unwrap vander var vdot vsplit vstack where zeros zeros_like""".split()  # noqa: SIM905 - this many names read best as prose
+    gradient heaviside histogram histogram2d hsplit hstack identity imag indices inner insert interp intersect1d
+    isclose isin kron lexsort linspace logspace max mean median meshgrid min moveaxis nan_to_num nanargmax nanargmin
+    nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar
+    nonzero ones ones_like outer pad partition percentile piecewise poly polyfit polyval prod ptp quantile ravel
+    ravel_multi_index real repeat reshape resize roll rollaxis rot90 round searchsorted select setdiff1d setxor1d
+    shape sinc size sort split squeeze stack std sum swapaxes take take_along_axis tensordot tile trace transpose
+    trapz tri tril tril_indices trim_zeros triu triu_indices unique unravel_index unwrap vander var vdot vsplit vstack
+    where zeros zeros_like""".split()  # noqa: SIM905 - this many names read best as prose
 )
 _NUMPY_MODULES = ("linalg", "fft")
 _SCIPY_MODULES = ("linalg", "special", "fft", "signal", "ndimage")
