@@ -27,6 +27,8 @@ from runners.core.result import Message
 ENDED = "ended"
 _MORE_BYTES = 6 << 30
 """What a fork may allocate."""
+_IDLE = 0.01
+"""A process that gets less of the processor than this waits for something."""
 _WAIT_S, _PATIENCE = 0.01, 500
 
 Send = Callable[[Message], None]
@@ -35,7 +37,8 @@ Send = Callable[[Message], None]
 def messages(work: Callable[[Send], None], limit_s: float) -> Iterator[Message]:
     """What ``work`` sends from a fork, and at last ``{"ended": REASON}``, with an empty reason if it returned.
 
-    The fork is ended when it sends nothing for ``limit_s`` seconds.
+    The fork is ended when it sends nothing while it uses ``limit_s`` seconds of the processor, or waits for as long and
+    uses almost none: how busy the machine is does not matter.
     """
     ours, theirs = socket.socketpair()
     folder = Path(tempfile.mkdtemp())
@@ -50,7 +53,7 @@ def messages(work: Callable[[Send], None], limit_s: float) -> Iterator[Message]:
     is_over = False
     try:
         while reason is None:
-            if not channel.pending and not select.select([channel], [], [], limit_s)[0]:
+            if not channel.pending and not _says_something(channel, fork, limit_s):
                 reason = f"the process did not finish it within {limit_s:g} s"
                 break
             message = channel.receive()
@@ -67,6 +70,17 @@ def messages(work: Callable[[Send], None], limit_s: float) -> Iterator[Message]:
         processes.end_children()
         shutil.rmtree(folder, ignore_errors=True)
     yield {ENDED: ended if reason is None else reason}
+
+
+def _says_something(channel: Channel, fork: int, limit_s: float) -> bool:
+    """Waits for a message of a fork. False if it takes too long."""
+    begin = last = processes.cpu_seconds([fork])
+    while not select.select([channel], [], [], limit_s)[0]:
+        used = processes.cpu_seconds([fork])
+        if used - begin >= limit_s or used - last < _IDLE * limit_s:
+            return False
+        last = used
+    return True
 
 
 def _work(work: Callable[[Send], None], channel: Channel, folder: Path, parent: int) -> NoReturn:

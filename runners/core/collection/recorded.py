@@ -33,8 +33,10 @@ from runners.core.testing.trial import Trial
 
 DOCS, SUITE = "docs", "pytest:"
 _PACKAGE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
-TEST_LIMIT_S = 60.0
-"""For one call to be made and compared."""
+TEST_LIMIT_S = 30.0
+"""Of the processor, for one call to be made and compared."""
+_MOST_ENDED = 3
+"""Forks of one function that may be ended by its calls: no more of these are tried then."""
 
 _TRIES = 4
 """How many calls of a function are tried for each that becomes a test."""
@@ -151,7 +153,7 @@ class Collector:
             self._leave_out(source, function, str(error))
             return []
         tried = _Tried(calls[: _TRIES * self._most], self._most)
-        while True:
+        for _ in range(_MOST_ENDED):
             attempt: tuple[int, str] | None = None
             ended = ""
             for message in forks.messages(lambda send: self._try(function, tried, send), TEST_LIMIT_S):

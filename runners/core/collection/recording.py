@@ -19,7 +19,7 @@ from runners.core.collection.examples import Documented
 from runners.core.collection.literals import settled
 
 EXAMPLES_LIMIT_S = 60.0
-"""For one example of a docstring."""
+"""Of the processor, for one example of a docstring."""
 SUITE_LIMIT_S = 4 * 3600.0
 _HEARTBEAT_S = 20.0
 _RECORDER = Path(__file__).resolve().parents[2] / "recorder"

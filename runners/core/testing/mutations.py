@@ -22,7 +22,7 @@ axis. ``odd``: each size is doubled, plus one. ``large``: the last axis has 1,02
 ``strided`` and ``transposed``: views with gaps or exchanged axes. A size that several axes have changes in all."""
 
 LARGE = 1027
-_MOST_ELEMENTS = 1 << 22
+_MOST_ELEMENTS = 1 << 20
 """Of a tensor whose sizes were changed."""
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _NEEDS_FLOATS = ("low", "high", "integers", "zeros", "like", "special", "requires_grad")
