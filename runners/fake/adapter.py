@@ -19,6 +19,9 @@ from runners.fake import library
 _PLACES = {"cpu": library.HOST, "xla": library.DEVICE}
 _WORK = 20_000
 
+TENSORS_CHANGE = True
+"""Whether a call can change its arguments."""
+
 
 def version() -> str:
     return library.__version__

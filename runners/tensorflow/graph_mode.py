@@ -41,6 +41,12 @@ def call_building(trial: Trial, graph: tf.Graph, *args: Any, **kwargs: Any) -> A
     return trial.call_inside(body)
 
 
+def run(trial: Trial, session: Any, fetches: Any, feeds: Any = None) -> Any:
+    """Runs a session, and times this apart from the timed call, which has only built what is run: counters of the first
+    call, ``session_runs``, ``session_first_ns`` and ``session_ns``."""
+    return trial.time_later("session", lambda: session.run(fetches, feeds))
+
+
 def close(
     trial: Trial, found: Any, expected: Any, dtype: str, rtol: float | None = None, atol: float | None = None
 ) -> None:

@@ -36,6 +36,10 @@ _NUMPY = (torch.float16, torch.float32, torch.float64)
 _kind: Any = None
 
 
+TENSORS_CHANGE = True
+"""Whether a call can change its arguments."""
+
+
 def version() -> str:
     return torch.__version__.split("+")[0]
 

@@ -90,7 +90,7 @@ def undo(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     def undone() -> bool:
         changed = False
         for tensor, before in values:
-            if tensor.shape == before.shape and not torch.equal(tensor.detach(), before):
+            if tensor.shape == before.shape and not _same(tensor.detach(), before):
                 tensor.data.copy_(before)
                 changed = True
         if isinstance(owner, torch.optim.Optimizer) and owner.state:
@@ -103,6 +103,10 @@ def undo(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         return changed
 
     return undone
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return bool(((one == other) | ((one != one) & (other != other))).all())
 
 
 def _plain(owner: Any) -> dict[str, Any]:

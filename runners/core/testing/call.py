@@ -40,6 +40,8 @@ def call(
         given = {key: item.device for key, item in named.items()}
         trial.raises(kinds, expect["raises"]["message"], *[item.device for item in built], **given)
         return
+    # It checks its arguments itself.
+    trial.writes = True
     output = trial.call(*[item.device for item in built], **{key: item.device for key, item in named.items()})
     if not writes:
         trial.keep(output)

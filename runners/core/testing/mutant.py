@@ -262,7 +262,8 @@ class Probe(Mutation):
         if not self.is_repeat:
             possible.update(("keyword-ignored", "keyword-2-ignored", "keyword-3-ignored")[: len(kwargs)])
             possible.update(("second-call", "second-stale") if self.calls > 1 else ("second-call",))
-            self._can_alter([list(args), dict(kwargs)], fine_mutants.ARGUMENTS)
+            given = {key: value for key, value in kwargs.items() if key != "out"}
+            self._can_alter([list(args), given], fine_mutants.ARGUMENTS)
             if args and hasattr(framework, "overwrite") and isinstance(args[0], framework.ARRAYS):
                 possible.add("overwritten")
             if sum(map(framework.is_differentiated, tree.leaves([list(args), dict(kwargs)]))) > 1:

@@ -63,7 +63,8 @@ class Trial:
     """One test in a worker.
 
     ``framework`` is a name, ``function`` the manifest's function, ``device`` the framework's device object. A case sets
-    ``repeatable`` to False before a call that cannot be made twice with the same arguments: it has no steady time.
+    ``repeatable`` to False before a call that cannot be made twice with the same arguments: it has no steady time. It
+    sets ``writes`` to True before a call that may change its arguments: another one fails if it does.
 
     With a ``mutant``, the mutated function is timed. ``wait`` ends a timed region; the default is the adapter's. An
     ``observer`` makes the calls instead, and nothing is timed. With ``float64_mode``, tensors are float64 or complex128
@@ -90,6 +91,7 @@ class Trial:
         self.function = function
         self.device = device
         self.repeatable = True
+        self.writes = False
         self.calls: list[TimedCall] = []
         self.checks = 0
         self.refusals = 0
@@ -234,6 +236,24 @@ class Trial:
             raise MisusedTrial("the timed body did not call the function under test")
         return output
 
+    def time_later(self, name: str, work: Callable[[], Any]) -> Any:
+        """Does work that the last timed call has only prepared, and times it apart from that call: as the counters
+        ``NAME_runs``, ``NAME_first_ns`` and ``NAME_ns``, the time of all runs, of its first call."""
+        if not self.calls:
+            return work()
+        before = self._enter("call")
+        begin = self._clock()
+        output = work()
+        took = self._clock() - begin
+        self._phase[0] = before
+        record = self.calls[-1]
+        if record["cold"]:
+            counters = {f"{name}_first_ns": took, **record["cold"]["counters"]}
+            for key, gain in ((f"{name}_runs", 1), (f"{name}_ns", took)):
+                counters[key] = counters.get(key, 0) + gain
+            record["cold"] = {**record["cold"], "counters": counters}
+        return output
+
     def raises(self, kinds: Sequence[str], word: str, *args: Any, **kwargs: Any) -> None:
         """Calls the function, untimed, and checks that it raises an error: one of the classes with these names or of a
         subclass, with the word in its message, in capitals or not. Raises Accepted if it does not.
@@ -297,12 +317,37 @@ class Trial:
         if self._observer is not None:
             output = self._observer(functools.partial(call, *args, **kwargs))
         else:
+            unchanged = self._remembered([args, {key: value for key, value in kwargs.items() if key != "out"}])
             output = self._timed_call(call, args, kwargs)
+            unchanged()
         self._enter("compare")
         self.locations.update(filter(None, map(adapter.location, tree.leaves(output))))
         if self.bytes is not None and self.repeatable:
             self.bytes += sum(map(self._bytes_of, tree.leaves((args, kwargs, output))))
         return output
+
+    def _remembered(self, arguments: Any) -> Callable[[], None]:
+        """Copies the tensors among the arguments of a call, where a framework's tensors can be changed. What it returns
+        raises repeats.Overwritten if the call has changed one."""
+        if not getattr(self._adapter, "TENSORS_CHANGE", False) or self.writes or not self.repeatable:
+            return lambda: None
+        from runners.core.testing import compare
+
+        def is_readable(leaf: Any) -> bool:
+            name = self._adapter.dtype_name(leaf)
+            return name is not None and (name in compare.TOLERANCES or name.startswith(("int", "uint", "bool")))
+
+        tensors = list(filter(is_readable, tree.leaves(arguments)))
+        before = [self._adapter.to_numpy(tensor).copy() for tensor in tensors]
+
+        def check() -> None:
+            from runners.core.testing import repeats
+
+            self._enter("compare")
+            for number, (tensor, array) in enumerate(zip(tensors, before)):
+                repeats.check_unchanged(f"{number} that is a tensor", array, self._adapter.to_numpy(tensor))
+
+        return check
 
     def _bytes_of(self, leaf: Any) -> int:
         from runners.core.testing import arrays

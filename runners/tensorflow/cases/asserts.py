@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
+from runners.tensorflow.graph_mode import run
 
 v1 = tf.compat.v1
 Assertion = Callable[..., Any]
@@ -130,7 +131,7 @@ def less_in_graph(trial: Trial, dtype: str) -> None:
     trial.check(operation.name.startswith("ordered"), f"the operation is named {operation.name}")
     with v1.Session(graph=graph) as session:
         holds, fails = {x: host, y: host + 1}, {x: host, y: host}
-        trial.check(session.run(operation, holds) is None, "an operation has no value")
+        trial.check(run(trial, session, operation, holds) is None, "an operation has no value")
         trial.equal(session.run(behind, holds), host)
         _check_error(trial, error_of(session.run, operation, fails), "the elements were equal")
         _check_error(trial, error_of(session.run, behind, fails), "the elements were equal")
@@ -150,4 +151,4 @@ def less_while_building(trial: Trial) -> None:
     _check_error(trial, equal, "the constants were equal")
     _check_error(trial, greater, "the constants were greater")
     with v1.Session(graph=graph) as session:
-        trial.check(session.run(operation) is None, "an operation has no value")
+        trial.check(run(trial, session, operation) is None, "an operation has no value")

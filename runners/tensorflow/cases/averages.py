@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.graph_mode import building, close
+from runners.tensorflow.graph_mode import building, close, run
 
 v1 = tf.compat.v1
 
@@ -138,7 +138,7 @@ def averages_in_graph(trial: Trial, dtype: str) -> None:
         values = []
         for _ in range(3):
             values.append(session.run(change))
-            session.run(update)
+            run(trial, session, update)
         close(trial, session.run(shadow), _moved(host, values, lambda number: 0.25)[-1], dtype, *_MOVED[dtype])
 
 
@@ -162,6 +162,6 @@ def averages_of_tensor(trial: Trial, debiased: bool) -> None:
     with v1.Session(graph=graph) as session:
         session.run(start)
         for number, (host, wanted) in enumerate(zip(hosts, expected)):
-            session.run(update, {x: host})
+            run(trial, session, update, {x: host})
             weight = 1 - 0.5 ** (number + 1) if debiased else 1.0
             close(trial, session.run(shadow), wanted / weight, "float32", *_MOVED["float32"])

@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.graph_mode import building, call_building, close
+from runners.tensorflow.graph_mode import building, call_building, close, run
 
 v1 = tf.compat.v1
 
@@ -127,4 +127,4 @@ def losses(trial: Trial) -> None:
         total = tf.add_n(found)
     with v1.Session(graph=graph) as session:
         wide = abs(host.astype("float64"))
-        close(trial, session.run(total, {x: host}), wide.mean() + (wide**2).mean(), "float32")
+        close(trial, run(trial, session, total, {x: host}), wide.mean() + (wide**2).mean(), "float32")

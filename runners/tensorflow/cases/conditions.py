@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
+from runners.tensorflow.graph_mode import run
 
 v1 = tf.compat.v1
 SmartCond = Callable[..., Any]
@@ -89,7 +90,7 @@ def constant_in_graph(trial: Trial, condition: bool) -> None:
     kinds = {operation.type for operation in graph.get_operations()}
     trial.check(not kinds & {"If", "StatelessIf", "Switch", "Merge"}, f"the graph holds a conditional: {kinds}")
     with v1.Session(graph=graph) as session:
-        for found in session.run(outputs):
+        for found in run(trial, session, outputs):
             trial.equal(found.dtype.name, "float64")
             trial.close(found, _expected(host, condition))
 
@@ -112,7 +113,7 @@ def placeholder_in_graph(trial: Trial, dtype: str) -> None:
     trial.equal(called, ["double", "square"])
     with v1.Session(graph=graph) as session:
         for condition, rows in ((True, 2), (False, 2), (False, 1), (True, 0)):
-            found = session.run(output, feed_dict={pred: condition, x: host[:rows]})
+            found = run(trial, session, output, {pred: condition, x: host[:rows]})
             trial.equal(found.dtype.name, dtype)
             trial.close(found.astype("float64"), _expected(host[:rows], condition), rtol=1e-6, atol=1e-6)
 

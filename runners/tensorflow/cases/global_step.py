@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.graph_mode import building, call_building, close
+from runners.tensorflow.graph_mode import building, call_building, close, run
 
 v1 = tf.compat.v1
 
@@ -33,10 +33,10 @@ def step_counts(trial: Trial, steps: int) -> None:
         start = v1.global_variables_initializer()
     with v1.Session(graph=graph) as session:
         session.run(start)
-        close(trial, session.run(found), 0, "int64")
+        close(trial, run(trial, session, found), 0, "int64")
         for count in range(1, steps + 1):
             session.run(train)
-            close(trial, session.run(found), count, "int64")
+            close(trial, run(trial, session, found), count, "int64")
         trial.equal(v1.train.global_step(session, found), steps)
 
 
@@ -69,7 +69,7 @@ def step_found(trial: Trial, by: str, dtype: str) -> None:
     trial.check(found is step, f"expected {step}, got {found}")
     with v1.Session(graph=graph) as session:
         session.run(start)
-        close(trial, session.run(found), 41, dtype)
+        close(trial, run(trial, session, found), 41, dtype)
 
 
 def step_ambiguous(trial: Trial) -> None:

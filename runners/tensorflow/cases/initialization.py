@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.collections import random_variable
-from runners.tensorflow.graph_mode import building, call_building, close
+from runners.tensorflow.graph_mode import building, call_building, close, run
 
 v1 = tf.compat.v1
 
@@ -31,7 +31,7 @@ def initializes(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     trial.check(start.graph is graph, "the operation belongs to another graph")
     with v1.Session(graph=graph) as session:
         trial.equal(_uninitialized(session, graph), [b"v1", b"v2", b"v3"])
-        trial.check(session.run(start) is None, "an operation has no value")
+        trial.check(run(trial, session, start) is None, "an operation has no value")
         trial.equal(_uninitialized(session, graph), [])
         for found, (_, host) in zip(session.run([variable for variable, _ in pairs]), pairs):
             wide = host.astype("float32") if dtype == "bfloat16" else host
@@ -66,7 +66,7 @@ def initializes_global_only(trial: Trial) -> None:
         state = [v1.is_variable_initialized(v) for v in (*graph.get_collection("local_variables"), before)]
     with v1.Session(graph=graph) as session:
         session.run(start)
-        trial.equal(session.run(state), [False, True])
+        trial.equal(run(trial, session, state), [False, True])
         trial.equal(_uninitialized(session, graph), [b"after"])
         close(trial, session.run(before), host, "float32", 0.0, 0.0)
 
@@ -101,7 +101,7 @@ def initializes_nothing(trial: Trial) -> None:
     trial.equal(start.type, "NoOp")
     trial.check(start.graph is graph, "the operation belongs to another graph")
     with v1.Session(graph=graph) as session:
-        trial.check(session.run(start) is None, "an operation has no value")
+        trial.check(run(trial, session, start) is None, "an operation has no value")
 
 
 def trains(trial: Trial) -> None:
@@ -136,9 +136,9 @@ def before_and_after(trial: Trial, dtype: str, resource: bool) -> None:
     trial.equal((answer.dtype.name, answer.shape.as_list()), ("bool", []))
     trial.check(answer.graph is graph, "the result belongs to another graph")
     with v1.Session(graph=graph) as session, v1.Session(graph=graph) as other:
-        _truth(trial, session.run(answer), False)
+        _truth(trial, run(trial, session, answer), False)
         session.run(variable.initializer)
-        _truth(trial, session.run(answer), True)
+        _truth(trial, run(trial, session, answer), True)
         _truth(trial, other.run(answer), False)
 
 
@@ -151,7 +151,7 @@ def each_of_several(trial: Trial, shape: Sequence[int]) -> None:
     with v1.Session(graph=graph) as session:
         for variable, expected in ((second, (False, True)), (first, (True, True))):
             session.run(variable.initializer)
-            for found, wanted in zip(session.run(answers), expected):
+            for found, wanted in zip(run(trial, session, answers), expected):
                 _truth(trial, found, wanted)
 
 
@@ -162,9 +162,9 @@ def by_assignment(trial: Trial) -> None:
         assign = variable.assign([1.0, 2.0, 3.0])
     answer = call_building(trial, graph, variable)
     with v1.Session(graph=graph) as session:
-        _truth(trial, session.run(answer), False)
+        _truth(trial, run(trial, session, answer), False)
         session.run(assign)
-        _truth(trial, session.run(answer), True)
+        _truth(trial, run(trial, session, answer), True)
 
 
 def decides(trial: Trial) -> None:
@@ -176,7 +176,7 @@ def decides(trial: Trial) -> None:
         value = tf.cond(answer, lambda: variable.read_value(), lambda: tf.fill([4], -1.0))
     with v1.Session(graph=graph) as session:
         for has_value, expected in ((False, np.full(4, -1.0)), (True, host)):
-            found, chosen = session.run([answer, value])
+            found, chosen = run(trial, session, [answer, value])
             _truth(trial, found, has_value)
             close(trial, chosen, expected, "float32", 0.0, 0.0)
             session.run(variable.initializer)

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.graph_mode import building, call_building, close
+from runners.tensorflow.graph_mode import building, call_building, close, run
 
 v1 = tf.compat.v1
 
@@ -37,7 +37,7 @@ def _accuracies(
             hits += (weights * (labels == predictions)).sum()
             total += weights.sum()
             expected = hits / total if total else 0.0
-            close(trial, session.run(update, dict(zip(fed, batch))), expected, "float32")
+            close(trial, run(trial, session, update, dict(zip(fed, batch))), expected, "float32")
             # Reading does not change it.
             close(trial, session.run(value), expected, "float32")
             close(trial, session.run(value), expected, "float32")
@@ -88,7 +88,7 @@ def accuracy_cast(trial: Trial) -> None:
     with v1.Session(graph=graph) as session:
         session.run(start)
         # int(2.9) = 2, int(1.2) = 1; 1 is not 0, 4 is not 3.
-        close(trial, session.run(update), 0.5, "float32")
+        close(trial, run(trial, session, update), 0.5, "float32")
 
 
 def accuracy_squeezed(trial: Trial) -> None:
@@ -105,7 +105,7 @@ def accuracy_squeezed(trial: Trial) -> None:
             start = v1.local_variables_initializer()
         with v1.Session(graph=graph) as session:
             session.run(start)
-            close(trial, session.run(update), 0.6, "float32")
+            close(trial, run(trial, session, update), 0.6, "float32")
 
 
 def accuracy_collected(trial: Trial) -> None:
@@ -127,7 +127,7 @@ def accuracy_collected(trial: Trial) -> None:
         start = v1.local_variables_initializer()
     with v1.Session(graph=graph) as session:
         session.run(start)
-        close(trial, session.run(update), 0.75, "float32")
+        close(trial, run(trial, session, update), 0.75, "float32")
         close(trial, session.run(value), 0.75, "float32")
         total, count = session.run(graph.get_collection(v1.GraphKeys.LOCAL_VARIABLES))
         close(trial, total, 3.0, "float32")

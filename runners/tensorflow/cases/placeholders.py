@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.graph_mode import building, call_building, close
+from runners.tensorflow.graph_mode import building, call_building, close, run
 
 v1 = tf.compat.v1
 
@@ -31,7 +31,7 @@ def fed(trial: Trial, shape: Sequence[int], dtype: str) -> None:
         passed_on = tf.identity(made)
     with v1.Session(graph=graph) as session:
         for feed in ({made: host}, {"x:0": host}):
-            close(trial, session.run(passed_on, feed), host.astype(_wide(dtype)), dtype, 0.0, 0.0)
+            close(trial, run(trial, session, passed_on, feed), host.astype(_wide(dtype)), dtype, 0.0, 0.0)
 
 
 def _wide(dtype: str) -> str:
@@ -48,7 +48,7 @@ def partial_shape(trial: Trial, declared: Any, fed_shapes: Sequence[Sequence[int
     with v1.Session(graph=graph) as session:
         for shape in fed_shapes:
             host = trial.random(*shape, seed=2)
-            total, found = session.run(outputs, {made: host})
+            total, found = run(trial, session, outputs, {made: host})
             # Sums of some hundred numbers whose terms cancel.
             close(trial, total, host.astype("float64").sum(), "float32", 1e-5, 1e-4)
             close(trial, found, np.asarray(shape, "int32"), "int32")
@@ -62,7 +62,7 @@ def strings(trial: Trial) -> None:
     with building(trial, graph):
         outputs = made + "!", tf.strings.length(made)
     with v1.Session(graph=graph) as session:
-        found, lengths = session.run(outputs, {made: ["ab", "", "é", b"\x00\xff"]})
+        found, lengths = run(trial, session, outputs, {made: ["ab", "", "é", b"\x00\xff"]})
     trial.equal(list(found), [b"ab!", b"!", "é!".encode(), b"\x00\xff!"])
     close(trial, lengths, [2, 0, 2, 2], "int32")
 
@@ -96,7 +96,7 @@ def differentiated(trial: Trial, dtype: str) -> None:
     with building(trial, graph):
         (slope,) = v1.gradients(tf.reduce_sum(made * made * made), [made])
     with v1.Session(graph=graph) as session:
-        close(trial, session.run(slope, {made: host}), 3 * host.astype("float64") ** 2, dtype)
+        close(trial, run(trial, session, slope, {made: host}), 3 * host.astype("float64") ** 2, dtype)
 
 
 def eval_moved(trial: Trial, shape: Sequence[int], dtype: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.graph_mode import building, call_building, close
+from runners.tensorflow.graph_mode import building, call_building, close, run
 
 v1 = tf.compat.v1
 
@@ -65,7 +65,7 @@ def restores(trial: Trial, saved_after: int) -> None:
         for _ in range(3):
             session.run(work.next)
         _counts(trial, session, work, saved_after + 3)
-        trial.check(session.run(restore, {state: saved}) is None, "an operation has no value")
+        trial.check(run(trial, session, restore, {state: saved}) is None, "an operation has no value")
         _counts(trial, session, work, saved_after)
         trial.equal(session.run(work.state), saved)
         trial.equal(list(session.run(work.next)), [items[saved_after + 3].encode()] * 2)
@@ -86,7 +86,7 @@ def transfers(trial: Trial, read: int) -> None:
             session.run(first.next)
         session.run(second.next)
         _counts(trial, session, second, 1)
-        session.run(restore)
+        run(trial, session, restore)
         _counts(trial, session, second, read)
         _counts(trial, session, first, read)
         trial.equal(list(session.run(second.next)), [b"y", b"y"])
@@ -112,7 +112,7 @@ def of_lines(trial: Trial, lines: Sequence[str], read: int) -> None:
             trial.equal([session.run(work.next)[1] for _ in range(read)], expected[:read])
             close(trial, session.run(work.counts[0]), np.int64(read), "int64")
             try:
-                session.run(restore)
+                run(trial, session, restore)
             except tf.errors.UnimplementedError as error:
                 trial.check(error.op is restore, f"another operation failed: {error.op}")
             else:

@@ -30,6 +30,7 @@ def xavier_uniform(
     """The given tensor is filled uniformly over [-bound, bound], where bound is gain * sqrt(6 / (inputs + outputs)):
     they are independent uniform draws."""
     tensor = trial.tensor(np.full(shape, 7.0), dtype, layout)
+    trial.writes = True
     returned = trial.call(tensor) if gain is None else trial.call(tensor, gain=gain)
     trial.check(returned is tensor, "the returned tensor is not the given one")
     _check_even(trial, tensor, shape, bound, dtype)
@@ -38,6 +39,7 @@ def xavier_uniform(
 def xavier_uniform_parameter(trial: Trial, shape: Sequence[int], bound: float, dtype: str) -> None:
     """A parameter that requires a gradient is filled without recording: it stays a leaf."""
     parameter = torch.nn.Parameter(trial.tensor(np.full(shape, 7.0), dtype))
+    trial.writes = True
     returned = trial.call(parameter)
     trial.check(returned is parameter, "the returned tensor is not the parameter")
     trial.check(parameter.is_leaf and parameter.requires_grad, "the parameter is not a leaf anymore")
@@ -49,6 +51,7 @@ def xavier_uniform_view(trial: Trial, rows: int, columns: int, bound: float) -> 
     """A view is filled according to its own size; elements outside of it keep their values."""
     whole = trial.tensor(np.full((rows, 2 * columns), 7.0), "float32")
     view = whole[:, ::2]
+    trial.writes = True
     returned = trial.call(view)
     trial.check(returned is view, "the returned tensor is not the view")
     _check_even(trial, view, (rows, columns), bound, "float32")
@@ -58,6 +61,7 @@ def xavier_uniform_view(trial: Trial, rows: int, columns: int, bound: float) -> 
 def xavier_uniform_draws_differ(trial: Trial, shape: Sequence[int], bound: float) -> None:
     """Each call gives different values; the same seed gives the same values."""
     drawn = []
+    trial.writes = True
     for seed in (5, None, 5):
         if seed is not None:
             torch.manual_seed(seed)
