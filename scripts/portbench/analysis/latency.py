@@ -54,12 +54,18 @@ class Latencies:
     exclusions: tuple[Excluded, ...]
 
 
-def robust(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Latencies:
+def robust(
+    connection: duckdb.DuckDBPyConnection,
+    first: Configuration,
+    second: Configuration,
+    known: Mapping[tuple[str, str], Stratum] | None = None,
+) -> Latencies:
     """A test's latency is the median time of a call after the warm-up, over all blocks and runs. A function's latency
     is the geometric mean over its tests, its ratio the geometric mean of the tests' ratios, with a bootstrap interval
-    (see ``portbench.analysis.intervals.bootstrap_ratio``)."""
+    (see ``portbench.analysis.intervals.bootstrap_ratio``). ``known``: the strata of the study, where they were read
+    already."""
     pair(connection, first, second, "steady")
-    names = strata(connection)
+    names = strata(connection) if known is None else known
     times: dict[str, list[tuple[float, float]]] = {}
     for function, first_ns, second_ns in connection.sql(
         "SELECT function, first_ns, second_ns FROM steady_pairs ORDER BY function, test"

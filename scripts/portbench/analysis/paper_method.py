@@ -8,21 +8,29 @@ over all timed operations; its raw data give its printed figures only by this ru
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import duckdb
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
 from portbench.analysis.latency import NO_TIME, FunctionLatency, Latencies, latencies, listed_as
 from portbench.analysis.pairing import pair
-from portbench.analysis.strata import strata
+from portbench.analysis.strata import Stratum, strata
 from portbench.analysis.terms import PAPER_METHOD
 from portbench.study.summary import fetch_dicts
 
 
-def paper_method(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Latencies:
-    """The latencies of two configurations; a ratio is that of the means, and has no interval."""
+def paper_method(
+    connection: duckdb.DuckDBPyConnection,
+    first: Configuration,
+    second: Configuration,
+    known: Mapping[tuple[str, str], Stratum] | None = None,
+) -> Latencies:
+    """The latencies of two configurations; a ratio is that of the means, and has no interval. ``known``: the strata of
+    the study, where they were read already."""
     pair(connection, first, second, "cold")
-    names = strata(connection)
+    names = strata(connection) if known is None else known
     functions = []
     instant = []
     for row in fetch_dicts(connection, "FROM cold_pairs ORDER BY function"):

@@ -180,12 +180,18 @@ def rates(connection: duckdb.DuckDBPyConnection, uses: Uses | None = None) -> di
     }
 
 
-def pair_rates(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> PairRates:
+def pair_rates(
+    connection: duckdb.DuckDBPyConnection,
+    first: Configuration,
+    second: Configuration,
+    known: Mapping[tuple[str, str], Stratum] | None = None,
+) -> PairRates:
     """The rates of two configurations over the tests that both could have run: that ran on both, passed or not.
 
     Excluded, with the reason: tests that one of them does not have, skipped, or whose function its version lacks.
+    ``known``: the strata of the study, where they were read already.
     """
-    known = strata(connection)
+    known = strata(connection) if known is None else known
     pair(connection, first, second)
     shared = fetch_dicts(connection, "FROM shared_functions ORDER BY function")
     of_first, of_second = (

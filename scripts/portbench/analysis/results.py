@@ -25,6 +25,7 @@ from portbench.analysis.paper_method import paper_method
 from portbench.analysis.predictions import PredictedTarget, read_predictions
 from portbench.analysis.published import published_column
 from portbench.analysis.rates import PairRates, Rates, Uses, WeightedRate, pair_rates, rates
+from portbench.analysis.strata import Stratum, strata
 from portbench.analysis.timeline import Timeline, compute_timeline
 from portbench.analysis.timing import unverified_timing
 from portbench.published.paper import PublishedColumn
@@ -91,13 +92,14 @@ def compute_results(connection: duckdb.DuckDBPyConnection, uses: Uses | None = N
     """The results of the study that ``connection`` shows; ``portbench.study.summary.analyse`` was called on it.
     ``uses``: how often its functions are used in a corpus, if that was counted."""
     found = tuple(measured_sides(connection))
-    by_model = tuple(_pair(connection, *pair) for pair in pairs_of_models(connection))
+    known = strata(connection)
+    by_model = tuple(_pair(connection, *pair, known) for pair in pairs_of_models(connection))
     found_rates = rates(connection, uses)
     return Results(
         sides=found,
         models=device_model(connection),
         rates=found_rates,
-        by_device=tuple(_pair(connection, *pair) for pair in pairs_of_devices(found)),
+        by_device=tuple(_pair(connection, *pair, known) for pair in pairs_of_devices(found)),
         by_model=by_model,
         unverified=unverified_timing(connection, (pair.latencies[0] for pair in by_model)),
         predictions=compute_predictions(connection),
@@ -129,6 +131,11 @@ def weighted_interval(weighted: WeightedRate) -> Interval | None:
     return interval if interval and interval.low < interval.high else None
 
 
-def _pair(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> Pair:
-    both = (paper_method(connection, first, second), latency.robust(connection, first, second))
-    return Pair(first, second, pair_rates(connection, first, second), both)
+def _pair(
+    connection: duckdb.DuckDBPyConnection,
+    first: Configuration,
+    second: Configuration,
+    known: Mapping[tuple[str, str], Stratum],
+) -> Pair:
+    both = (paper_method(connection, first, second, known), latency.robust(connection, first, second, known))
+    return Pair(first, second, pair_rates(connection, first, second, known), both)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from portbench.analysis.intervals import Interval, bootstrap_ratio, bootstrap_weighted_rate, wilson
+from portbench.analysis.intervals import Interval, bootstrap_ratio, bootstrap_ratios, bootstrap_weighted_rate, wilson
 
 
 def test_wilson_of_one_failure_in_ten() -> None:
@@ -46,6 +46,17 @@ def test_bootstrap_of_many_is_near_the_normal_interval() -> None:
     half = 1.96 * logs.std() / math.sqrt(400)
     assert math.log(found.low) == pytest.approx(logs.mean() - half, abs=0.1 * half)
     assert math.log(found.high) == pytest.approx(logs.mean() + half, abs=0.1 * half)
+
+
+@pytest.mark.parametrize("size", range(2, 9))
+def test_bootstrap_of_few_is_that_of_all_resamples(size: int) -> None:
+    """However few of the resamples are different."""
+    groups = np.exp(np.random.default_rng(size).normal(size=(5, size)))
+    drawn = np.random.default_rng(2023).integers(size, size=(2000, size))
+    for ratios, found in zip(groups, bootstrap_ratios(groups.tolist()), strict=True):
+        means = np.exp(np.log(np.sort(ratios))[drawn].mean(axis=1))
+        assert found
+        assert (found.low, found.high) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])), rel=1e-12)
 
 
 @pytest.mark.parametrize("ratios", [[], [3.0]])
