@@ -18,7 +18,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from portbench.formats.consistency import check_consistency
 from portbench.formats.schemas import VERSIONS, fits
-from portbench.util.strict_json import has_countable_keys
+from portbench.util.strict_json import HIDDEN_COLON, has_countable_keys
 
 _Name = Annotated[str, Meta(min_length=1, max_length=1000)]
 _Text1000 = Annotated[str, Meta(max_length=1000)]
@@ -28,7 +28,8 @@ _Signal = Annotated[str, Meta(max_length=32, pattern="^SIG")]
 _Ns = Annotated[int, Meta(ge=0, le=9_000_000_000_000_000)]
 _Count = Annotated[int, Meta(ge=0, le=10**18)]
 _Positive = Annotated[int, Meta(ge=1, le=10**18)]
-_Fraction = Annotated[float, Meta(ge=0)]
+# Integers beyond 64 bits, which the parser rejects, would become floating point numbers.
+_Fraction = Annotated[float, Meta(ge=0, le=10**18)]
 _Counters = Annotated[dict[Annotated[str, Meta(max_length=255)], _Count], Meta(max_length=1000)]
 _Outcome = Literal["passed", "failed", "timed_out", "crashed", "skipped", "error"]
 _Category = Literal["type", "not_implemented", "timeout", "memory", "precision", "crash", "removed", "other"]
@@ -74,7 +75,7 @@ class _SyncCheck(_Object):
 
 
 class _Exit(_Object):
-    code: Annotated[int, Meta(le=10**18)] | None
+    code: Annotated[int, Meta(ge=-(10**18), le=10**18)] | None
     signal: _Signal | None
     oom_killed: bool | None
     peak_memory_bytes: _Count | None
@@ -185,7 +186,7 @@ def parse_run(content: bytes, run_file: int) -> TypedRun | None:
 
     ``run_file`` is the number that each line of a result gets.
     """
-    if not has_countable_keys(content):
+    if HIDDEN_COLON in content:
         return None
     try:
         run = _decoder().decode(content)
@@ -197,12 +198,15 @@ def parse_run(content: bytes, run_file: int) -> TypedRun | None:
     head = _head(run)
     if head is None or not _are_consistent(head, run.results):
         return None
+    text_of_head = _text(head)
+    if text_of_head is None:
+        return None
     for result in run.results:
         result.run_file = run_file
     lines = msgspec.json.Encoder().encode_lines(run.results)
     # A duplicate key is parsed once: the file has more colons than the values.
     added = len(run.results)
-    if lines.count(b":") - added + orjson.dumps({**head, "results": []}).count(b":") != content.count(b":"):
+    if lines.count(b":") - added + text_of_head.count(b":") != content.count(b":"):
         return None
     return TypedRun(head, lines, frozenset(result.case for result in run.results))
 
@@ -226,6 +230,15 @@ def _head(run: _Run) -> dict[str, Any] | None:
         return head if is_valid and not any(check_consistency("run", {**head, "results": []})) else None
     except RecursionError:
         return None
+
+
+def _text(head: Mapping[str, Any]) -> bytes | None:
+    """The head as JSON, with an empty list of results; None if it has integers beyond 64 bits."""
+    try:
+        text = orjson.dumps({**head, "results": []})
+    except orjson.JSONEncodeError:
+        return None
+    return text if has_countable_keys(text) else None
 
 
 def _are_consistent(head: Mapping[str, Any], results: list[_Result]) -> bool:

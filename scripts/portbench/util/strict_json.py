@@ -31,6 +31,8 @@ _LARGEST = 2**63 - 1
 _KERNEL = ("/proc/", "/sys/", "/dev/")
 _MOST_UNPACKED_BYTES = 2**30
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+HIDDEN_COLON = b"\\u003"
+"""How an escaped colon begins in JSON."""
 _NINES = bytes.maketrans(b"012345678", b"9" * 9)
 _LONG = b"9" * 19
 # The characters before the first digit of a number. The empty one is for a file that begins with a number.
@@ -132,7 +134,7 @@ def has_countable_keys(content: bytes) -> bool:
 
     Then a parser that keeps one of several duplicate keys shows them: its values have fewer colons than the text.
     """
-    return b"\\u003" not in content and not _has_long_integer(content)
+    return HIDDEN_COLON not in content and not _has_long_integer(content)
 
 
 def _has_long_integer(content: bytes) -> bool:

@@ -1,18 +1,9 @@
--- How the time of the first calls of passing tests divides into parts, by the framework's own counters. On the views of
+-- How the time of the first calls of passing tests divides into parts, by the framework's own counters. On the tables of
 -- analysis.sql.
 
--- The times of the parts are in the order of this list. A sample lacks the counters that did not rise.
-CREATE TEMP TABLE cold_calls AS
-SELECT
-    framework, version, device, machine, sync, function, successor_of, test, run_id, run, call,
-    (
-        cold.counters ->> ['$.trace_ns', '$.lower_ns', '$.compile_ns', '$.to_device_ns', '$.execute_ns', '$.from_device_ns']
-    )::HUGEINT[] AS parts_ns,
-    cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0) AS total_ns,
-    total_ns - coalesce(list_sum(parts_ns), 0) AS rest_ns
-FROM measured_calls
-JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-WHERE cold IS NOT NULL AND verdict = 'passed';
+CREATE TEMP VIEW split_tests AS
+FROM test_times
+WHERE cold_calls > 0 AND verdict = 'passed';
 
 -- A part counts as recorded if any sample of the target has it; it is zero in the samples that lack it.
 CREATE TEMP TABLE recorded_parts AS
@@ -20,8 +11,8 @@ WITH seen AS (
     SELECT DISTINCT
         framework, version, device, machine, sync,
         unnest(['trace', 'lower', 'compile', 'to_device', 'execute', 'from_device']) AS part,
-        unnest(parts_ns) IS NOT NULL AS is_recorded
-    FROM cold_calls
+        unnest(has_parts) AS is_recorded
+    FROM split_tests
 )
 SELECT * EXCLUDE (is_recorded)
 FROM seen
@@ -31,25 +22,25 @@ WHERE is_recorded;
 CREATE TEMP VIEW cold_splits AS
 SELECT
     framework, version, device, machine, sync, function, successor_of,
-    count(*) FILTER (rest_ns >= 0) AS calls,
-    count(*) FILTER (rest_ns < 0) AS overlapping_calls,
-    coalesce(sum(total_ns) FILTER (rest_ns >= 0), 0)::DOUBLE AS total_ns,
-    coalesce(sum(rest_ns) FILTER (rest_ns >= 0), 0)::DOUBLE AS rest_ns
-FROM cold_calls
+    sum(split_calls)::BIGINT AS calls,
+    sum(split_tests.overlapping_calls)::BIGINT AS overlapping_calls,
+    coalesce(sum(split_ns), 0)::DOUBLE AS total_ns,
+    coalesce(sum(split_tests.rest_ns), 0)::DOUBLE AS rest_ns
+FROM split_tests
 SEMI JOIN recorded_parts USING (framework, version, device, machine, sync)
 GROUP BY ALL;
 
 CREATE TEMP VIEW cold_part_sums AS
-WITH part_of_call AS (
+WITH part_of_test AS (
     SELECT
-        framework, version, device, machine, sync, function, successor_of, rest_ns,
+        framework, version, device, machine, sync, function, successor_of,
         unnest(['trace', 'lower', 'compile', 'to_device', 'execute', 'from_device']) AS part,
         unnest(parts_ns) AS ns
-    FROM cold_calls
+    FROM split_tests
 )
 SELECT
     framework, version, device, machine, sync, function, successor_of, part AS seen,
-    coalesce(sum(ns) FILTER (rest_ns >= 0), 0)::DOUBLE AS ns
-FROM part_of_call
+    coalesce(sum(ns), 0)::DOUBLE AS ns
+FROM part_of_test
 JOIN recorded_parts USING (framework, version, device, machine, sync, part)
 GROUP BY ALL;

@@ -21,11 +21,11 @@ WHERE (len(globs) = 0 OR len(list_filter(globs, lambda entry: listed.function GL
 CREATE TEMP TABLE listed_tests AS
 WITH counted AS (
     SELECT
-        recorded.framework, recorded.version, recorded.device, recorded.machine, recorded.sync, runs.manifest, recorded.function,
-        count(DISTINCT recorded.test) AS recorded
-    FROM recorded
+        seen.framework, seen.version, seen.device, seen.machine, seen.sync, runs.manifest, seen.function,
+        count(DISTINCT seen.test) AS recorded
+    FROM seen_results AS seen
     JOIN runs USING (run_id)
-    WHERE recorded.successor_of = ''
+    WHERE seen.successor_of = ''
     GROUP BY ALL
 )
 SELECT

@@ -3,7 +3,7 @@
 
 CREATE TEMP VIEW value_verdicts AS
 SELECT framework, version, device, machine, sync, function, successor_of, value_verdict AS seen, count(DISTINCT test) AS tests
-FROM recorded
+FROM seen_results
 WHERE value_verdict IS NOT NULL
 GROUP BY ALL;
 
@@ -12,11 +12,11 @@ CREATE TEMP VIEW test_controls AS
 SELECT
     framework, version, device, machine, sync, function, successor_of, test,
     CASE
-        WHEN coalesce(bool_or(cpu_control.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'on_cpu_too'
-        WHEN coalesce(bool_or(cpu_control.outcome = 'passed'), false) THEN 'only_on_device'
+        WHEN coalesce(bool_or(cpu_control IN ('failed', 'timed_out', 'crashed')), false) THEN 'on_cpu_too'
+        WHEN coalesce(bool_or(cpu_control = 'passed'), false) THEN 'only_on_device'
         ELSE 'unknown'
     END AS cpu_control
-FROM recorded
+FROM seen_results
 WHERE device <> 'cpu' AND outcome NOT IN ('passed', 'skipped', 'error') AND category IS DISTINCT FROM 'removed'
 GROUP BY framework, version, device, machine, sync, function, successor_of, test;
 
@@ -30,11 +30,11 @@ CREATE TEMP VIEW wrong_values AS
 WITH of_test AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
-        count(*) AS runs,
+        sum(runs)::BIGINT AS runs,
         min(deviation.dtype) AS dtype,
         CASE WHEN bool_and(deviation.device IS NOT NULL) THEN max(deviation.device) END AS deviation_on_device,
         max(deviation.host) AS deviation_on_host
-    FROM recorded
+    FROM seen_results
     WHERE value_verdict = 'wrong'
     GROUP BY ALL
 )
@@ -48,11 +48,11 @@ WITH of_test AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
         CASE
-            WHEN coalesce(bool_or(full_precision.outcome IN ('failed', 'timed_out', 'crashed')), false) THEN 'failed'
-            WHEN coalesce(bool_or(full_precision.outcome = 'passed'), false) THEN 'passed'
+            WHEN coalesce(bool_or(full_precision IN ('failed', 'timed_out', 'crashed')), false) THEN 'failed'
+            WHEN coalesce(bool_or(full_precision = 'passed'), false) THEN 'passed'
             ELSE 'unknown'
         END AS seen
-    FROM recorded
+    FROM seen_results
     WHERE device <> 'cpu' AND category = 'precision'
     GROUP BY framework, version, device, machine, sync, function, successor_of, test
 )
@@ -65,7 +65,7 @@ WITH named AS (
     SELECT DISTINCT
         framework, version, device, machine, sync, function, successor_of, test,
         unnest(host_operations) AS seen
-    FROM recorded
+    FROM seen_results
     WHERE outcome = 'passed' AND placement IN ('host', 'mixed')
 )
 SELECT * EXCLUDE (test), count(*) AS tests
@@ -74,8 +74,8 @@ GROUP BY ALL;
 
 CREATE TEMP VIEW failed_sync_checks AS
 SELECT framework, version, device, machine, sync, function, successor_of, 'tests' AS seen, count(DISTINCT test) AS tests
-FROM recorded
-WHERE NOT sync_check.passed
+FROM seen_results
+WHERE NOT passed_sync_check
 GROUP BY ALL;
 
 -- The number of workers whose synchronization check passed and failed, and the worst reason of those that failed.

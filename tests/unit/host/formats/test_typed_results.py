@@ -85,10 +85,10 @@ def as_stored(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def agree(data: dict[str, Any]) -> None:
-    """Long integers are left to the slow parser, and may be valid."""
+    """Valid documents with long integers may be left to the slow parser."""
     text = json.dumps(data).encode()
     parsed = parse_run(text, 5)
-    assert (parsed is not None) == (is_valid(data) and has_countable_keys(text))
+    assert (parsed is not None) == is_valid(data) or (parsed is None and not has_countable_keys(text))
     if parsed:
         assert parsed.head == {key: value for key, value in data.items() if key != "results"}
         lines = [json.loads(line, object_hook=as_stored) for line in parsed.lines.splitlines()]
@@ -146,6 +146,12 @@ def test_rules_over_several_results() -> None:
         ('"stable": true', '"stable": true, "\\u0073table": true'),
         ('"kernel_ns": 1', '"kernel_ns": 1, "kernel_ns": 1'),
         ('"machine": "bench"', '"machine": "bench", "machine": "bench"'),
+        ('"timeout_s": 900.0', '"timeout_s": 20000000000000000000'),
+        ('"timeout_s": 900.0', '"timeout_s": 9223372036854775808'),
+        ('"cpu_cores": 2', '"cpu_cores": 18446744073709551616'),
+        ('"compilations": 1', '"compilations": 100000000000000000000'),
+        ('"code": null', '"code": -9223372036854775809'),
+        ('"other_seed": 2', '"other_seed": 9223372036854775808'),
         ('"other_seed": 2', '"other_seed": 1e400'),
         ('"other_seed": 2', '"other_seed": NaN'),
         ('"other_seed": 2', '"other_seed": 20000000000000000000'),
