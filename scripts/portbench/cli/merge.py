@@ -51,43 +51,37 @@ def command(paths: tuple[str, ...], study: Path, allow_drift: bool, as_json: boo
 
 
 def _as_data(merged: Merged) -> dict[str, Any]:
-    summary = merged.study.summary
     targets = [
         {
-            "target": str(Target(**entry["target"])),
-            "machine": entry["machine"],
-            "sync": entry["sync"],
-            "functions": len(entry["functions"]),
-            "missing_tests": missing["tests"] if (missing := entry.get("missing")) else 0,
+            "target": str(Target(*entry.key[:3])),
+            "machine": entry.key.machine,
+            "sync": entry.key.sync,
+            "functions": entry.functions,
+            "missing_tests": entry.missing_tests,
         }
-        for entry in summary["targets"]
+        for entry in merged.study.targets
     ]
     return {
         "study": str(merged.study.path),
         "added": merged.added,
         "already_there": merged.known,
         "targets": targets,
-        "drift": list(summary.get("drift", ())),
+        "drift": list(merged.study.head.get("drift", ())),
         "unfinished": [str(path) for path in merged.unfinished],
         "not_run_files": [str(other) for other in merged.others],
     }
 
 
 def _print(merged: Merged) -> None:
-    summary = merged.study.summary
     known = f", {merged.known} already there" if merged.known else ""
     click.echo(f"{shown(merged.study.path)}: {pluralize(merged.added, 'run file')} added{known}")
-    for entry in summary["targets"]:
-        study_sync = ", synchronization as published" if entry["sync"] == "as-published" else ""
-        functions = pluralize(len(entry["functions"]), "function")
-        missing = entry.get("missing")
-        gaps = (
-            f", {pluralize(missing['tests'], 'test')} of its manifest missing" if missing and missing["tests"] else ""
-        )
-        click.echo(
-            f"  {Target(**entry['target'])} on {escape_control(entry['machine'])}{study_sync}: {functions}{gaps}"
-        )
-    for drift in summary.get("drift", ()):
+    for entry in merged.study.targets:
+        study_sync = ", synchronization as published" if entry.key.sync == "as-published" else ""
+        functions = pluralize(entry.functions, "function")
+        missing = entry.missing_tests
+        gaps = f", {pluralize(missing, 'test')} of its manifest missing" if missing else ""
+        click.echo(f"  {Target(*entry.key[:3])} on {escape_control(entry.key.machine)}{study_sync}: {functions}{gaps}")
+    for drift in merged.study.head.get("drift", ()):
         of = " on ".join(escape_control(part) for part in (drift["target"], drift["machine"]) if part)
         click.echo(f"  drift of {of}: {pluralize(len(drift['values']), 'value')} of {escape_control(drift['fact'])}")
     if merged.unclassified:

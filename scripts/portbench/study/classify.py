@@ -155,8 +155,7 @@ def write(study: Study, found: Classification, rules: Rules, annotations: Annota
                 studies.create_views(connection, tables)
                 analyse(connection)
                 summary = summarise(connection, runs, name, classification=classification)
-            studies.publish(out, tables, summary)
-    return Study(out, summary)
+            return studies.publish(out, tables, *studies.split(summary))
 
 
 def _by_cause(rows: Iterable[Row]) -> tuple[Cause, ...]:

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import orjson
-
 from portbench.study import store as studies
 from portbench.study.contradictions import refuse_contradictions, refuse_drift, refuse_pooling
-from portbench.study.document import StudySummary, TargetEntry
+from portbench.study.document import StudySummary
 from portbench.study.drift import drifts
 from portbench.study.failures import put_fingerprints
 from portbench.study.model import RunFile, TargetKey
@@ -35,6 +33,7 @@ from portbench.study.parquet import (
 from portbench.study.run_files import InputFile, Listing, Source, list_files, no_run_file, write_run_files
 from portbench.study.store import Study
 from portbench.study.summary import analyse, analyse_failures, runs_of, summarise, target_entries
+from portbench.study.summary_file import TargetText
 from portbench.util.parallel import gc_paused, map_processes
 from portbench.util.sql import load_sql
 from portbench.util.temporary import temporary_folder
@@ -100,7 +99,7 @@ def merge(
         known=len(known & (given.keys() | given_by_studies)),
         unfinished=tuple(dict.fromkeys(chain.from_iterable(listing.unfinished for listing in listings))),
         others=tuple(given[sha256] for sha256, source in accepted.items() if source is None),
-        unclassified=bool(added) and any(each.summary.get("classification") for each in (old, *others) if each),
+        unclassified=bool(added) and any(each.head.get("classification") for each in (old, *others) if each),
     )
 
 
@@ -130,13 +129,12 @@ def _add(
             _append_part(other, [source.run for source in sources], tables, spill)
         tables = tables.rename(staged / tables_name(run.sha256 for run in runs))
         brought = {} if allow_drift else {source.run.sha256: source.name for source in new}
-        summary = _derive(tables, runs, kept, spill, path, brought)
-        studies.publish(path, tables, summary)
-    return Study(path, summary), accepted
+        head, targets = _derive(tables, runs, kept, spill, path, brought)
+        return studies.publish(path, tables, head, targets), accepted
 
 
 def _runs(study: Study | None) -> list[RunFile]:
-    return runs_of(study.summary) if study else []
+    return runs_of(study.head) if study else []
 
 
 def _sources(accepted: Accepted, joined: Mapping[Path, Sequence[Source]]) -> list[Source]:
@@ -192,7 +190,7 @@ def _batches(files: Sequence[InputFile]) -> Iterator[list[InputFile]]:
     yield batch
 
 
-def _append_old_parts(old: Study | None, touched: set[TargetKey], tables: Path, spill: Path) -> list[TargetEntry]:
+def _append_old_parts(old: Study | None, touched: set[TargetKey], tables: Path, spill: Path) -> list[TargetText]:
     """Gives new tables the parts of a study. Returns the entries of its summary that stay as they are.
 
     Parts of an older version, of other code or of 'portbench classify' are derived again; no entry stays then.
@@ -201,7 +199,7 @@ def _append_old_parts(old: Study | None, touched: set[TargetKey], tables: Path, 
         return []
     if old.tables.name == tables_name(run.sha256 for run in _runs(old)):
         link_parts(old.tables, tables)
-        return [entry for entry in old.summary["targets"] if TargetKey.of_entry(entry) not in touched]
+        return [target for target in old.targets if target.key not in touched]
     _append_part(old.tables, _runs(old), tables, spill)
     return []
 
@@ -224,12 +222,12 @@ def _append_part(source: Path, runs: Sequence[RunFile], tables: Path, spill: Pat
 def _derive(
     tables: Path,
     runs: Sequence[RunFile],
-    kept: Sequence[TargetEntry],
+    kept: Sequence[TargetText],
     spill: Path,
     path: Path,
     brought: Mapping[str, str],
-) -> StudySummary:
-    """The summary of new tables; the entries ``kept`` are not derived again.
+) -> tuple[StudySummary, list[TargetText]]:
+    """The summary of new tables, its targets apart; the entries ``kept`` are not derived again.
 
     Raises Contradiction for first calls of two kinds of one target, and for drift that the files ``brought`` (digest →
     name) bring.
@@ -238,20 +236,18 @@ def _derive(
         create_views(connection, tables)
         refuse_pooling(connection, path)
         refuse_drift(drifts(connection), path, brought)
-        keys = sorted({run.key for run in runs} - {TargetKey.of_entry(entry) for entry in kept})
+        keys = sorted({run.key for run in runs} - {target.key for target in kept})
         is_small = sum(file.stat().st_size for file in files_of(tables, "results")) <= _LARGE_BYTES
         if is_small and len(keys) > len(kept):
             analyse(connection)
-            return summarise(connection, runs, tables.name)
+            return studies.split(summarise(connection, runs, tables.name))
         analyse_failures(connection)
-        if is_small:
-            entries = chain.from_iterable(target_entries(tables, key) for key in keys)
-        else:
-            calls = [(tables, key, 1 if keys[1:] else 0) for key in keys]
-            entries = chain.from_iterable(map(orjson.loads, map_processes(_entries_as_json, calls)))
-        return summarise(connection, runs, tables.name, targets=chain(kept, entries))
+        calls = [(tables, key, 1 if keys[1:] else 0) for key in keys]
+        found = [_texts(*call) for call in calls] if is_small else map_processes(_texts, calls)
+        targets = sorted(chain(kept, *found), key=lambda target: target.order)
+        return summarise(connection, runs, tables.name, targets=()), targets
 
 
-def _entries_as_json(tables: Path, key: TargetKey, threads: int) -> bytes:
-    """The entries of one target as JSON: pickled they take many times as long from process to process."""
-    return orjson.dumps(target_entries(tables, key, threads))
+def _texts(tables: Path, key: TargetKey, threads: int) -> list[TargetText]:
+    """The entries of one target as text: pickled they take many times as long from process to process."""
+    return [TargetText.of(entry) for entry in target_entries(tables, key, threads)]

@@ -1,7 +1,7 @@
 """A study on disk: the file ``study.json``, and the folder of Parquet tables that it names.
 
     STUDY/study.json          the summary (schema/study.schema.json)
-    STUDY/tables-<16 hex>/    the tables (portbench.study.parquet)
+    STUDY/tables-<16 hex>/    the tables (portbench.study.parquet), and an index of study.json (.summary_file)
     STUDY/.portbench.json     what portbench wrote there (portbench.util.owned_folder)
 
 A change writes the new tables under a hidden name, renames them, replaces study.json, and only then removes the old
@@ -13,22 +13,25 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import duckdb
 import orjson
 
 from portbench.errors import StorageFailed
 from portbench.formats.documents import read_document
+from portbench.study import summary_file
 from portbench.study.document import StudySummary
 from portbench.study.parquet import connect, create_views, require_tables, sync
+from portbench.study.summary_file import TargetText
 from portbench.study.tables_check import check_tables, write_sums
 from portbench.util import owned_folder
 from portbench.util.owned_folder import Kind
-from portbench.util.strict_json import shown
+from portbench.util.strict_json import bytes_of, shown
 
 __all__ = [
     "SUMMARY",
@@ -43,20 +46,28 @@ __all__ = [
 ]
 
 SUMMARY = "study.json"
+_NAMED_TABLES = re.compile(rb'\n "tables": "(tables-[0-9a-f]{16})"')
 _KIND = Kind("study", re.compile(r"study\.json|tables-[0-9a-f]{16}"))
 
 
 @dataclass(frozen=True)
 class Study:
-    """A study at the time when it was read. ``summary`` fits schema/study.schema.json."""
+    """A study at the time when it was read. ``head``: its summary without the entries of targets, which are
+    ``targets``."""
 
     path: Path
-    summary: StudySummary
+    head: StudySummary
+    targets: Sequence[TargetText]
+
+    @cached_property
+    def summary(self) -> StudySummary:
+        """The whole summary, which fits schema/study.schema.json."""
+        return {**self.head, "targets": [orjson.loads(target.text) for target in self.targets]}
 
     @property
     def tables(self) -> Path:
         """The folder of the Parquet files."""
-        return self.path / str(self.summary["tables"])
+        return self.path / str(self.head["tables"])
 
 
 def is_study(path: Path) -> bool:
@@ -66,10 +77,30 @@ def is_study(path: Path) -> bool:
 
 def read_study(path: Path) -> Study:
     """Reads a study's summary. Raises BadInput if it is no study, or if its tables are not those that it describes."""
-    study = Study(path, cast("StudySummary", read_document(path / SUMMARY, "study").data))
+    study = _indexed(path) or _checked(path)
     require_tables(study.tables)
-    check_tables(study.tables, study.summary)
+    check_tables(study.tables, study.head)
     return study
+
+
+def _indexed(path: Path) -> Study | None:
+    """The study, if its summary is as portbench wrote it, with an index."""
+    content = bytes_of(path / SUMMARY)
+    named = _NAMED_TABLES.search(content, 0, 400)
+    found = summary_file.read(content, path / named[1].decode() / summary_file.INDEX) if named else None
+    return Study(path, *found) if found else None
+
+
+def _checked(path: Path) -> Study:
+    summary = cast("StudySummary", read_document(path / SUMMARY, "study").data)
+    study = Study(path, *split(summary))
+    study.__dict__["summary"] = summary
+    return study
+
+
+def split(summary: StudySummary) -> tuple[StudySummary, list[TargetText]]:
+    """The head of a summary and the texts of its targets."""
+    return {**summary, "targets": []}, [TargetText.of(entry) for entry in summary["targets"]]
 
 
 @contextlib.contextmanager
@@ -105,46 +136,24 @@ def staging(path: Path, there: Study | None) -> Iterator[Path]:
         ) from error
 
 
-def publish(path: Path, tables: Path, summary: StudySummary) -> None:
-    """Replaces the tables of a study by a staged folder, and its summary by ``summary``, which names them.
+def publish(path: Path, tables: Path, head: StudySummary, targets: Sequence[TargetText]) -> Study:
+    """Replaces the tables of a study by a staged folder, and its summary by one that names them: ``head`` with the
+    entries of ``targets``.
 
     Raises OSError; the study is as it was then.
     """
     owned_folder.add(path, _KIND, SUMMARY, tables.name)
     write_sums(tables)
+    staged = tables.with_name(SUMMARY)
+    with staged.open("wb") as written:
+        index = summary_file.write(written, head, targets)
+    (tables / summary_file.INDEX).write_bytes(index)
     for file in tables.rglob("*"):
         sync(file)
     tables.rename(path / tables.name)
-    staged = tables.with_name(SUMMARY)
-    with staged.open("wb") as written:
-        written.writelines(_text(summary))
-        written.write(b"\n")
     sync(staged)
     sync(path)
     staged.replace(path / SUMMARY)
     sync(path)
     owned_folder.remove_others(path, _KIND, {SUMMARY, tables.name, tables.parent.name})
-
-
-def _text(data: Mapping[str, Any], start: bytes = b"\n") -> Iterator[bytes]:
-    """The summary as JSON with a line for each run file and each function, since large studies have many.
-
-    Yields pieces, because joining them takes longer than creating them.
-    """
-    before = b"{"
-    for key, value in data.items():
-        yield before + start + b" " + orjson.dumps(key) + b": "
-        before = b","
-        if not value or not isinstance(value, list):
-            yield orjson.dumps(value)
-            continue
-        between = b"["
-        for row in value:
-            yield between + start + b"  "
-            between = b","
-            if key == "targets":
-                yield from _text(row, start + b"  ")
-            else:
-                yield orjson.dumps(row)
-        yield start + b" ]"
-    yield start + b"}"
+    return Study(path, head, targets)

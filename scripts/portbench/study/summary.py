@@ -81,7 +81,7 @@ def summarise(
 
     It depends on the run files ``runs``, not on their order, and on ``classification``: the digests of what the
     categories were derived from, None if the runners recorded them. ``tables`` is the name of the tables' folder. If
-    the entries of all ``targets`` are given, ``analyse_failures`` is enough.
+    ``targets`` are given, ``analyse_failures`` is enough.
     """
     return {
         "schema": "portbench/study",
