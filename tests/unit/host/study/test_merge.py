@@ -447,7 +447,7 @@ merge([sys.argv[2]], Path(sys.argv[3]))
 
 # Two parts of four tables with their digests: nothing synced; all but the folder; study.json replaced, and the old
 # tables still there.
-@pytest.mark.parametrize(("moment", "is_new"), [(1, False), (15, False), (16, True)])
+@pytest.mark.parametrize(("moment", "is_new"), [(1, False), (16, False), (17, True)])
 def test_a_killed_merge_leaves_a_complete_study(
     write: Write, make_run: Make, study: Path, moment: int, is_new: bool
 ) -> None:
