@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ from portbench.corpus.counting import counts as document
 from portbench.corpus.counting import pool, ray_engine
 from portbench.corpus.counting.corpus import REMOTE, Part, find_parts
 from portbench.corpus.counting.counts import Shard
+from portbench.corpus.counting.documents import chunks
 from portbench.corpus.counting.function_list import FunctionList, read
 from portbench.corpus.counting.journal import Journal, fingerprint
 from portbench.corpus.counting.part_counts import CorpusCounts, empty
@@ -61,7 +62,7 @@ def count(options: CountOptions, watcher: Watcher) -> dict[str, Any]:
     ]
     if options.shard:
         parts = parts[options.shard.number - 1 :: options.shard.of]
-    versions = f"{__version__} {document.versions()} {options.shard}"
+    versions = f"{__version__} {document.versions()} {options.shard} {options.engine}"
     journal = Journal(options.out, fingerprint(parts, lists, options.column, versions), options.resume)
     total = empty(lists)
     try:
@@ -72,7 +73,7 @@ def count(options: CountOptions, watcher: Watcher) -> dict[str, Any]:
         watcher.begin(stored, stored - sum(part.size_bytes for part in todo))
         # The largest first, so that no core waits for a large part at the end.
         todo.sort(key=lambda part: -part.size_bytes)
-        for part, found in _engine(options)(todo, lists, watcher.under_way):
+        for part, found in _engine(options, journal.done)(todo, lists, watcher.under_way):
             journal.add(part.key, found)
             total.add(found)
             watcher.part_done(part.size_bytes, found.source_bytes)
@@ -91,11 +92,27 @@ def count(options: CountOptions, watcher: Watcher) -> dict[str, Any]:
 _Engine = Callable[[Sequence[Part], Sequence[FunctionList], Callable[[int], None]], Iterator[tuple[Part, CorpusCounts]]]
 
 
-def _engine(options: CountOptions) -> _Engine:
+def _engine(options: CountOptions, done: Collection[str]) -> _Engine:
     if options.engine == "ray":
         return lambda parts, lists, tick: ray_engine.count_parts(parts, lists, options.column)
     workers = options.workers or len(os.sched_getaffinity(0))
-    return lambda parts, lists, tick: pool.count_parts(parts, lists, options.column, workers, tick)
+    return lambda parts, lists, tick: pool.count_parts(
+        _divided(parts, workers, done), lists, options.column, workers, tick
+    )
+
+
+def _divided(parts: Sequence[Part], workers: int, done: Collection[str]) -> Iterator[Part]:
+    """The parts that are not counted yet, with the compressed streams divided that one core would count for long.
+
+    This process unpacks those, so that workers count different lines of one file.
+    """
+    share = sum(part.size_bytes for part in parts) / (2 * workers)
+    begun = {key.rpartition(":")[0] for key in done}
+    for part in parts:
+        if part.is_stream and (part.key in begun or (workers > 1 and part.size_bytes > share)):
+            yield from (chunk for chunk in chunks(part, done) if chunk.key not in done)
+        else:
+            yield part
 
 
 def _check_lists(lists: Sequence[FunctionList]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -9,7 +10,8 @@ import os
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +25,8 @@ from portbench.util.text import escape_control
 
 LARGEST_BYTES = 10_000_000
 """A larger document is counted as too large and not parsed: no person wrote it. CodeParrot-clean stops at 1 MB."""
+CHUNK_BYTES = 8_000_000
+"""The size of a part of a compressed stream, unpacked."""
 # JSON may write one byte as six: \\u0041.
 _LONGEST_LINE = 7 * LARGEST_BYTES
 
@@ -34,9 +38,9 @@ def documents(part: Part, column: str) -> Iterator[bytes | None]:
     its name says, StorageFailed if it cannot be read.
     """
     path = Path(part.path)
-    try:
+    with _readable(path):
         if part.path.startswith(REMOTE) or path.suffix == ".parquet":
-            yield from _of_table(part.path, column)
+            yield from _of_table(part, column)
         elif path.name.endswith(LINES):
             yield from _of_lines(part, column)
         elif path.name.endswith(TARS):
@@ -45,6 +49,41 @@ def documents(part: Part, column: str) -> Iterator[bytes | None]:
             yield from _of_zip(path, part.items)
         else:
             yield from map(_of_file, part.items)
+
+
+def chunks(part: Part, done: Collection[str]) -> Iterator[Part]:
+    """The lines of a compressed stream as parts of about CHUNK_BYTES, each with the stored size that was read for it.
+
+    The parts whose key is in ``done`` come without their lines. Raises what ``documents`` raises.
+    """
+    path = Path(part.path)
+    with _readable(path), path.open("rb") as stored, _unpacked(path, stored) as stream:
+        start = place = read = 0
+        lines: list[bytes] = []
+        while True:
+            line = stream.readline(_LONGEST_LINE)
+            lines.append(line)
+            place += len(line)
+            # The rest of a line that is too long is skipped: nothing may follow it.
+            is_cut = len(line) == _LONGEST_LINE and not line.endswith(b"\n")
+            if is_cut:
+                place += _rest_of_line(stream)
+            if place - start >= CHUNK_BYTES or is_cut or (not line and place > start):
+                key = f"{part.key}:{start:015}"
+                size, read = stored.tell() - read, stored.tell()
+                yield replace(
+                    part, key=key, size_bytes=size, start=start, lines=b"" if key in done else b"".join(lines)
+                )
+                start, lines = place, []
+            if not line:
+                return
+
+
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Raises BadInput or StorageFailed, which name the file, for each error of a reader inside of the block."""
+    try:
+        yield
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, zstandard.ZstdError, EOFError, gzip.BadGzipFile) as error:
         message = f"{shown(path)}: damaged: {escape_control(str(error))}"
         raise BadInput(message, "Get the file again, or leave it out.") from None
@@ -83,17 +122,21 @@ def _of_tar(path: Path) -> Iterator[bytes | None]:
 
 
 def _opened(path: Path) -> IO[bytes]:
+    return _unpacked(path, path.open("rb"))
+
+
+def _unpacked(path: Path, stored: IO[bytes]) -> IO[bytes]:
     if path.suffix in (".gz", ".tgz"):
-        return gzip.open(path, "rb")  # type: ignore[return-value]
+        return gzip.open(stored, "rb")  # type: ignore[return-value]
     if path.suffix == ".zst":
         decompressor = zstandard.ZstdDecompressor(max_window_size=2**31)
-        return io.BufferedReader(decompressor.stream_reader(path.open("rb"), read_across_frames=True, closefd=True))
-    return path.open("rb")
+        return io.BufferedReader(decompressor.stream_reader(stored, read_across_frames=True, closefd=True))
+    return stored
 
 
 def _of_lines(part: Part, column: str) -> Iterator[bytes | None]:
-    with _opened(Path(part.path)) as stream:
-        if part.start:
+    with io.BytesIO(part.lines) if part.lines else _opened(Path(part.path)) as stream:
+        if part.start and not part.lines:
             stream.seek(part.start - 1)
             _rest_of_line(stream)
         place = part.start
@@ -109,9 +152,14 @@ def _of_lines(part: Part, column: str) -> Iterator[bytes | None]:
             place += len(line)
 
 
-def _rest_of_line(stream: IO[bytes]) -> None:
-    while (piece := stream.readline(1 << 20)) and not piece.endswith(b"\n"):
-        pass
+def _rest_of_line(stream: IO[bytes]) -> int:
+    """Skips the rest of a line. Returns its length in bytes."""
+    size = 0
+    while piece := stream.readline(1 << 20):
+        size += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return size
 
 
 def _of_line(line: bytes, path: str, place: int, column: str) -> bytes | None:
@@ -132,13 +180,18 @@ def _encoded(text: str) -> bytes | None:
     return source if len(source) <= LARGEST_BYTES else None
 
 
-def _of_table(path: str, column: str) -> Iterator[bytes | None]:
+def _of_table(part: Part, column: str) -> Iterator[bytes | None]:
+    path = part.path
     quoted = '"' + column.replace('"', '""') + '"'
     remote = path.startswith(REMOTE)
-    reader = "read_parquet" if path.endswith(".parquet") else "read_ndjson"
+    reader = "read_parquet(?)" if path.endswith(".parquet") else "read_ndjson(?)"
+    if part.end is not None:
+        # DuckDB reads the row groups with these rows alone.
+        chosen = f"file_row_number BETWEEN {part.start} AND {part.end - 1}"
+        reader = f"read_parquet(?, file_row_number = true) WHERE {chosen}"
     try:
         with connect(remote) as connection:
-            rows = connection.execute(f"SELECT CAST({quoted} AS VARCHAR) FROM {reader}(?)", [path])
+            rows = connection.execute(f"SELECT CAST({quoted} AS VARCHAR) FROM {reader}", [path])
             while batch := rows.fetchmany(256):
                 yield from (_encoded(text) for (text,) in batch if text is not None)
     except duckdb.BinderException:

@@ -10,7 +10,7 @@ import contextlib
 import multiprocessing
 import resource
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -49,28 +49,29 @@ class _Worker:
 class _Work:
     lists: Sequence[FunctionList]
     column: str
-    waiting: list[Part]
+    waiting: Iterator[Part]
     limits: Limits
     killed: dict[str, set[int]] = field(default_factory=dict)
 
 
 def count_parts(
-    parts: Sequence[Part],
+    parts: Iterable[Part],
     lists: Sequence[FunctionList],
     column: str,
     workers: int,
     tick: Callable[[int], None] = lambda source_bytes: None,
     limits: Limits = _LIMITS,
 ) -> Iterator[tuple[Part, CorpusCounts]]:
-    """Yields each part with its counts, as it ends. ``tick`` regularly gets the bytes read in parts in progress.
+    """Yields each part with its counts, as it ends. Asks for ``parts`` one by one. ``tick`` regularly gets the bytes
+    read in parts in progress.
 
     Raises what ``count_part`` raises, and EnvironmentFailed if a worker dies before it reads a document.
     """
-    work = _Work(lists, column, list(reversed(parts)), limits)
+    work = _Work(lists, column, iter(parts), limits)
     crew: list[_Worker] = []
     try:
-        for _ in range(min(workers, len(parts))):
-            crew.append(_hire(work))
+        while len(crew) < workers and (part := next(work.waiting, None)):
+            crew.append(_hire(work, part))
         while any(worker.part for worker in crew):
             ready = wait([worker.pipe for worker in crew if worker.part], _REPORT_S)
             for place, worker in enumerate(crew):
@@ -85,7 +86,7 @@ def count_parts(
             worker.process.join()
 
 
-def _hire(work: _Work) -> _Worker:
+def _hire(work: _Work, part: Part) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     at = context.RawArray("q", [_NOWHERE, 0])
@@ -93,12 +94,12 @@ def _hire(work: _Work) -> _Worker:
     process.start()
     theirs.close()
     worker = _Worker(process, ours, at)
-    _hand_out(worker, work)
+    _hand_out(worker, work, part)
     return worker
 
 
-def _hand_out(worker: _Worker, work: _Work) -> None:
-    worker.part = work.waiting.pop() if work.waiting else None
+def _hand_out(worker: _Worker, work: _Work, part: Part | None) -> None:
+    worker.part = part
     worker.at[0], worker.at[1] = _NOWHERE, 0
     if worker.part:
         # A dead worker is noticed when the parent waits for its counts.
@@ -115,7 +116,7 @@ def _receive(worker: _Worker, work: _Work) -> tuple[Part, CorpusCounts] | None:
         return None
     if isinstance(reply, PortbenchError):
         raise reply
-    _hand_out(worker, work)
+    _hand_out(worker, work, next(work.waiting, None))
     return (part, reply) if part else None
 
 
@@ -128,8 +129,7 @@ def _replace(worker: _Worker, work: _Work) -> _Worker:
             "Check the free memory, or try --workers 1.",
         )
     work.killed.setdefault(part.key, set()).add(place)
-    work.waiting.append(part)
-    return _hire(work)
+    return _hire(work, part)
 
 
 def _serve(pipe: Connection, at: Any, lists: Sequence[FunctionList], column: str, limits: Limits) -> None:

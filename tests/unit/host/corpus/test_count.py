@@ -20,6 +20,7 @@ from portbench.cli import cli
 from portbench.corpus.counting import count as counting
 from portbench.corpus.counting import pool
 from portbench.corpus.counting.count import CountOptions, count
+from portbench.corpus.counting.documents import chunks, documents
 from portbench.corpus.counting.part_counts import empty
 from portbench.errors import Interrupted, PortbenchError
 from portbench.formats.documents import read_document
@@ -198,6 +199,7 @@ def test_an_interrupted_count_is_resumed(tmp_path: Path, names: Path, monkeypatc
     count_parts = pool.count_parts
 
     def noting(parts: Any, *rest: Any) -> Any:
+        parts = list(parts)
         again.extend(part.key for part in parts)
         return count_parts(parts, *rest)
 
@@ -205,6 +207,54 @@ def test_an_interrupted_count_is_resumed(tmp_path: Path, names: Path, monkeypatc
     assert invoke(corpus, "--functions", names, "-o", out, "--workers", 1, "--resume").exit_code == 0
     assert len(again) == 3
     assert out.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("corpus", [jsonl_gz, jsonl_zst])
+def test_all_workers_count_one_compressed_stream(
+    corpus: Callable[[Path], Path], tmp_path: Path, names: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portbench.corpus.counting.documents.CHUNK_BYTES", 1)
+    path, whole, out = corpus(tmp_path), tmp_path / "whole.json", tmp_path / "out.json"
+    assert invoke(path, "--functions", names, "-o", whole, "--workers", 1).exit_code == 0
+    done = []
+
+    class Stops(Silent):
+        def part_done(self, stored: int, source: int) -> None:
+            done.append((stored, source))
+            if len(done) == 2:
+                raise KeyboardInterrupt
+
+    options = CountOptions((str(path),), (names,), out, workers=2)
+    with pytest.raises(Interrupted):
+        count(options, Stops())
+    journal = tmp_path / "out.json.parts.jsonl"
+    assert [json.loads(line)["counts"]["documents"] for line in journal.read_text().splitlines()[1:]] == [1, 1]
+    assert invoke(path, "--functions", names, "-o", out, "--workers", 1, "--resume").exit_code == 0
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_a_line_that_is_too_long_ends_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portbench.corpus.counting.documents._LONGEST_LINE", 100)
+    path = tmp_path / "x.jsonl.gz"
+    texts = ["a", "b", "x" * 1000, "c", "", "y" * 100]
+    path.write_bytes(gzip.compress("".join(json.dumps({"content": text}) + "\n" for text in texts).encode()))
+    (part,) = counting.find_parts([str(path)])
+    pieces = list(chunks(part, ()))
+    assert [list(documents(piece, "content")) for piece in pieces] == [[b"a", b"b", None], [b"c", b"", None]]
+    assert sum(piece.size_bytes for piece in pieces) == path.stat().st_size
+    assert list(documents(part, "content")) == [b"a", b"b", None, b"c", b"", None]
+
+
+def test_the_row_groups_of_a_table_are_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.parquet"
+    duckdb.execute(
+        f"COPY (SELECT 'x = ' || i AS content FROM range(5000) t(i)) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)"
+    )
+    (whole,) = counting.find_parts([str(path)])
+    monkeypatch.setattr("portbench.corpus.counting.corpus._ROW_GROUPS_BYTES", 1)
+    parts = counting.find_parts([str(path)])
+    assert [(part.start, part.end) for part in parts] == [(0, 2048), (2048, 4096), (4096, 5000)]
+    assert [source for part in parts for source in documents(part, "content")] == list(documents(whole, "content"))
 
 
 def test_the_journal_of_another_count_is_not_resumed(tmp_path: Path, names: Path) -> None:
