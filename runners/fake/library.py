@@ -78,6 +78,12 @@ def scale(tensor: Tensor, factor: float) -> Tensor:
     return Tensor([factor * value for value in tensor.values], tensor.dtype, tensor.place)
 
 
+def scale_(tensor: Tensor, factor: float) -> Tensor:
+    """The same, in the tensor itself."""
+    tensor.values = scale(tensor, factor).values
+    return tensor
+
+
 def scale_without_kernel(tensor: Tensor, factor: float) -> Tensor:
     """The same, but always on the host."""
     return scale(tensor.to(HOST), factor).to(tensor.place)

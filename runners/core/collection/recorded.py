@@ -118,12 +118,12 @@ class Collector:
         by_function: dict[str, list[Recorded]] = {}
         for _, call in sorted(calls, key=lambda each: not each[0]):
             by_function.setdefault(call.function, []).append(call)
-        _lend(by_function, functions)
+        lent = _lend(by_function, functions)
         wanted = sorted(filter(self._selection.has_function, by_function))
         tests = {}
         for number, name in enumerate(wanted):
             tick = partial(self._step, f"{source}: {name}", len(wanted) + number, 2 * len(wanted))
-            made = self._tests(source, name, _distinct(by_function[name]), tick)
+            made = self._tests(source, name, _distinct(by_function[name]), tick, name in lent)
             if made:
                 tests[name] = made
         return Collected(tests, self._left_out, count)
@@ -145,12 +145,18 @@ class Collector:
                 self._leave_out(DOCS, function.name, reasons[0])
         return calls
 
-    def _tests(self, source: str, function: str, calls: Sequence[Recorded], tick: Callable[[], None]) -> list[Data]:
-        """The tests of one function, tried in forks: what ends a fork is left out, and another one goes on behind."""
+    def _tests(
+        self, source: str, function: str, calls: Sequence[Recorded], tick: Callable[[], None], is_lent: bool
+    ) -> list[Data]:
+        """The tests of one function, tried in forks: what ends a fork is left out, and another one goes on behind.
+
+        ``is_lent``: the calls are of a function of the same name.
+        """
         try:
             permitted.function(function, self._framework)
         except Exception as error:
-            self._leave_out(source, function, str(error))
+            if not is_lent:
+                self._leave_out(source, function, str(error))
             return []
         tried = _Tried(calls[: _TRIES * self._most], self._most)
         for _ in range(_MOST_ENDED):
@@ -173,8 +179,9 @@ class Collector:
                 break
             tried.add(attempt, ended)
         for (number, mutation), reason in tried.reasons.items():
-            # That the CPU refuses what a mutation makes is no finding. That it contradicts itself, or ends, is one.
-            if reason and (mutation == mutations.NONE or not _is_refusal(reason)):
+            # That the CPU refuses what nobody called is no finding. That it contradicts itself, or ends, is one.
+            was_called = mutation == mutations.NONE and not is_lent
+            if reason and (was_called or not _is_refusal(reason)):
                 name = f"{tried.calls[number].entry} {tried.calls[number].position}: {function}"
                 self._leave_out(source, name, reason, [] if mutation == mutations.NONE else [mutation])
         return [self._test(source, call, kept) for call, kept in tried.kept()]
@@ -278,9 +285,11 @@ class _Tried:
         ]
 
 
-def _lend(calls: dict[str, list[Recorded]], functions: Sequence[Function]) -> None:
+def _lend(calls: dict[str, list[Recorded]], functions: Sequence[Function]) -> set[str]:
     """Adds the calls of a function to each public one of the same name elsewhere, or with an underscore behind it, that
-    has no calls: ``torch.abs_`` those of ``torch.abs``. The CPU says whether it accepts them."""
+    has no calls: ``torch.abs_`` those of ``torch.abs``. The CPU says whether it accepts them. Returns the names
+    of these functions."""
+    names = set()
     lenders: dict[str, list[Recorded]] = {}
     for name in sorted(calls):
         lenders.setdefault(_last(name), []).extend(calls[name])
@@ -290,6 +299,8 @@ def _lend(calls: dict[str, list[Recorded]], functions: Sequence[Function]) -> No
             lent = lenders.get(_last(name)) or lenders.get(_last(name).rstrip("_"))
             if lent:
                 calls[name] = [call._replace(function=name) for call in lent]
+                names.add(name)
+    return names
 
 
 def _last(name: str) -> str:

@@ -49,7 +49,7 @@ def test_the_manifest_fits_its_schema_and_names_its_source(document):
 
 
 def test_calls_of_examples_become_tests_of_the_functions_called(tests):
-    assert set(tests) == {"fake.noise", "fake.root", "fake.scale"}
+    assert set(tests) == {"fake.noise", "fake.root", "fake.scale", "fake.scale_"}
     first, second, third = tests["fake.scale"]
     assert [test["id"] for test in tests["fake.scale"]] == ["docs", "docs-2", "docs-3"]
     assert first["case"] == "fake.sampled:replay"
@@ -70,6 +70,11 @@ def test_each_mutation_is_added_to_the_first_call_with_which_the_cpu_takes_it(te
     first, second, third = (test["grid"]["mutation"] for test in tests["fake.scale"])
     assert first == ["none", "float16", "float32", "complex64", "int32", "bool", "empty", "odd", "large", "strided"]
     assert (second, third) == (["none", "float64"], ["none"])
+
+
+def test_a_function_without_calls_is_tried_with_those_of_the_same_name(tests):
+    params = [test["params"] for test in tests["fake.scale_"]]
+    assert params == [test["params"] for test in tests["fake.scale"]]
 
 
 def test_what_is_left_out_has_a_reason(document):

@@ -59,7 +59,7 @@ def test_calls_of_a_suite_become_tests_that_name_its_files(packages, tmp_path):
     (source,) = document["collected"]["sources"]
     assert (source["name"], source["package"], source["entries"]) == ("pytest-tested", "tested", 1)
     tests = {entry["function"]: entry["tests"] for entry in document["functions"]}
-    assert set(tests) == {"fake.noise", "fake.scale"}
+    assert set(tests) == {"fake.noise", "fake.scale", "fake.scale_"}
     params = tests["fake.scale"][0]["params"]
     assert (params["source"], params["entry"], params["position"]) == ("pytest-tested", "tested/scale_test.py", 0)
     assert "float16" in tests["fake.scale"][0]["grid"]["mutation"]
