@@ -3,7 +3,7 @@
 ``STEM.journal.jsonl`` holds a header and then one result a line (see journal_lines), each checked and written with one
 ``write``: what a killed process has written stays. ``STEM.json`` is the run file. ``STEM.damaged.jsonl`` holds what
 could not be used, with the reason. The header's ``identity`` says what the results belong to; only a run of the same
-identity can continue a journal. journal_resume continues one.
+identity can continue a journal. journal_resume continues one. No more than one result is in memory at a time.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 import os
 import uuid
+from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, Mapping, Sequence
+from typing import Any, Dict, Iterator, Mapping, Sequence
 
 from runners.core import documents, run_check
 from runners.core.errors import RunnerError, StorageFailed, UnusableResult
 from runners.core.process import file_lock, journal_lines, run_file
 from runners.core.process.journal_lines import HEADER, RESULT, Damaged
 from runners.core.process.run_file import storage_failed
-from runners.core.result import TestResult
+from runners.core.result import TestResult, shown_outcome
 from runners.core.run_check import Key, key_of
 
 SUFFIX = ".journal.jsonl"
@@ -31,23 +32,57 @@ _MAY_CHANGE = ("runner_commit", "device_state")
 Document = Dict[str, Any]
 
 
+class Tally:
+    """What is known of the results in a journal without reading it again. ``done``: their keys; ``outcomes`` counts
+    them as people are told; ``disturbed``: how many were disturbed from outside."""
+
+    def __init__(self) -> None:
+        self.done: set[Key] = set()
+        self.outcomes: Counter[str] = Counter()
+        self.disturbed = 0
+
+    def add(self, result: TestResult) -> None:
+        self.done.add(key_of(result))
+        self.outcomes[shown_outcome(result)] += 1
+        self.disturbed += bool(result.get("disturbed"))
+
+
 class Journal:
-    """An open, locked journal. Created by ``create`` or ``journal_resume.resume``.
+    """An open, locked journal. Created by ``create`` or ``journal_resume.resume``. ``tally``: of what it holds.
 
     ``notes`` say what was wrong with it when it was resumed.
     """
 
-    def __init__(
-        self, path: Path, descriptor: int, lock: file_lock.Lock, header: Document, results: list[TestResult]
-    ) -> None:
+    def __init__(self, path: Path, descriptor: int, lock: file_lock.Lock, header: Document, tally: Tally) -> None:
         self.path = path
         self.header = header
-        self.results = results
-        self.done: set[Key] = {key_of(result) for result in results}
+        self.tally = tally
         self.notes: list[str] = []
         self._descriptor = descriptor
         self._lock = lock
         self._seal = journal_lines.seal_of(header["identity"])
+
+    @property
+    def done(self) -> set[Key]:
+        """The tests and passes that have a result."""
+        return self.tally.done
+
+    def results(self) -> Iterator[TestResult]:
+        """The results in the order in which they were stored, read again one by one. Raises StorageFailed where one of
+        them cannot be read any more."""
+        number = 0
+        try:
+            for line in journal_lines.lines_in(self._descriptor):
+                for result in journal_lines.values(line, RESULT, self._seal):
+                    number += 1
+                    yield result
+        except OSError as error:
+            raise StorageFailed(f"{self.path}: cannot be read: {error.strerror}", "Run again with --resume.") from error
+        if number != len(self.done):
+            raise StorageFailed(
+                f"{self.path}: holds {number} results, expected the {len(self.done)} that this run stored in it",
+                "Something else has changed the file. Run again with --resume: what is missing runs again.",
+            )
 
     def append(self, result: TestResult) -> None:
         """Checks and stores one result.
@@ -66,8 +101,7 @@ class Journal:
             raise UnusableResult(mistake, repr(result))
         self._lock.check()
         write(self._descriptor, self.path, line)
-        self.results.append(result)
-        self.done.add(key_of(result))
+        self.tally.add(result)
 
     def set_aside(self, damaged: Sequence[Damaged]) -> Path:
         """Keeps in the side file what cannot be used. Returns the path of that file. Raises StorageFailed."""
@@ -86,7 +120,7 @@ class Journal:
         check_header(document)
         path = run_file_of(self.path)
         self._lock.check()
-        run_file.write(path, document, self.results)
+        run_file.write(path, document, self.results())
         remove(self.path)
         self.close()
         return path
@@ -125,7 +159,7 @@ def create(folder: Path, document: Document, identity: Mapping[str, Any]) -> Jou
             os.close(descriptor)
             path.unlink()
             raise
-        return Journal(path, descriptor, lock, header, [])
+        return Journal(path, descriptor, lock, header, Tally())
 
 
 def check_header(document: Mapping[str, Any]) -> None:

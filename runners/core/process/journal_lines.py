@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from typing import Any, Iterator, Mapping, NamedTuple
 
@@ -19,6 +20,7 @@ from runners.core import documents
 HEADER, RESULT = "header", "result"
 
 _DIGITS = 16
+_CHUNK_BYTES = 1 << 20
 _LINE = {
     kind: re.compile(rb'\{"%s":(\{[^\n]*?\}),"sha256":"([0-9a-f]{%d})"\}' % (kind.encode(), _DIGITS))
     for kind in (HEADER, RESULT)
@@ -37,6 +39,20 @@ def line(kind: str, value: Mapping[str, Any], seal: bytes = b"") -> bytes:
     """A line with its end. Raises ValueError for what is not JSON, such as NaN."""
     payload = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     return b'{"%s":%s,"sha256":"%s"}\n' % (kind.encode(), payload, _checksum(payload, seal))
+
+
+def lines_in(descriptor: int) -> Iterator[bytes]:
+    """The lines of an open file with their ends, one at a time in memory; its position stays. Raises OSError."""
+    rest, offset = b"", 0
+    while True:
+        chunk = os.pread(descriptor, _CHUNK_BYTES, offset)
+        offset += len(chunk)
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from (each + b"\n" for each in whole)
+        if not chunk:
+            break
+    if rest:
+        yield rest
 
 
 def seal_of(identity: Mapping[str, Any]) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Iterator, Mapping, NamedTuple
 
 from runners.core import documents, run_check
 from runners.core.errors import BadInput, StorageFailed
@@ -20,6 +20,7 @@ from runners.core.process.journal import (
     VERSION,
     Document,
     Journal,
+    Tally,
     identity_of,
     locked,
     remove,
@@ -93,7 +94,7 @@ class _Content(NamedTuple):
     """What a journal holds. ``length`` is that of its whole lines; ``is_new_header`` says that its own is damaged."""
 
     header: Document
-    results: list[TestResult]
+    tally: Tally
     damaged: list[Damaged]
     length: int
     is_new_header: bool
@@ -102,7 +103,10 @@ class _Content(NamedTuple):
 def _continued(
     path: Path, descriptor: int, lock: file_lock.Lock, document: Document, identity: Mapping[str, Any]
 ) -> Journal | Path | None:
-    content = _read(path, document, identity)
+    try:
+        content = _read(path, descriptor, document, identity)
+    except OSError as error:
+        raise storage_failed(path, error) from error
     if content is None:
         path.unlink()
         return None
@@ -113,43 +117,44 @@ def _continued(
         return complete
     if not content.damaged and not content.is_new_header:
         os.ftruncate(descriptor, content.length)
-        return Journal(path, descriptor, lock, content.header, content.results)
+        return Journal(path, descriptor, lock, content.header, content.tally)
     notes = _notes(path, content)
-    new = _rewritten(path, content, lock)
+    new = _rewritten(path, descriptor, content, lock)
     os.close(descriptor)
-    found = Journal(path, new, lock, content.header, content.results)
+    found = Journal(path, new, lock, content.header, content.tally)
     found.notes = notes
     return found
 
 
-def _read(path: Path, document: Document, identity: Mapping[str, Any]) -> _Content | None:
+def _read(path: Path, descriptor: int, document: Document, identity: Mapping[str, Any]) -> _Content | None:
     """What is usable in a journal; None if it was killed before its header was whole. Raises BadInput if it belongs to
-    another run or cannot be recognized."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise storage_failed(path, error) from error
-    *lines, tail = content.split(b"\n")
-    first = lines[0] if lines else tail
+    another run or cannot be recognized, and OSError."""
+    first = next(journal_lines.lines_in(descriptor), b"")
     header = _header(path, first)
     if header is not None:
         difference = _difference(header["identity"], identity)
         if difference:
             raise BadInput(f"{path}: cannot be continued: {difference}", RESUME_REMEDY)
     seal = journal_lines.seal_of(header["identity"] if header else identity)
-    results, damaged = _results(lines, tail, header["document"] if header else document, seal)
-    if not lines and not results:
+    tally, damaged = Tally(), []
+    for entry in _entries(descriptor, header["document"] if header else document, seal):
+        if isinstance(entry, Damaged):
+            damaged.append(entry)
+        else:
+            tally.add(entry)
+    if not first.endswith(b"\n") and not tally.done:
         return None
     if header is None:
-        if not results:
+        if not tally.done:
             raise BadInput(
                 f"{path}: is damaged, expected a header and one result a line: its header cannot be read, and it has "
                 "no result of this run",
                 RESUME_REMEDY,
             )
         header = {"journal": VERSION, "identity": dict(identity), "document": _recovered(path, document)}
-        return _Content(header, results, [Damaged(1, "the header is damaged", first), *damaged], 0, True)
-    return _Content(header, results, damaged, content.rfind(b"\n") + 1, is_new_header=False)
+        return _Content(header, tally, [Damaged(1, "the header is damaged", first.rstrip(b"\n")), *damaged], 0, True)
+    length = sum(len(line) for line in journal_lines.lines_in(descriptor) if line.endswith(b"\n"))
+    return _Content(header, tally, damaged, length, is_new_header=False)
 
 
 def _header(path: Path, line: bytes) -> Document | None:
@@ -166,21 +171,18 @@ def _header(path: Path, line: bytes) -> Document | None:
     return None
 
 
-def _results(
-    lines: list[bytes], tail: bytes, document: Document, seal: bytes
-) -> tuple[list[TestResult], list[Damaged]]:
-    """The results that can be used, each once, and the lines that cannot."""
-    results: list[TestResult] = []
-    damaged: list[Damaged] = []
+def _entries(descriptor: int, document: Document, seal: bytes) -> Iterator[TestResult | Damaged]:
+    """The results that can be used, each once, and the lines that cannot, one at a time. Raises OSError."""
     done: set[Key] = set()
-    for number, line in enumerate([*lines, tail], 1):
-        is_last = number > len(lines)
+    for number, text in enumerate(journal_lines.lines_in(descriptor), 1):
+        line = text[:-1] if text.endswith(b"\n") else text
+        is_last = line is text
         reason = ""
         for result in journal_lines.values(line, RESULT, seal):
             mistake = run_check.mistake_in_result(document, result)
             if not mistake and key_of(result) not in done:
                 done.add(key_of(result))
-                results.append(result)
+                yield result
             else:
                 reason = reason or mistake or "a second result of the same test and run"
         if not journal_lines.is_whole(line, RESULT, seal):
@@ -188,10 +190,9 @@ def _results(
         # The first line is the header, and a last one without its end is one that was being written.
         if number > 1 and not is_last:
             if reason:
-                damaged.append(Damaged(number, reason, line))
+                yield Damaged(number, reason, line)
         elif any(journal_lines.values(line, RESULT, seal)):
-            damaged.append(Damaged(number, "the end of the line is wrong", line))
-    return results, damaged
+            yield Damaged(number, "the end of the line is wrong", line)
 
 
 def _recovered(path: Path, document: Document) -> Document:
@@ -213,7 +214,7 @@ def _notes(path: Path, content: _Content) -> list[str]:
     return notes
 
 
-def _rewritten(path: Path, content: _Content, lock: file_lock.Lock) -> int:
+def _rewritten(path: Path, old: int, content: _Content, lock: file_lock.Lock) -> int:
     """The journal without its damaged lines, in its place at once. Raises StorageFailed; then the old one is whole."""
     temporary = path.with_name(path.name + ".new")
     seal = journal_lines.seal_of(content.header["identity"])
@@ -224,7 +225,9 @@ def _rewritten(path: Path, content: _Content, lock: file_lock.Lock) -> int:
     try:
         lock.move(descriptor)
         write(descriptor, temporary, journal_lines.line(HEADER, content.header))
-        write(descriptor, temporary, b"".join(journal_lines.line(RESULT, each, seal) for each in content.results))
+        for entry in _entries(old, content.header["document"], seal):
+            if not isinstance(entry, Damaged):
+                write(descriptor, temporary, journal_lines.line(RESULT, entry, seal))
         os.fsync(descriptor)
         temporary.replace(path)
     except (OSError, StorageFailed) as error:

@@ -24,7 +24,7 @@ from runners.core.process.plan import Plan, PlannedTest
 from runners.core.process.progress import Progress
 from runners.core.process.settings import Settings
 from runners.core.process.workers import Workers
-from runners.core.result import TestResult, shown_outcome
+from runners.core.result import TestResult
 from runners.core.testing.mutants import PROBE
 
 
@@ -56,7 +56,7 @@ def run(
                     books.of(name).append(result)
             progress.result(real)
         path = books.finish()
-    progress.end(path, Counter(map(shown_outcome, books.real.results)))
+    progress.end(path, books.real.tally.outcomes)
     return path
 
 

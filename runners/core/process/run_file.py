@@ -6,14 +6,15 @@ import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping
 
 from runners.core.errors import StorageFailed
 from runners.core.result import TestResult
 
 
-def write(path: Path, header: Mapping[str, Any], results: Sequence[TestResult]) -> None:
-    """Writes a run file. Raises StorageFailed, and leaves no part of it behind."""
+def write(path: Path, header: Mapping[str, Any], results: Iterable[TestResult]) -> None:
+    """Writes a run file; one result at a time is in memory. Raises StorageFailed, and what ``results`` raise, and
+    leaves no part of it behind."""
     temporary = path.with_name(path.name + ".tmp")
     try:
         with temporary.open("w", encoding="utf-8") as file:
@@ -21,10 +22,12 @@ def write(path: Path, header: Mapping[str, Any], results: Sequence[TestResult]) 
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise storage_failed(path, error) from error
+        if isinstance(error, OSError):
+            raise storage_failed(path, error) from error
+        raise
 
 
 def storage_failed(path: Path, error: OSError) -> StorageFailed:
@@ -35,10 +38,12 @@ def storage_failed(path: Path, error: OSError) -> StorageFailed:
     )
 
 
-def _text(header: Mapping[str, Any], results: Sequence[TestResult]) -> Iterator[str]:
+def _text(header: Mapping[str, Any], results: Iterable[TestResult]) -> Iterator[str]:
     """The top level is indented, and each result is one line, so that a person can read and compare files."""
     head = json.dumps(header, indent=1, allow_nan=False)
     yield head[: head.rindex("\n}")] + ',\n "results": [\n'
-    for index, result in enumerate(results):
-        yield "  " + json.dumps(result, allow_nan=False) + (",\n" if index + 1 < len(results) else "\n")
-    yield " ]\n}\n"
+    end = ""
+    for result in results:
+        yield end + "  " + json.dumps(result, allow_nan=False)
+        end = ",\n"
+    yield "\n ]\n}\n"

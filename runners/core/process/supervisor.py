@@ -8,7 +8,6 @@ worker, and so does each test where first calls are those of a process (``Settin
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple
@@ -28,7 +27,7 @@ from runners.core.process.worker_handle import WorkerHandle
 from runners.core.process.workers import Workers
 from runners.core.process.zygote import SAMPLES
 from runners.core.process.zygote_handle import ZygoteHandle
-from runners.core.result import SyncCheck, TestResult, shown_outcome
+from runners.core.result import SyncCheck, TestResult
 
 STATE_LIMIT_S = 60.0
 
@@ -59,8 +58,7 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
             progress.uncurated(manifest.uncurated)
             _run_passes(settings, plan, place, book, progress)
             path = book.finish(run_header.now(), _device_state(place.device.idle))
-        disturbed = sum(1 for result in book.results if result.get("disturbed"))
-        progress.end(path, Counter(map(shown_outcome, book.results)), disturbed)
+        progress.end(path, book.tally.outcomes, book.tally.disturbed)
         return path
 
 
@@ -106,8 +104,8 @@ def _open_journal(settings: Settings, header: Mapping[str, Any]) -> Journal | Pa
 
 
 def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, progress: Progress) -> None:
-    confirmation = Confirmation(settings.framework, place.device, settings.timeout_s, book.results)
-    triage = Triage(settings.framework, place.device, place.host, settings.timeout_s, place.folder, book.results)
+    confirmation = Confirmation(settings.framework, place.device, settings.timeout_s, book.results())
+    triage = Triage(settings.framework, place.device, place.host, settings.timeout_s, place.folder, book.results())
     has_warned = False
 
     def run_test(planned: PlannedTest) -> TestResult:

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,9 @@ def written(folder, document):
     book = journal.create(folder, copy.deepcopy(header), identity)
     for number in range(RESULTS):
         book.append({**result, "test": f"t[{number}]"})
+    results = list(book.results())
     book.close()
-    return book.path, identity, book.results
+    return book.path, identity, results
 
 
 def flipped(content, seed):
@@ -66,9 +68,10 @@ def test_whatever_bits_are_flipped_every_good_line_survives(tmp_path, document):
         good = [result for number, result in enumerate(results, 1) if number not in touched]
         book = journal_resume.resume(tmp_path, copy.deepcopy(document[0]), identity)
         assert isinstance(book, journal.Journal), seed
-        assert [result for result in book.results if result in good] == good, seed
-        assert all(result in results for result in book.results), f"{seed}: nothing is invented"
-        assert len(book.done) == len(book.results), f"{seed}: nothing is doubled"
+        kept = list(book.results())
+        assert [result for result in kept if result in good] == good, seed
+        assert all(result in results for result in kept), f"{seed}: nothing is invented"
+        assert len(book.done) == len(kept), f"{seed}: nothing is doubled"
         side = list(tmp_path.glob("*.damaged.jsonl"))
         assert bool(side) == bool(book.notes), seed
         # What is missing runs again and the file is complete, with the other results where they were.
@@ -78,7 +81,7 @@ def test_whatever_bits_are_flipped_every_good_line_survives(tmp_path, document):
         book.close()
         again = journal_resume.resume(tmp_path, copy.deepcopy(document[0]), identity)
         assert again.notes == [], f"{seed}: what was set aside is not reported twice"
-        assert len(again.results) == RESULTS
+        assert len(list(again.results())) == RESULTS
         again.close()
 
 
@@ -125,8 +128,9 @@ def test_a_line_with_a_right_checksum_is_checked_too(tmp_path, document, facts, 
     with path.open("ab") as file:
         file.write(journal_lines.line("result", {**results[-1], **facts}, seal))
     book = journal_resume.resume(tmp_path, document[0], identity)
+    kept = list(book.results())
     book.close()
-    assert book.results == results
+    assert kept == results
     (side,) = tmp_path.glob("*.damaged.jsonl")
     assert json.loads(side.read_text())["reason"].startswith(reason)
 
@@ -139,8 +143,9 @@ def test_a_line_of_another_run_is_no_line_of_this_one(tmp_path, document):
     lines = foreign.read_bytes().split(b"\n")
     path.write_bytes(path.read_bytes().replace(path.read_bytes().split(b"\n")[1], lines[1]))
     book = journal_resume.resume(tmp_path / "a", document[0], identity)
+    kept = list(book.results())
     book.close()
-    assert book.results == results[1:]
+    assert kept == results[1:]
 
 
 def test_a_header_whose_document_is_not_of_its_identity_is_damaged(tmp_path, document):
@@ -150,8 +155,9 @@ def test_a_header_whose_document_is_not_of_its_identity_is_damaged(tmp_path, doc
     value["document"]["environment"]["machine"] = "other"
     path.write_bytes(journal_lines.line("header", value) + rest)
     book = journal_resume.resume(tmp_path, copy.deepcopy(document[0]), identity)
+    kept = list(book.results())
     book.close()
-    assert book.results == results
+    assert kept == results
     assert book.header["document"]["environment"]["machine"] == document[0]["environment"]["machine"]
     assert "its header was damaged" in book.notes[-1]
 
@@ -282,5 +288,25 @@ def test_a_journal_without_its_header_is_continued(tmp_path, document):
     path, identity, results = written(tmp_path, document)
     path.write_bytes(path.read_bytes().split(b"\n", 1)[1])
     book = journal_resume.resume(tmp_path, document[0], identity)
+    kept = list(book.results())
     book.close()
-    assert book.results == results
+    assert kept == results
+
+
+def test_results_are_not_kept_in_memory(tmp_path, document):
+    """400 results of 40 kB, stored, read again by a run that resumes, and written to a run file."""
+    header, result = document
+    identity = journal.identity_of(header)
+    large = {**result, "output": {"text": "x" * 40_000, "total_bytes": 40_000}}
+    tracemalloc.start()
+    book = journal.create(tmp_path, copy.deepcopy(header), identity)
+    for number in range(400):
+        book.append({**large, "test": f"t[{number}]"})
+    book.close()
+    resumed = journal_resume.resume(tmp_path, copy.deepcopy(header), identity)
+    path = resumed.finish(header["started_at"], None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert path.stat().st_size > 16e6
+    assert peak < 8e6
+    assert len(json.loads(path.read_text())["results"]) == 400
