@@ -21,7 +21,7 @@ from tests.paths import ROOT
 
 SMALLEST = 10_000
 RESULTS_OF_A_FILE = 500
-TESTS = (30, 300, 3_000)
+TESTS = (30, 300, 3_000, 30_000)
 STEEPEST = 1.2
 FIGURE = ROOT / "build" / "bench" / "growth.svg"
 

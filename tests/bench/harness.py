@@ -68,8 +68,10 @@ def main() -> None:
 
 
 def write_manifest(folder: Path, tests: int) -> Path:
-    test = {"id": "t", "case": "fake.behaviours:sees_its_number", "params": {"number": "$n"}}
-    functions = [{"function": "fake.identity", "tests": [{**test, "grid": {"n": list(range(tests))}}]}]
+    """A manifest of so many tests that do nothing, each written out as in a sweep."""
+    case = "fake.behaviours:sees_its_number"
+    listed = [{"id": f"t[n={number}]", "case": case, "params": {"number": number}} for number in range(tests)]
+    functions = [{"function": "fake.identity", "tests": listed}]
     document = {"schema": "portbench/manifest", "schema_version": 1, "name": "empty", "framework": "fake"}
     path = folder / "manifest.json"
     path.write_text(json.dumps({**document, "functions": functions}))

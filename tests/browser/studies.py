@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from tests.paths import EXAMPLES
 from tests.unit.host.conftest import result_document, run_document, timed_call
 
 Document = dict[str, Any]
@@ -206,3 +207,14 @@ def _failed(name: str, run: int, kind: str, message: str, category: str, **facts
     return result_document(
         name, "rows[dtype=complex64]", run, outcome="failed", error=error, category=category, **facts
     )
+
+
+def write_counts(path: Path, uses: dict[str, int]) -> Path:
+    """Writes a count of a corpus, with the resolved calls of functions of PyTorch."""
+    data = json.loads((EXAMPLES / "counts/valid/two_functions.json").read_text("utf-8"))
+    (entry, *_) = data["frameworks"]
+    functions = [{"name": name, "identifier": uses[name], "resolved": uses[name], "files": 1} for name in uses]
+    calls = {"identifier": sum(uses.values()), "resolved": sum(uses.values()), "both": 0}
+    data["frameworks"] = [entry | {"framework": "torch", "functions": functions, "calls": calls}]
+    path.write_text(json.dumps(data), "utf-8")
+    return path

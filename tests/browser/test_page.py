@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 from portbench.cli import cli
 from portbench.compare.comparison import compare
-from tests.browser.studies import HOSTILE, HOSTILE_NAMES, write_runs
+from tests.browser.studies import HOSTILE, HOSTILE_NAMES, write_counts, write_runs
 from tests.unit.host.conftest import Document, result_document, run_document
 
 Look = Callable[..., Any]
@@ -619,3 +619,36 @@ def test_changes_and_the_timeline_can_be_read_on_a_phone(
     )
     assert max(lines) < 60
     assert page.locator("#timeline svg circle").count() == 2
+
+
+def test_a_cause_leads_to_its_functions_and_to_an_example(tmp_path: Path, look: Look, screenshot: Keep) -> None:
+    names_of = [f"torch.linalg.f{number}" for number in range(5)]
+    results = [result_document(name, "opinfo-float32") for name in [*names_of, "torch.cat"]]
+    results += [
+        result_document(
+            name,
+            "opinfo-complex128",
+            outcome="failed",
+            category="type",
+            error={"type": "RuntimeError", "message": f"{name} does not take it", "traceback": "", "causes": []},
+        )
+        for name in names_of
+    ]
+    runs = write_runs([run_document(results, target=TPU)], tmp_path / "runs")
+    counts = write_counts(tmp_path / "counts.json", {"torch.cat": 30, "torch.linalg.f0": 10})
+    made = CliRunner().invoke(cli, ["report", str(runs), "--counts", str(counts), "-o", str(tmp_path / "report")])
+    assert made.exit_code == 0, made.output
+    page = look(tmp_path / "report" / "index.html")
+    assert "75.0 % by use" in page.locator(".card").inner_text()
+    page.click("#causes summary")
+    screenshot(page, "causes")
+    row = page.locator("#causes tbody tr").first
+    assert row.inner_text().split("\t") == ["all complex128", "type", "5", "5", "25.0", "torch.linalg.f0"]
+    row.get_by_text("all complex128").click()
+    assert sorted(names(page)) == names_of
+    assert "cause=0%3A0" in page.url
+    expect(page.locator("#cause")).to_contain_text("Cause: all complex128")
+    page.click("#cause")
+    assert len(names(page)) == 6
+    row.get_by_text("torch.linalg.f0").click()
+    expect(page.locator("#detail")).to_contain_text("torch.linalg.f0 does not take it")

@@ -26,3 +26,9 @@ PAPER_STATUSES_NOTE = (
 )
 
 STRICT = "Strict placement: a test that passed, but not wholly on the device, counts as failed."
+
+COLLECTED_TESTS = (
+    "Collected tests: the inputs are the framework's own, and most results are compared with the same version on the "
+    "CPU. What it computes wrong everywhere is not seen. They are in no rate of the paper's functions."
+)
+"""What everything says that shows results of collected tests."""

@@ -14,7 +14,9 @@ from typing import Any
 
 import duckdb
 
+from portbench.analysis.causes import Cause
 from portbench.analysis.configurations import Configuration, device_model, sides
+from portbench.analysis.rates import Rates
 from portbench.compare.comparison import pairs_of_study
 from portbench.devices import PREDICTED_MARK
 from portbench.explain.texts import environment
@@ -86,6 +88,11 @@ def page_data(
         "sentences": overview.sentences[:MOST_SENTENCES],
         "links": overview.links,
         "counts": [_counts(overview.counts.get(side)) for side in targets],
+        "by_use": [_by_use(overview.rates.get(side)) for side in targets],
+        "modules": _modules([overview.rates.get(side) for side in targets]),
+        "causes": [
+            [_cause(cause, side.framework, numbers) for cause in overview.causes.get(side, ())] for side in targets
+        ],
         "pairs": [[targets.index(side) for side in pair] for pair in pairs],
         "verdicts": VERDICTS,
         "rows": {name: [row[name] for row in rows] for name in _ROW},
@@ -126,6 +133,37 @@ def _target_entry(side: Configuration, model: str | None, runs: Sequence[Row]) -
 
 def _counts(counts: Mapping[str, int] | None) -> list[int] | None:
     return [counts[status] for status in STATUSES] if counts else None
+
+
+def _by_use(rates: Rates | None) -> list[float] | None:
+    """Percent of use of what passes, and all uses."""
+    return [rates.by_use.percent, rates.by_use.uses] if rates and rates.by_use else None
+
+
+def _modules(rates: Sequence[Rates | None]) -> Row:
+    """The names of all modules, and for each target those of its functions in each whose tests all pass, and that have
+    a status."""
+    names = sorted({name for one in rates if one for name in one.by_module})
+    found = [
+        [(module.counts["all_pass"], module.rated) if module else None for module in map(one.by_module.get, names)]
+        if one
+        else []
+        for one in rates
+    ]
+    return {"names": names, "passed": found}
+
+
+def _cause(cause: Cause, framework: str, numbers: Mapping[tuple[str, str, str], int]) -> Row:
+    rows = [numbers[framework, name, ""] for name in cause.functions if (framework, name, "") in numbers]
+    function, test = cause.example
+    return {
+        "words": cause.words,
+        "categories": cause.categories,
+        "tests": cause.tests,
+        "rows": rows,
+        "uses": cause.uses,
+        "example": [function, test],
+    }
 
 
 def _run_entry(run: Row, repeat: int) -> Row:

@@ -8,7 +8,9 @@ from pathlib import PurePath
 
 from markupsafe import Markup
 
+from portbench.analysis.causes import Cause
 from portbench.analysis.configurations import Configuration
+from portbench.analysis.rates import Rates
 from portbench.tables.model import Table
 
 MOST_SENTENCES = 8
@@ -19,13 +21,17 @@ MOST_SENTENCES = 8
 class Overview:
     """``sentences``: findings and headlines, the most important first. ``files``: paths beside the page, of which
     those of one name in several formats get one entry. ``counts``: how many functions of a target have each status, as
-    in the report. ``changes``: what changed since a date or version. ``charts``: what passes over time, with titles."""
+    in the report. ``rates`` and ``causes``: those of each target. ``changes``: what changed since a date or version.
+    ``charts``: what passes over time, with titles. ``remarks``: what a reader must know of all figures."""
 
     sentences: tuple[str, ...] = ()
     files: Sequence[PurePath] = ()
     counts: Mapping[Configuration, Mapping[str, int]] = field(default_factory=dict)
+    rates: Mapping[Configuration, Rates] = field(default_factory=dict)
+    causes: Mapping[Configuration, Sequence[Cause]] = field(default_factory=dict)
     changes: tuple[Table, ...] = ()
     charts: Sequence[tuple[str, Markup]] = ()
+    remarks: Sequence[str] = ()
 
     @property
     def links(self) -> dict[str, dict[str, dict[str, str]]]:

@@ -33,6 +33,7 @@ _SCRIPTS = (
     "plots",
     "filters",
     "overview",
+    "causes",
     "grid",
     "matrix",
     "detail",
@@ -76,6 +77,7 @@ def write(
             if file["name"].endswith(".LICENSE")
         ],
         data=data,
+        remarks=shown.remarks,
         changes=shown.changes,
         charts=shown.charts,
     )

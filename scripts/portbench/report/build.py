@@ -11,7 +11,7 @@ from portbench.analysis.paper_cells import PaperCell
 from portbench.analysis.predictions import HOW_PREDICTED, PredictedFunction
 from portbench.analysis.rates import Rates
 from portbench.analysis.rates import rates as compute_rates
-from portbench.analysis.results import Predictions, compute_predictions
+from portbench.analysis.results import Predictions, compute_predictions, is_collected
 from portbench.analysis.timeline import Timeline
 from portbench.devices import PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.report import cold_start, environment, failures, functions, placement, synchronization
@@ -94,7 +94,8 @@ def build_report(
         *failures.overruled(summary),
         *failures.retried(fetch_dicts(study.connection, load_sql("report", "retried"))),
     )
-    return Report(summary, tuple(findings), tuple(ranked(headlines)), tables, targets, changes)
+    collected = is_collected(study.connection)
+    return Report(summary, tuple(findings), tuple(ranked(headlines)), tables, targets, changes, collected)
 
 
 def _evidence(study: Analysed) -> Evidence:

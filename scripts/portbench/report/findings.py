@@ -42,6 +42,7 @@ _WHY = {
     "memory": "too little memory",
     "timeout": "the time limit",
     "crash": "a crash",
+    "other": "something that no category names",
     "precision": "results that are not accurate enough",
     "unstable": "another result at a later call, or an argument that the call overwrites",
 }
@@ -145,8 +146,8 @@ def _article(name: str) -> str:
 
 
 def _passed(results: Results, side: Configuration, is_papers: bool) -> str:
-    """``49 of 65 TensorFlow 2.11.0 functions (75 %)``; beside the paper's own data, what it prints
-    where that differs."""
+    """``49 of 65 TensorFlow 2.11.0 functions (75 %)``; with what the paper prints beside its own data where that
+    differs, and with the share weighted by use where that is known."""
     rates = results.rates[side].by_function
     passed = rates.counts["all_pass"]
     share = 100 * passed / rates.rated
@@ -154,8 +155,10 @@ def _passed(results: Results, side: Configuration, is_papers: bool) -> str:
     percent = "over 99" if passed < rates.rated and share >= 99.5 else f"{share:.0f}"
     printed = paper.table1(side.framework, side.device) if is_papers and results.primary(side) else None
     published = f"; the paper prints {printed['all_pass']} %" if printed and printed["all_pass"] != round(share) else ""
+    used = results.rates[side].by_use
+    by_use = f"; weighted by use {used.percent:.1f} %" if used else ""
     name = f"{_FRAMEWORKS.get(side.framework, side.framework)} {side.version}"
-    return f"{passed} of {rates.rated} {name} functions ({percent} %{published})"
+    return f"{passed} of {rates.rated} {name} functions ({percent} %{by_use}{published})"
 
 
 def _slower(results: Results, imported: set[Configuration]) -> Iterator[str]:

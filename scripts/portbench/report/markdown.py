@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-from portbench.analysis.terms import STRICT
 from portbench.figures.style import NotDrawn
 from portbench.report.model import Report, TargetReport
 from portbench.study.model import STATUS_TEXTS
@@ -22,9 +21,8 @@ def markdown(report: Report, files: Sequence[PurePath] = (), missing: Sequence[N
 def _document(report: Report, files: Sequence[PurePath], missing: Sequence[NotDrawn]) -> Iterator[str]:
     yield "# Portability report" + (", strict placement" if report.is_strict else "")
     yield ""
-    if report.is_strict:
-        yield f"**{STRICT}**"
-        yield ""
+    for remark in report.remarks:
+        yield from (f"**{plain(remark, limit=None)}**", "")
     for shown in report.changes:
         yield from markdown_lines(shown, level=2)
     for title, sentences in (("Findings", report.findings), ("Headlines", report.first_headlines)):

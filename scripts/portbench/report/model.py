@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portbench.analysis.terms import COLLECTED_TESTS, STRICT
 from portbench.report.failures import Failure
 from portbench.report.headlines import Headline
 from portbench.study.document import StudySummary
@@ -60,7 +61,7 @@ class Report:
 
     A target that ran with both synchronizations is reported with the complete wait; tables compare the other one.
     ``summary`` is that of the study, with the same placement rule. ``changes``: what changed since a date or version,
-    which a report begins with.
+    which a report begins with. ``is_collected``: its tests were collected from packages.
     """
 
     summary: StudySummary
@@ -69,6 +70,12 @@ class Report:
     tables: tuple[Table, ...]
     targets: tuple[TargetReport, ...]
     changes: tuple[Table, ...] = ()
+    is_collected: bool = False
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know of all figures."""
+        return (*([STRICT] if self.is_strict else []), *([COLLECTED_TESTS] if self.is_collected else []))
 
     @property
     def first_headlines(self) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
-from portbench.analysis.terms import STRICT
 from portbench.report.failures import Failure
 from portbench.report.model import Report, TargetReport
 from portbench.study.model import REMOVED, STATUS_TEXTS
@@ -23,8 +22,8 @@ _COLOURS = {"all_pass": "green", "some_fail": "yellow", "all_fail": "red", "not_
 
 def print_report(report: Report, console: Console) -> None:
     """Prints what changed, headlines and tables on all targets, then each target, and the findings last."""
-    if report.is_strict:
-        console.print(Text(STRICT, "bold yellow"))
+    for remark in report.remarks:
+        console.print(Text(remark, "bold yellow"))
         console.print()
     print_tables(report.changes, console)
     if report.headlines:

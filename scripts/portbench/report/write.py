@@ -63,8 +63,11 @@ def _write(study: Analysed, report: Report, results: Results, folder: Path, into
         (*report.findings, *report.first_headlines),
         [Path(text.name), *files],
         counts,
+        results.rates,
+        results.causes,
         report.changes,
         timeline_charts(results.timeline),
+        report.remarks,
     )
     page.write(study.connection, study.summary, html, intolerable, overview)
     return Written(text, html, tuple(made), drawn.files)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from portbench.analysis.results import Results
-from portbench.analysis.terms import INTOLERABLE, STRICT
+from portbench.analysis.terms import COLLECTED_TESTS, INTOLERABLE, STRICT
 from portbench.tables.as_csv import as_csv
 from portbench.tables.as_markdown import as_markdown, index
 from portbench.tables.causes import cause_tables, module_tables
@@ -49,8 +49,8 @@ def write_tables(
     Returns the files in the order of the tables. Raises StorageFailed; a file is whole or not written.
     """
     found = build_tables(results, intolerable)
-    if is_strict:
-        found = [replace(table, notes=(*table.notes, STRICT)) for table in found]
+    remarks = (*([STRICT] if is_strict else []), *([COLLECTED_TESTS] if results.is_collected else []))
+    found = [replace(table, notes=(*table.notes, *remarks)) for table in found]
     written = []
     for table in found:
         for ending, writer in _WRITERS.items():

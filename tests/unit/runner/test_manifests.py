@@ -32,3 +32,13 @@ def test_invalid(path):
     with pytest.raises(BadInput) as refused:
         manifest.read(path, "torch")
     assert str(path) in str(refused.value)
+
+
+def test_a_sweep_may_have_any_number_of_tests_that_are_written_out(tmp_path):
+    entry = {"id": "t", "case": "fake.behaviours:passes"}
+    tests = [{**entry, "id": f"t{number}"} for number in range(20_001)]
+    tests.append({**entry, "id": "g", "params": {"x": "$x"}, "grid": {"x": [1, 2]}})
+    document = {"schema": "portbench/manifest", "schema_version": 1, "name": "sweep", "framework": "fake"}
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps({**document, "functions": [{"function": "fake.identity", "tests": tests}]}))
+    assert len(manifest.read(path, "fake").tests) == 20_003

@@ -22,22 +22,20 @@ ALTER VIEW runs RENAME TO all_runs;
 CREATE TEMP VIEW runs AS
 FROM all_runs WHERE run_id IN (SELECT run_id FROM last_results);
 
+-- The rows of a view, such as 'all_results', that are of these results.
+CREATE TEMP MACRO last_rows(every) AS TABLE
+SELECT found.*
+FROM query_table(every) AS found
+SEMI JOIN last_results
+    ON found.run_id = last_results.run_id
+    AND found.function = last_results.function
+    AND found.test = last_results.test
+    AND coalesce(found.successor_of, '') = last_results.former;
+
 ALTER VIEW results RENAME TO all_results;
 CREATE TEMP VIEW results AS
-SELECT all_results.*
-FROM all_results
-JOIN last_results
-    ON all_results.run_id = last_results.run_id
-    AND all_results.function = last_results.function
-    AND all_results.test = last_results.test
-    AND coalesce(all_results.successor_of, '') = last_results.former;
+FROM last_rows('all_results');
 
 ALTER VIEW timed_calls RENAME TO all_timed_calls;
 CREATE TEMP VIEW timed_calls AS
-SELECT all_timed_calls.*
-FROM all_timed_calls
-JOIN last_results
-    ON all_timed_calls.run_id = last_results.run_id
-    AND all_timed_calls.function = last_results.function
-    AND all_timed_calls.test = last_results.test
-    AND coalesce(all_timed_calls.successor_of, '') = last_results.former;
+FROM last_rows('all_timed_calls');

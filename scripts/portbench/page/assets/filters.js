@@ -72,8 +72,9 @@ function makeFilters() {
     byId("more").setAttribute("aria-expanded", String(open));
   });
   byId("reset").addEventListener("click", () => {
-    choose({ ...Object.fromEntries(KINDS.map(({ key }) => [key, []])), text: "", changes: [] });
+    choose({ ...Object.fromEntries(KINDS.map(({ key }) => [key, []])), text: "", cause: "", changes: [] });
   });
+  byId("cause").addEventListener("click", () => choose({ cause: "" }));
 }
 
 function closeMenus(except) {
@@ -84,7 +85,10 @@ function showFilters() {
   if (byId("text").value !== state.text) byId("text").value = state.text;
   const chosen = KINDS.filter((kind) => state[kind.key].length);
   for (const kind of KINDS) kind.show?.();
-  byId("reset").hidden = !chosen.length && !state.text && !state.changes.length;
+  const cause = causeOf(state.cause);
+  byId("cause").hidden = !cause;
+  byId("cause").textContent = cause ? `Cause: ${shown(cause.words)} \u00d7` : "";
+  byId("reset").hidden = !chosen.length && !state.text && !cause && !state.changes.length;
   byId("more").textContent = chosen.length ? `Filters (${chosen.length})` : "Filters";
 }
 
@@ -103,7 +107,10 @@ function chosenRows(targets) {
   const marks = bitsOf("marks", study.marks);
   const byCell = state.status.length || state.category.length || state.marks.length;
   const mask = new Uint8Array(study.size);
+  const cause = causeOf(state.cause);
+  const caused = cause && new Set(cause.rows);
   for (let row = 0; row < study.size; row += 1) {
+    if (caused && !caused.has(row)) continue;
     if (!words.every((word) => study.lower[row].includes(word))) continue;
     if (!isChosen("framework", study.rows.framework[row])) continue;
     if (state.decile.length && !isOfDecile(row)) continue;

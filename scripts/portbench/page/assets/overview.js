@@ -48,10 +48,16 @@ function makeOverview() {
     const title = el("h2", {}, shown(FRAMEWORKS[framework] ?? framework));
     byId("cards").append(el("section", { class: "framework" }, title, el("div", { class: "cards" }, own.map(card))));
   }
+  makeCauses();
   byId("files").append(...linkList());
 }
 
 const isRated = (target) => statusCounts(target).slice(0, 3).some(Boolean);
+
+/** The choice that shows one target alone. */
+const onlyTarget = (target) => ({
+  framework: [target.framework], device: [target.device], version: [target.version], machine: study.hasMachines ? [target.machine] : [], cause: "",
+});
 
 function card(target) {
   const counts = statusCounts(target);
@@ -66,12 +72,13 @@ function card(target) {
     if (counts[place]) bar.append(part);
   }
   const timed = passed - countStatus(target, 0);
-  const notes = [untestable && rated ? `${whole(untestable)} not testable` : "", timed > 0 ? `${whole(timed)} timed only` : ""].filter(Boolean);
+  const use = study.by_use[target.number];
+  const notes = [use ? `${use[0].toFixed(1)} % by use` : "", untestable && rated ? `${whole(untestable)} not testable` : "", timed > 0 ? `${whole(timed)} timed only` : ""].filter(Boolean);
   const words = counts.map((number, place) => [number, STATUS[study.statuses[place]].word]).filter(([number]) => number);
   const details = words.map(([number, word]) => `${word}: ${whole(number)}`).join(", ");
   const where = `${target.isPredicted ? "Predicted" : "Measured"}, ${frameworkTitle(target)}, ${deviceTitle(target)} on ${target.machine}`;
   const pick = () => {
-    choose({ framework: [target.framework], device: [target.device], version: [target.version], machine: study.hasMachines ? [target.machine] : [] });
+    choose(onlyTarget(target));
     byId("toolbar").scrollIntoView();
   };
   return el(

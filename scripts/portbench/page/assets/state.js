@@ -2,7 +2,7 @@
 
 const DEFAULTS = {
   view: "matrix", text: "", framework: [], device: [], version: [], machine: [], evidence: [], status: [], category: [], marks: [],
-  decile: [], show: "cause", sort: "", first: "", second: "", method: "paper", changes: [],
+  decile: [], cause: "", show: "cause", sort: "", first: "", second: "", method: "paper", changes: [],
   function: "", of: "", target: "", order: "",
 };
 const state = { ...DEFAULTS };
