@@ -36,6 +36,10 @@ _OF_GRADIENTS = "float32"
 """The dtype in which gradients are tested."""
 
 _SEED = 20230401
+_OWN_ENVIRONMENT = (
+    "Name a package with tests that is installed beside the framework and pytest: environments of targets have none. "
+    "Take your own: portbench collect ... --backend current, with PORTBENCH_PYTHON."
+)
 _LONGEST_REASON = 300
 _LONGEST_ID = 60
 
@@ -56,7 +60,7 @@ def main(arguments: Sequence[str]) -> None:
     try:
         answer: Message = {"done": _Collection(asked, channel).collected()}
     except _Unavailable as error:
-        answer = {"done": {"unavailable": str(error)}}
+        answer = {"done": {"unavailable": str(error), "remedy": error.remedy}}
     except BaseException as error:
         answer = {"broken": failure.facts_of(error)}
     channel.send(answer)
@@ -65,7 +69,11 @@ def main(arguments: Sequence[str]) -> None:
 
 
 class _Unavailable(Exception):
-    """A source cannot be imported; the message says why."""
+    """A source cannot be imported or recorded; the message says why."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
 class _Collection:
@@ -107,7 +115,7 @@ class _Collection:
         try:
             found = collector.collected(source, functions)
         except NotRecorded as error:
-            raise _Unavailable(f"the source {source} cannot be recorded: {error}") from error
+            raise _Unavailable(f"the source {source} cannot be recorded: {error}", _OWN_ENVIRONMENT) from error
         self._left_out += found.left_out
         name = recorded.label(source)
         for function, made in found.tests.items():
@@ -153,7 +161,10 @@ class _Collection:
         except ImportError as error:
             version = self._adapter.version()
             needs = f"it needs {source.NEEDS}, and {self._framework} is {version} here"
-            raise _Unavailable(f"the source {name} cannot be imported: {error}; {needs}") from error
+            raise _Unavailable(
+                f"the source {name} cannot be imported: {error}; {needs}",
+                "Collect from another source, or from a newer target.",
+            ) from error
         return source.entries()
 
     def _collect(self, source: str, entry: Entry, function: str) -> None:

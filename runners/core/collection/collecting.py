@@ -57,7 +57,7 @@ def write_manifest(
     asked["functions"] = list(settings.functions)
     found = child.answer({"library": libraries.to_json(library), **asked})
     if "unavailable" in found:
-        raise BadInput(found["unavailable"], "Collect from another source, or from a newer target.")
+        raise BadInput(found["unavailable"], found["remedy"])
     if settings.version is not None and found["version"] != settings.version:
         raise FrameworkFailed(f"{settings.framework} is {found['version']} here, {settings.version} is expected")
     tests = sum(len(entry["tests"]) for entry in found["functions"])

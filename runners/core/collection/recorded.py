@@ -33,7 +33,7 @@ from runners.core.testing.trial import Trial
 
 DOCS, SUITE = "docs", "pytest:"
 _PACKAGE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
-TEST_LIMIT_S = 30.0
+TEST_LIMIT_S = 10.0
 """Of the processor, for one call to be made and compared."""
 _MOST_ENDED = 3
 """Forks of one function that may be ended by its calls: no more of these are tried then."""

@@ -93,3 +93,4 @@ def test_without_pytest_the_message_names_it(packages, tmp_path):
     status, last, _ = collected(packages, tmp_path / "out", "pytest:tested")
     assert (status, last["event"]) == (2, "error")
     assert "the package pytest is not installed in this environment" in last["message"]
+    assert "--backend current" in last["remedy"]
