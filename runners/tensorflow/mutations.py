@@ -131,13 +131,10 @@ def _same(one: Any, other: Any) -> bool:
     return bool(((one == other) | ((one != one) & (other != other))).all())
 
 
-_DRAWING = ("random", "distributions")
-
-
 def stream(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> Any:
     """Another object at each call for functions that draw. TensorFlow does not tell where its streams are."""
-    draws = any(part in (getattr(function, "__module__", "") or "") for part in _DRAWING)
-    return object() if draws and function.__name__ not in ("log_prob", "prob") else None
+    module, name = getattr(function, "__module__", "") or "", getattr(function, "__name__", "")
+    return object() if "random" in module or ("distributions" in module and name == "sample") else None
 
 
 def reseeded(number: int, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
