@@ -36,7 +36,9 @@ def altered(array: Any, dtype: str, name: str) -> Any:
 
     ``dtype`` is the framework's: bfloat16 arrays are float32 on the host.
     """
-    return _ALTERATIONS[name](array, dtype) if array.dtype.kind in "biufc" else None
+    # A scalar text is no array on the host.
+    kind = getattr(getattr(array, "dtype", None), "kind", None)
+    return _ALTERATIONS[name](array, dtype) if kind in ("b", "i", "u", "f", "c") else None
 
 
 def changes(array: Any, dtype: str, name: str) -> bool:

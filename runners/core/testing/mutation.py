@@ -128,7 +128,11 @@ def same(left: Any, right: Any) -> bool:
         return len(left) == len(right) and all(map(same, left, right))
     if isinstance(left, dict):
         return set(left) == set(right) and all(same(left[key], right[key]) for key in left)
-    return isinstance(left, _PLAIN) and bool(left == right or (left != left and right != right))
+    try:
+        return bool(left == right or (left != left and right != right))
+    except Exception:
+        # Tracers and symbolic tensors have no truth.
+        return False
 
 
 _PLAIN_ALTERATIONS: dict[str, Alteration] = {

@@ -227,3 +227,9 @@ def test_the_order_of_a_shuffle_is_that_of_its_seed(run, tmp_path):
     assert first == again
     assert sorted(first[1]) == sorted(other[1]) == sorted(order()[1])
     assert len({tuple(found[1]) for found in (first, other, order())}) > 1
+
+
+def test_other_objects_are_compared_by_their_own_equality():
+    mutant = Mutant("keyword-ignored", "fake", adapter)
+    found = mutant.of(lambda unused=0: frozenset([1]))(unused=3)
+    assert (found, mutant.differs) == (frozenset([1]), False)
