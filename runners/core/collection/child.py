@@ -2,18 +2,21 @@
 
 Recorded sources come first, since they need forks of a process that has computed nothing. Started by
 ``runners.core.collection.collecting`` (see runners.core.enumeration.supervised). A sample stays if the call passes on
-the CPU as a test does. The reference is the source's own where the CPU agrees with it, else the host.
+the CPU as a test does. The reference is the source's own where the CPU agrees with it, else the host. What an entry or
+a recorded source gave is written to a journal: the process that follows a killed one goes on behind it.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import mmap
 import os
 import socket
 import sys
 import time
 import warnings
+from pathlib import Path
 from typing import Any, Dict, Iterator, Mapping, Sequence
 
 from runners.core import failure
@@ -78,7 +81,7 @@ class _Unavailable(Exception):
 
 class _Collection:
     """Collects from the sources of one framework. ``asked`` is the task: library, framework, sources, samples,
-    functions (globs), skip."""
+    functions (globs), journal (a path), skip."""
 
     def __init__(self, asked: Mapping[str, Any], channel: Channel) -> None:
         self._library = libraries.from_json(asked["library"])
@@ -88,8 +91,11 @@ class _Collection:
         self._skip: Mapping[str, str] = asked["skip"]
         self._selection = Selection(functions=asked["functions"])
         self._channel = channel
+        self._journal = Path(asked["journal"])
         self._tests: dict[str, list[Data]] = {}
         self._left_out: list[Data] = []
+        self._listed: list[Data] = []
+        self._given: Data = {}
 
     def collected(self) -> Data:
         """Functions with their tests, what was left out and why, and how many entries each source has."""
@@ -97,16 +103,38 @@ class _Collection:
         self._adapter: Adapter = importlib.import_module(f"runners.{self._framework}.adapter")
         self._adapter.prepare("cpu")
         functions = public_functions(self._library, public_modules(self._library, {}, lambda name: None).modules).found
-        listed = [self._record(name, functions) for name in self._sources if recorded.is_recorded(name)]
+        known = self._from_journal()
+        for name in list(filter(recorded.is_recorded, self._sources))[known:]:
+            self._begin()
+            self._record(name, functions)
+            self._end()
+        sampled = self._sampled(functions, max(0, known - len(self._listed)))
         return {
             "version": self._adapter.version(),
-            "sources": [*listed, *self._sampled(functions)],
+            "sources": [*self._listed, *sampled],
             "functions": [{"function": name, "tests": self._tests[name]} for name in sorted(self._tests)],
             "left_out": self._left_out,
         }
 
-    def _record(self, source: str, functions: Sequence[Function]) -> Data:
-        """Adds the tests of a recorded source. Returns what a manifest says of it."""
+    def _from_journal(self) -> int:
+        """Takes what earlier processes have collected. Returns how many sources and entries that are."""
+        lines = self._journal.read_text("utf-8").splitlines() if self._journal.exists() else []
+        for line in map(json.loads, lines):
+            for function, test in line["tests"]:
+                self._tests.setdefault(function, []).append(test)
+            self._left_out += line["left_out"]
+            self._listed += line["listed"]
+        return len(lines)
+
+    def _begin(self) -> None:
+        self._given = {"tests": [], "left_out": [], "listed": []}
+
+    def _end(self) -> None:
+        with self._journal.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(self._given) + "\n")
+
+    def _record(self, source: str, functions: Sequence[Function]) -> None:
+        """Adds the tests of a recorded source, and what a manifest says of it."""
 
         def step(name: str, done: int, total: int) -> None:
             self._channel.send({"entering": name, "done": done, "total": total})
@@ -117,34 +145,33 @@ class _Collection:
         except NotRecorded as error:
             raise _Unavailable(f"the source {source} cannot be recorded: {error}", _OWN_ENVIRONMENT) from error
         self._left_out += found.left_out
+        self._given["left_out"] += found.left_out
         name = recorded.label(source)
         for function, made in found.tests.items():
             tests = self._tests.setdefault(function, [])
             for test in made:
-                tests.append({"id": _id([name], tests), **test})
+                self._add(function, {"id": _id([name], tests), **test})
         package = self._library.top if source == recorded.DOCS else recorded.distribution(source)
-        return {"name": name, "package": package, "entries": found.entries}
+        self._listed.append({"name": name, "package": package, "entries": found.entries})
+        self._given["listed"].append(self._listed[-1])
 
-    def _sampled(self, functions: Sequence[Function]) -> list[Data]:
-        """Adds the tests of all other sources. Returns what a manifest says of these."""
+    def _add(self, function: str, test: Data) -> None:
+        self._tests.setdefault(function, []).append(test)
+        self._given["tests"].append((function, test))
+
+    def _sampled(self, functions: Sequence[Function], known: int) -> list[Data]:
+        """Adds the tests of all other sources, but for those of the first ``known`` entries. Returns what a manifest
+        says of these sources."""
         sources = [name for name in self._sources if not recorded.is_recorded(name)]
         if not sources:
             return []
         self._device = self._adapter.open_device("cpu")
         names = _names(functions, self._framework)
         entries = [(name, entry) for name in sources for entry in self._entries(name)]
-        for number, (source, entry) in enumerate(entries):
-            step = f"{source} {entry.name}"
-            if step in self._skip:
-                self._leave_out(source, entry.name, entry.dtypes, self._skip[step])
-                continue
-            self._channel.send({"entering": step, "done": number, "total": len(entries)})
-            named = {each if isinstance(each, str) else names.get(id(each)) for each in entry.functions}
-            tested = sorted(filter(None, named))
-            if not tested:
-                self._leave_out(source, entry.name, entry.dtypes, "it is for no public function, or for a changed one")
-            for function in filter(self._selection.has_function, tested):
-                self._collect(source, entry, function)
+        for number, (source, entry) in enumerate(entries[known:], known):
+            self._begin()
+            self._enter(source, entry, {"done": number, "total": len(entries)}, names)
+            self._end()
         return [
             {
                 "name": name,
@@ -153,6 +180,20 @@ class _Collection:
             }
             for name in sources
         ]
+
+    def _enter(self, source: str, entry: Entry, progress: Data, names: Mapping[int, str]) -> None:
+        """Collects one entry, unless it killed an earlier process."""
+        step = f"{source} {entry.name}"
+        if step in self._skip:
+            self._leave_out(source, entry.name, entry.dtypes, self._skip[step])
+            return
+        self._channel.send({"entering": step, **progress})
+        named = {each if isinstance(each, str) else names.get(id(each)) for each in entry.functions}
+        tested = sorted(filter(None, named))
+        if not tested:
+            self._leave_out(source, entry.name, entry.dtypes, "it is for no public function, or for a changed one")
+        for function in filter(self._selection.has_function, tested):
+            self._collect(source, entry, function)
 
     def _entries(self, name: str) -> Sequence[Entry]:
         source = samples.source(self._framework, name)
@@ -183,7 +224,8 @@ class _Collection:
                 continue
             tests = self._tests.setdefault(function, [])
             words = [source, entry.variant.replace("_", "-"), dtype, "gradient" if gradient else ""]
-            tests.append({"id": _id(words, tests), "case": f"{self._framework}.sampled:sample", "params": test})
+            case = f"{self._framework}.sampled:sample"
+            self._add(function, {"id": _id(words, tests), "case": case, "params": test})
         for reason, kinds in reasons.items():
             self._leave_out(source, entry.name, kinds, reason)
 
@@ -238,7 +280,9 @@ class _Collection:
             sampled.sample(trial, **parameters)
 
     def _leave_out(self, source: str, entry: str, dtypes: Sequence[str], reason: str) -> None:
-        self._left_out.append({"source": source, "entry": entry, "dtypes": list(dtypes), "reason": reason})
+        left_out = {"source": source, "entry": entry, "dtypes": list(dtypes), "reason": reason}
+        self._left_out.append(left_out)
+        self._given["left_out"].append(left_out)
 
 
 def _names(functions: Sequence[Function], framework: str) -> Mapping[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
@@ -53,9 +54,11 @@ def write_manifest(
         ENTRY_LIMIT_S,
         lambda message: stepped(message["done"], message["total"]) if "total" in message else None,
     )
-    asked = {"framework": settings.framework, "sources": list(settings.sources), "samples": settings.samples}
-    asked["functions"] = list(settings.functions)
-    found = child.answer({"library": libraries.to_json(library), **asked})
+    asked: dict[str, Any] = {"framework": settings.framework, "sources": list(settings.sources)}
+    asked.update(samples=settings.samples, functions=list(settings.functions))
+    with tempfile.TemporaryDirectory(prefix="portbench-collect-") as folder:
+        asked["journal"] = str(Path(folder) / "journal")
+        found = child.answer({"library": libraries.to_json(library), **asked})
     if "unavailable" in found:
         raise BadInput(found["unavailable"], found["remedy"])
     if settings.version is not None and found["version"] != settings.version:
