@@ -14,6 +14,8 @@ from importlib import resources
 
 _OF_ERRORS = "an exception or a warning"
 _ERRORS = ("Error", "Exception", "Warning")
+_NO_ERRORS = ("tf.losses.", "tf.metrics.")
+"""Where classes such as MeanSquaredError are no exceptions."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Scope:
 
     def why_out(self, name: str, kind: str) -> str | None:
         """Why a function is out of scope, None if it is in scope. ``kind`` is that of the list of functions."""
-        if kind == "class" and name.endswith(_ERRORS):
+        if kind == "class" and name.endswith(_ERRORS) and not name.startswith(_NO_ERRORS):
             return _OF_ERRORS
         return next((group.reason for group in self._groups if group.has(name, kind)), None)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from portbench.corpus.scope import scope
 from tests.paths import ROOT
 from tests.unit.host.clones import COMMAND
 
@@ -185,6 +186,12 @@ def test_every_reason_for_being_out_of_scope_is_given_once_and_every_file_is_of_
         assert len(reasons) == len(set(reasons))
         names = [name for group in groups for name in (*group["names"], *group.get("classes", ()))]
         assert sorted(names) == sorted(set(names))
+
+
+def test_a_loss_that_is_named_an_error_is_in_scope() -> None:
+    of_tensorflow = scope("tensorflow")
+    assert of_tensorflow.why_out("tf.losses.MeanSquaredError", "class") is None
+    assert of_tensorflow.why_out("tf.errors.DataLossError", "class") == "an exception or a warning"
 
 
 def test_tested_functions_that_the_list_lacks_are_named(tmp_path: Path, functions: Path) -> None:
