@@ -24,7 +24,8 @@ def is_marked(leaf: Any) -> bool:
 def as_function(found: Callable[..., Any]) -> Callable[..., Any]:
     """Functions of random numbers draw others on another device, also those with a seed as an argument: each device
     has its own algorithm."""
-    if "random" not in found.__module__ and not found.__name__.startswith("stateless"):
+    name = getattr(found, "__name__", "").lower()
+    if isinstance(found, type) or not ("random" in f"{found.__module__}{name}" or name.startswith("stateless")):
         return found
 
     def drawn(*args: Any, **kwargs: Any) -> Any:

@@ -108,10 +108,10 @@ class _Collection:
             self._begin()
             self._record(name, functions)
             self._end()
-        sampled = self._sampled(functions, max(0, known - len(self._listed)))
+        others = self._sampled(functions, max(0, known - len(self._listed)))
         return {
             "version": self._adapter.version(),
-            "sources": [*self._listed, *sampled],
+            "sources": [*self._listed, *others],
             "functions": [{"function": name, "tests": self._tests[name]} for name in sorted(self._tests)],
             "left_out": self._left_out,
         }
@@ -277,7 +277,7 @@ class _Collection:
                 time.perf_counter_ns,
                 observer=lambda call: call(),
             )
-            sampled.sample(trial, **parameters)
+            importlib.import_module(f"runners.{self._framework}.cases.sampled").sample(trial, **parameters)
 
     def _leave_out(self, source: str, entry: str, dtypes: Sequence[str], reason: str) -> None:
         left_out = {"source": source, "entry": entry, "dtypes": list(dtypes), "reason": reason}

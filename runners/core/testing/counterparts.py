@@ -72,6 +72,10 @@ class Counterparts:
         self._pairs = lru_cache(maxsize=None)(make)
         self._found = lru_cache(maxsize=16)(self._find)
 
+    def functions(self) -> Sequence[Call]:
+        """The functions of all pairs."""
+        return [pair.function for pair in self._pairs().values()]
+
     def entries(self) -> Sequence[Entry]:
         """An entry for each pair."""
         dtypes = self._framework.dtypes

@@ -10,7 +10,8 @@ from runners.core.testing.trial import Trial
 
 
 def sample(trial: Trial, **parameters: Any) -> None:
-    """See runners.core.testing.sampled.sample."""
+    """See runners.core.testing.sampled.sample. Of random functions, dtypes and shapes count."""
+    trial.function = trial.as_function(trial.function)
     sampled.sample(trial, **parameters)
 
 

@@ -27,6 +27,7 @@ _MODULES = {
     "tf.bitwise": numpy,
     "tf": numpy,
     "tf.experimental.numpy": numpy,
+    "tf.compat.v2.experimental.numpy": numpy,
     "tf.keras.ops": numpy,
     "tf.keras.ops.linalg": numpy.linalg,
 }
@@ -106,5 +107,6 @@ def _pairs() -> Mapping[str, Pair]:
 
 _source = Counterparts(host_tensors.OF_COUNTERPARTS, _pairs)
 entries = _source.entries
+functions = _source.functions
 samples = _source.samples
 look = host_tensors.look_of
