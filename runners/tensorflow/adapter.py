@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.adapter import OpTrace
-from runners.tensorflow import devices, op_trace, placing, replaying, tracing, waiting
+from runners.tensorflow import devices, keras_objects, op_trace, placing, replaying, tracing, waiting
 
 
 def version() -> str:
@@ -73,7 +73,10 @@ def host_device() -> str:
 
 
 def copied_to(leaf: Any, device: str, dtype_of: Callable[[str], str]) -> Any:
-    """Of sparse and ragged tensors, what they consist of is copied. NumPy's arrays are left to the function."""
+    """Of sparse and ragged tensors, what they consist of is copied. NumPy's arrays are left to the function. Objects of
+    Keras are made there."""
+    if isinstance(leaf, keras_objects.Unmade):
+        return leaf.made(device, dtype_of)
     if isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)):
         return tf.nest.map_structure(lambda part: copied_to(part, device, dtype_of), leaf, expand_composites=True)
     if not isinstance(leaf, tf.Tensor):
@@ -114,7 +117,8 @@ def dtype_name(leaf: Any) -> str | None:
 
 
 def to_numpy(leaf: Any) -> Any:
-    array = leaf.numpy()
+    # Of one text, TensorFlow gives bytes.
+    array = np.array(leaf.numpy(), object) if leaf.dtype == tf.string else leaf.numpy()
     return array.astype("float32") if leaf.dtype == tf.bfloat16 else array
 
 

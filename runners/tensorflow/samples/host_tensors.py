@@ -17,12 +17,12 @@ from runners.tensorflow import replaying
 COMPOSITES = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
 """What consists of several tensors."""
 
-_HOST = "/CPU:0"
+HOST = "/CPU:0"
 
 
 def on_host() -> Any:
     """A context in which tensors are made in the host's memory."""
-    return tf.device(_HOST)
+    return tf.device(HOST)
 
 
 def with_tensors(args: Any, gradient: bool) -> Any:
@@ -33,7 +33,7 @@ def with_tensors(args: Any, gradient: bool) -> Any:
         if not isinstance(leaf, (np.ndarray, np.generic)):
             return leaf
         found = tf.constant(leaf)
-        return replaying.marked(found) if gradient and _is_floating(found) else found
+        return replaying.marked(found) if gradient and is_floating(found) else found
 
     with on_host():
         return tree.mapped(made, args)
@@ -102,5 +102,6 @@ def _look(value: Any) -> str | None:
     return repr(value) if isinstance(value, (tf.DType, tf.TensorShape, slice)) else None
 
 
-def _is_floating(tensor: tf.Tensor) -> bool:
-    return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
+def is_floating(leaf: Any) -> bool:
+    """Whether a leaf is a tensor that may have a gradient."""
+    return isinstance(leaf, tf.Tensor) and bool(leaf.dtype.is_floating or leaf.dtype.is_complex)
