@@ -1,4 +1,4 @@
-"""Samples for TensorFlow: inputs for what NumPy and SciPy have too."""
+"""Samples for TensorFlow: for its operations, its functions, Keras's classes, and what NumPy and SciPy have too."""
 
 from __future__ import annotations
 
@@ -17,12 +17,27 @@ pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("samples of tensor
 
 FUNCTIONS = (
     "tf.add",
+    "tf.Variable",
     "tf.argmax",
+    "tf.assert_equal",
+    "tf.image.flip_left_right",
+    "tf.keras.layers.Conv2D",
+    "tf.keras.layers.LSTM",
     "tf.keras.ops.matmul",
+    "tf.linalg.LinearOperatorKronecker",
     "tf.linalg.eigh",
+    "tf.losses.Huber",
     "tf.math.lgamma",
+    "tf.metrics.Mean",
+    "tf.nn.conv2d",
+    "tf.optimizers.Adam",
+    "tf.random.stateless_normal",
+    "tf.raw_ops.Conv2D",
+    "tf.raw_ops.StringUpper",
     "tf.reduce_sum",
+    "tf.strings.split",
 )
+SOURCES = "raw,signatures,keras,operators,assertions,programs,numpy,scipy"
 
 
 def portbench(*words: str) -> subprocess.CompletedProcess[str]:
@@ -39,7 +54,7 @@ def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest
     """Tests of a few functions."""
     environment_python("tensorflow-2.21.0-cpu")
     path = tmp_path_factory.mktemp("samples") / "tensorflow.json"
-    done = collect("tensorflow-2.21.0-cpu", "numpy,scipy", path, *FUNCTIONS)
+    done = collect("tensorflow-2.21.0-cpu", SOURCES, path, *FUNCTIONS)
     assert done.returncode == 0, done.stderr[-3000:]
     return path
 
@@ -72,14 +87,36 @@ def test_tests_name_their_source_their_dtype_and_their_reference(manifest: Path)
     assert "numpy-float32-gradient" in tests["tf.add"]
     # An index has no gradient.
     assert "numpy-float32-gradient" not in tests["tf.argmax"]
+    for name in ("tf.nn.conv2d", "tf.raw_ops.Conv2D"):
+        source = "signatures" if name == "tf.nn.conv2d" else "raw"
+        assert {f"{source}-{dtype}" for dtype in ("bfloat16", "float32", "float32-gradient")} <= set(tests[name])
+    # The parameters of a layer are numbers with a fraction.
+    assert set(tests["tf.keras.layers.Conv2D"]) == {
+        *("keras-bfloat16", "keras-float16", "keras-float32", "keras-float32-gradient")
+    }
+    assert set(tests["tf.optimizers.Adam"]) == {"keras-float32"}
+    assert "operators-float32-gradient" in tests["tf.linalg.LinearOperatorKronecker"]
     packages = {source["name"]: source["package"] for source in document["collected"]["sources"]}
-    assert packages == {"numpy": "numpy", "scipy": "scipy"}
+    assert (packages["raw"], packages["keras"], packages["numpy"]) == ("tensorflow", "keras", "numpy")
+
+
+def test_the_same_environment_gives_the_same_bytes(manifest: Path, tmp_path: Path) -> None:
+    path = tmp_path / "again.json"
+    assert collect("tensorflow-2.21.0-cpu", SOURCES, path, *FUNCTIONS).returncode == 0
+    assert path.read_bytes() == manifest.read_bytes()
 
 
 def test_all_of_them_pass_on_the_cpu(results: Callable[[str], dict[str, Any]]) -> None:
     found = results("tensorflow-2.21.0-cpu")
     assert {result["outcome"] for result in found.values()} == {"passed"}
-    assert len(found) > 25
+    assert len(found) > 60
+
+
+def test_xla_on_the_cpu_has_no_kernel_for_texts(results: Callable[[str], dict[str, Any]]) -> None:
+    found = results("tensorflow-2.21.0-xla")
+    assert found["tf.raw_ops.StringUpper::raw-float32"]["outcome"] == "failed"
+    for name in ("tf.keras.layers.LSTM::keras-float32", "tf.nn.conv2d::signatures-float32", "tf.add::numpy-float32"):
+        assert found[name]["outcome"] == "passed", found[name]
 
 
 def test_an_unknown_source_is_said(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
@@ -89,6 +126,17 @@ def test_an_unknown_source_is_said(environment_python: Callable[[str], Path], tm
     assert (done.returncode, path.exists()) == (2, False)
     assert "there is no source 'opinfo' of samples: tensorflow has " in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_an_older_version_has_samples_of_its_own(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
+    environment_python("tensorflow-2.11.0-cpu")
+    path = tmp_path / "tensorflow.json"
+    functions = ("tf.keras.layers.Dense", "tf.nn.conv2d", "tf.raw_ops.Conv2D", "tf.add")
+    done = collect("tensorflow-2.11.0-cpu", SOURCES, path, *functions)
+    assert done.returncode == 0, done.stderr[-3000:]
+    document = json.loads(path.read_text("utf-8"))
+    assert {entry["function"] for entry in document["functions"]} == set(functions)
 
 
 def test_the_source_scipy_needs_scipy(environment_python: Callable[[str], Path]) -> None:

@@ -1,3 +1,3 @@
-"""Sources of samples for TensorFlow: what NumPy and SciPy have too."""
+"""Sources of samples for TensorFlow: operations, functions and classes, and what NumPy and SciPy have too."""
 
-SOURCES = ("numpy", "scipy")
+SOURCES = ("raw", "signatures", "keras", "operators", "assertions", "programs", "numpy", "scipy")

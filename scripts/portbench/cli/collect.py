@@ -26,8 +26,9 @@ from portbench.util.text import pluralize
     metavar="SOURCE,...",
     required=True,
     help="Where the tests come from: opinfo and modules (PyTorch's own samples for its operators and modules); "
-    "harnesses (JAX's own samples), numpy and scipy (inputs for what those have too, for JAX and TensorFlow); docs "
-    "(what the examples in docstrings call), pytest:PACKAGE (what the tests of an installed package call).",
+    "harnesses (JAX's own samples), numpy and scipy (inputs for what those have too, for JAX and TensorFlow); "
+    "raw, signatures, keras, operators, assertions and programs (TensorFlow alone); docs (what the examples "
+    "in docstrings call), pytest:PACKAGE (what the tests of an installed package call).",
 )
 @click.option(
     "-o",
@@ -77,7 +78,7 @@ def command(
     Examples:
       portbench collect torch-latest-cpu --from opinfo -o api/torch.json
       portbench collect jax-latest-cpu --from harnesses,numpy,scipy -o api/jax.json
-      portbench collect tensorflow-latest-cpu --from numpy,scipy -o api/tensorflow.json
+      portbench collect tensorflow-latest-cpu --from raw,signatures,keras,numpy,scipy -o api/tensorflow.json
       portbench collect torch-latest-cpu --from docs -o api/docs.json
       portbench run torch-latest-gpu-predicted --manifest api/torch.json --runs 1 --protocol cold
     """
