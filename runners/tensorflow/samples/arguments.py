@@ -12,6 +12,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
+from runners.tensorflow.samples import host_tensors
 from runners.tensorflow.samples.drawn import Drawn
 
 
@@ -229,4 +230,6 @@ def _computed() -> Mapping[str, Sequence[Any]]:
 
 def choices() -> Mapping[str, Sequence[Any]]:
     """What an argument may be, by the name of its parameter."""
-    return {name: values for names, values in {**_BY_NAME, **_computed()}.items() for name in names.split()}
+    with host_tensors.on_host():
+        computed = _computed()
+    return {name: values for names, values in {**_BY_NAME, **computed}.items() for name in names.split()}

@@ -33,7 +33,8 @@ class Form(NamedTuple):
     kwargs: Mapping[str, Any]
 
     def made(self, dtype: str) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        args, kwargs = drawn.made([list(self.args), dict(self.kwargs)], dtype)
+        with host_tensors.on_host():
+            args, kwargs = drawn.made([list(self.args), dict(self.kwargs)], dtype)
         return args, kwargs
 
     def is_drawn(self) -> bool:
