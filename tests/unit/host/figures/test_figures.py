@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from portbench.figures import write as figures
 from portbench.study.merge import merge
 from portbench.study.store import connect, create_views
 from portbench.study.summary import analyse, runs_of, summarise
+from portbench.util.parallel import map_processes
 
 # Most tests look at the same figures, which are drawn once.
 pytestmark = pytest.mark.xdist_group("figures")
@@ -35,6 +38,12 @@ STRATA = {"a": (1, False), "b": (5, False), "c": (10, False), "d": (None, True),
 
 def draw(documents: Iterable[Document], folder: Path, **changes: Any) -> list[str]:
     """Merges run files, draws what they hold into ``folder / "figures"``, and returns the names of what was written."""
+    written = write(documents, folder, **changes).files
+    assert all(path.is_file() for path in written)
+    return [path.name for path in written]
+
+
+def write(documents: Iterable[Document], folder: Path, **changes: Any) -> figures.Written:
     runs = folder / "runs"
     runs.mkdir(parents=True)
     for number, document in enumerate(documents):
@@ -44,9 +53,7 @@ def draw(documents: Iterable[Document], folder: Path, **changes: Any) -> list[st
         create_views(connection, study.tables)
         analyse(connection)
         summary = summarise(connection, runs_of(study.summary), "tables")
-        written = figures.write(connection, summary, compute_results(connection), folder / "figures", **changes).files
-    assert all(path.is_file() for path in written)
-    return [path.name for path in written]
+        return figures.write(connection, summary, compute_results(connection), folder / "figures", **changes)
 
 
 @pytest.fixture(scope="module")
@@ -276,6 +283,34 @@ def test_the_same_study_gives_the_same_bytes(
     assert matplotlib.rcParams["font.size"] == 20
     again = {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
     assert again == {path.name: path.read_bytes() for path in drawn.iterdir()}
+
+
+def test_figures_of_many_pairs_are_drawn_in_other_processes_with_the_same_bytes(
+    side: Make, timed: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of them are drawn, once in this process and once in others; all of them must get there."""
+    documents = [
+        side([timed("a", "x", time), timed("b", "x", 2 * time)], device, "m", {})
+        for time, device in enumerate(("cpu", "gpu", "tpu", "xla"), start=1)
+    ]
+    content: list[dict[str, bytes]] = []
+
+    def both(function: Callable[..., list[str]], calls: Sequence[tuple[Any, ...]]) -> list[list[str]]:
+        assert [planned.items for planned, _ in pickle.loads(pickle.dumps(calls))] == [call[0].items for call in calls]
+        captions = []
+        for run in (lambda chosen: [function(*call) for call in chosen], partial(map_processes, function)):
+            captions.append(run(calls[-3:-1]))
+            written = list((tmp_path / "figures").iterdir())
+            content.append({path.name: path.read_bytes() for path in written})
+            for path in written:
+                path.unlink()
+        assert captions[0] == captions[1]
+        return captions[0]
+
+    monkeypatch.setattr(figures, "map_processes", both)
+    write(documents, tmp_path)
+    assert len(content[0]) == 4
+    assert content[0] == content[1]
 
 
 def test_where_nothing_ran_each_figure_is_named_with_the_reason(
