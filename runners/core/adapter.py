@@ -81,9 +81,10 @@ class Adapter(Protocol):
     """The functions of ``runners/<framework>/adapter.py``. A *leaf* is any value in a nested output.
 
     A module may also have a true ``TENSORS_CHANGE``, if a call can change tensors among its arguments,
-    ``autocast(device, dtype)``, a context in which the framework chooses a dtype by itself, and
+    ``autocast(device, dtype)``, a context in which the framework chooses a dtype by itself,
     ``compile_program(device, program)``, which has the framework compile a whole program (see
-    runners.core.programs.Program). It raises Absent where there is none for the device.
+    runners.core.programs.Program) and raises Absent where there is none for the device, and ``forget_programs()``,
+    which frees what the framework keeps of calls that it compiled.
     """
 
     def version(self) -> str:

@@ -154,6 +154,10 @@ def compile_program(device: Any, program: Program) -> None:
     whole_programs.compile_for(device, program.module(platform, whole_programs.FORMS))
 
 
+def forget_programs() -> None:
+    jax.clear_caches()
+
+
 def calibration_kernel(units: int, device: Any) -> Callable[[], Any]:
     left = tensor(np.ones((64 * units, 512), "float32"), "float32", device, "contiguous")
     right = tensor(np.eye(512)[::-1], "float32", device, "contiguous")

@@ -95,3 +95,32 @@ def test_a_version_without_harnesses_is_said(environment_python: Callable[[str],
     assert (done.returncode, path.exists()) == (2, False)
     assert "a JAX whose wheel has its test harnesses" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+WRITTEN = ("jax.grad", "jax.lax.psum", "jax.nn.mish", "jax.random.normal", "jax.tree.map")
+
+
+@pytest.mark.slow(minutes=2)
+def test_written_calls(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
+    environment_python("jax-0.12.0.1-cpu")
+    only = [word for name in WRITTEN for word in ("--function", name)]
+    paths = [tmp_path / "first.json", tmp_path / "second.json"]
+    for path in paths:
+        asked = ("collect", "jax-0.12.0.1-cpu", "--from", "written", "--backend", "venv", "-o", str(path), *only)
+        done = portbench(*asked)
+        assert done.returncode == 0, done.stderr[-3000:]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    document = json.loads(paths[0].read_text("utf-8"))
+    tests = {
+        entry["function"]: {test["id"]: test["params"] for test in entry["tests"]} for entry in document["functions"]
+    }
+    assert set(tests) == set(WRITTEN)
+    # The law is that of SciPy, the draws of a key are those of the CPU.
+    assert tests["jax.random.normal"]["written-law-float32"]["reference"] == "independent"
+    assert "reference" not in tests["jax.random.normal"]["written-float32"]
+    assert tests["jax.lax.psum"]["written-float32"]["reference"] == "independent"
+    options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(tmp_path / "results"))
+    done = portbench("run", "jax-0.12.0.1-cpu", "--manifest", str(paths[0]), *options)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(next((tmp_path / "results").glob("*.json")).read_text("utf-8"))["results"]
+    assert {result["outcome"] for result in found} == {"passed"}

@@ -45,14 +45,15 @@ def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest
 def results(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
     """The results on a target by FUNCTION::TEST."""
 
-    def run(target: str) -> dict[str, Any]:
-        out = tmp_path_factory.mktemp("results")
-        options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(out))
-        portbench("run", target, "--manifest", str(manifest), *options)
-        document = json.loads(next(out.glob("*.json")).read_text("utf-8"))
-        return {f"{each['function']}::{each['test']}": each for each in document["results"]}
+    return lambda target: run(target, manifest, tmp_path_factory.mktemp("results"))
 
-    return run
+
+def run(target: str, manifest: Path, out: Path) -> dict[str, Any]:
+    """The results of a manifest on a target by FUNCTION::TEST."""
+    options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(out))
+    portbench("run", target, "--manifest", str(manifest), *options)
+    document = json.loads(next(out.glob("*.json")).read_text("utf-8"))
+    return {f"{each['function']}::{each['test']}": each for each in document["results"]}
 
 
 def test_entries_become_tests_of_every_dtype_with_references_and_gradients(manifest: Path) -> None:
@@ -93,3 +94,31 @@ def test_wrong_values_on_an_accelerator_are_found(results: Callable[[str], dict[
     pooled = found["torch.nn.AvgPool2d::modules-float32"]
     assert (pooled["outcome"], pooled["value_verdict"]) == ("failed", "wrong")
     assert found["torch.linalg.eig::opinfo-float32"]["placement"]["verdict"] in ("host", "mixed")
+
+
+HAND = ("torch.gather", "torch.is_tensor", "torch.distributions.Normal", "torch.nn.BatchNorm1d", "torch.nn.init.eye_")
+OPTIMIZER = "torch.optim.Adagrad"
+
+
+@pytest.mark.slow(minutes=2)
+def test_errors_optimizers_and_written_calls(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
+    environment_python("torch-2.9.0-cpu")
+    only = [word for name in (*HAND, OPTIMIZER) for word in ("--function", name)]
+    asked = ("--from", "errors,modules,optimizers,written", "--backend", "venv", *only)
+    paths = [tmp_path / "first.json", tmp_path / "second.json"]
+    for path in paths:
+        portbench("collect", "torch-2.9.0-cpu", *asked, "-o", str(path))
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    document = json.loads(paths[0].read_text("utf-8"))
+    tests = {
+        entry["function"]: {test["id"]: test["params"] for test in entry["tests"]} for entry in document["functions"]
+    }
+    assert set(tests) == {*HAND, OPTIMIZER}
+    assert "reference" not in tests["torch.gather"]["errors-mixed"]
+    assert tests["torch.is_tensor"]["written-float32"]["reference"] == "independent"
+    assert {"written-float32", "written-moments-float32"} <= set(tests["torch.distributions.Normal"])
+    assert tests["torch.nn.BatchNorm1d"]["modules-training-float32-gradient"]["gradient"] is True
+    assert {"optimizers-float32", "optimizers-float64", "optimizers-errors-float32"} <= set(tests[OPTIMIZER])
+    assert {result["outcome"] for result in run("torch-2.9.0-cpu", paths[0], tmp_path / "results").values()} == {
+        "passed"
+    }

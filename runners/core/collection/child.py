@@ -39,6 +39,9 @@ _OF_GRADIENTS = "float32"
 """The dtype in which gradients are tested."""
 
 _SEED = 20230401
+_KEPT = 20
+"""After so many entries the programs are forgotten that were compiled for them: thousands fill the memory."""
+
 _OWN_ENVIRONMENT = (
     "Name a package with tests that is installed beside the framework and pytest: environments of targets have none. "
     "Take your own: portbench collect ... --backend current, with PORTBENCH_PYTHON."
@@ -172,6 +175,8 @@ class _Collection:
             self._begin()
             self._enter(source, entry, {"done": number, "total": len(entries)}, names)
             self._end()
+            if number % _KEPT == 0:
+                self._forget()
         return [
             {
                 "name": name,
@@ -194,6 +199,12 @@ class _Collection:
             self._leave_out(source, entry.name, entry.dtypes, "it is for no public function, or for a changed one")
         for function in filter(self._selection.has_function, tested):
             self._collect(source, entry, function)
+
+    def _forget(self) -> None:
+        """Frees what the framework keeps of the calls so far, which no later entry repeats."""
+        forget = getattr(self._adapter, "forget_programs", None)
+        if forget is not None:
+            forget()
 
     def _entries(self, name: str) -> Sequence[Entry]:
         source = samples.source(self._framework, name)

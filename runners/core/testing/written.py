@@ -10,6 +10,8 @@ from typing import Any, Callable, Iterable, NamedTuple, Protocol, Sequence
 
 import numpy as np
 
+from runners.core.public import permitted
+from runners.core.public.names import Forbidden, Missing
 from runners.core.testing import tree
 from runners.core.testing.samples import Entry, Sample
 
@@ -109,14 +111,14 @@ def values(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> 
     return np.random.RandomState(seed + 1).uniform(low, high, shape).astype("float32")
 
 
-def public(root: Any) -> Callable[[str], Any]:
-    """Finds the object behind a name below the module ``root``, or gives None."""
+def public(framework: str) -> Callable[[str], Any]:
+    """Finds the object behind a public name that a manifest may use, or gives None."""
 
     def find(name: str) -> Any:
-        found = root
-        for part in name.split(".")[1:]:
-            found = getattr(found, part, None)
-        return found
+        try:
+            return permitted.function(name, framework)
+        except (Missing, Forbidden):
+            return None
 
     return find
 

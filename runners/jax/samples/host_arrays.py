@@ -20,7 +20,7 @@ def name(dtype: Any) -> str:
 
 def with_marks(value: Any) -> Any:
     """A nested value whose floating arrays want gradients."""
-    return tree.mapped(lambda leaf: replaying.marked(leaf) if _is_floating(leaf) else leaf, value)
+    return tree.mapped(lambda leaf: replaying.marked(leaf) if is_floating(leaf) else leaf, value)
 
 
 def accepts(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
@@ -66,5 +66,5 @@ def _look_of_array(value: Any) -> str | None:
     return repr(value) if isinstance(value, slice) else None
 
 
-def _is_floating(leaf: Any) -> bool:
+def is_floating(leaf: Any) -> bool:
     return isinstance(leaf, np.ndarray) and bool(jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact))

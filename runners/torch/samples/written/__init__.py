@@ -5,7 +5,6 @@ Each module of this folder is a table (see runners.core.testing.written). ``inpu
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from functools import lru_cache
 from typing import Any, Sequence
@@ -48,7 +47,7 @@ def look(sample: Sample) -> str:
 @lru_cache(maxsize=None)
 def _calls() -> Calls:
     tables = [importlib.import_module(f"{__name__}.{name}").table for name in _TABLES]
-    return Calls(tables, _to_host, _marked, _find)
+    return Calls(tables, _to_host, _marked, written.public("torch"))
 
 
 def _to_host(value: Any) -> Any:
@@ -58,10 +57,3 @@ def _to_host(value: Any) -> Any:
 def _marked(leaf: Any) -> Any:
     floating = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
     return leaf.detach().clone().requires_grad_() if floating else leaf
-
-
-def _find(name: str) -> Any:
-    module, _, _ = name.rpartition(".")
-    with contextlib.suppress(ImportError):
-        importlib.import_module(module)
-    return written.public(torch)(name)

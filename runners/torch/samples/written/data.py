@@ -1,7 +1,8 @@
-"""torch.utils.data: what loaders, samplers and data sets give, and in which order; torch.jit."""
+"""torch.utils.data: what loaders, samplers and data sets give, and in which order; files; torch.jit."""
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,20 @@ def table(call: Call) -> None:
     call(f"{u}default_collate", lambda f, x: f([x[0], x[1]]), x, expect=lambda x: x[:2])
     call(f"{u}default_collate", lambda f: f([1, 2]), expect=np.array([1, 2]))
     call(f"{u}default_convert", lambda f: f(np.array([1.0, 2.0])), expect=np.array([1.0, 2.0]))
+    call("torch.save", _saved, x, expect=lambda x: x)
     _compiled(call)
 
 
 class _Counted(torch.utils.data.IterableDataset):  # type: ignore[type-arg]
     def __iter__(self) -> Any:
         return iter(range(2))
+
+
+def _saved(f: Any, x: torch.Tensor) -> Any:
+    file = io.BytesIO()
+    f(x, file)
+    file.seek(0)
+    return torch.load(file)
 
 
 def _twice(x: torch.Tensor) -> torch.Tensor:

@@ -84,6 +84,8 @@ def _autocast(call: Call) -> None:
     )
     call("torch.autocast_increment_nesting", lambda f: [f(), torch.autocast_decrement_nesting()], expect=[1, 0])
     call("torch.autocast_decrement_nesting", lambda f: [torch.autocast_increment_nesting(), f()], expect=[1, 0])
+    call("torch.cpu.amp.autocast", lambda f, x: _entered(f(enabled=False)), t(1), expect=True)
+    call("torch.cpu.amp.GradScaler", lambda f, x: f(enabled=False).scale(x), t(2), expect=lambda x: x)
     call("torch.clear_autocast_cache", lambda f: f() is None, expect=True)
     call("torch.amp.is_autocast_available", lambda f: f(CPU), expect=True)
     for name in ("custom_fwd", "custom_bwd"):

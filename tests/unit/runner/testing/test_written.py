@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import types
-
 import pytest
 
 pytest.importorskip("numpy")
@@ -13,7 +11,7 @@ import numpy as np
 from runners.core.testing import written
 from runners.core.testing.written import Calls
 
-ROOT = types.SimpleNamespace(double=lambda x: 2 * x, inner=types.SimpleNamespace(twice=lambda x: 2 * x))
+KNOWN = {"root.double": lambda x: 2 * x, "root.inner.twice": lambda x: 2 * x}
 
 
 def table(call):
@@ -26,7 +24,7 @@ def table(call):
 
 @pytest.fixture
 def calls():
-    return Calls([table], lambda value: value, lambda leaf: ("marked", leaf), written.public(ROOT))
+    return Calls([table], lambda value: value, lambda leaf: ("marked", leaf), KNOWN.get)
 
 
 def test_a_function_that_the_version_has_is_an_entry_for_each_variant(calls):
@@ -42,7 +40,9 @@ def test_the_expected_result_is_computed_in_float64_or_is_given(calls):
     assert first.args[0].dtype == "float32"
     assert first.reference().dtype == "float64"
     np.testing.assert_array_equal(first.reference(), 2 * first.args[0].astype("float64"))
-    np.testing.assert_array_equal(second.body(ROOT.double, second.args[0]), second.reference().astype("float32"))
+    np.testing.assert_array_equal(
+        second.body(KNOWN["root.double"], second.args[0]), second.reference().astype("float32")
+    )
     (number,) = calls.samples("root.double.number", False)
     assert number.reference() == 6
 
@@ -65,3 +65,9 @@ def test_an_unknown_entry_is_a_key_error(calls):
 def test_values_are_the_same_in_each_process():
     np.testing.assert_array_equal(written.values(2, 3, seed=1), written.values(2, 3, seed=1))
     assert (written.values(100, low=0.5) >= 0.5).all()
+
+
+def test_names_that_the_framework_has_not_or_does_not_show_are_not_found():
+    find = written.public("fake")
+    assert find("fake.scale").__name__ == "scale"
+    assert (find("fake.nothing"), find("fake._note")) == (None, None)
