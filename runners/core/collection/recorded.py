@@ -26,6 +26,7 @@ from runners.core.manifest_grids import leads_outside
 from runners.core.public import permitted
 from runners.core.public.functions import Function, ranked
 from runners.core.public.library import Library
+from runners.core.public.texts import signature
 from runners.core.selection import Selection
 from runners.core.testing import mutations, samples
 from runners.core.testing.replay import replay
@@ -287,20 +288,28 @@ class _Tried:
 
 def _lend(calls: dict[str, list[Recorded]], functions: Sequence[Function]) -> set[str]:
     """Adds the calls of a function to each public one of the same name elsewhere, or with an underscore behind it, that
-    has no calls: ``torch.abs_`` those of ``torch.abs``. The CPU says whether it accepts them. Returns the names
-    of these functions."""
-    names = set()
-    lenders: dict[str, list[Recorded]] = {}
+    has no calls: ``torch.abs_`` those of ``torch.abs``. Their first parameters must have the same name, where it is
+    known. The CPU says whether it accepts them. Returns the names of these functions."""
+    known = {name: function for function in functions for name in function.names}
+    lenders: dict[str, list[str]] = {}
     for name in sorted(calls):
-        lenders.setdefault(_last(name), []).extend(calls[name])
+        lenders.setdefault(_last(name), []).append(name)
+    lent = set()
     for function in functions:
         if function.kind != "class" and not any(name in calls for name in function.names):
             name = ranked(function.names, function.qualname)[0]
-            lent = lenders.get(_last(name)) or lenders.get(_last(name).rstrip("_"))
-            if lent:
-                calls[name] = [call._replace(function=name) for call in lent]
-                names.add(name)
-    return names
+            first = _first_parameter(function)
+            for lender in lenders.get(_last(name)) or lenders.get(_last(name).rstrip("_")) or ():
+                if first in ("", _first_parameter(known[lender]) if lender in known else ""):
+                    calls.setdefault(name, []).extend(call._replace(function=name) for call in calls[lender])
+                    lent.add(name)
+    return lent
+
+
+def _first_parameter(function: Function) -> str:
+    """The name of the first parameter; empty where it is not known."""
+    found = re.match(r"\((\w+)", signature(function.value)[0] or "")
+    return found[1] if found else ""
 
 
 def _last(name: str) -> str:
