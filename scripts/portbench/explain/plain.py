@@ -61,6 +61,8 @@ _SIGNS = """\
         for part in (np.real, np.imag):
             assert ((part(found) != 0) | (np.signbit(part(found)) == np.signbit(part(expected)))).all()
 """
+_FAR = 80
+"""The exponential of this is close to the end of float32."""
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
 # NumPy has no bfloat16.
 _TO_NUMPY = {
@@ -138,7 +140,7 @@ class _Program:
         self._device = device
         self._dtypes: list[str] = []
         self._lines: list[str] = []
-        self._has_values = False
+        self._may_overflow = False
 
     def text(self) -> str:
         test, expect = self._test, self._test["expect"]
@@ -184,7 +186,7 @@ class _Program:
         rtol, atol = next((TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES), (0.0, 0.0))
         if dtypes[0] is not None and dtypes[0] not in TOLERANCES:
             rtol = atol = 0.0
-        largest = _LARGEST.get(str(dtypes[0] or next(iter(self._dtypes), ""))) if self._has_values else None
+        largest = _LARGEST.get(str(dtypes[0] or next(iter(self._dtypes), ""))) if self._may_overflow else None
         lines = _CHECK.format(
             rtol=given.get("rtol", rtol),
             atol=given.get("atol", atol),
@@ -241,7 +243,8 @@ class _Program:
             raise NotPlain(f"a tensor of the layout {value['layout']} has no plain form")
         self._dtypes.append(dtype)
         carrier = _CARRIERS.get(dtype, dtype)
-        self._has_values = self._has_values or "values" in value
+        far = max(abs(value.get(end, 0)) for end in ("low", "high"))
+        self._may_overflow = self._may_overflow or "values" in value or far > _FAR
         if isinstance(value.get("values"), dict):
             array = _edges(dtype, **value["values"])
         else:
