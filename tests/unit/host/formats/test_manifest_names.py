@@ -38,7 +38,7 @@ def test_a_correct_test_has_no_mistake() -> None:
         (
             {"expect": {"property": "argsrt"}},
             "expect.property",
-            ["did you mean argsort", "known: argsort, eig, lu, svd"],
+            ["did you mean argsort", "known: argsort, categories, distribution, eig, lu, svd"],
         ),
         (
             {"expect": {"property": "argsort", "params": {"axes": 1}}},
@@ -111,5 +111,11 @@ def test_every_reference_that_the_runner_knows_is_accepted(library: str) -> None
 
 
 def test_every_property_of_the_runner_is_accepted() -> None:
+    required = {"distribution": {"name": "normal"}, "categories": {"shares": [0.5, 0.5]}}
     for name in properties._PROPERTIES:
-        assert mistakes({"expect": {"property": name}}) == {}
+        assert mistakes({"expect": {"property": name, "params": required.get(name, {})}}) == {}
+
+
+def test_a_property_without_a_required_parameter_is_a_mistake() -> None:
+    found = mistakes({"expect": {"property": "distribution"}})
+    assert found == {"expect.params": 'property distribution: the parameter "name" is missing'}

@@ -158,10 +158,11 @@ def test_run_files_of_other_machines_are_checked_too(
     portbench: Any, make_run: Any, make_result: Any, write: Any
 ) -> None:
     gelu = ("torch.nn.GELU", "infinity[dtype=float32,approximate=none]")
-    known = write("runs/known.json", make_run([make_result(*gelu, outcome="failed")]))
+    largest = make_result("torch.nn.GELU", "largest[approximate=none]", outcome="failed")
+    known = write("runs/known.json", make_run([make_result(*gelu, outcome="failed"), largest]))
     done = portbench("check", known)
     assert done.exit_code == 0, done.output
-    assert "known.json, torch-2.9.0-cpu: 1 test failed as known, 0 new failures" in done.output
+    assert "known.json, torch-2.9.0-cpu: 2 tests failed as known, 0 new failures" in done.output
     write("runs/passes.json", make_run([make_result(*gelu)], machine="another"))
     write("runs/sub/tpu.json", make_run([make_result(*gelu, outcome="crashed")], target="torch-2.9.0-tpu"))
     done = portbench("check", known.parent, "--json")

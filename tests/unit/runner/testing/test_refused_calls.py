@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 pytest.importorskip("numpy")
@@ -39,5 +41,11 @@ def test_no_error_and_another_error_fail(run, function, raises, args, message):
 
 
 def test_a_function_that_is_not_called_does_not_pass_as_refusing(run):
-    raises = {"class": "NotImplementedError", "message": "not"}
-    assert result_of(run, "fake.refuse", raises, [TENSOR], "--mutant", "nothing")["outcome"] == "failed"
+    expect = {"raises": {"class": "NotImplementedError", "message": "not"}}
+    test = {"id": "t", "case": "call", "args": [TENSOR], "expect": expect}
+    finished = run([{"function": "fake.refuse", "tests": [test]}], "--runs", "1", "--mutant", "nothing")
+    outcomes = {}
+    for file in finished.out.glob("*.json"):
+        document = json.loads(file.read_text("utf-8"))
+        outcomes[document["protocol"]["mutant"]] = document["results"][0]["outcome"]
+    assert outcomes == {None: "passed", "nothing": "failed"}
