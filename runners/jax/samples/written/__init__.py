@@ -24,9 +24,10 @@ _TABLES = (
 
 
 def prepare() -> None:
-    """Imports the tables, which compute nothing. Raises ImportError where JAX lacks what they use."""
+    """Imports the tables. The calls are made where they are needed: to make some computes, and a zygote that has
+    computed leaves its forks with threads that are gone. Raises ImportError where JAX lacks what a table uses."""
     try:
-        _calls()
+        _tables()
     except AttributeError as error:
         raise ImportError(str(error)) from error
 
@@ -43,10 +44,13 @@ def look(sample: Sample) -> str:
     return host_arrays.look((list(sample.args), sample.kwargs))
 
 
+def _tables() -> Sequence[written.Table]:
+    return [importlib.import_module(f"{__name__}.{name}").table for name in _TABLES]
+
+
 @lru_cache(maxsize=None)
 def _calls() -> Calls:
-    tables = [importlib.import_module(f"{__name__}.{name}").table for name in _TABLES]
-    return Calls(tables, lambda value: value, _marked, written.public("jax"))
+    return Calls(_tables(), lambda value: value, _marked, written.public("jax"))
 
 
 def _marked(leaf: Any) -> Any:

@@ -25,9 +25,10 @@ _TABLES = (
 
 
 def prepare() -> None:
-    """Raises ImportError where PyTorch lacks a module that the calls use."""
+    """Imports the tables. The calls are made where they are needed: to make some computes, and a zygote that has
+    computed leaves its forks with threads that are gone. Raises ImportError where PyTorch lacks what a table uses."""
     try:
-        _calls()
+        _tables()
     except AttributeError as error:
         raise ImportError(str(error)) from error
 
@@ -44,10 +45,13 @@ def look(sample: Sample) -> str:
     return internal.look((list(sample.args), sample.kwargs))
 
 
+def _tables() -> Sequence[written.Table]:
+    return [importlib.import_module(f"{__name__}.{name}").table for name in _TABLES]
+
+
 @lru_cache(maxsize=None)
 def _calls() -> Calls:
-    tables = [importlib.import_module(f"{__name__}.{name}").table for name in _TABLES]
-    return Calls(tables, _to_host, _marked, written.public("torch"))
+    return Calls(_tables(), _to_host, _marked, written.public("torch"))
 
 
 def _to_host(value: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.autograd.forward_ad
 
 from runners.core.testing.written import Call
 from runners.torch.samples.written.inputs import of, t

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.attention
 
 from runners.core.testing.written import Call
 from runners.torch.samples.written.inputs import of, t

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.utils.parametrize
+import torch.nn.utils.prune
 
 from runners.core.testing.written import Call
 from runners.torch.samples.written.inputs import of, t

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import torch
+import torch.optim.lr_scheduler
 
 from runners.core.testing.written import Call
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.masked
+import torch.nested
 
 from runners.core.testing.written import Call
 from runners.torch.samples.written.inputs import of, t
