@@ -32,6 +32,8 @@ WRONG = {
     "tf.math.igammac",
     # XLA removes assertions from compiled programs.
     "tf.debugging.assert_less",
+    # XLA leaves out updates whose indices are out of range.
+    "tf.tensor_scatter_nd_update",
     # XLA's random numbers ignore the seed.
     "tf.Graph.as_default",
     "tf.experimental.numpy.random.standard_normal",

@@ -16,6 +16,7 @@ import duckdb
 from portbench.study.contradictions import Mixture, SeveralContents
 from portbench.study.document import StudySummary
 from portbench.study.merge import merge
+from portbench.study.model import TargetKey
 from portbench.study.parquet import tables_name
 from portbench.study.run_files import Source
 from portbench.study.store import Study, connect, create_views, is_study, read_study
@@ -97,8 +98,10 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
         create_views(connection, study.tables)
         analyse(connection, strict_placement)
         runs = runs_of(study.summary)
-        if not strict_placement and study.tables.name == tables_name(run.sha256 for run in runs):
-            # This version of the code has derived it, by the same rules.
+        is_current = study.tables.name == tables_name(run.sha256 for run in runs)
+        targets = {TargetKey.of_entry(entry) for entry in study.summary["targets"]}
+        if not strict_placement and is_current and targets == {run.key for run in runs}:
+            # This version of the code has derived it, by the same rules, and nobody renamed a target in it.
             yield Analysed(connection, study.summary)
             return
         classification = study.summary.get("classification")

@@ -161,3 +161,13 @@ def test_the_summary_has_the_rows_of_the_tables(tables: Path) -> None:
     rows = json.loads((tables.parent / "study.json").read_text())["rows"]
     count = {table: duckdb.sql(f"SELECT count(*) FROM '{tables}/{table}/*.parquet'").fetchall()[0][0] for table in rows}
     assert count == rows
+
+
+def test_a_summary_that_renames_a_machine_is_derived_from_the_tables_again(tables: Path, portbench: Command) -> None:
+    summary = tables.parent / "study.json"
+    data = json.loads(summary.read_text("utf-8"))
+    data["targets"][0]["machine"] = "renamed"
+    summary.write_text(json.dumps(data), "utf-8")
+    done = portbench("report", tables.parent, "-o", tables.parent.parent / "report", "--json")
+    assert done.exit_code == 0, done.output
+    assert "renamed" not in done.output
