@@ -70,7 +70,7 @@ def main() -> None:
 def write_manifest(folder: Path, tests: int) -> Path:
     """A manifest of so many tests that do nothing, each written out as in a sweep."""
     case = "fake.behaviours:sees_its_number"
-    listed = [{"id": f"t[n={number}]", "case": case, "params": {"number": number}} for number in range(tests)]
+    listed = [{"id": f"t-{number}", "case": case, "params": {"number": number}} for number in range(tests)]
     functions = [{"function": "fake.identity", "tests": listed}]
     document = {"schema": "portbench/manifest", "schema_version": 1, "name": "empty", "framework": "fake"}
     path = folder / "manifest.json"
