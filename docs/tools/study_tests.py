@@ -285,7 +285,7 @@ def integer_rows(e: Entry) -> Tests:
         x = {"tensor": {"shape": [5, 33], "dtype": dtype, "seed": 3, "low": low, "high": high}}
         made = test(e, f"integers-{dtype}", x, grid={"axis": [-1]}, dtype=dtype)
         if e.get("wraps"):
-            # NumPy sums in 64 bits if not told otherwise.
+            # NumPy sums in 64 bits unless it gets a dtype.
             made["expect"]["kwargs"] = {**made["expect"]["kwargs"], "dtype": {"dtype": result(e, dtype)["dtype"]}}
         yield made
 

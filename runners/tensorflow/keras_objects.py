@@ -36,7 +36,7 @@ class Unmade:
 
 
 class Inner:
-    """A setting that is an object of Keras itself, and is made anew each time."""
+    """A setting that is an object of Keras itself, and is created for each call."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make

@@ -34,7 +34,7 @@ Document = Dict[str, Any]
 
 class Tally:
     """What is known of the results in a journal without reading it again. ``done``: their keys; ``outcomes`` counts
-    them as people are told; ``disturbed``: how many were disturbed from outside."""
+    them as messages show it; ``disturbed``: how many were disturbed from outside."""
 
     def __init__(self) -> None:
         self.done: set[Key] = set()

@@ -101,15 +101,15 @@ def test_predicted_targets_run_meanwhile_and_timed_ones_afterwards(
     monkeypatch.setenv("STAND_IN", "tells_when_it_runs")
     monkeypatch.setenv("STAND_IN_TELL", str(scene.pipe))
     # Goes on when the predicted target has ended.
-    told = tmp_path / "told"
-    reads = f'while read -r line; do echo "$line" >> {told}; [ "$line" = "tpu-v5e ends" ] && exit 0; done'
+    events = tmp_path / "events"
+    reads = f'while read -r line; do echo "$line" >> {events}; [ "$line" = "tpu-v5e ends" ] && exit 0; done'
     scene.installs(torch=f"timeout 60 sh -c '{reads}' < {scene.pipe}")
     held = os.open(scene.pipe, os.O_RDWR)
     done = scene.run("fake-cpu", "torch-cpu", "fake-tpu-v5e", "--json")
     afterwards = os.read(held, 4096).decode().splitlines()
     os.close(held)
     assert done.exit_code == 0, done.output
-    assert told.read_text().splitlines() == ["tpu-v5e begins", "tpu-v5e ends"]
+    assert events.read_text().splitlines() == ["tpu-v5e begins", "tpu-v5e ends"]
     assert afterwards == ["cpu begins", "cpu ends"] * 2
 
 
