@@ -39,6 +39,10 @@ _ENGINES = {
 }
 """Container engines, with a file that each mounts into a container. Where the files lie on the host can be chosen."""
 
+FIXED = {"PYTHONHASHSEED": "0"}
+"""Variables that every process with a framework has: sets of strings have the same order in each, so samples that are
+made by going through one are those that were collected."""
+
 _TERRAFORM = ("TF_CLI_", "TF_CLOUD_", "TF_TOKEN_", "TF_VAR_")
 """Prefixes of Terraform, which begin like TensorFlow's; these variables may hold secrets."""
 
@@ -48,7 +52,7 @@ _SECRETS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
 
 def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
     """The ``environment`` object of a run file. ``variables`` are those that the runner sets for the
-    framework."""
+    framework, beside FIXED."""
     return {
         "machine": machine,
         "os": _operating_system(),
@@ -65,7 +69,7 @@ def collect(machine: str, device_facts: Mapping[str, Any], variables: Mapping[st
         **made_from(),
         "runner_commit": _facts(ROOT / IMAGE).get("runner_commit") or _commit(),
         "runner_sha256": own_sha256(),
-        "variables": {**_variables(), **variables},
+        "variables": {**_variables(), **FIXED, **variables},
         "device": dict(device_facts),
     }
 

@@ -122,3 +122,20 @@ def test_errors_optimizers_and_written_calls(environment_python: Callable[[str],
     assert {result["outcome"] for result in run("torch-2.9.0-cpu", paths[0], tmp_path / "results").values()} == {
         "passed"
     }
+
+
+@pytest.mark.slow
+def test_samples_made_from_a_set_are_the_same_under_each_hash_seed(
+    environment_python: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment_python("torch-2.9.0-cpu")
+    paths = {seed: tmp_path / f"{seed}.json" for seed in ("1", "2")}
+    for seed, path in paths.items():
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        # OpInfo goes through a set of shapes for it.
+        only = ("--from", "opinfo", "--backend", "venv", "--function", "torch.meshgrid")
+        portbench("collect", "torch-2.9.0-cpu", *only, "-o", str(path))
+    assert paths["1"].read_bytes() == paths["2"].read_bytes()
+    found = run("torch-2.9.0-cpu", paths["1"], tmp_path / "results")
+    assert {result["outcome"] for result in found.values()} == {"passed"}
+    assert len(found) > 20

@@ -111,8 +111,8 @@ def _environment(variables: Mapping[str, str], work: Path) -> dict[str, str]:
     return {
         **os.environ,
         **variables,
-        # Sets of strings in defaults have the same order in each process; no .pyc files are left behind.
-        "PYTHONHASHSEED": "0",
+        **environment.FIXED,
+        # No .pyc files are left behind.
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONWARNINGS": "ignore",
         "HOME": folder,

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import IO, Any, ClassVar, Iterator, Sequence
 
+from runners.core import environment
 from runners.core.errors import FrameworkFailed, StartKilled, StorageFailed
 from runners.core.failure import RUNNERS, clipped
 from runners.core.process import processes, sandbox, zygote
@@ -47,7 +48,7 @@ class ZygoteHandle:
         sandboxed: bool = False,
     ) -> None:
         self.memory_bytes = memory_bytes
-        self._environment = {**os.environ, "TMPDIR": str(scratch)}
+        self._environment = {**os.environ, **environment.FIXED, "TMPDIR": str(scratch)}
         self._arguments = [framework, device]
         self._sandbox = sandbox.WANTED if sandboxed else sandbox.NONE
         self._wanted = list(wanted)[:MOST_IMPORTED_EARLY]

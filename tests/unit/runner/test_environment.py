@@ -28,7 +28,7 @@ def recorded(**from_runner: str) -> dict[str, str]:
         "NPY_DISABLE_CPU_FEATURES",
         "LD_PRELOAD",
         "MALLOC_CONF",
-        "PYTHONHASHSEED",
+        "PYTHONPATH",
     ],
 )
 def test_variables_that_change_what_a_framework_does_are_recorded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +47,11 @@ def test_others_and_secrets_are_not(name: str, monkeypatch: pytest.MonkeyPatch) 
 def test_what_the_runner_sets_itself_comes_before_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PJRT_DEVICE", "TPU")
     assert recorded(PJRT_DEVICE="CPU", SOMETHING="1").items() >= {"PJRT_DEVICE": "CPU", "SOMETHING": "1"}.items()
+
+
+def test_the_hash_seed_is_the_one_that_the_framework_runs_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "5")
+    assert recorded()["PYTHONHASHSEED"] == "0"
 
 
 HEX = 16 * "0a1b"
