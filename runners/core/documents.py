@@ -18,6 +18,7 @@ from runners.core.schema_predicate import Predicate, predicate, regular_expressi
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
 _LEVELS = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse(content: bytes) -> Any:
@@ -31,10 +32,17 @@ def parse(content: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start} is not UTF-8") from None
     try:
+        hooks = _Hooks()
         document = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_Refused, parse_int=_integer, parse_float=_finite
+            text,
+            object_pairs_hook=hooks.unique,
+            parse_constant=hooks.refused,
+            parse_int=hooks.integer,
+            parse_float=hooks.finite,
         )
-        refused = next(_refused(document, "$", _LEVELS), "")
+        # The search takes longer than all the rest, and few documents need it.
+        is_doubtful = hooks.has_refused or _ESCAPED_SURROGATE.search(text) or _brackets(text) > _LEVELS
+        refused = next(_refused(document, "$", _LEVELS), "") if is_doubtful else ""
     except RecursionError:
         raise ValueError(f"objects and lists are nested too deeply, at most {_LEVELS} levels are allowed") from None
     if refused:
@@ -142,23 +150,37 @@ class _Refused(str):
     """Takes the place of a value that is not allowed, and says why."""
 
 
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any] | _Refused:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-    return _Refused(f"the key {_shortened(repr(twice))} is duplicated in one object")
+class _Hooks:
+    """What json.loads calls for objects, numbers and constants. ``has_refused``: whether one of them is not allowed."""
+
+    def __init__(self) -> None:
+        self.has_refused = False
+
+    def refused(self, why: str) -> _Refused:
+        self.has_refused = True
+        return _Refused(why)
+
+    def unique(self, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any] | _Refused:
+        found = dict(pairs)
+        if len(found) == len(pairs):
+            return found
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        return self.refused(f"the key {_shortened(repr(twice))} is duplicated in one object")
+
+    def integer(self, digits: str) -> int | _Refused:
+        # The number of digits first: Python takes very long to convert very many, or raises an error.
+        if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
+            return self.refused(f"{_shortened(digits, 24)} needs more than 64 bits")
+        return int(digits)
+
+    def finite(self, digits: str) -> float | _Refused:
+        number = float(digits)
+        return number if math.isfinite(number) else self.refused(f"{_shortened(digits, 24)} is too large")
 
 
-def _integer(digits: str) -> int | _Refused:
-    # The number of digits first: Python takes very long to convert very many, or raises an error.
-    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
-        return _Refused(f"{_shortened(digits, 24)} needs more than 64 bits")
-    return int(digits)
-
-
-def _finite(digits: str) -> float | _Refused:
-    return float(digits) if math.isfinite(float(digits)) else _Refused(f"{_shortened(digits, 24)} is too large")
+def _brackets(text: str) -> int:
+    """At least as many as there are levels."""
+    return text.count("[") + text.count("{")
 
 
 def _refused(value: Any, path: str, levels: int) -> Iterator[str]:

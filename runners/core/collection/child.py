@@ -21,7 +21,7 @@ from typing import Any, Dict, Iterator, Mapping, Sequence
 
 from runners.core import failure
 from runners.core.adapter import Adapter
-from runners.core.collection import recorded
+from runners.core.collection import recorded, sources
 from runners.core.collection.recording import NotRecorded
 from runners.core.process import processes
 from runners.core.process.channel import Channel
@@ -107,7 +107,7 @@ class _Collection:
         self._adapter.prepare("cpu")
         functions = public_functions(self._library, public_modules(self._library, {}, lambda name: None).modules).found
         known = self._from_journal()
-        for name in list(filter(recorded.is_recorded, self._sources))[known:]:
+        for name in list(filter(sources.is_recorded, self._sources))[known:]:
             self._begin()
             self._record(name, functions)
             self._end()
@@ -149,12 +149,12 @@ class _Collection:
             raise _Unavailable(f"the source {source} cannot be recorded: {error}", _OWN_ENVIRONMENT) from error
         self._left_out += found.left_out
         self._given["left_out"] += found.left_out
-        name = recorded.label(source)
+        name = sources.label(source)
         for function, made in found.tests.items():
             tests = self._tests.setdefault(function, [])
             for test in made:
                 self._add(function, {"id": _id([name], tests), **test})
-        package = self._library.top if source == recorded.DOCS else recorded.distribution(source)
+        package = self._library.top if source == sources.DOCS else sources.distribution(source)
         self._listed.append({"name": name, "package": package, "entries": found.entries})
         self._given["listed"].append(self._listed[-1])
 
@@ -165,12 +165,12 @@ class _Collection:
     def _sampled(self, functions: Sequence[Function], known: int) -> list[Data]:
         """Adds the tests of all other sources, but for those of the first ``known`` entries. Returns what a manifest
         says of these sources."""
-        sources = [name for name in self._sources if not recorded.is_recorded(name)]
-        if not sources:
+        of_samples = [name for name in self._sources if not sources.is_recorded(name)]
+        if not of_samples:
             return []
         self._device = self._adapter.open_device("cpu")
         names = _names(functions, self._framework)
-        entries = [(name, entry) for name in sources for entry in self._entries(name)]
+        entries = [(name, entry) for name in of_samples for entry in self._entries(name)]
         for number, (source, entry) in enumerate(entries[known:], known):
             self._begin()
             self._enter(source, entry, {"done": number, "total": len(entries)}, names)
@@ -183,7 +183,7 @@ class _Collection:
                 "package": samples.source(self._framework, name).PACKAGE,
                 "entries": sum(source == name for source, _ in entries),
             }
-            for name in sources
+            for name in of_samples
         ]
 
     def _enter(self, source: str, entry: Entry, progress: Data, names: Mapping[int, str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
 from runners.core import environment
-from runners.core.collection import recorded
+from runners.core.collection import sources
 from runners.core.enumeration.listing import write
 from runners.core.enumeration.supervised import Child
 from runners.core.errors import BadInput, FrameworkFailed
@@ -46,7 +46,7 @@ def write_manifest(
     version, StorageFailed if the file cannot be written.
     """
     for name in settings.sources:
-        recorded.check(name, settings.framework)
+        sources.check(name, settings.framework)
     child = Child(
         "runners.core.collection.child",
         library.module,

@@ -14,26 +14,23 @@ import mmap
 import re
 import time
 from functools import partial
-from importlib import metadata
 from typing import Any, Callable, Dict, Iterable, Mapping, NamedTuple, Sequence
 
 from runners.core.adapter import Adapter
 from runners.core.collection import forks, recording
 from runners.core.collection.examples import Documented, documented
 from runners.core.collection.recording import Recorded
-from runners.core.errors import BadInput
+from runners.core.collection.sources import DOCS, SUITE, label
 from runners.core.manifest_grids import leads_outside
 from runners.core.public import permitted
 from runners.core.public.functions import Function, ranked
 from runners.core.public.library import Library
 from runners.core.public.texts import signature
 from runners.core.selection import Selection
-from runners.core.testing import mutations, samples
+from runners.core.testing import mutations
 from runners.core.testing.replay import replay
 from runners.core.testing.trial import Trial
 
-DOCS, SUITE = "docs", "pytest:"
-_PACKAGE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 TEST_LIMIT_S = 10.0
 """Of the processor, for one call to be made and compared."""
 _MOST_ENDED = 3
@@ -45,34 +42,6 @@ _LONGEST_REASON = 300
 _SEED = 20230401
 
 Data = Dict[str, Any]
-
-
-def is_recorded(source: str) -> bool:
-    """Whether a source is recorded: ``docs``, or ``pytest:PACKAGE``."""
-    return source == DOCS or source.startswith(SUITE)
-
-
-def check(source: str, framework: str) -> None:
-    """Raises BadInput unless the framework has a source of this name, or the name is that of a recorded one."""
-    if source.startswith(SUITE) and not _PACKAGE.fullmatch(source[len(SUITE) :]):
-        raise BadInput(
-            f"the source {source!r} names no package",
-            "Expected is pytest:PACKAGE, such as pytest:optax or pytest:optax.losses.",
-        )
-    if not is_recorded(source):
-        samples.source(framework, source)
-
-
-def label(source: str) -> str:
-    """The name of a source in a manifest: ``pytest-optax`` for ``pytest:optax``."""
-    return source.replace(":", "-")
-
-
-def distribution(source: str) -> str:
-    """The installed distribution that holds the tests of ``pytest:PACKAGE``."""
-    name = source[len(SUITE) :].split(".")[0]
-    known: Any = getattr(metadata, "packages_distributions", dict)()
-    return str(next(iter(known.get(name, [name])))).lower().replace("_", "-")
 
 
 class Collected(NamedTuple):

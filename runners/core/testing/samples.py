@@ -80,7 +80,7 @@ def source(framework: str, name: str) -> SampleSource:
     known = names(framework)
     if name not in known:
         if not known:
-            raise BadInput(f"{framework} has no source of samples", "docs/api.md lists the frameworks that have one.")
+            raise BadInput(f"{framework} has no source of samples", "docs/api-sources.md lists the frameworks.")
         raise BadInput(
             f"there is no source {name!r} of samples: {framework} has {', '.join(known)}", "Give one of these."
         )
