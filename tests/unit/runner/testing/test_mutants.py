@@ -233,3 +233,13 @@ def test_other_objects_are_compared_by_their_own_equality():
     mutant = Mutant("keyword-ignored", "fake", adapter)
     found = mutant.of(lambda unused=0: frozenset([1]))(unused=3)
     assert (found, mutant.differs) == (frozenset([1]), False)
+
+
+def test_a_keyword_does_not_matter_if_the_outputs_cannot_be_compared():
+    class Opaque:
+        pass
+
+    mutant = Mutant("keyword-ignored", "fake", adapter)
+    make = mutant.of(lambda unused=0, value=0: {"made": [Opaque(), value]})
+    assert (make(unused=3)["made"][1], mutant.differs) == (0, False)
+    assert (make(unused=3, value=4)["made"][1], mutant.differs) == (0, True)

@@ -8,7 +8,7 @@ import mmap
 import pytest
 
 from runners.core.testing.repeats import Overwritten
-from runners.core.testing.trial import Trial
+from runners.core.testing.trial import Accepted, MisusedTrial, Trial
 from runners.fake import adapter, library
 
 
@@ -45,3 +45,37 @@ def test_later_work_is_timed_apart_from_the_call():
     after = trial.calls[0]["cold"]
     assert {**after, "counters": {}} == {**before, "counters": {}}
     assert after["counters"] == {"session_first_ns": 10, "session_runs": 2, "session_ns": 20}
+
+
+class Halver:
+    def halve(self, number):
+        if number % 2:
+            raise ValueError(f"{number} is odd")
+        return number // 2
+
+
+def test_a_method_that_raises_the_named_error_is_a_check():
+    trial = trial_of(Halver)
+    trial.method_raises(Halver(), "halve", ["ArithmeticError", "ValueError"], "ODD", 3)
+    trial.finish()
+    assert (trial.checks, trial.refusals, trial.calls) == (1, 1, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "number", "message"),
+    [
+        ("ValueError", "odd", 4, "got no error"),
+        ("TypeError", "odd", 3, "expected TypeError, got ValueError"),
+        ("ValueError", "even", 3, "expected 'even' in the message"),
+    ],
+)
+def test_a_method_without_the_named_error_fails(kind, word, number, message):
+    with pytest.raises(Accepted, match=message):
+        trial_of(Halver).method_raises(Halver(), "halve", [kind], word, number)
+
+
+def test_only_methods_of_the_class_under_test_may_raise():
+    with pytest.raises(MisusedTrial, match="int is no instance"):
+        trial_of(Halver).method_raises(3, "bit_length", ["ValueError"], "odd")
+    with pytest.raises(MisusedTrial, match="Halver is no instance"):
+        trial_of(len).method_raises(Halver(), "halve", ["ValueError"], "odd", 3)
