@@ -427,6 +427,14 @@ class Trial:
             compare.check_dtype(name, dtype)
         compare.check_values(self.numpy(actual), expected, name or "float64", rtol, atol)
 
+    def exact(self, actual: Any, expected: Any, dtype: str = "") -> None:
+        """Checks a tensor whose values were moved, not computed: every value is the same, and so are the signs of
+        zeros. With ``dtype``, the tensor must have it. Raises Mismatch."""
+        from runners.core.testing import compare
+
+        self.close(actual, expected, rtol=0.0, atol=0.0, dtype=dtype)
+        compare.check_signs_of_zeros(self.numpy(actual), expected)
+
     def equal(self, actual: Any, expected: Any) -> None:
         """Checks that nested tensors, host arrays and plain values are the same. Raises Mismatch."""
         from runners.core.testing import compare

@@ -118,7 +118,7 @@ def array_outlives(trial: Trial, dtype: str) -> None:
     trial.repeatable = False  # a second call would copy a deleted array
     output = trial.call(original, copy=True)
     original.delete()
-    trial.close(output, expected, rtol=0, atol=0, dtype=dtype)
+    trial.exact(output, expected, dtype)
 
 
 def array_of_host(trial: Trial, source: str) -> None:
@@ -158,7 +158,7 @@ def filled_like(trial: Trial, value: float, shape: Sequence[int], dtype: str) ->
 
     moved = trial.tensor(trial.random(*shape, dtype=dtype, seed=1), dtype)
     alone, added = trial.call_inside(lambda function, x: made(function)(x), moved)
-    trial.close(alone, np.full(shape, value), rtol=0, atol=0, dtype=dtype)
+    trial.exact(alone, np.full(shape, value), dtype)
     trial.close(added, trial.numpy(moved).astype("float64") + value, dtype=dtype)
 
 

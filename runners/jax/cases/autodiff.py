@@ -143,7 +143,7 @@ def stopped(trial: Trial, mode: str) -> None:
 
     value, slope = trial.call_inside(body, trial.tensor(host))
     trial.close(value, widened(host) ** 2, dtype="float32")
-    trial.close(slope, host, rtol=0, atol=0, dtype="float32")
+    trial.exact(slope, host, "float32")
 
 
 def stopped_higher(trial: Trial) -> None:
@@ -175,7 +175,7 @@ def stopped_tree(trial: Trial) -> None:
     gradient, held = trial.call_inside(body, tree)
     trial.close(gradient, np.full(5, 2.0), dtype="float32")
     trial.equal((sorted(held), held["more"][1][1]), (["more", "x"], None))
-    trial.close(held["x"], host, rtol=0, atol=0, dtype="float32")
+    trial.exact(held["x"], host, "float32")
     trial.close(held["more"][0], count, dtype="int32")
     trial.close(held["more"][1][0], host > 0, dtype="bool")
 

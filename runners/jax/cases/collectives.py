@@ -23,7 +23,7 @@ def gather_rows(trial: Trial, dtype: str, axis: int = 0, tiled: bool = False) ->
         return jax.vmap(lambda row: all_gather(row, "rows", axis=axis, tiled=tiled), axis_name="rows")(x)
 
     gathered = (np.concatenate if tiled else np.stack)(list(host), axis=axis)
-    trial.close(trial.call_inside(body, moved), np.stack([gathered] * 4), rtol=0, atol=0, dtype=dtype)
+    trial.exact(trial.call_inside(body, moved), np.stack([gathered] * 4), dtype)
 
 
 def gather_devices(trial: Trial) -> None:
@@ -31,7 +31,7 @@ def gather_devices(trial: Trial) -> None:
     devices = of_target(trial.device)
     host = trial.random(len(devices), 16, 8)
     output = trial.call_inside(lambda all_gather, x: _gathered_over(all_gather, devices)(x), _spread(host, devices))
-    trial.close(output, np.stack([host] * len(devices)), rtol=0, atol=0, dtype="float32")
+    trial.exact(output, np.stack([host] * len(devices)), "float32")
 
 
 def gather_gradient(trial: Trial) -> None:
@@ -46,7 +46,7 @@ def gather_gradient(trial: Trial) -> None:
         return jax.grad(loss, has_aux=True)(x)
 
     gradient, gathered = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
-    trial.close(gathered, np.stack([host] * 4), rtol=0, atol=0, dtype="float32")
+    trial.exact(gathered, np.stack([host] * 4), "float32")
     trial.close(gradient, widened(weights).sum(axis=0), dtype="float32")
 
 
@@ -58,7 +58,7 @@ def gather_tree(trial: Trial) -> None:
         return jax.vmap(lambda row: all_gather(row, "rows"), axis_name="rows")(tree)
 
     output = trial.call_inside(body, {"one": trial.tensor(one), "none": [trial.tensor(none)]})
-    trial.close(output["one"], np.stack([one] * 3), rtol=0, atol=0, dtype="float32")
+    trial.exact(output["one"], np.stack([one] * 3), "float32")
     trial.close(output["none"][0], np.zeros((3, 3, 0)), dtype="float32")
 
 
@@ -67,7 +67,7 @@ def pmax_rows(trial: Trial, dtype: str, shape: Any = (6, 8)) -> None:
     moved = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
     host = trial.numpy(moved)
     output = trial.call_inside(_pmax_over_rows, moved)
-    trial.close(output, np.broadcast_to(host.max(axis=0), host.shape), rtol=0, atol=0, dtype=dtype)
+    trial.exact(output, np.broadcast_to(host.max(axis=0), host.shape), dtype)
 
 
 def pmax_infinite(trial: Trial) -> None:
@@ -88,8 +88,8 @@ def pmax_axes(trial: Trial) -> None:
         return jax.vmap(jax.vmap(each, axis_name="inner"), axis_name="outer")(x)
 
     both, inner = trial.call_inside(body, trial.tensor(host))
-    trial.close(both, np.broadcast_to(host.max(axis=(0, 1)), host.shape), rtol=0, atol=0, dtype="float32")
-    trial.close(inner, np.broadcast_to(host.max(axis=1, keepdims=True), host.shape), rtol=0, atol=0, dtype="float32")
+    trial.exact(both, np.broadcast_to(host.max(axis=(0, 1)), host.shape), "float32")
+    trial.exact(inner, np.broadcast_to(host.max(axis=1, keepdims=True), host.shape), "float32")
 
 
 def pmax_devices(trial: Trial) -> None:
@@ -97,7 +97,7 @@ def pmax_devices(trial: Trial) -> None:
     devices = of_target(trial.device)
     host = trial.random(len(devices), 4, 8)
     output = trial.call_inside(lambda pmax, x: _pmax_over(pmax, devices)(x), _spread(host, devices))
-    trial.close(output, np.broadcast_to(host.max(axis=(0, 1)), host.shape), rtol=0, atol=0, dtype="float32")
+    trial.exact(output, np.broadcast_to(host.max(axis=(0, 1)), host.shape), "float32")
 
 
 def pmax_softmax(trial: Trial) -> None:
@@ -115,7 +115,7 @@ def pmax_softmax(trial: Trial) -> None:
     exact = widened(host)
     weights = np.exp(exact - exact.max(axis=0))
     largest, output = trial.call_inside(body, trial.tensor(host))
-    trial.close(largest, np.broadcast_to(host.max(axis=0), host.shape), rtol=0, atol=0, dtype="float32")
+    trial.exact(largest, np.broadcast_to(host.max(axis=0), host.shape), "float32")
     # The differences are exact, so only exp, sum and quotient are rounded.
     trial.close(output, weights / weights.sum(axis=0), rtol=5e-6, atol=1e-30, dtype="float32")
 

@@ -19,7 +19,7 @@ def fed_array(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> Non
     host = np.asarray(trial.random(*shape, dtype=dtype)).astype(trial.dtype(dtype))
     _feed(trial, host)
     output, token = trial.call(lax.create_token(), shape=_aval(host))
-    trial.close(output, host.astype("float32") if dtype == "bfloat16" else host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(output, host.astype("float32") if dtype == "bfloat16" else host, dtype)
     trial.check(_is_token(token), f"expected a token, got {type(token).__name__}")
 
 
@@ -30,9 +30,9 @@ def fed_tree(trial: Trial) -> None:
     shapes = {"a": _aval(one), "b": [_aval(two), (_aval(three),)]}
     output, token = trial.call(lax.create_token(), shape=shapes)
     trial.equal((sorted(output), len(output["b"]), len(output["b"][1])), (["a", "b"], 2, 1))
-    trial.close(output["a"], one, rtol=0, atol=0, dtype="float32")
+    trial.exact(output["a"], one, "float32")
     trial.close(output["b"][0], two, dtype="int32")
-    trial.close(output["b"][1][0], three, rtol=0, atol=0, dtype="float32")
+    trial.exact(output["b"][1][0], three, "float32")
     trial.check(_is_token(token), f"expected a token, got {type(token).__name__}")
 
 
@@ -44,7 +44,7 @@ def fed_in_order(trial: Trial) -> None:
     token = lax.create_token()
     for host in hosts:
         output, token = trial.call(token, shape=_aval(host))
-        trial.close(output, host, rtol=0, atol=0, dtype="float32")
+        trial.exact(output, host, "float32")
 
 
 def fed_to_program(trial: Trial) -> None:

@@ -94,7 +94,7 @@ def select_mapped_predicate(trial: Trial) -> None:
         return jax.vmap(select)(*tensors)
 
     output = trial.call_inside(body, *map(trial.tensor, (pred, left, right)))
-    trial.close(output, np.where(pred[:, None, None], left, right), rtol=0, atol=0, dtype="float32")
+    trial.exact(output, np.where(pred[:, None, None], left, right), "float32")
 
 
 # jax.lax.ge
@@ -179,7 +179,7 @@ def pow_special_values(trial: Trial, power: Sequence[Any]) -> None:
     exponent, *expected = power
     values = trial.tensor(np.array([0, np.inf, -np.inf, np.nan], "float32"))
     output = trial.call(values, exponent)
-    trial.close(output, [float(value) for value in expected], rtol=0, atol=0, dtype="float32")
+    trial.exact(output, [float(value) for value in expected], "float32")
 
 
 @lru_cache(maxsize=1)

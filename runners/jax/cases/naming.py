@@ -20,8 +20,8 @@ def named_values(trial: Trial, dtype: str) -> None:
         return named_call(lambda a, b: (jnp.where(a == b, a, b), a[0]), name="chosen")(left, right)
 
     chosen, row = trial.call_inside(body, left, right)
-    trial.close(chosen, trial.numpy(right), rtol=0, atol=0, dtype=dtype)
-    trial.close(row, trial.numpy(left)[0], rtol=0, atol=0, dtype=dtype)
+    trial.exact(chosen, trial.numpy(right), dtype)
+    trial.exact(row, trial.numpy(left)[0], dtype)
 
 
 def named_directly(trial: Trial) -> None:

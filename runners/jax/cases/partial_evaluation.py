@@ -26,7 +26,7 @@ def known_value(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> N
     made = trial.call((None, moved))
     trial.check(type(made) is trial.function, f"expected a partial value, got {type(made).__name__}")
     trial.equal((len(made), made[0], made.is_known()), (2, None, True))
-    trial.close(made.get_known(), trial.numpy(moved), rtol=0, atol=0, dtype=dtype)
+    trial.exact(made.get_known(), trial.numpy(moved), dtype)
     aval = made.get_aval()
     trial.equal((aval.shape, str(aval.dtype)), (tuple(shape), dtype))
 
@@ -50,7 +50,7 @@ def known_part(trial: Trial, known: bool) -> None:
     made, host = _made(trial, known)
     found = trial.call_method(made, "get_known")
     if known:
-        trial.close(found, host, rtol=0, atol=0, dtype="float32")
+        trial.exact(found, host, "float32")
     else:
         trial.equal(found, None)
 
@@ -69,7 +69,7 @@ def short_forms(trial: Trial) -> None:
     moved = trial.tensor(host)
     known = trial.call_method(made, "known", moved)
     trial.equal((type(known) is trial.function, known.is_known(), known[0]), (True, True, None))
-    trial.close(known[1], host, rtol=0, atol=0, dtype="float32")
+    trial.exact(known[1], host, "float32")
     unknown = trial.call_method(made, "unknown", jax.core.ShapedArray((7,), trial.dtype("int32")))
     trial.equal((type(unknown) is trial.function, unknown.is_known()), (True, False))
     trial.equal((unknown.get_aval().shape, str(unknown.get_aval().dtype)), ((7,), "int32"))
@@ -118,7 +118,7 @@ def traced(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
     # Two operations; in half precision each is rounded.
     allowed = {"float16": 3e-3, "bfloat16": 3e-2}.get(dtype)
     trial.close(difference, a * b - b, rtol=allowed, atol=allowed, dtype=dtype)
-    trial.close(larger, np.maximum(a, b), rtol=0, atol=0, dtype=dtype)
+    trial.exact(larger, np.maximum(a, b), dtype)
     trial.close(equal, a == b, dtype="bool")
 
 
@@ -129,7 +129,7 @@ def traced_constant(trial: Trial) -> None:
     trial.repeatable = False
     jaxpr, _, constants = trial.call(_wrapped(lambda x: [lax.mul(x, moved)], 1), [_aval(trial, 8)])
     trial.equal((len(constants), len(jaxpr.constvars), len(jaxpr.invars)), (1, 1, 1))
-    trial.close(constants[0], captured, rtol=0, atol=0, dtype="float32")
+    trial.exact(constants[0], captured, "float32")
     (output,) = jax.core.eval_jaxpr(jaxpr, constants, trial.tensor(host))
     trial.close(output, widened(host) * captured, dtype="float32")
 

@@ -26,8 +26,8 @@ def partial_called(trial: Trial, dtype: str) -> None:
 
     stacked, named = trial.call_inside(body, a, b, c)
     one, two, three = (trial.numpy(moved) for moved in (a, b, c))
-    trial.close(stacked, np.stack([one, two, three]), rtol=0, atol=0, dtype=dtype)
-    trial.close(named, np.stack([one, two]), rtol=0, atol=0, dtype=dtype)
+    trial.exact(stacked, np.stack([one, two, three]), dtype)
+    trial.exact(named, np.stack([one, two]), dtype)
 
 
 def partial_as_tree(trial: Trial) -> None:
@@ -36,7 +36,7 @@ def partial_as_tree(trial: Trial) -> None:
     partial = trial.call(lax.mul, trial.tensor(host))
     leaves = jax.tree_util.tree_leaves(partial)
     trial.equal(len(leaves), 1)
-    trial.close(leaves[0], host, rtol=0, atol=0, dtype="float32")
+    trial.exact(leaves[0], host, "float32")
     trial.equal((partial.func is lax.mul, len(partial.args), partial.keywords), (True, 1, {}))
     doubled = jax.tree_util.tree_map(lambda leaf: 2 * leaf, partial)
     trial.close(doubled(trial.tensor(scale)), 2 * widened(host) * scale, dtype="float32")
@@ -103,7 +103,7 @@ def partial_nested(trial: Trial) -> None:
     one, two, three = (trial.random(4, seed=seed) for seed in range(3))
     inner = trial.call(lambda a, b, c: jnp.stack([a, b, c]), trial.tensor(one))
     outer = trial.call(inner, trial.tensor(two))
-    trial.close(outer(trial.tensor(three)), np.stack([one, two, three]), rtol=0, atol=0, dtype="float32")
+    trial.exact(outer(trial.tensor(three)), np.stack([one, two, three]), "float32")
     leaves = jax.tree_util.tree_leaves(outer)
     trial.equal(len(leaves), 1)
-    trial.close(leaves[0], two, rtol=0, atol=0, dtype="float32")
+    trial.exact(leaves[0], two, "float32")

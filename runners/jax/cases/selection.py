@@ -36,7 +36,7 @@ def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> Non
     operand = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
     values, places = trial.call(operand, k)
     expected, order = _largest(trial.numpy(operand), k)
-    trial.close(values, expected, rtol=0, atol=0, dtype=dtype)
+    trial.exact(values, expected, dtype)
     trial.equal(trial.dtype_name(places), "int32")
     trial.equal(places, order)
 
@@ -46,7 +46,7 @@ def top_k_compiled(trial: Trial) -> None:
     host = trial.random(16, 64)
     values, places = trial.call_inside(lambda top_k, rows: map_and_compile(top_k, (5,))(rows), trial.tensor(host))
     expected, order = _largest(host, 5)
-    trial.close(values, expected, rtol=0, atol=0, dtype="float32")
+    trial.exact(values, expected, "float32")
     trial.equal(places, order)
 
 
@@ -65,7 +65,7 @@ def top_k_gradient(trial: Trial) -> None:
     expected = np.zeros_like(host)
     np.put_along_axis(expected, order, weights, axis=-1)
     gradient, (values, places) = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
-    trial.close(values, largest, rtol=0, atol=0, dtype="float32")
+    trial.exact(values, largest, "float32")
     trial.equal(places, order)
     trial.close(gradient, expected, dtype="float32")
 
@@ -101,7 +101,7 @@ def sliced(
     """It matches a Python slice of that axis: None is the end, negative numbers count from the end."""
     moved = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
     expected = trial.numpy(moved)[_slice(axis, len(shape), start, limit, stride)]
-    trial.close(trial.call(moved, start, limit, stride, axis), expected, rtol=0, atol=0, dtype=dtype)
+    trial.exact(trial.call(moved, start, limit, stride, axis), expected, dtype)
 
 
 def slice_gradient(trial: Trial) -> None:
@@ -118,7 +118,7 @@ def slice_gradient(trial: Trial) -> None:
     gradient, part = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
     expected = np.zeros_like(host)
     expected[:, 2:-1:3] = weights
-    trial.close(part, host[:, 2:-1:3], rtol=0, atol=0, dtype="float32")
+    trial.exact(part, host[:, 2:-1:3], "float32")
     trial.close(gradient, expected, dtype="float32")
 
 
@@ -127,7 +127,7 @@ def slice_double(trial: Trial, dtype: str) -> None:
     host = trial.random(6, 9, dtype=dtype)
     host[3, 5] = 2**52 + 1
     output = call_with_x64(trial, host, args=(1, 8, 2), axis=1)
-    trial.close(output, host[:, 1:8:2], rtol=0, atol=0, dtype=dtype)
+    trial.exact(output, host[:, 1:8:2], dtype)
 
 
 def slice_compiled(trial: Trial) -> None:
@@ -138,7 +138,7 @@ def slice_compiled(trial: Trial) -> None:
         return map_and_compile(slice_in_dim, (3, 9, 2, 1))(x)
 
     output = trial.call_inside(body, trial.tensor(host))
-    trial.close(output, host[:, :, 3:9:2], rtol=0, atol=0, dtype="float32")
+    trial.exact(output, host[:, :, 3:9:2], "float32")
 
 
 def _slice(axis: int, rank: int, start: int | None, limit: int | None, stride: int) -> Any:

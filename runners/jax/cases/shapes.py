@@ -172,7 +172,7 @@ def delete_compiled(trial: Trial, index: Any) -> None:
 
     gone = {place % 8 for place in np.atleast_1d(index)}
     output = trial.call_inside(lambda delete, x: made(delete)(x), trial.tensor(host))
-    trial.close(output, host[:, [i for i in range(8) if i not in gone]], rtol=0, atol=0, dtype="float32")
+    trial.exact(output, host[:, [i for i in range(8) if i not in gone]], "float32")
 
 
 def delete_large(trial: Trial, count: int) -> None:
@@ -180,14 +180,14 @@ def delete_large(trial: Trial, count: int) -> None:
     host = trial.random(count)
     gone = np.arange(1, count, 3)
     output = trial.call(trial.tensor(host), trial.tensor(gone))
-    trial.close(output, host[np.arange(count) % 3 != 1], rtol=0, atol=0, dtype="float32")
+    trial.exact(output, host[np.arange(count) % 3 != 1], "float32")
 
 
 def compress_large(trial: Trial, count: int) -> None:
     """The elements of a long array where a long condition holds remain; their count is the output's length."""
     host, condition = trial.random(count), trial.random(count, dtype="bool", seed=1)
     output = trial.call(trial.tensor(condition), trial.tensor(host))
-    trial.close(output, host[condition], rtol=0, atol=0, dtype="float32")
+    trial.exact(output, host[condition], "float32")
 
 
 def triangle_picked(trial: Trial, upper: bool, offset: int) -> None:
@@ -208,8 +208,8 @@ def triangle_picked(trial: Trial, upper: bool, offset: int) -> None:
     inside = column - row >= offset if upper else column - row <= offset
     trial.close(rows, row[inside], dtype="int32")
     trial.close(columns, column[inside], dtype="int32")
-    trial.close(picked, host[inside], rtol=0, atol=0, dtype="float32")
-    trial.close(back, np.where(inside, host, 0), rtol=0, atol=0, dtype="float32")
+    trial.exact(picked, host[inside], "float32")
+    trial.exact(back, np.where(inside, host, 0), "float32")
 
 
 def tril_drops(trial: Trial) -> None:
@@ -218,7 +218,7 @@ def tril_drops(trial: Trial) -> None:
     host[0, 1:], host[2, 4], host[4, 0] = np.inf, np.nan, np.nan
     row, column = np.indices(host.shape)
     output = trial.call(trial.tensor(host))
-    trial.close(output, np.where(column <= row, host, 0), rtol=0, atol=0, dtype="float32")
+    trial.exact(output, np.where(column <= row, host, 0), "float32")
 
 
 def split_compiled(trial: Trial, parts: Any, dtype: str = "float32") -> None:
@@ -235,11 +235,11 @@ def split_compiled(trial: Trial, parts: Any, dtype: str = "float32") -> None:
 
     found, joined = trial.call_inside(lambda split, x: made(split)(x), moved)
     host = trial.numpy(moved)
-    trial.close(joined, host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(joined, host, dtype)
     expected = np.split(host, parts, axis=1)
     trial.equal(len(found), len(expected))
     for part, wanted in zip(found, expected):
-        trial.close(part, wanted, rtol=0, atol=0, dtype=dtype)
+        trial.exact(part, wanted, dtype)
 
 
 def _contracted(taken: Sequence[Any], letters: str) -> Any:

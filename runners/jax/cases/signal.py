@@ -23,7 +23,7 @@ def convolved_unit(trial: Trial, dtype: str) -> None:
     expected = np.zeros((8, 10), trial.numpy(image).dtype)
     expected[2:8, 1:8] = trial.numpy(image)
     output = trial.call(image, trial.tensor(unit, dtype), precision="highest")
-    trial.close(output, expected, rtol=0, atol=0, dtype=dtype)
+    trial.exact(output, expected, dtype)
 
 
 def convolved_integers(trial: Trial, dtype: str) -> None:
@@ -31,7 +31,7 @@ def convolved_integers(trial: Trial, dtype: str) -> None:
     image, kernel = trial.random(9, 8, dtype=dtype), trial.random(3, 3, dtype=dtype, seed=1)
     output = trial.call(trial.tensor(image), trial.tensor(kernel))
     expected = signal.convolve2d(image.astype("float64"), kernel.astype("float64"))
-    trial.close(output, expected, rtol=0, atol=0, dtype="float32")
+    trial.exact(output, expected, "float32")
 
 
 def convolved_double(trial: Trial, dtype: str) -> None:

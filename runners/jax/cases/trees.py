@@ -147,7 +147,7 @@ def unflattened(trial: Trial, dtype: str) -> None:
     trial.equal((sorted(output["a"].second), len(output["b"]), len(output["b"][1])), (["y", "z"], 2, 1))
     pair, (first, (second,)) = output["a"], output["b"]
     for found, moved in zip((pair.first, pair.second["y"], pair.second["z"], first, second), leaves):
-        trial.close(found, trial.numpy(moved), rtol=0, atol=0, dtype=dtype)
+        trial.exact(found, trial.numpy(moved), dtype)
 
 
 def unflattened_round(trial: Trial, kind: str) -> None:

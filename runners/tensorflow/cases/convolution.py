@@ -46,9 +46,10 @@ def forward(
     padding: str = "SAME",
     dilations: Sizes = (1, 1, 1),
     channels_first: bool = False,
+    special: str | None = None,
 ) -> None:
     """The output is the sum over each window of the padded volume times the filters; ``volume`` is channels-last."""
-    image = trial.tensor(trial.random(*volume, seed=1, low=-1.0, high=1.0), dtype=dtype)
+    image = trial.tensor(trial.random(*volume, seed=1, low=-1.0, high=1.0, special=special), dtype=dtype)
     filters = trial.tensor(trial.random(*kernel, seed=2, low=-1.0, high=1.0), dtype=dtype)
     # The reference gets the values after they are rounded to the dtype.
     wide_image, wide_filters = (part.astype("float64") for part in trial.numpy((image, filters)))
@@ -133,9 +134,10 @@ def transposed_convolution(
     padding: str = "SAME",
     dilations: Sizes = (1, 1),
     channels_first: bool = False,
+    special: str | None = None,
 ) -> None:
     """Each pixel adds its multiple of the filters to the output; ``image`` is channels-last, ``size`` the output's."""
-    pixels = trial.tensor(trial.random(*image, seed=13, low=-1.0, high=1.0), dtype=dtype)
+    pixels = trial.tensor(trial.random(*image, seed=13, low=-1.0, high=1.0, special=special), dtype=dtype)
     filters = trial.tensor(trial.random(*kernel, seed=14, low=-1.0, high=1.0), dtype=dtype)
     expected = _transposed(seen(trial, pixels), seen(trial, filters), size, strides, padding, dilations)
     if channels_first:

@@ -19,7 +19,7 @@ def from_array(trial: Trial, shape: Sizes, dtype: str) -> None:
     host = trial.random(*shape, dtype=dtype, seed=1).astype(kind)
     output = trial.call(host)
     wide = host.astype("complex128" if dtype.startswith("complex") else "float64" if "float" in dtype else dtype)
-    trial.close(output, wide, rtol=0.0, atol=0.0, dtype=dtype)
+    trial.exact(output, wide, dtype)
 
 
 def from_text(trial: Trial) -> None:
@@ -70,7 +70,7 @@ class _ArrayLike:
 def converts_array_like(trial: Trial) -> None:
     """An object with ``__array__`` is converted as the array that it returns."""
     host = trial.random(2, 3, dtype="float64", seed=4)
-    trial.close(trial.call(_ArrayLike(host)), host, rtol=0.0, atol=0.0, dtype="float64")
+    trial.exact(trial.call(_ArrayLike(host)), host, "float64")
 
 
 def keeps_tensor(trial: Trial, dtype: str) -> None:
@@ -79,7 +79,7 @@ def keeps_tensor(trial: Trial, dtype: str) -> None:
     tensor = trial.tensor(host)
     for output in (trial.call(tensor), trial.call(tensor, dtype=tensor.dtype), trial.call(tensor, dtype_hint=tf.int32)):
         trial.check(output is tensor, "the tensor was converted, expected the same object")
-        trial.close(output, host, rtol=0.0, atol=0.0, dtype=dtype)
+        trial.exact(output, host, dtype)
 
 
 def converts_variable(trial: Trial) -> None:
@@ -91,7 +91,7 @@ def converts_variable(trial: Trial) -> None:
     after = trial.call(variable)
     for output, expected in ((before, first), (after, second)):
         trial.check(not isinstance(output, tf.Variable), "the result is a variable, expected a plain tensor")
-        trial.close(output, expected, rtol=0.0, atol=0.0, dtype="float32")
+        trial.exact(output, expected, "float32")
 
 
 def converts_hinted(trial: Trial) -> None:
@@ -259,4 +259,4 @@ def diagflat_gradient(trial: Trial, k: int) -> None:
 def diagflat_rounded(trial: Trial, dtype: str) -> None:
     """The diagonal of the square matrix holds exactly the values, and all else is zero."""
     values = trial.tensor(trial.random(3, 5, dtype=dtype, seed=13), dtype=dtype)
-    trial.close(trial.call(values, k=1), np.diagflat(seen(trial, values), 1), rtol=0.0, atol=0.0, dtype=dtype)
+    trial.exact(trial.call(values, k=1), np.diagflat(seen(trial, values), 1), dtype)

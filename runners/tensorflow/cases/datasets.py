@@ -56,7 +56,7 @@ def structured(trial: Trial, dtype: str) -> None:
     elements = trial.call_inside(body)
     trial.equal(len(elements), 2)
     for element, position in zip(elements, (1, 5)):
-        trial.close(element["x"], rounded[position], rtol=0.0, atol=0.0, dtype=dtype)
+        trial.exact(element["x"], rounded[position], dtype)
         trial.close(element["y"][0], position, dtype="int64")
         trial.close(element["y"][1], -position, dtype="int64")
 
@@ -121,7 +121,7 @@ def listed(trial: Trial, shape: Sequence[int], dtype: str, size: int = 5) -> Non
     elements, spec, count = trial.call_inside(body)
     trial.equal(len(elements), size)
     for found, given in zip(elements, tensors):
-        trial.close(found, trial.numpy(given), rtol=0.0, atol=0.0, dtype=dtype)
+        trial.exact(found, trial.numpy(given), dtype)
     trial.equal(spec, tf.TensorSpec(shape, trial.dtype(dtype)))
     trial.equal(count, size)
 
@@ -173,7 +173,7 @@ def listed_structures(trial: Trial) -> None:
     trial.equal(len(elements), 3)
     for place, found in enumerate(elements):
         trial.equal((sorted(found), type(found["y"])), (["x", "y"], tuple))
-        trial.close(found["x"], hosts[place], rtol=0.0, atol=0.0, dtype="float32")
+        trial.exact(found["x"], hosts[place], "float32")
         trial.close(found["y"][0], place, dtype="int64")
         trial.close(found["y"][1], np.asarray(words[place].encode(), object), dtype="string")
 

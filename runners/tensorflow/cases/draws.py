@@ -191,7 +191,7 @@ def normal(trial: Trial, size: Any, as_tuple: bool = False) -> None:
     output = trial.call(tuple(size) if as_tuple else size)
     tf.random.set_seed(10)
     same = tf.random.normal(shape, dtype=tf.float64)
-    trial.close(output, trial.numpy(same), rtol=0.0, atol=0.0, dtype="float64")
+    trial.exact(output, trial.numpy(same), "float64")
     if np.prod(shape) >= 100:
         _check_normal(trial, trial.numpy(output))
 
@@ -203,7 +203,7 @@ def normal_single(trial: Trial) -> None:
     outputs = [first, *(trial.make() for _ in range(59))]
     tf.random.set_seed(11)
     same = [tf.random.normal([], dtype=tf.float64) for _ in range(60)]
-    trial.close(first, trial.numpy(same[0]), rtol=0.0, atol=0.0, dtype="float64")
+    trial.exact(first, trial.numpy(same[0]), "float64")
     found = np.asarray(trial.numpy(outputs))
     trial.equal(found, np.asarray(trial.numpy(same)))
     _check_normal(trial, found)
@@ -252,7 +252,7 @@ def normal_in_function(trial: Trial) -> None:
     tf.random.set_seed(15)
     again = traced(lambda: tf.random.normal([30, 20], dtype=tf.float64), [])
     for output in outputs:
-        trial.close(output, trial.numpy(again()), rtol=0.0, atol=0.0, dtype="float64")
+        trial.exact(output, trial.numpy(again()), "float64")
         _check_normal(trial, trial.numpy(output))
     first, second = trial.numpy(outputs)
     trial.check((first != second).all(), "a second call gave the same draws")

@@ -93,15 +93,15 @@ def _with_diagonals(matrix: Any, diagonals: Any, low: int, high: int, align: str
     return output
 
 
-def set_diagonal(trial: Trial, shape: Sizes, dtype: str = "float32", k: int = 0) -> None:
+def set_diagonal(trial: Trial, shape: Sizes, dtype: str = "float32", k: int = 0, special: str | None = None) -> None:
     """One diagonal of each matrix is replaced; all else is unchanged."""
     rows, columns = shape[-2:]
     length = min(rows, columns - k) if k >= 0 else min(rows + k, columns)
-    matrix = trial.tensor(trial.random(*shape, dtype=dtype, seed=22), dtype=dtype)
-    diagonal = trial.tensor(trial.random(*shape[:-2], length, dtype=dtype, seed=23), dtype=dtype)
+    matrix = trial.tensor(trial.random(*shape, dtype=dtype, seed=22, special=special), dtype=dtype)
+    diagonal = trial.tensor(trial.random(*shape[:-2], length, dtype=dtype, seed=23, special=special), dtype=dtype)
     output = trial.call(matrix, diagonal, k=k) if k else trial.call(matrix, diagonal)
     expected = _with_diagonals(seen(trial, matrix), seen(trial, diagonal)[..., None, :], k, k, "LEFT_LEFT")
-    trial.close(output, expected, dtype=dtype)
+    trial.exact(output, expected, dtype)
 
 
 def set_band(trial: Trial, shape: Sizes, low: int, high: int, align: str) -> None:
@@ -111,7 +111,7 @@ def set_band(trial: Trial, shape: Sizes, low: int, high: int, align: str) -> Non
     host = trial.random(*shape, seed=24)
     host_band = trial.random(*shape[:-2], high - low + 1, width, seed=25)
     output = trial.call(trial.tensor(host), trial.tensor(host_band), k=(low, high), align=align)
-    trial.close(output, _with_diagonals(host, host_band, low, high, align), dtype="float32")
+    trial.exact(output, _with_diagonals(host, host_band, low, high, align), "float32")
 
 
 def set_diagonal_gradients(trial: Trial, dtype: str) -> None:

@@ -47,7 +47,7 @@ def _example(
 def _check_sparse(trial: Trial, found: Any, indices: Any, values: Any, shape: Sequence[int], dtype: str) -> None:
     trial.check(isinstance(found, tf.SparseTensor), f"expected a sparse tensor, got {type(found)}")
     trial.close(found.indices, np.asarray(indices, "int64").reshape(-1, len(shape)), dtype="int64")
-    trial.close(found.values, values, rtol=0.0, atol=0.0, dtype=dtype)
+    trial.exact(found.values, values, dtype)
     trial.close(found.dense_shape, list(shape), dtype="int64")
 
 
@@ -57,7 +57,7 @@ def context(trial: Trial, dtype: str, shape: Sequence[int]) -> None:
     serialized = _example(trial, {"a": _feature(host.tolist(), dtype), "unused": _feature([1], "int64")})
     output = trial.call(serialized, context_features={"a": tf.io.FixedLenFeature(shape, trial.dtype(dtype))})
     trial.equal((len(output), list(output[0]), list(output[1])), (2, ["a"], []))
-    trial.close(output[0]["a"], host.reshape(shape), rtol=0.0, atol=0.0, dtype=dtype)
+    trial.exact(output[0]["a"], host.reshape(shape), dtype)
 
 
 def sequence(trial: Trial, dtype: str, frames: int, shape: Sequence[int]) -> None:
@@ -69,7 +69,7 @@ def sequence(trial: Trial, dtype: str, frames: int, shape: Sequence[int]) -> Non
     wanted = {"a": tf.io.FixedLenSequenceFeature(shape, trial.dtype(dtype))}
     output = trial.call(serialized, sequence_features=wanted)
     trial.equal((len(output), list(output[0]), list(output[1])), (2, [], ["a"]))
-    trial.close(output[1]["a"], host.reshape([frames, *shape]), rtol=0.0, atol=0.0, dtype=dtype)
+    trial.exact(output[1]["a"], host.reshape([frames, *shape]), dtype)
 
 
 def both(trial: Trial) -> None:
@@ -100,7 +100,7 @@ def both(trial: Trial) -> None:
     trial.close(found["length"], numbers[:1], dtype="int64")
     trial.close(lists["ids"], numbers, dtype="int64")
     trial.close(lists["words"], words, dtype="string")
-    trial.close(lists["scores"], fractions[None], rtol=0.0, atol=0.0, dtype="float32")
+    trial.exact(lists["scores"], fractions[None], "float32")
 
 
 def missing(trial: Trial, dtype: str) -> None:
@@ -155,7 +155,7 @@ def ragged(trial: Trial, splits: str) -> None:
     )
     trial.close(found["c"], [5, 4], dtype="int64")
     trial.check(isinstance(lists["s"], tf.RaggedTensor), f"expected a ragged tensor, got {type(lists['s'])}")
-    trial.close(lists["s"].values, host, rtol=0.0, atol=0.0, dtype="float32")
+    trial.exact(lists["s"].values, host, "float32")
     trial.close(lists["s"].row_splits, [0, *ends.tolist()], dtype=splits)
 
 
@@ -180,7 +180,7 @@ def in_function(trial: Trial) -> None:
         return [frames_of(tensor) for tensor in tensors]
 
     for (frames, shape), host in zip(trial.call_inside(body), hosts):
-        trial.close(frames, host.reshape(-1, 2), rtol=0.0, atol=0.0, dtype="float32")
+        trial.exact(frames, host.reshape(-1, 2), "float32")
         trial.close(shape, [len(host) // 2, 2], dtype="int32")
     trial.equal(static, [[None, 2]])
 

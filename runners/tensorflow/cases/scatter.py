@@ -31,16 +31,22 @@ def _scattered(values: Any, places: Any, updates: Any) -> Any:
 
 
 def scatter_update(
-    trial: Trial, shape: Sizes, depth: int, count: int, dtype: str = "float32", index_dtype: str = "int32"
+    trial: Trial,
+    shape: Sizes,
+    depth: int,
+    count: int,
+    dtype: str = "float32",
+    index_dtype: str = "int32",
+    special: str | None = None,
 ) -> None:
     """The given places hold the updates, all others are unchanged, and the input tensor is unchanged."""
     places = _places(shape, depth, count)
-    tensor = trial.tensor(trial.random(*shape, dtype=dtype, seed=13), dtype=dtype)
+    tensor = trial.tensor(trial.random(*shape, dtype=dtype, seed=13, special=special), dtype=dtype)
     rows = [count, *shape[depth:]]
-    updates = trial.tensor(trial.random(*rows, dtype=dtype, seed=14), dtype=dtype)
+    updates = trial.tensor(trial.random(*rows, dtype=dtype, seed=14, special=special), dtype=dtype)
     before = seen(trial, tensor)
     output = trial.call(tensor, trial.tensor(places, index_dtype), updates)
-    trial.close(output, _scattered(before, places, seen(trial, updates)), dtype=dtype)
+    trial.exact(output, _scattered(before, places, seen(trial, updates)), dtype)
     trial.equal(tensor, before)
 
 

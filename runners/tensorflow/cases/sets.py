@@ -48,10 +48,11 @@ def intersection(
     dtype: str = "int32",
     sparse: Sequence[bool] = (False, False),
     values: int = 10,
+    low: int = 0,
 ) -> None:
     """Each output row holds, sorted and once each, the values in both rows; the input has duplicates and no order."""
     hosts = [
-        trial.random(*shape, dtype=dtype, seed=35 + number, low=0, high=values)
+        trial.random(*shape, dtype=dtype, seed=35 + number, low=low, high=values)
         for number, shape in enumerate((first, second))
     ]
     given = [

@@ -32,15 +32,16 @@ def space_to_batch(
     paddings: Sequence[Sizes],
     dtype: str = "float32",
     as_tensors: bool = False,
+    special: str | None = None,
 ) -> None:
     """The batches hold the padded input's values at each position in a block."""
-    values = trial.tensor(trial.random(*shape, dtype=dtype, seed=31), dtype=dtype)
+    values = trial.tensor(trial.random(*shape, dtype=dtype, seed=31, special=special), dtype=dtype)
     if as_tensors:
         given = trial.tensor(np.asarray(block, "int64")), trial.tensor(np.asarray(paddings, "int64"))
         output = trial.call(values, *given)
     else:
         output = trial.call(values, block_shape=list(block), paddings=[list(pair) for pair in paddings])
-    trial.close(output, _blocks_to_batch(seen(trial, values), block, paddings), dtype=dtype)
+    trial.exact(output, _blocks_to_batch(seen(trial, values), block, paddings), dtype)
 
 
 def space_to_batch_gradient(trial: Trial, dtype: str) -> None:

@@ -17,10 +17,10 @@ def holds(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     before = trial.numpy(initial)
     variable = trial.call(initial)
     trial.check(variable.trainable is True, "expected a variable to be trainable by default")
-    trial.close(variable, before, rtol=0.0, atol=0.0, dtype=dtype)
+    trial.exact(variable, before, dtype)
     replacement = trial.tensor(other, dtype=dtype)
     variable.assign(replacement)
-    trial.close(variable, trial.numpy(replacement), rtol=0.0, atol=0.0, dtype=dtype)
+    trial.exact(variable, trial.numpy(replacement), dtype)
     trial.equal(initial, before)
 
 

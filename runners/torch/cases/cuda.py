@@ -84,7 +84,7 @@ def cuda_device_context(trial: Trial, how: str) -> None:
         tensor = torch.from_numpy(host).cuda()
     target = trial.tensor(host)
     trial.check(tensor.device == target.device, f"expected {target.device}, got {tensor.device}")
-    trial.close(tensor, host, rtol=0, atol=0, dtype="float32")
+    trial.exact(tensor, host, "float32")
     trial.equal(cuda.current_device(), before)
 
 
@@ -151,7 +151,7 @@ def cuda_empty_cache(trial: Trial, mebibytes: int) -> None:
     trial.check(trial.call_method(cuda, "empty_cache") is None, "something was returned")
     freed = before - cuda.memory_reserved(trial.device)
     trial.check(freed >= mebibytes * _MIB, f"expected {mebibytes} MiB to be given back, it was {freed / _MIB:.1f}")
-    trial.close(kept, host, rtol=0, atol=0, dtype="float32")
+    trial.exact(kept, host, "float32")
 
 
 def cuda_stream(trial: Trial, priority: int) -> None:
@@ -232,10 +232,10 @@ def cuda_tensor_type(trial: Trial, name: str, dtype: str) -> None:
     values = [[1, 0, 1], [0, 1, 1]] if dtype == "bool" else [[1, 2, 30], [4, 50, 6]]
     made = trial.call_method(trial.function, name, values)
     trial.equal([made.device.type, made.type()], ["cuda", f"torch.cuda.{name}"])
-    trial.close(made, np.array(values).astype(dtype), rtol=0, atol=0, dtype=dtype)
+    trial.exact(made, np.array(values).astype(dtype), dtype)
     sized = trial.call_method(trial.function, name, 2, 5)
     trial.equal([trial.dtype_name(sized), list(sized.shape), sized.device.type], [dtype, [2, 5], "cuda"])
-    trial.close(sized.zero_() + made[0, 0], np.ones((2, 5), dtype), rtol=0, atol=0, dtype=dtype)
+    trial.exact(sized.zero_() + made[0, 0], np.ones((2, 5), dtype), dtype)
 
 
 def _allocated(trial: Trial) -> int:

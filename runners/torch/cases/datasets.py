@@ -47,7 +47,7 @@ def _check_items(trial: Trial, made: Any, expected: Any, dtype: str) -> None:
     trial.equal(len(made), len(expected))
     for index in range(-len(expected), len(expected)):
         (row,) = made[index]
-        trial.close(row, expected[index], rtol=0, atol=0, dtype=dtype)
+        trial.exact(row, expected[index], dtype)
 
 
 def _rows(trial: Trial, *shape: int, dtype: str, seed: int = 1, layout: str = "contiguous") -> tuple[Any, Any]:
@@ -63,7 +63,7 @@ def subset_items(trial: Trial, dtype: str, layout: str = "contiguous") -> None:
     part = trial.make(whole, indices)
     for position in (0, 2, 3, 4, -1):
         (row,) = trial.call_method(part, "__getitem__", position)
-        trial.close(row, values[indices[position]], rtol=0, atol=0, dtype=dtype)
+        trial.exact(row, values[indices[position]], dtype)
     _check_items(trial, part, values[indices], dtype)
 
 
@@ -100,7 +100,7 @@ def subset_several(trial: Trial, dtype: str) -> None:
     whole, values = _rows(trial, 12, 3, dtype=dtype)
     indices = [5, 1, 9, 10, 0]
     (rows,) = trial.call_method(trial.make(whole, indices), "__getitem__", [3, 0, 3])
-    trial.close(rows, values[[10, 5, 10]], rtol=0, atol=0, dtype=dtype)
+    trial.exact(rows, values[[10, 5, 10]], dtype)
 
 
 def subset_batches(trial: Trial, batch_size: int, dtype: str) -> None:
@@ -112,7 +112,7 @@ def subset_batches(trial: Trial, batch_size: int, dtype: str) -> None:
     batches = _loaded(trial, part, batch_size=batch_size)
     for number, (batch,) in enumerate(batches):
         here = indices[number * batch_size : (number + 1) * batch_size]
-        trial.close(batch, values[here], rtol=0, atol=0, dtype=dtype)
+        trial.exact(batch, values[here], dtype)
     trial.equal(len(batches), -(-len(indices) // batch_size))
     shuffled = np.concatenate([trial.numpy(batch) for (batch,) in _loaded(trial, part, batch_size=3, shuffle=True)])
     trial.equal(shuffled[np.lexsort(shuffled.T)], values[indices][np.lexsort(values[indices].T)])
@@ -135,7 +135,7 @@ def subset_workers(trial: Trial, workers: int) -> None:
     part = trial.call(_HostRows(values), indices)
     _check_made(trial, part, 7)
     batches = _loaded(trial, part, batch_size=3, num_workers=workers)
-    trial.close(torch.cat(batches), values[indices], rtol=0, atol=0, dtype="float32")
+    trial.exact(torch.cat(batches), values[indices], "float32")
 
 
 def subset_large(trial: Trial, rows: int) -> None:
@@ -144,7 +144,7 @@ def subset_large(trial: Trial, rows: int) -> None:
     order = np.random.RandomState(3).permutation(rows)[: rows // 2].tolist()
     part = trial.make(whole, order)
     (found,) = trial.call_method(part, "__getitem__", list(range(len(order))))
-    trial.close(found, values[order], rtol=0, atol=0, dtype="float32")
+    trial.exact(found, values[order], "float32")
 
 
 def concat_items(trial: Trial, lengths: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
@@ -154,7 +154,7 @@ def concat_items(trial: Trial, lengths: Sequence[int], dtype: str, layout: str =
     expected = np.concatenate([values for _, values in parts])
     for index in (0, lengths[0], len(expected) - 1, -1, -len(expected)):
         (row,) = trial.call_method(joined, "__getitem__", index)
-        trial.close(row, expected[index], rtol=0, atol=0, dtype=dtype)
+        trial.exact(row, expected[index], dtype)
     _check_items(trial, joined, expected, dtype)
 
 
@@ -193,7 +193,7 @@ def concat_batches(trial: Trial, batch_size: int, drop_last: bool, dtype: str) -
     trial.equal(len(batches), 13 // batch_size if drop_last else -(-13 // batch_size))
     for number, (batch,) in enumerate(batches):
         here = expected[number * batch_size : (number + 1) * batch_size]
-        trial.close(batch, here, rtol=0, atol=0, dtype=dtype)
+        trial.exact(batch, here, dtype)
 
 
 def concat_mixed(trial: Trial) -> None:
@@ -226,7 +226,7 @@ def concat_workers(trial: Trial, workers: int) -> None:
     joined = trial.call([_HostRows(values[:4]), _HostRows(values[4:])])
     _check_made(trial, joined, 11)
     batches = _loaded(trial, joined, batch_size=3, num_workers=workers)
-    trial.close(torch.cat(batches), values, rtol=0, atol=0, dtype="float32")
+    trial.exact(torch.cat(batches), values, "float32")
 
 
 def concat_many(trial: Trial, count: int) -> None:
@@ -239,4 +239,4 @@ def concat_many(trial: Trial, count: int) -> None:
     _check_made(trial, joined, len(values))
     trial.equal(list(joined.cumulative_sizes), begins[1:].tolist())
     found = torch.stack([joined[index][0] for index in range(len(values))])
-    trial.close(found, values, rtol=0, atol=0, dtype="float32")
+    trial.exact(found, values, "float32")

@@ -39,9 +39,9 @@ def dropout_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     """With p=1 all elements are dropped, and the gradient is zero."""
     x = trial.tensor(_inputs(trial, shape, dtype)).requires_grad_()
     output = trial.call(x, p=1.0)
-    trial.close(output, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
+    trial.exact(output, np.zeros(shape), dtype)
     output.sum().backward()
-    trial.close(x.grad, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
+    trial.exact(x.grad, np.zeros(shape), dtype)
 
 
 def dropout_identity(
@@ -51,10 +51,10 @@ def dropout_identity(
     values = _inputs(trial, shape, dtype)
     x = trial.tensor(values, dtype, layout).requires_grad_()
     output = trial.call(x, p, training=training)
-    trial.close(output, widened(trial.numpy(x)), rtol=0, atol=0, dtype=dtype)
+    trial.exact(output, widened(trial.numpy(x)), dtype)
     down = trial.tensor(trial.random(*shape, dtype=dtype, seed=7), dtype)
     (output * down).sum().backward()
-    trial.close(x.grad, trial.numpy(down), rtol=0, atol=0, dtype=dtype)
+    trial.exact(x.grad, trial.numpy(down), dtype)
 
 
 def dropout_in_place(trial: Trial, shape: Sequence[int], p: float, training: bool, dtype: str) -> None:
@@ -112,19 +112,19 @@ def dropout3d_identity(trial: Trial, shape: Sequence[int], p: float, training: b
     values = _inputs(trial, shape, dtype)
     x = trial.tensor(values, dtype).requires_grad_()
     output = trial.call_method(trial.make(p).train(training), "__call__", x)
-    trial.close(output, widened(trial.numpy(x)), rtol=0, atol=0, dtype=dtype)
+    trial.exact(output, widened(trial.numpy(x)), dtype)
     down = trial.tensor(trial.random(*shape, dtype=dtype, seed=7), dtype)
     (output * down).sum().backward()
-    trial.close(x.grad, trial.numpy(down), rtol=0, atol=0, dtype=dtype)
+    trial.exact(x.grad, trial.numpy(down), dtype)
 
 
 def dropout3d_all(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     """With p=1 all channels are dropped, and the gradient is zero."""
     x = trial.tensor(_inputs(trial, shape, dtype)).requires_grad_()
     output = trial.call_method(trial.make(1.0), "__call__", x)
-    trial.close(output, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
+    trial.exact(output, np.zeros(shape), dtype)
     output.sum().backward()
-    trial.close(x.grad, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
+    trial.exact(x.grad, np.zeros(shape), dtype)
 
 
 def dropout3d_in_place(trial: Trial, shape: Sequence[int], p: float) -> None:
@@ -157,7 +157,7 @@ def dropout3d_modes(trial: Trial, shape: Sequence[int], p: float) -> None:
     x = trial.tensor(values)
     module = trial.make(p)
     first = _check_channels(trial, trial.call_method(module, "__call__", x), widened(values), p, "float32")
-    trial.close(trial.call_method(module.eval(), "__call__", x), values, rtol=0, atol=0, dtype="float32")
+    trial.exact(trial.call_method(module.eval(), "__call__", x), values, "float32")
     again = _check_channels(trial, trial.call_method(module.train(), "__call__", x), widened(values), p, "float32")
     _check_share(trial, ~first & ~again, p * p, "channels twice")
 

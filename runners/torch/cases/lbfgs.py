@@ -219,7 +219,7 @@ def lbfgs_at_the_minimum(trial: Trial, dtype: str) -> None:
     returned = trial.call_method(trial.make([parameter], tolerance_grad=0.01), "step", closure)
     expected = 3 + 1e-3 * (widened(host) @ [1.0, -2.0, 0.5, 0.25])
     trial.close(returned, expected, dtype=dtype)
-    trial.close(parameter, host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(parameter, host, dtype)
     # The steady protocol calls it repeatedly.
     trial.equal(len(evaluations), 1)
 
@@ -279,7 +279,7 @@ def lbfgs_idle(trial: Trial) -> None:
     trial.close(returned, 2 * (host[1] ** 2).sum(), dtype="float64")
     slope = 4 * host[1]
     trial.close(parameter, host[1] - 0.5 * min(1.0, 1 / np.abs(slope).sum()) * slope, dtype="float64")
-    trial.close(idle, host[0], rtol=0, atol=0, dtype="float64")
+    trial.exact(idle, host[0], "float64")
 
 
 def lbfgs_options(trial: Trial) -> None:
@@ -292,4 +292,4 @@ def lbfgs_options(trial: Trial) -> None:
     names = ("lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change", "history_size", "line_search_fn")
     trial.equal([group[name] for name in names], [1, 16, 20, 1e-7, 1e-9, 100, None])
     trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "the parameter is not in its group")
-    trial.close(parameter, host, rtol=0, atol=0, dtype="float32")
+    trial.exact(parameter, host, "float32")

@@ -48,10 +48,10 @@ def zero_grad_of(trial: Trial, dtype: str, **options: Any) -> None:
     if options.get("set_to_none") is False:
         trial.check(net.own.grad is given[0, "own"], "the gradient was replaced, not set to zero")
     trial.check(net.frozen.grad is None and net.idle.grad is None, "a gradient appeared where there was none")
-    trial.close(outside.own.grad, expected, rtol=0, atol=0, dtype=dtype)
+    trial.exact(outside.own.grad, expected, dtype)
     for (name, values), (found, tensor) in zip(before, net.state_dict().items()):
         trial.equal(found, name)
-        trial.close(tensor, values, rtol=0, atol=0, dtype=dtype)
+        trial.exact(tensor, values, dtype)
 
 
 def zero_grad_between_steps(trial: Trial, dtype: str, **options: Any) -> None:
@@ -84,7 +84,7 @@ def zero_grad_detaches(trial: Trial, dtype: str) -> None:
     trial.close(net.weight.grad, 3 * widened(values) ** 2, dtype=dtype)
     trial.check(net.weight.grad.grad_fn is not None, "the gradient has no history")
     trial.check(trial.call(net, set_to_none=False) is None, "expected None to be returned")
-    trial.close(net.weight.grad, np.zeros(6), rtol=0, atol=0, dtype=dtype)
+    trial.exact(net.weight.grad, np.zeros(6), dtype)
     trial.equal([net.weight.grad.requires_grad, net.weight.requires_grad], [False, True])
 
 
@@ -122,7 +122,7 @@ def _check_cleared(trial: Trial, parameter: Any, shape: Any, dtype: str, to_none
     if to_none or (to_none is None and parameter.grad is None):
         trial.check(parameter.grad is None, f"expected no gradient, got {parameter.grad}")
     else:
-        trial.close(parameter.grad, np.zeros(shape), rtol=0, atol=0, dtype=dtype)
+        trial.exact(parameter.grad, np.zeros(shape), dtype)
 
 
 def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool = True) -> None:
@@ -137,10 +137,10 @@ def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool
         ("num_batches_tracked", 0, "int64"),
     ):
         trial.check(getattr(layer, name) is buffers[name], f"{name} is a different tensor than before")
-        trial.close(buffers[name], values, rtol=0, atol=0, dtype=kind)
+        trial.exact(buffers[name], values, kind)
     trial.equal([name for name, _ in layer.named_parameters()], ["weight", "bias"] if affine else [])
     for name, parameter in layer.named_parameters():
-        trial.close(parameter, host[name], rtol=0, atol=0, dtype=dtype)
+        trial.exact(parameter, host[name], dtype)
 
 
 def reset_running_stats_evaluates(trial: Trial, dtype: str) -> None:
@@ -176,8 +176,8 @@ def reset_running_stats_inside(trial: Trial) -> None:
     before = [trial.numpy(buffer) for buffer in net[1].buffers()]
     trial.check(trial.call(net[0]) is None, "expected None to be returned")
     state = net.state_dict()
-    trial.close(state["0.running_mean"], np.zeros(3), rtol=0, atol=0, dtype="float32")
-    trial.close(state["0.running_var"], np.ones(3), rtol=0, atol=0, dtype="float32")
+    trial.exact(state["0.running_mean"], np.zeros(3), "float32")
+    trial.exact(state["0.running_var"], np.ones(3), "float32")
     trial.equal(state["0.num_batches_tracked"], 0)
     for values, buffer in zip(before, net[1].buffers()):
         trial.equal(buffer, values)

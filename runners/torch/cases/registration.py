@@ -30,7 +30,7 @@ def register_parameter_entry(
     trial.equal([name for name, _ in module.named_parameters()], ["scale"])
     trial.check(_same(list(module.parameters()), [parameter]), "the parameter is not among the module's")
     trial.equal(list(module.state_dict()), ["scale"])
-    trial.close(module.state_dict()["scale"], host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(module.state_dict()["scale"], host, dtype)
     trial.equal(module.scale.requires_grad, requires_grad)
 
 
@@ -129,7 +129,7 @@ def register_parameter_loads(trial: Trial, dtype: str) -> None:
     values = trial.tensor(trial.random(4, dtype=dtype, seed=8), dtype)
     module.load_state_dict({"weight": values})
     trial.check(module.weight is parameter, "the parameter was replaced")
-    trial.close(parameter, trial.numpy(values), rtol=0, atol=0, dtype=dtype)
+    trial.exact(parameter, trial.numpy(values), dtype)
 
 
 def register_parameter_many(trial: Trial, count: int) -> None:
@@ -154,7 +154,7 @@ def add_module_entry(trial: Trial, dtype: str) -> None:
     trial.check(_same(list(parent.children()), [child]), "the child is not among the children")
     trial.equal([name for name, _ in parent.named_modules()], ["", "layer"])
     trial.equal(list(parent.state_dict()), ["layer.weight", "layer.bias"])
-    trial.close(parent.state_dict()["layer.weight"], host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(parent.state_dict()["layer.weight"], host, dtype)
 
 
 def add_module_to_sequential(trial: Trial, widths: Sequence[int], dtype: str) -> None:

@@ -135,7 +135,7 @@ def rprop_groups(trial: Trial) -> None:
         trial.check(trial.call_method(optimizer, "step") is None, "expected None to be returned")
     trial.close(first, rules[0].values, dtype="float32")
     trial.close(second, rules[1].values, dtype="float32")
-    trial.close(idle, host[2], rtol=0, atol=0, dtype="float32")
+    trial.exact(idle, host[2], "float32")
     trial.check(idle not in optimizer.state, "a parameter without a gradient has a state")
 
 
@@ -158,4 +158,4 @@ def rprop_options(trial: Trial) -> None:
     trial.equal([group["lr"], *group["etas"], *group["step_sizes"]], [1e-2, 0.5, 1.2, 1e-3, 5])
     trial.check(isinstance(optimizer, torch.optim.Optimizer), "not an Optimizer")
     trial.check(len(group["params"]) == 1 and group["params"][0] is parameter, "the parameter is not in its group")
-    trial.close(parameter, host, rtol=0, atol=0, dtype="float32")
+    trial.exact(parameter, host, "float32")

@@ -20,7 +20,7 @@ def variable_of(
     host = trial.numpy(tensor)
     made = trial.call(tensor) if requires_grad is None else trial.call(tensor, requires_grad)
     _check_leaf(trial, made, tensor, bool(requires_grad))
-    trial.close(made, host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(made, host, dtype)
 
 
 def variable_by_keywords(trial: Trial, requires_grad: bool, dtype: str) -> None:
@@ -29,7 +29,7 @@ def variable_by_keywords(trial: Trial, requires_grad: bool, dtype: str) -> None:
     tensor = trial.tensor(host)
     made = trial.call(data=tensor, requires_grad=requires_grad)
     _check_leaf(trial, made, tensor, requires_grad)
-    trial.close(made, host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(made, host, dtype)
 
 
 def variable_gradient(trial: Trial, dtype: str) -> None:
@@ -39,7 +39,7 @@ def variable_gradient(trial: Trial, dtype: str) -> None:
     made = trial.call(tensor, requires_grad=True)
     loss = (made * made * trial.tensor(weights, dtype)).sum()
     (loss.real if loss.is_complex() else loss).backward()
-    trial.close(made, trial.numpy(tensor), rtol=0, atol=0, dtype=dtype)
+    trial.exact(made, trial.numpy(tensor), dtype)
     # PyTorch gives the conjugate of the derivative for a complex number.
     slope = np.conj(2 * widened(trial.numpy(tensor)) * widened(trial.numpy(trial.tensor(weights, dtype))))
     trial.close(made.grad, slope, dtype=dtype)
@@ -64,13 +64,13 @@ def variable_shares_memory(trial: Trial, dtype: str) -> None:
     host = trial.random(3, 5, dtype=dtype, seed=6, low=1, high=9)
     tensor = trial.tensor(host)
     made = trial.call(tensor)
-    trial.close(made, host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(made, host, dtype)
     made[1] = 50
     host[1] = 50
-    trial.close(tensor, host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(tensor, host, dtype)
     tensor[2, ::2] = 60
     host[2, ::2] = 60
-    trial.close(made, host, rtol=0, atol=0, dtype=dtype)
+    trial.exact(made, host, dtype)
 
 
 def variable_training(trial: Trial, steps: int, dtype: str) -> None:
