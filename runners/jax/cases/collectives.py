@@ -14,16 +14,28 @@ from runners.core.testing.trial import Trial
 from runners.jax.platforms import of_target
 
 
-def gather_rows(trial: Trial, dtype: str, axis: int = 0, tiled: bool = False) -> None:
+def gather_rows(
+    trial: Trial, dtype: str, axis: int = 0, tiled: bool = False, special: str | None = None, shape: Any = (4, 3, 2)
+) -> None:
     """Every row gets all rows: stacked along a new axis, or, if tiled, joined along an existing one."""
-    moved = trial.tensor(trial.random(4, 3, 2, dtype=dtype), dtype)
+    moved = trial.tensor(trial.random(*shape, dtype=dtype, special=special), dtype)
     host = trial.numpy(moved)
 
     def body(all_gather: Callable[..., Any], x: Any) -> Any:
         return jax.vmap(lambda row: all_gather(row, "rows", axis=axis, tiled=tiled), axis_name="rows")(x)
 
     gathered = (np.concatenate if tiled else np.stack)(list(host), axis=axis)
-    trial.exact(trial.call_inside(body, moved), np.stack([gathered] * 4), dtype)
+    trial.exact(trial.call_inside(body, moved), np.stack([gathered] * len(host)), dtype)
+
+
+def gather_refuses(trial: Trial, axis: int) -> None:
+    """An axis that the gathered array lacks is an error."""
+    x = trial.tensor(trial.random(4, 3))
+
+    def body(all_gather: Callable[..., Any]) -> Any:
+        return jax.vmap(lambda row: all_gather(row, "rows", axis=axis), axis_name="rows")(x)
+
+    trial.raises_inside(["ValueError"], "out of bounds", body)
 
 
 def gather_devices(trial: Trial) -> None:
@@ -62,9 +74,9 @@ def gather_tree(trial: Trial) -> None:
     trial.close(output["none"][0], np.zeros((3, 3, 0)), dtype="float32")
 
 
-def pmax_rows(trial: Trial, dtype: str, shape: Any = (6, 8)) -> None:
+def pmax_rows(trial: Trial, dtype: str, shape: Any = (6, 8), special: str | None = None) -> None:
     """Every row gets the elementwise maximum of all rows."""
-    moved = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
+    moved = trial.tensor(trial.random(*shape, dtype=dtype, special=special), dtype)
     host = trial.numpy(moved)
     output = trial.call_inside(_pmax_over_rows, moved)
     trial.exact(output, np.broadcast_to(host.max(axis=0), host.shape), dtype)

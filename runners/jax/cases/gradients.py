@@ -17,20 +17,23 @@ from runners.core.testing.trial import Trial
 class Rule(NamedTuple):
     """How a function is called on traced arrays, its value, and its pullback.
 
-    ``pull`` gets one cotangent for each output, and the arrays; it returns one cotangent for each array.
+    ``pull`` gets one cotangent for each output, and the arrays; it returns one cotangent for each array. The arrays are
+    uniform from ``low`` to ``high``.
     """
 
     call: Callable[..., Any]
     value: Callable[..., Any]
     pull: Callable[..., Sequence[Any]]
+    low: float = -1.5
+    high: float = 1.5
 
 
 def gradient(trial: Trial, rule: str, shapes: Sequence[Sequence[int]], compiled: bool = True) -> None:
     """The gradient of a weighted sum of the outputs matches the closed form, and so do the outputs."""
     # About ten roundings of float32 numbers of about one.
     rtol = 1e-5
-    call, value, pull = RULES[rule]
-    hosts = [trial.random(*shape, seed=seed, low=0.5, high=1.5) for seed, shape in enumerate(shapes)]
+    call, value, pull, low, high = RULES[rule]
+    hosts = [trial.random(*shape, seed=seed, low=low, high=high) for seed, shape in enumerate(shapes)]
     exact = [widened(host) for host in hosts]
     values = _listed(value(*exact))
     weights = [trial.random(*np.shape(part), seed=100 + seed) for seed, part in enumerate(values)]
@@ -57,9 +60,11 @@ def gradient(trial: Trial, rule: str, shapes: Sequence[Sequence[int]], compiled:
         trial.close(found, wanted, rtol=rtol, dtype="float32")
 
 
-def derivatives(trial: Trial, of: str, order: int, args: Sequence[Any] = ()) -> None:
+def derivatives(
+    trial: Trial, of: str, order: int, args: Sequence[Any] = (), low: float = 0.5, high: float = 1.5
+) -> None:
     """Value and derivatives up to an order match the closed form for each element."""
-    host = trial.random(2048, seed=order, low=0.5, high=1.5)
+    host = trial.random(2048, seed=order, low=low, high=high)
 
     def body(function: Callable[..., Any], x: Any) -> Any:
         chain = [lambda x: function(x, *args)]
@@ -169,6 +174,7 @@ RULES: dict[str, Rule] = {
         lambda f, x, y: f(x, y),
         lambda x, y: x**y,
         lambda w, x, y: [w[0] * y * x ** (y - 1), w[0] * np.log(x) * x**y],
+        low=0.5,
     ),
     "sum": Rule(
         lambda f, x: f(x, axis=(0, 2)),
@@ -202,6 +208,7 @@ RULES: dict[str, Rule] = {
             w[0][:, None] * weights / weights.sum(),
             (w[0][:, None] * (x - _average_value(x, weights)[:, None]) / weights.sum()).sum(axis=0),
         ],
+        high=-0.5,
     ),
     "reshape": Rule(
         lambda f, x: f(x, (-1, 6), order="F"),

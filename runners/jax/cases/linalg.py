@@ -93,6 +93,25 @@ def lu_gradient(trial: Trial) -> None:
     trial.close(gradient, np.linalg.inv(widened(matrix)).T, rtol=1e-4, atol=1e-4, dtype="float32")
 
 
+def product_gradient(trial: Trial, shape: Sequence[int]) -> None:
+    """The factors of lu and svd multiply back to the matrix, so the gradient of a weighted sum of the product is the
+    weights: it passes through every factor."""
+    matrix, weights = trial.random(*shape), trial.random(*shape, seed=1)
+
+    def body(factorize: Callable[..., Any], matrix: Any, weights: Any) -> Any:
+        def loss(matrix: Any) -> Any:
+            one, two, three = factorize(matrix) if trial.function.__name__ == "lu" else factorize(matrix, False)
+            product = one @ (two @ three if two.ndim == 2 else two[:, None] * three)
+            return jnp.sum(weights * product), product
+
+        return jax.grad(loss, has_aux=True)(matrix)
+
+    gradient, product = trial.call_inside(body, trial.tensor(matrix), trial.tensor(weights))
+    # Solutions with triangular factors, and quotients by differences of singular values, in float32.
+    trial.close(product, matrix, rtol=1e-4, atol=1e-4, dtype="float32")
+    trial.close(gradient, weights, rtol=1e-3, atol=1e-3, dtype="float32")
+
+
 def _check_svd(trial: Trial, output: Any, matrix: Any, full_matrices: bool) -> None:
     dtype = _FLOATING.get(matrix.dtype.name, matrix.dtype.name)
     *batch, rows, columns = matrix.shape

@@ -165,6 +165,12 @@ def unflattened_round(trial: Trial, kind: str) -> None:
     trial.equal(jax.tree_util.tree_structure(output) == structure, True)
 
 
+def unflattened_refuses(trial: Trial, leaves: int, word: str) -> None:
+    """Another number of leaves than the structure has is an error."""
+    structure = jax.tree_util.tree_structure((0, [0, 0]))
+    trial.raises(["ValueError"], word, structure, [1.5] * leaves)
+
+
 def unflattened_iterator(trial: Trial) -> None:
     """The leaves can come from a generator and have any type; they are not inspected."""
     structure = jax.tree_util.tree_structure((0, [0, 0]))
