@@ -130,7 +130,8 @@ def same(left: Any, right: Any, opaque: bool = False) -> bool:
         return len(left) == len(right) and all(same(*pair, opaque) for pair in zip(left, right))
     if isinstance(left, dict):
         return set(left) == set(right) and all(same(left[key], right[key], opaque) for key in left)
-    if type(left).__eq__ is object.__eq__:
+    equality: Any = type(left).__eq__
+    if equality is object.__eq__:
         return opaque
     try:
         return bool(left == right or (left != left and right != right))
