@@ -64,7 +64,7 @@ def robust(
     is the geometric mean over its tests, its ratio the geometric mean of the tests' ratios, with a bootstrap interval
     (see ``portbench.analysis.intervals.bootstrap_ratio``). ``known``: the strata of the study, where they were read
     already."""
-    pair(connection, first, second, "steady")
+    pair(connection, first, second)
     names = strata(connection) if known is None else known
     times: dict[str, list[tuple[float, float]]] = {}
     for function, first_ns, second_ns in connection.sql(
@@ -82,7 +82,7 @@ def robust(
         _robust(function, listed_as(names, first, function), timed[function], ratios[function], interval)
         for function, interval in zip(ratios, bootstrap_ratios(list(ratios.values())), strict=True)
     ]
-    return latencies(connection, first, second, ROBUST, functions, instant)
+    return latencies(connection, first, second, ROBUST, functions, instant, "not_timed_steady")
 
 
 def _robust(
@@ -111,10 +111,11 @@ def latencies(
     method: str,
     functions: Sequence[FunctionLatency],
     instant: Sequence[Excluded],
+    not_timed: str,
 ) -> Latencies:
-    """The latencies of two configurations with what is excluded: tests that took no time, and all that ``pairing`` left
-    out."""
-    others = pair_exclusions(connection, "not_timed", first, second)
+    """The latencies of two configurations with what is excluded: tests that took no time, and those of the view
+    ``not_timed`` of sql/pair_views.sql."""
+    others = pair_exclusions(connection, not_timed, first, second)
     return Latencies(first, second, method, tuple(functions), tuple(sorted((*instant, *others))))
 
 

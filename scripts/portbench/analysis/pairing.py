@@ -24,21 +24,23 @@ _STATES = {
 }
 
 
-def pair(
-    connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration, protocol: str = "cold"
-) -> None:
-    """Creates the views of sql/pairs.sql for two configurations; ``protocol`` is "cold" or "steady"."""
-    for name, side in (("first", first), ("second", second)):
-        connection.execute(f"SET VARIABLE {name} = ?", [side.as_dict()])
-    connection.execute("SET VARIABLE protocol = ?", [protocol])
+def pair(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> None:
+    """Creates the table of sql/pairs.sql for two configurations, if it is not that of these two already, and the views
+    on it."""
+    sides = [first.as_dict(), second.as_dict()]
+    if connection.sql("SELECT getvariable('paired')").fetchone() == (sides,):
+        return
     connection.execute(load_sql("analysis", "test_facts"))
+    connection.execute("SET VARIABLE paired = ?", [sides])
     connection.execute(load_sql("analysis", "pairs"))
+    connection.execute(load_sql("analysis", "pair_views"))
 
 
 def pair_exclusions(
     connection: duckdb.DuckDBPyConnection, view: str, first: Configuration, second: Configuration
 ) -> tuple[Excluded, ...]:
-    """The rows of view "not_shared" or "not_timed" of sql/pairs.sql, with the reasons as sentences; sorted."""
+    """The rows of view "not_shared", "not_timed_cold" or "not_timed_steady" of sql/pair_views.sql, with the reasons as
+    sentences; sorted."""
     found: dict[tuple[str, str], int] = {}
     for row in fetch_dicts(connection, f"FROM {view}"):
         key = row["function"], _reason(row, first, second)

@@ -29,7 +29,7 @@ def paper_method(
 ) -> Latencies:
     """The latencies of two configurations; a ratio is that of the means, and has no interval. ``known``: the strata of
     the study, where they were read already."""
-    pair(connection, first, second, "cold")
+    pair(connection, first, second)
     names = strata(connection) if known is None else known
     functions = []
     instant = []
@@ -40,4 +40,4 @@ def paper_method(
             functions.append(FunctionLatency(listed_as=name, ratio=ratio, low=None, high=None, **row))
         else:
             instant.append(Excluded(row["function"], NO_TIME, row["tests"]))
-    return latencies(connection, first, second, PAPER_METHOD, functions, instant)
+    return latencies(connection, first, second, PAPER_METHOD, functions, instant, "not_timed_cold")
