@@ -45,9 +45,18 @@ def pairs(
             function, counterpart = getattr(ours, name), getattr(theirs, name, None)
             if name.startswith("_") or name in left_out or not (_is_function(function) and callable(counterpart)):
                 continue
+            if name.endswith("_shift"):
+                counterpart = functools.partial(_shifted, counterpart)
             full = f"{home}.{name}"
             found[full] = Pair(function, counterpart, unique.get(full, Pair._field_defaults["unique"]))
     return found
+
+
+def _shifted(shift: Call, x: Any, places: Any) -> Any:
+    """What is shifted by less than no bits, or by all, is not the same everywhere."""
+    if not np.all((np.asarray(places) >= 0) & (np.asarray(places) < 8 * np.asarray(x).itemsize)):
+        raise ValueError("the number of places is not within the width of the integers")
+    return shift(x, places)
 
 
 def _is_function(value: Any) -> bool:
@@ -120,7 +129,8 @@ _Arguments = Sequence["tuple[Sequence[Any], Mapping[str, Any]]"]
 
 
 def _is_numeric(call: Call) -> bool:
-    """Whether a call succeeds with arrays or numbers."""
+    """Whether a call succeeds with arrays or numbers. Complex ones must be finite: libraries differ in which of their
+    parts is infinite."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -128,7 +138,9 @@ def _is_numeric(call: Call) -> bool:
     except Exception:
         return False
     return bool(leaves) and all(
-        isinstance(each, (np.ndarray, np.generic, bool, int, float, complex)) for each in leaves
+        isinstance(each, (np.ndarray, np.generic, bool, int, float, complex))
+        and not (np.iscomplexobj(each) and not np.isfinite(each).all())
+        for each in leaves
     )
 
 

@@ -163,12 +163,13 @@ def _gives_tensors(searched: Searched, form: Form, dtype: str) -> bool | None:
 def _has_gradient(searched: Searched, form: Form, dtype: str) -> bool:
     """Whether a result depends on an argument in a differentiable way."""
     try:
-        with host_tensors.on_host(), tf.GradientTape() as tape:
-            args, kwargs = host_tensors.with_tensors(form.made(dtype), False)
-            inputs = [leaf for leaf in host_tensors.parts((args, kwargs)) if host_tensors.is_floating(leaf)]
-            tape.watch(inputs)
-            found = host_tensors.parts(searched.called()(*args, **kwargs))
-            outputs = [leaf for leaf in found if host_tensors.is_floating(leaf)]
-        return any(gradient is not None for gradient in tape.gradient(outputs, inputs))
+        with host_tensors.on_host():
+            with tf.GradientTape() as tape:
+                args, kwargs = host_tensors.with_tensors(form.made(dtype), False)
+                inputs = [leaf for leaf in host_tensors.parts((args, kwargs)) if host_tensors.is_floating(leaf)]
+                tape.watch(inputs)
+                found = host_tensors.parts(searched.called()(*args, **kwargs))
+                outputs = [leaf for leaf in found if host_tensors.is_floating(leaf)]
+            return any(gradient is not None for gradient in tape.gradient(outputs, inputs))
     except Exception:
         return False
