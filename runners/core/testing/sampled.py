@@ -50,10 +50,12 @@ def sample(
 
 def _check_refusal(trial: Trial, one: Sample, refusal: Refusal) -> None:
     args, kwargs = trial.copied_to_device((list(one.args), dict(one.kwargs)))
+    # The word is one of the CPU's message; the code of another device refuses the same in other words.
+    word = refusal.word if trial.is_on_host else ""
     if one.body:
-        trial.raises_inside(refusal.kinds, refusal.word, one.body, *args, **kwargs)
+        trial.raises_inside(refusal.kinds, word, one.body, *args, **kwargs)
     else:
-        trial.raises(refusal.kinds, refusal.word, *args, **kwargs)
+        trial.raises(refusal.kinds, word, *args, **kwargs)
 
 
 def _compare_with_host(trial: Trial, one: Sample, gradient: bool) -> None:

@@ -153,6 +153,11 @@ class Trial:
         self._phase[0] = before
         return moved
 
+    @property
+    def is_on_host(self) -> bool:
+        """Whether the target's device is the host's CPU."""
+        return bool(self.device == self._adapter.host_device())
+
     def copied_to_device(self, value: Any) -> Any:
         """A nested value of the host with copies of its tensors on the target's device, with their strides where the
         device has any."""
@@ -295,7 +300,8 @@ class Trial:
                 raise Accepted(f"expected {word!r} in the message of {type(error).__name__}: {error}") from error
         else:
             self._enter("compare")
-            raise Accepted(f"expected {' or '.join(kinds)} about {word!r}, got no error")
+            about = f" about {word!r}" if word else ""
+            raise Accepted(f"expected {' or '.join(kinds)}{about}, got no error")
 
     def compile_program(self, modules: Mapping[str, Mapping[str, str]], folder: Path) -> None:
         """Has a whole program compiled for the device, which is timed like a call; see Program. Raises Absent where
