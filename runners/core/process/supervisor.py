@@ -107,10 +107,12 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
     confirmation = Confirmation(settings.framework, place.device, settings.timeout_s, book.results())
     triage = Triage(settings.framework, place.device, place.host, settings.timeout_s, place.folder, book.results())
     has_warned = False
+    passed_check: SyncCheck | None = None
 
     def run_test(planned: PlannedTest) -> TestResult:
         if planned.removed is not None:
             return removed(planned, planned.removed)
+        planned = planned.with_request(sync_check=passed_check)
         if settings.cold == "process":
             # Before the test and not after it: the last worker says the device's state at the end.
             place.device.retire()
@@ -125,7 +127,9 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
             result = _recorded(planned, place, book, progress, run_test)
             progress.result(result)
             check = result.get("sync_check")
-            if check and not check["passed"] and not has_warned:
+            if check and check["passed"]:
+                passed_check = check
+            elif check and not has_warned:
                 has_warned = True
                 progress.warn(_sync_warning(settings.sync, check))
         if number < settings.runs:

@@ -1,4 +1,4 @@
-"""The synchronization check: before a worker times anything, it checks that its clock sees the work of the device.
+"""The synchronization check: before a run times anything, a worker checks that its clock sees the work of the device.
 
 A kernel is timed, and one with four times the work that takes the host the same effort to start. If a wait returns
 before the work is done, either the time does not grow with the work, or reading the output back after the wait takes as
