@@ -48,9 +48,9 @@ def results(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> Callabl
     return lambda target: run(target, manifest, tmp_path_factory.mktemp("results"))
 
 
-def run(target: str, manifest: Path, out: Path) -> dict[str, Any]:
+def run(target: str, manifest: Path, out: Path, *more: str) -> dict[str, Any]:
     """The results of a manifest on a target by FUNCTION::TEST."""
-    options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(out))
+    options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(out), *more)
     portbench("run", target, "--manifest", str(manifest), *options)
     document = json.loads(next(out.glob("*.json")).read_text("utf-8"))
     return {f"{each['function']}::{each['test']}": each for each in document["results"]}
@@ -139,3 +139,37 @@ def test_samples_made_from_a_set_are_the_same_under_each_hash_seed(
     found = run("torch-2.9.0-cpu", paths["1"], tmp_path / "results")
     assert {result["outcome"] for result in found.values()} == {"passed"}
     assert len(found) > 20
+
+
+@pytest.mark.slow
+def test_merged_shards_of_collected_tests_are_the_study_of_one_run(
+    environment_python: Callable[[str], Path], tmp_path: Path
+) -> None:
+    environment_python("torch-2.9.0-cpu")
+    manifest = tmp_path / "torch.json"
+    only = [word for name in ("torch.angle", "torch.addmm", "torch.linalg.det") for word in ("--function", name)]
+    portbench("collect", "torch-2.9.0-cpu", "--from", "opinfo", "--backend", "venv", "-o", str(manifest), *only)
+    # Predicted, some tests are refused: outcomes differ.
+    target = "torch-2.9.0-gpu-predicted"
+    results = {"whole": run(target, manifest, tmp_path / "whole")}
+    shards = [run(target, manifest, tmp_path / f"part-{part}", "--shard", f"{part}/2") for part in (1, 2)]
+    assert all(shards) and not shards[0].keys() & shards[1].keys()
+    results["parts"] = {**shards[0], **shards[1]}
+    outcomes = [
+        {name: (each["outcome"], each["category"], each["placement"]) for name, each in found.items()}
+        for found in results.values()
+    ]
+    assert outcomes[0] == outcomes[1]
+    assert {outcome for outcome, _, _ in outcomes[0].values()} == {"passed", "failed"}
+    portbench("merge", str(tmp_path / "whole"), "-o", str(tmp_path / "study-whole"))
+    portbench("merge", *(str(tmp_path / f"part-{part}") for part in (1, 2)), "-o", str(tmp_path / "study-parts"))
+    tables = [tables_of(tmp_path / f"study-{name}", tmp_path / f"report-{name}") for name in results]
+    assert tables[0] and tables[0] == tables[1]
+
+
+def tables_of(study: Path, report: Path) -> dict[str, str]:
+    """The tables of a study's report but those of times, by their names."""
+    portbench("report", str(study), "-o", str(report))
+    return {
+        path.name: path.read_text("utf-8") for path in (report / "tables").glob("*.csv") if "latency" not in path.name
+    }
