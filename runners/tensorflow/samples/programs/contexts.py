@@ -1,26 +1,17 @@
-"""Functions that only a few lines around them show at work: scopes, variables, tapes, graphs and sessions.
-
-Each has such lines, which get the function and one tensor, and return what it made of it.
-"""
+"""Functions of ``tf`` and Keras that work only among others: scopes, variables, tapes, tables, graphs."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from typing import Any, Mapping
 
 import tensorflow as tf
 
-from runners.tensorflow.samples import host_tensors
-from runners.tensorflow.samples.drawn import Drawn
-from runners.tensorflow.samples.searching import OF_GRADIENTS, Form, Searched, Searches
+from runners.tensorflow.samples.programs.lines import Lines
 
-PACKAGE = "tensorflow"
-NEEDS = "any TensorFlow"
-
-_Lines = Callable[[Any, Any], Any]
 _v1 = tf.compat.v1
 
 
-def _within(*args: Any) -> _Lines:
+def _within(*args: Any) -> Lines:
     """Adds inside of the context that the function makes of these arguments."""
 
     def lines(function: Any, x: Any) -> Any:
@@ -30,7 +21,7 @@ def _within(*args: Any) -> _Lines:
     return lines
 
 
-def _said(*args: Any) -> _Lines:
+def _said(*args: Any) -> Lines:
     """What the function says of the tensor, as a tensor."""
     return lambda function, x: tf.constant(function(*args, x))
 
@@ -46,7 +37,7 @@ def _variable(function: Any, x: Any) -> Any:
     return tf.convert_to_tensor(made)
 
 
-def _changed(*more: Any) -> _Lines:
+def _changed(*more: Any) -> Lines:
     """What the function makes of a variable."""
 
     def lines(function: Any, x: Any) -> Any:
@@ -96,56 +87,7 @@ def _table(x: Any, initializer: Any = None, table: Any = None) -> Any:
     return (table or tf.lookup.StaticHashTable)(made, tf.cast(0, x.dtype)).lookup(keys[::-1])
 
 
-def _session(lines: Callable[[Any, Any, Any], Any]) -> _Lines:
-    """Lines in a graph of their own: they get a session, too, and an array in the place of the tensor."""
-
-    def all_lines(function: Any, x: Any) -> Any:
-        with tf.Graph().as_default(), _v1.Session() as session:
-            found = lines(function, session, x.numpy())
-        return tf.constant(found)
-
-    return all_lines
-
-
-def _initialized(function: Any, session: Any, x: Any) -> Any:
-    variable = _v1.get_variable("variable", initializer=x)
-    session.run(function())
-    return session.run(variable)
-
-
-def _listed(function: Any, session: Any, x: Any) -> Any:
-    variable = _v1.get_variable("variable", initializer=x)
-    session.run(function([variable]))
-    return session.run(variable)
-
-
-def _named(function: Any, session: Any, x: Any) -> Any:
-    variable = function("variable", initializer=x)
-    session.run(_v1.global_variables_initializer())
-    return session.run(variable)
-
-
-def _derived(function: Any, session: Any, x: Any) -> Any:
-    given = tf.constant(x)
-    return session.run(function(given * given, given)[0])
-
-
-def _fed(function: Any, session: Any, x: Any) -> Any:
-    given = function(x.dtype, x.shape)
-    return session.run(given * 2, {given: x})
-
-
-def _by_default(function: Any, session: Any, x: Any) -> Any:
-    return session.run(function(x, x.shape) + 1)
-
-
-def _run_by(function: Any, x: Any) -> Any:
-    with tf.Graph().as_default(), function() as session:
-        found = session.run(tf.constant(x.numpy()) * 2)
-    return tf.constant(found)
-
-
-_LINES: Mapping[str, _Lines] = {
+LINES: Mapping[str, Lines] = {
     "tf.GradientTape": _gradient,
     "tf.Graph": _graph,
     "tf.IndexedSlices": lambda function, x: tf.convert_to_tensor(function(x, [2, 0, 1], [4, 4])),
@@ -196,36 +138,4 @@ _LINES: Mapping[str, _Lines] = {
     "tf.py_function": lambda function, x: function(lambda a: a + a, [x], x.dtype),
     "tf.range": lambda function, x: function(2, 11, 3),
     "tf.vectorized_map": lambda function, x: function(lambda row: tf.reduce_sum(row * row), x),
-    "tf.compat.v1.Session": _run_by,
-    "tf.compat.v1.get_variable": _session(_named),
-    "tf.compat.v1.global_variables_initializer": _session(_initialized),
-    "tf.compat.v1.gradients": _session(_derived),
-    "tf.compat.v1.initialize_all_variables": _session(_initialized),
-    "tf.compat.v1.placeholder": _session(_fed),
-    "tf.compat.v1.placeholder_with_default": _session(_by_default),
-    "tf.compat.v1.variables_initializer": _session(_listed),
 }
-"""The lines by the names of the functions."""
-
-
-def prepare() -> None:
-    """Imports nothing more."""
-
-
-def _make() -> Mapping[str, Searched]:
-    functions = {name: host_tensors.named(name) for name in sorted(_LINES)}
-    return {
-        name: Searched(function, _groups, [OF_GRADIENTS], body=_LINES[name])
-        for name, function in functions.items()
-        if function is not None
-    }
-
-
-def _groups() -> Any:
-    return iter([iter([Form([Drawn((3, 4), 0.2, 0.9)], {})])])
-
-
-_source = Searches(_make)
-entries = _source.entries
-samples = _source.samples
-look = host_tensors.look_of
