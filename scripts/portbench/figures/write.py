@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from portbench.figures.data import Pair
 from portbench.figures.style import Drawing, NotDrawn, style
 from portbench.util.files import write_bytes, write_text
 from portbench.util.markdown import plain
-from portbench.util.parallel import map_processes
+from portbench.util.parallel import cores, processes
 
 CAPTIONS = "README.md"
 
@@ -87,19 +88,36 @@ def write(
     times as long, above 1, is in a class of its own. The same study gives the same bytes, also where many figures are
     drawn in several processes. Raises StorageFailed.
     """
+    with drawing(connection, study_summary, results, folder, intolerable) as written:
+        return written
+
+
+@contextmanager
+def drawing(
+    connection: duckdb.DuckDBPyConnection,
+    study_summary: Mapping[str, Any],
+    results: Results,
+    folder: Path,
+    intolerable: float,
+) -> Iterator[Written]:
+    """As ``write``; many figures are drawn by other processes while the caller goes on, and are written at the end."""
     planned = list(_every(connection, study_summary, results, intolerable))
     calls = [(each, folder) for each in planned if isinstance(each, _Planned)]
+    missing = [each for each in planned if isinstance(each, NotDrawn)]
+    files = [path for each, _ in calls for path in _files(each.name, folder)]
+    written = Written((*files, folder / CAPTIONS), tuple(missing))
     if len(results.by_device) < _MANY_PAIRS:
         captions = [_write(*call) for call in calls]
+        yield written
     else:
-        captions = map_processes(_write_aside, calls)
-    missing = [each for each in planned if isinstance(each, NotDrawn)]
+        # The caller keeps a core busy.
+        with processes(_write_aside, calls, cores() - 1) as drawn:
+            yield written
+            captions = drawn()
     text = ["# Figures", "", *(line for caption in captions for line in caption)]
     if missing:
         text += ["## Not drawn", "", *(f"- {plain(each.name)}: {plain(each.reason)}" for each in missing), ""]
     write_text(folder / CAPTIONS, "\n".join(text))
-    files = [path for each, _ in calls for path in _files(each.name, folder)]
-    return Written((*files, folder / CAPTIONS), tuple(missing))
 
 
 def _files(name: str, folder: Path) -> tuple[Path, Path]:

@@ -65,9 +65,9 @@ def build_report(
     ``timeline``: what passes by date."""
     summary = study.summary
     found = compute_predictions(study.connection) if predictions is None else predictions
-    times = fetch_dicts(study.connection, load_sql("report", "synchronization"))
     complete = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
     as_published = [entry for entry in summary["targets"] if entry["sync"] == "as-published"]
+    times = fetch_dicts(study.connection, load_sql("report", "synchronization")) if as_published else []
     known = [(entry["target"], entry["machine"]) for entry in complete]
     entries = [*complete, *(entry for entry in as_published if (entry["target"], entry["machine"]) not in known)]
     evidence = _evidence(study)

@@ -54,20 +54,20 @@ def write_report(study: Analysed, report: Report, results: Results, folder: Path
 
 def _write(study: Analysed, report: Report, results: Results, folder: Path, intolerable: float) -> Written:
     text, html = folder / "report.md", folder / "index.html"
-    made = tables.write_tables(results, folder / "tables", intolerable, report.is_strict)
-    drawn = figures.write(study.connection, study.summary, results, folder / "figures", intolerable)
-    files = [path.relative_to(folder) for path in (*drawn.files, *made)]
-    write_text(text, markdown(report, files, drawn.missing))
-    counts = {side: rates.by_function.counts for side, rates in results.rates.items()}
-    overview = Overview(
-        (*report.findings, *report.first_headlines),
-        [Path(text.name), *files],
-        counts,
-        results.rates,
-        results.causes,
-        report.changes,
-        timeline_charts(results.timeline),
-        report.remarks,
-    )
-    page.write(study.connection, study.summary, html, intolerable, overview)
+    with figures.drawing(study.connection, study.summary, results, folder / "figures", intolerable) as drawn:
+        made = tables.write_tables(results, folder / "tables", intolerable, report.is_strict)
+        files = [path.relative_to(folder) for path in (*drawn.files, *made)]
+        write_text(text, markdown(report, files, drawn.missing))
+        counts = {side: rates.by_function.counts for side, rates in results.rates.items()}
+        overview = Overview(
+            (*report.findings, *report.first_headlines),
+            [Path(text.name), *files],
+            counts,
+            results.rates,
+            results.causes,
+            report.changes,
+            timeline_charts(results.timeline),
+            report.remarks,
+        )
+        page.write(study.connection, study.summary, html, intolerable, overview)
     return Written(text, html, tuple(made), drawn.files)

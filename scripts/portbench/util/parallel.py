@@ -42,14 +42,29 @@ def map_processes(function: Callable[..., Result], calls: Sequence[tuple[Any, ..
     """
     if len(calls) <= 1:
         return [function(*arguments) for arguments in calls]
+    with processes(function, calls, cores()) as results:
+        return results()
+
+
+@contextmanager
+def processes(
+    function: Callable[..., Result], calls: Sequence[tuple[Any, ...]], most: int
+) -> Iterator[Callable[[], list[Result]]]:
+    """Runs the calls in at most ``most`` other processes while the caller goes on. Yields a function that waits for
+    the results and returns them as ``map_processes`` does. At the end no call runs any more."""
     # spawn, not fork: DuckDB's threads do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(cores(), len(calls)), context, initializer=gc.disable) as pool:
+    with ProcessPoolExecutor(max(1, min(most, len(calls))), context, initializer=gc.disable) as pool:
         futures = [pool.submit(function, *arguments) for arguments in calls]
+
+        def results() -> list[Result]:
+            try:
+                return [future.result() for future in futures]
+            except BrokenProcessPool as error:
+                raise StorageFailed("the system ended a process", "Free some memory, then try again.") from error
+
         try:
-            return [future.result() for future in futures]
-        except BrokenProcessPool as error:
-            raise StorageFailed("the system ended a process", "Free some memory, then try again.") from error
+            yield results
         finally:
             # Waits for running calls: they write to folders that the caller is about to remove.
             pool.shutdown(wait=True, cancel_futures=True)

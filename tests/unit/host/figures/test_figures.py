@@ -6,7 +6,8 @@ import json
 import pickle
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -295,7 +296,10 @@ def test_figures_of_many_pairs_are_drawn_in_other_processes_with_the_same_bytes(
     ]
     content: list[dict[str, bytes]] = []
 
-    def both(function: Callable[..., list[str]], calls: Sequence[tuple[Any, ...]]) -> list[list[str]]:
+    @contextmanager
+    def both(
+        function: Callable[..., list[str]], calls: Sequence[tuple[Any, ...]], _most: int
+    ) -> Iterator[Callable[[], list[list[str]]]]:
         assert [planned.items for planned, _ in pickle.loads(pickle.dumps(calls))] == [call[0].items for call in calls]
         captions = []
         for run in (lambda chosen: [function(*call) for call in chosen], partial(map_processes, function)):
@@ -305,9 +309,9 @@ def test_figures_of_many_pairs_are_drawn_in_other_processes_with_the_same_bytes(
             for path in written:
                 path.unlink()
         assert captions[0] == captions[1]
-        return captions[0]
+        yield lambda: captions[0]
 
-    monkeypatch.setattr(figures, "map_processes", both)
+    monkeypatch.setattr(figures, "processes", both)
     write(documents, tmp_path)
     assert len(content[0]) == 4
     assert content[0] == content[1]
