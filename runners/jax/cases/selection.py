@@ -20,14 +20,14 @@ def one_hot(
     """The output is one where the label is the class, and zero elsewhere; labels that are not a class give zeros."""
     labels = trial.random(*shape, dtype=indices, low=0 if indices.startswith("u") else -1, high=classes + 2)
     output = trial.call(trial.tensor(labels), classes, dtype=trial.dtype(dtype), axis=axis)
-    trial.close(output, _one_hot(labels, classes, axis), dtype=dtype)
+    trial.exact(output, _one_hot(labels, classes, axis), dtype)
 
 
 def one_hot_compiled(trial: Trial) -> None:
     """Compiled with a fixed number of classes it gives the same output."""
     labels = trial.random(32, 8, dtype="int32", low=-1, high=9)
     output = trial.call_inside(lambda one_hot, labels: _compiled(one_hot)(labels, 7), trial.tensor(labels))
-    trial.close(output, _one_hot(labels, 7, -1), dtype="float32")
+    trial.exact(output, _one_hot(labels, 7, -1), "float32")
 
 
 def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> None:

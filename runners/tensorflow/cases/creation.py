@@ -214,14 +214,14 @@ def mask(trial: Trial, lengths: Any, maxlen: Any = None, dtype: str = "", length
     output = trial.call(trial.tensor(host), **options)
     width = int(host.max(initial=0)) if maxlen is None else maxlen
     expected = np.arange(width) < host[..., None]
-    trial.close(output, expected if not dtype else expected.astype("float64"), dtype=dtype or "bool")
+    trial.exact(output, expected if not dtype else expected.astype("float64"), dtype or "bool")
 
 
 def mask_large(trial: Trial, rows: int, width: int, dtype: str) -> None:
     """Many random lengths, up to the width and beyond."""
     host = trial.random(rows, dtype="int64", seed=10, low=0, high=width + 20)
     output = trial.call(trial.tensor(host), width, trial.dtype(dtype))
-    trial.close(output, (np.arange(width) < host[:, None]).astype("float64"), dtype=dtype)
+    trial.exact(output, (np.arange(width) < host[:, None]).astype("float64"), dtype)
 
 
 def mask_unknown_shape(trial: Trial) -> None:

@@ -57,6 +57,9 @@ def batch_norm(
     expected = _along(host.get("weight", 1.0), known) * (known - _along(moments[0], known))
     expected = expected / np.sqrt(_along(moments[1], known) + eps) + _along(host.get("bias", 0.0), known)
     trial.close(output, expected, dtype=dtype, **_LOW_PRECISION.get(dtype, {}))
+    # The running moments change, the other arguments stay.
+    for given, values in ((x, known), *((tensors[name], host[name]) for name in _AFFINE if name in host)):
+        trial.exact(given, values, trial.dtype_name(given) or "")
     if tracked:
         count = known.size // shape[1]
         seen = (moments[0], moments[1] * count / max(count - 1, 1)) if training else moments
@@ -79,6 +82,8 @@ def batch_norm_gradients(trial: Trial, shape: Sequence[int], training: bool, dty
     )
     (output * trial.tensor(down)).sum().backward()
     x, down = widened(x), widened(down)
+    for name, values in (("x", x), *((name, host[name]) for name in _AFFINE)):
+        trial.exact(leaves[name].detach(), values, dtype)
     axes = (0, *range(2, x.ndim))
     mean, var = _moments(x) if training else (host["mean"], host["var"])
     inverse = 1 / np.sqrt(_along(var, x) + 1e-3)
