@@ -2,8 +2,8 @@
 
 A case is a Python function ``case(trial, **parameters)``. It builds its inputs with ``trial.tensor``, lets the
 manifest's function work in ``trial.call`` or one of its siblings (only these are timed, and they call only that
-function), reads back with ``trial.numpy`` and checks with ``trial.close``, ``trial.equal`` or ``trial.check``. A case
-never names a device. A case that checks nothing fails.
+function), reads back with ``trial.numpy`` and checks with ``trial.close``, ``trial.exact``, ``trial.equal`` or
+``trial.check``. A case never names a device. A case that checks nothing fails.
 """
 
 from __future__ import annotations
