@@ -24,6 +24,7 @@ FUNCTIONS = (
     "tf.data.experimental.scan",
     "tf.image.flip_left_right",
     "tf.keras.layers.Conv2D",
+    "tf.keras.layers.Embedding",
     "tf.keras.layers.LSTM",
     "tf.keras.ops.matmul",
     "tf.linalg.LinearOperatorKronecker",
@@ -99,6 +100,8 @@ def test_tests_name_their_source_their_dtype_and_their_reference(manifest: Path)
     assert set(tests["tf.keras.layers.Conv2D"]) == {
         *("keras-bfloat16", "keras-float16", "keras-float32", "keras-float32-gradient")
     }
+    # Its inputs are whole numbers: the gradients are those of its weights.
+    assert "keras-float32-gradient" in tests["tf.keras.layers.Embedding"]
     assert set(tests["tf.optimizers.Adam"]) == {"keras-float32"}
     assert "operators-float32-gradient" in tests["tf.linalg.LinearOperatorKronecker"]
     packages = {source["name"]: source["package"] for source in document["collected"]["sources"]}

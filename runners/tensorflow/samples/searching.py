@@ -56,11 +56,31 @@ class Searched(NamedTuple):
     body: Callable[..., Any] | None = None
     tries: int = 200
 
-    def inside(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        """Makes an object in the precision of the arguments, and calls it."""
+    def object(self, function: Any, args: Sequence[Any]) -> Any:
+        """An object of the class, in the precision of the arguments."""
         assert self.make is not None
         floats = [leaf.dtype.name for leaf in host_tensors.parts(args) if host_tensors.is_floating(leaf)]
-        return self.make(args, floats[0] if floats else OF_GRADIENTS).made(kind=function)(*args, **kwargs)
+        return self.make(args, floats[0] if floats else OF_GRADIENTS).made(kind=function)
+
+    def inside(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """Makes an object and calls it."""
+        return self.object(function, args)(*args, **kwargs)
+
+    def with_weights(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """The same, with the gradients of the object's weights as further outputs. They are no part of what the
+        gradients of the inputs are of."""
+        found = self.object(function, args)
+        weights = _weights(found)
+        if not weights:
+            return found(*args, **kwargs)
+        with tf.GradientTape() as tape:
+            output = found(*args, **kwargs)
+        gradients = tape.gradient(
+            [leaf for leaf in host_tensors.parts(output) if host_tensors.is_floating(leaf)],
+            weights,
+            unconnected_gradients=tf.UnconnectedGradients.ZERO,
+        )
+        return output, [tf.stop_gradient(tf.convert_to_tensor(each)) for each in gradients]
 
     def called(self) -> Callable[..., Any]:
         """What the host calls with the arguments."""
@@ -144,7 +164,7 @@ def _sample(searched: Searched, form: Form, dtype: str, gradient: bool) -> Sampl
     make, body = None, searched.body
     if searched.make is not None:
         unmade = searched.make(args, dtype)
-        make, body = (None, searched.inside) if gradient else ((lambda function: unmade), None)
+        make, body = (None, searched.with_weights) if gradient else ((lambda function: unmade), None)
     return Sample(args, kwargs, searched.unique, None, make, body)
 
 
@@ -160,12 +180,19 @@ def _gives_tensors(searched: Searched, form: Form, dtype: str) -> bool | None:
     return any(isinstance(leaf, tf.Tensor) and hasattr(leaf, "numpy") and tf.size(leaf) > 0 for leaf in found)
 
 
+def _weights(found: Any) -> Sequence[Any]:
+    """What an object of Keras learns; nothing of another object."""
+    return list(getattr(found, "trainable_weights", ()))
+
+
 def _has_gradient(searched: Searched, form: Form, dtype: str) -> bool:
-    """Whether a result depends on an argument in a differentiable way."""
+    """Whether a result depends on an argument, or on weights, in a differentiable way."""
     try:
         with host_tensors.on_host():
             with tf.GradientTape() as tape:
                 args, kwargs = host_tensors.with_tensors(form.made(dtype), False)
+                if searched.make is not None and _weights(searched.object(searched.function, args)):
+                    return True
                 inputs = [leaf for leaf in host_tensors.parts((args, kwargs)) if host_tensors.is_floating(leaf)]
                 tape.watch(inputs)
                 found = host_tensors.parts(searched.called()(*args, **kwargs))
