@@ -1,4 +1,4 @@
-"""jax.lax, element by element, against NumPy and SciPy."""
+"""jax.lax, element by element, against NumPy and SciPy; jax.numpy.clip."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ def _unary(call: Call) -> None:
     call("jax.lax.round", None, 3 * _X, expect=lambda x: np.trunc(x + np.copysign(0.5, x)))
     call("jax.lax.rsqrt", None, _POSITIVE, expect=lambda x: 1 / np.sqrt(x), gradient=True)
     call("jax.lax.logistic", None, _X, expect=lambda x: 1 / (1 + np.exp(-x)), gradient=True)
+    call("jax.numpy.clip", None, _X, -0.5, 0.25, expect=np.clip, gradient=True)
     call("jax.lax.is_finite", None, np.array([1, np.inf, np.nan], "float32"), expect=np.isfinite)
     call("jax.lax.integer_pow", None, _X, 3, expect=lambda x, n: x**n, gradient=True)
     call("jax.lax.one_minus_square", None, _X, expect=lambda x: 1 - x**2)

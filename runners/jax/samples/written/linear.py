@@ -1,4 +1,4 @@
-"""jax.lax and jax.lax.linalg: products, convolutions, decompositions; jax.scipy.sparse.linalg."""
+"""jax.lax and jax.lax.linalg: products, convolutions, decompositions; jax.scipy.sparse.linalg; jax.numpy.cross."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def _products(call: Call) -> None:
     x, y = values(2, 3), values(3, 4, seed=1)
     call("jax.lax.dot", None, x, y, expect=np.dot, gradient=True)
     call("jax.lax.batch_matmul", None, values(2, 2, 3), values(2, 3, 4, seed=1), expect=np.matmul, gradient=True)
+    call("jax.numpy.cross", None, values(4, 3), values(4, 3, seed=1), expect=np.cross, gradient=True)
     sizes = np.array([1, 1], "int32")
     experts = values(2, 3, 4, seed=2)
     expect = {"expect": lambda x, w, n: np.stack([x[0] @ w[0], x[1] @ w[1]])}
