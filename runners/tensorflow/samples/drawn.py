@@ -7,6 +7,8 @@ from typing import Any, Iterator, NamedTuple, Sequence
 import numpy as np
 import tensorflow as tf
 
+from runners.core.testing.counterparts import exact_in_half
+
 _SEED = 20230401
 
 DTYPE = "the dtype of the test"
@@ -41,6 +43,8 @@ def _array(drawn: Drawn, dtype: tf.DType, random: Any) -> Any:
         found = places % 7 - (3 if dtype.min < 0 and drawn.low < 0 else 0)
     else:
         found = drawn.low + (places + 0.5) / max(1, size) * (drawn.high - drawn.low)
+        if dtype.size == 2 and drawn.low < 0:
+            found = exact_in_half(found)
     found = np.asarray(found).reshape(drawn.shape)
     if len(drawn.shape) == 2 and drawn.shape[0] == drawn.shape[1] and not dtype.is_bool:
         # Symmetric, with a dominant diagonal: it has an inverse and a Cholesky factor.

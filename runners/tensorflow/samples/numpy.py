@@ -19,6 +19,8 @@ _LEFT_OUT = (
     *("can_cast", "dtype", "finfo", "iinfo", "issubdtype", "promote_types", "result_type", "shape", "size", "save"),
     # They take functions, or change what their names mean for the rest of the program.
     *("vectorize", "piecewise", "apply_along_axis", "load", "experimental_enable_numpy_behavior"),
+    # It needs a symmetric matrix, which the source of signatures gives.
+    "cholesky",
 )
 _MODULES = {
     "tf.math": numpy,
@@ -37,6 +39,7 @@ _UNIQUE = {
     # Of the vectors, signs or phases differ between devices.
     "tf.linalg.eig": lambda output: output[0],
     "tf.linalg.eigh": lambda output: output[0],
+    "tf.linalg.svd": lambda output: output[0],
     "tf.linalg.qr": lambda output: [abs(each) for each in output],
     "tf.keras.ops.linalg.eig": lambda output: output[0],
     "tf.keras.ops.linalg.eigh": lambda output: output[0],
