@@ -33,6 +33,8 @@ _LEFT_OUT = (
     *("Empty", "Map", "OrderedMap", "Stage", "Unstage"),
     # They read and write files.
     *("Load", "Matching", "Merge", "ReadFile", "Restore", "Save", "Shard", "WriteFile"),
+    # Their arguments must belong together, which no definition says: a maximum to its place, values in order.
+    *("LowerBound", "MaxPool3DGrad", "MaxPoolGrad", "UpperBound"),
 )
 """What the names of operations begin with that are no entries."""
 
@@ -60,6 +62,9 @@ _ATTRIBUTES: Mapping[str, Sequence[Any]] = {
     "string": ("a",),
 }
 _UNIQUE: Mapping[str, Callable[[Any], Any]] = {
+    # The rest of their outputs is for the gradient of the same device.
+    **{f"FusedBatchNorm{kind}": lambda output: list(output[:3]) for kind in ("", "V2", "V3")},
+    **{f"FusedBatchNormGrad{kind}": lambda output: list(output[:3]) for kind in ("", "V2", "V3")},
     # Of the vectors, signs or phases differ between devices.
     "BatchSelfAdjointEigV2": lambda output: output[0],
     "BatchSvd": lambda output: output[0],
