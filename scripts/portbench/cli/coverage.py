@@ -42,7 +42,7 @@ def command(manifests: tuple[Path, ...], functions: Path, counts: Path | None, a
 
     Functions are counted, not tests: one test in any MANIFEST is enough. 'Independent': a test compares with something
     else than the framework itself. 'Gradient': a test compares gradients. In scope are functions that one process can
-    call on one device: docs/api.md says which are not.
+    call on one device: docs/api-coverage.md says which are not.
 
     \b
     Examples:
