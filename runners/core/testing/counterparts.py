@@ -234,6 +234,7 @@ class _Inputs:
 
 
 def exact_in_half(values: Any) -> Any:
-    """Values of both signs as multiples of 1/16, if there are at most 24 between -0.9 and 0.9: they stay different, and
-    their sum is exact in half precision in any order, even where it is close to zero."""
-    return np.round(values * 16) / 16 if np.size(values) <= 24 else values
+    """Evenly spread values between -0.9 and 0.9 as multiples of a power of two: they stay different, and their sum is
+    exact in half precision in any order, even where it is close to zero (in bfloat16, of up to 24 values)."""
+    step = min(1 / 16, 2.0 ** np.floor(np.log2(1.8 / max(1, np.size(values)))))
+    return np.round(values / step) * step
