@@ -136,6 +136,7 @@ class _Program:
     def __init__(self, framework: str, function: str, test: Data, device: str) -> None:
         self._framework = framework
         self._function = function
+        self._called, self._own_import = _reached(function)
         self._test = test
         self._device = device
         self._dtypes: list[str] = []
@@ -148,10 +149,10 @@ class _Program:
         named = {key: self._one(each)[0] for key, each in test.get("kwargs", {}).items()}
         call = ", ".join([device for device, _ in built] + [f"{key}={value}" for key, value in named.items()])
         if "raises" in expect:
-            after = _refused(f"{self._function}({call})", expect["raises"])
+            after = _refused(f"{self._called}({call})", expect["raises"])
             return "\n".join([*self._head(None), *self._lines, *after]) + "\n"
         steps = "".join(f"[{step!r}]" for step in expect.get("output", []))
-        after = [f"output = {self._function}({call}){steps}", "print(output)"]
+        after = [f"output = {self._called}({call}){steps}", "print(output)"]
         expected = self._expected(expect, [host for _, host in built])
         if expected is None:
             after.append(f"# Expected: {expect['property']} {json.dumps(expect.get('params', {}))}")
@@ -164,7 +165,7 @@ class _Program:
         head = [f"# {self._test['id']} of {self._function}, with the framework and NumPy alone.", "import numpy as np"]
         if expected and "scipy." in expected:
             head.append(f"import {expected[expected.index('scipy.') :].split('(')[0].rpartition('.')[0]}")
-        head.append(_IMPORTS[self._framework])
+        head += [_IMPORTS[self._framework], *self._own_import]
         if self._framework == "jax":
             head += [f"import {module}"] * (module not in ("jax", "jax.numpy"))
             if any(dtype.endswith(("64", "128")) and dtype != "complex64" for dtype in self._dtypes):
@@ -257,6 +258,14 @@ class _Program:
             return f"tensor{number}", f'to_numpy(tensor{number}).astype("float64")'
         wide = "complex128" if dtype.startswith("complex") else "float64"
         return f"tensor{number}", f'array{number}.astype("{wide}")' if dtype in _WIDE else f"array{number}"
+
+
+def _reached(function: str) -> tuple[str, list[str]]:
+    """How a program names a function, and the lines that import it: ``tf`` has no attribute ``python``."""
+    if not function.startswith("tf.python."):
+        return function, []
+    home, _, module = function.rpartition(".")[0].rpartition(".")
+    return f"{module}.{function.rpartition('.')[2]}", [f"from {home.replace('tf', 'tensorflow', 1)} import {module}"]
 
 
 def _refused(call: str, expected: Data) -> list[str]:
