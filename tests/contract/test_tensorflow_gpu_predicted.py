@@ -54,7 +54,8 @@ def test_a_session_is_placed_as_a_whole(run_manifest: Run) -> None:
     found = results(run_manifest, VERSIONS["tensorflow"][0], "tf.compat.v1.Session.run")
     outcomes = {result["test"]: result["outcome"] for result in found}
     assert {test for test, outcome in outcomes.items() if outcome == "failed"} == {"elementwise[dtype=bfloat16]"}
-    assert set(outcomes.values()) == {"passed", "failed"}
+    # Whether a call is refused as it must be is known only when it is made.
+    assert {outcome for test, outcome in outcomes.items() if not test.startswith("refuses")} == {"passed", "failed"}
 
 
 @pytest.mark.slow
