@@ -1,4 +1,4 @@
-"""Makes the run files of a large study, as runners write them: 20 targets, 3 runs of 3 tests of each function.
+"""Makes the run files of a large study, as runners write them: 20 targets, 6,000 functions each, 3 runs of 3 tests.
 
 Each run file of a target is of a manifest of its own. One test in ten does not pass, in all runs alike: most fail with
 a traceback, some hang, crash or are skipped. The rest has a first call and a steady measurement of 9 to 40 blocks.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ FRAMEWORKS = {
     "jax": ("0.4.13",),
 }
 DEVICES = ("cpu", "gpu", "tpu", "xla")
+RUNS = 3
+TESTS = 3
 _DTYPES = ("float32", "float64", "int32")
 _MESSAGES = (
     "Dimension specified as {n} but tensor has no dimensions",
@@ -29,46 +30,31 @@ _MESSAGES = (
 )
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How often each of how many tests of a function (at most three) runs."""
-
-    runs: int = 3
-    tests: int = 3
-
-
-_SHAPE = Shape()
-
-
-def write_run_files(
-    folder: Path, files: int = 2000, results: int = 500, seed: int = 7, shape: Shape = _SHAPE, targets: int = 20
-) -> int:
-    """Writes ``files`` run files of ``results`` results each below ``folder`` and returns their size in bytes.
-    ``targets``: of how many targets, at most 20."""
-    every = [(name, version, device) for name, each in FRAMEWORKS.items() for version in each for device in DEVICES]
-    chosen = every[:targets]
+def write_run_files(folder: Path, files: int = 2000, results: int = 500, seed: int = 7) -> int:
+    """Writes ``files`` run files of ``results`` results each below ``folder`` and returns their size in bytes."""
+    targets = [(name, version, device) for name, each in FRAMEWORKS.items() for version in each for device in DEVICES]
     folder.mkdir(parents=True, exist_ok=True)
     size = 0
     for number in range(files):
-        target = chosen[number % len(chosen)]
-        text = run_file(target, number // len(chosen), results, random.Random(f"{seed} {number}"), shape)
+        target = targets[number % len(targets)]
+        text = run_file(target, number // len(targets), results, random.Random(f"{seed} {number}"))
         (folder / f"{'-'.join(target)}-{number:05}.json").write_text(text, "utf-8")
         size += len(text)
     return size
 
 
-def run_file(target: tuple[str, str, str], chunk: int, results: int, draw: random.Random, shape: Shape = _SHAPE) -> str:
+def run_file(target: tuple[str, str, str], chunk: int, results: int, draw: random.Random) -> str:
     """The text of one run file: the chunk-th part of a target's functions."""
     framework, version, device = target
-    per_function = shape.runs * shape.tests
+    per_function = RUNS * TESTS
     first = chunk * -(-results // per_function)
     rows = []
     for number in range(results):
         name = f"{framework}.{_word(first + number // per_function)}"
-        test = f"rows[dtype={_DTYPES[number // shape.runs % shape.tests]}]"
+        test = f"rows[dtype={_DTYPES[number // RUNS % TESTS]}]"
         # What a test does it mostly does in all runs.
         outcome = random.Random(f"{target} {name} {test}")
-        rows.append(_result(name, test, number % shape.runs + 1, device, draw, outcome))
+        rows.append(_result(name, test, number % RUNS + 1, device, draw, outcome))
     names = dict.fromkeys(row["function"] for row in rows)
     manifest = f"sample-{framework}-{chunk:03}"
     head: dict[str, Any] = {
@@ -83,7 +69,7 @@ def run_file(target: tuple[str, str, str], chunk: int, results: int, draw: rando
             "functions": [
                 {
                     "name": name,
-                    "tests": shape.tests,
+                    "tests": TESTS,
                     "decile": place % 10 + 1,
                     "uses": 7 * place,
                     "top20": place < 3,
@@ -94,7 +80,7 @@ def run_file(target: tuple[str, str, str], chunk: int, results: int, draw: rando
         },
         "protocol": {
             "name": "both",
-            "runs": shape.runs,
+            "runs": RUNS,
             "timeout_s": 900.0,
             "steady_budget_s": 0.1,
             "shuffle": None,
