@@ -145,7 +145,6 @@ def _request(settings: Settings, test: Test) -> Message:
         "steady_budget_s": settings.steady_budget_s,
         "mutant": None,
         "sync": settings.sync,
-        "is_timed": True,
         "sync_check": None,
         "counts_bytes": test.size is not None,
     }

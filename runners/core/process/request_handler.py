@@ -89,8 +89,8 @@ class RequestHandler:
             mutant = Probe(self._framework_name, self._adapter, self._device)
         elif request["mutant"]:
             mutant = Mutant(request["mutant"], self._framework_name, self._adapter, self._device)
-        if self._sync_check is None and not mutant and request["is_timed"]:
-            # An earlier worker's check of the same device holds if it passed.
+        if self._sync_check is None and not mutant and request["sync"]:
+            # Nothing is timed without a way to wait. An earlier worker's check of the same device holds if it passed.
             self._sync_check = request["sync_check"] or self._checked_sync(wait)
         is_timed = is_as_published or self._sync_check is None or self._sync_check["passed"]
         calls: list[TimedCall] = []

@@ -165,7 +165,7 @@ class Triage:
         self, known: dict[TestKey, Repeated], confirmation: Confirmation, workers: Workers, planned: PlannedTest
     ) -> Repeated:
         if planned.key not in known:
-            result = confirmation.attempt(planned.with_request(protocol="cold", sync="complete", is_timed=False)).result
+            result = confirmation.attempt(planned.with_request(protocol="cold", sync=None)).result
             if result["outcome"] != "passed":
                 workers.retire()
             known[planned.key] = repeated(result)
