@@ -74,33 +74,22 @@ class Written:
     missing: tuple[NotDrawn, ...]
 
 
-def write(
-    connection: duckdb.DuckDBPyConnection,
-    study_summary: Mapping[str, Any],
-    results: Results,
-    folder: Path,
-    intolerable: float = INTOLERABLE,
-) -> Written:
-    """Draws every figure of a study into ``folder``.
-
-    ``connection`` shows the tables of the study and their analysis (see ``portbench.study.summary.analyse``), whose
-    summary is ``study_summary`` and whose ``results`` are computed. A function that takes more than ``intolerable``
-    times as long, above 1, is in a class of its own. The same study gives the same bytes, also where many figures are
-    drawn in several processes. Raises StorageFailed.
-    """
-    with drawing(connection, study_summary, results, folder, intolerable) as written:
-        return written
-
-
 @contextmanager
 def drawing(
     connection: duckdb.DuckDBPyConnection,
     study_summary: Mapping[str, Any],
     results: Results,
     folder: Path,
-    intolerable: float,
+    intolerable: float = INTOLERABLE,
 ) -> Iterator[Written]:
-    """As ``write``; many figures are drawn by other processes while the caller goes on, and are written at the end."""
+    """Draws every figure of a study into ``folder``. Many are drawn by other processes while the caller goes on; at the
+    end all are written.
+
+    ``connection`` shows the tables of the study and their analysis (see ``portbench.study.summary.analyse``), whose
+    summary is ``study_summary`` and whose ``results`` are computed. A function that takes more than ``intolerable``
+    times as long, above 1, is in a class of its own. The same study gives the same bytes, also where many figures are
+    drawn in several processes. Raises StorageFailed.
+    """
     planned = list(_every(connection, study_summary, results, intolerable))
     calls = [(each, folder) for each in planned if isinstance(each, _Planned)]
     missing = [each for each in planned if isinstance(each, NotDrawn)]

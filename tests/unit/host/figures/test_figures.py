@@ -54,7 +54,10 @@ def write(documents: Iterable[Document], folder: Path, **changes: Any) -> figure
         create_views(connection, study.tables)
         analyse(connection)
         summary = summarise(connection, runs_of(study.summary), "tables")
-        return figures.write(connection, summary, compute_results(connection), folder / "figures", **changes)
+        results = compute_results(connection)
+        with figures.drawing(connection, summary, results, folder / "figures", **changes) as written:
+            pass
+    return written
 
 
 @pytest.fixture(scope="module")
