@@ -63,8 +63,10 @@ _ATTRIBUTES: Mapping[str, Sequence[Any]] = {
 }
 _UNIQUE: Mapping[str, Callable[[Any], Any]] = {
     # The rest of their outputs is for the gradient of the same device.
-    **{f"FusedBatchNorm{kind}": lambda output: list(output[:3]) for kind in ("", "V2", "V3")},
-    **{f"FusedBatchNormGrad{kind}": lambda output: list(output[:3]) for kind in ("", "V2", "V3")},
+    **{
+        f"FusedBatchNorm{kind}": lambda output: list(output[:3])
+        for kind in ("", "V2", "V3", "Grad", "GradV2", "GradV3")
+    },
     # Of the vectors, signs or phases differ between devices.
     "BatchSelfAdjointEigV2": lambda output: output[0],
     "BatchSvd": lambda output: output[0],

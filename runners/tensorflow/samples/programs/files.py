@@ -6,7 +6,7 @@ from typing import Any, Callable, Mapping
 
 import tensorflow as tf
 
-from runners.tensorflow.samples.programs.lines import Lines, new_name, picture
+from runners.tensorflow.samples.programs.lines import Lines, new_name, picture, with_file
 
 
 def _written_records(function: Any, x: Any) -> Any:
@@ -32,13 +32,7 @@ def _records(read: Callable[[Any, str], Any]) -> Lines:
 
 def _texts(read: Callable[[Any, str], Any]) -> Lines:
     """What lines read from a file with two lines of text."""
-
-    def lines(function: Any, x: Any) -> Any:
-        name = f"{new_name()}.txt"
-        tf.io.write_file(name, "abcdef\nghijkl\n")
-        return read(function, name)
-
-    return lines
+    return with_file("abcdef\nghijkl\n", read)
 
 
 def _written(function: Any, x: Any) -> Any:

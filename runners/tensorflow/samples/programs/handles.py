@@ -41,24 +41,23 @@ def _on_table(**names: Any) -> Lines:
     return lines
 
 
-def _made_table(named: bool = False) -> Lines:
-    """A table of one value for each key."""
+def _of_keys() -> Mapping[str, Any]:
+    return {"key_dtype": tf.int64}
+
+
+def _dense() -> Mapping[str, Any]:
+    return {"empty_key": tf.constant(0, tf.int64), "deleted_key": tf.constant(-1, tf.int64)}
+
+
+def _made_table(
+    named: bool, settings: Callable[[], Mapping[str, Any]] = _of_keys, fill: Any = _raw.LookupTableInsertV2
+) -> Lines:
+    """A table of one value for each key, which ``fill`` puts in."""
 
     def lines(function: Any, x: Any) -> Any:
         name = {"shared_name": new_name()} if named else {}
-        handle = function(key_dtype=tf.int64, value_dtype=x.dtype, **name)
-        _raw.LookupTableInsertV2(table_handle=handle, keys=_keys(), values=x[:, 0])
-        return _found(handle, x)
-
-    return lines
-
-
-def _made_dense_table(named: bool) -> Lines:
-    def lines(function: Any, x: Any) -> Any:
-        name = {"shared_name": new_name()} if named else {}
-        empty, deleted = tf.constant(0, tf.int64), tf.constant(-1, tf.int64)
-        handle = function(empty_key=empty, deleted_key=deleted, value_dtype=x.dtype, **name)
-        _raw.LookupTableInsertV2(table_handle=handle, keys=_keys(), values=x[:, 0])
+        handle = function(value_dtype=x.dtype, **settings(), **name)
+        fill(table_handle=handle, keys=_keys(), values=x[:, 0])
         return _found(handle, x)
 
     return lines
@@ -71,16 +70,6 @@ def _made_table_of_rows(named: bool) -> Lines:
         _raw.LookupTableInsertV2(table_handle=handle, keys=_keys(), values=x)
         default = tf.zeros((4,), x.dtype)
         return _raw.LookupTableFindV2(table_handle=handle, keys=_keys(3, 1, 7), default_value=default)
-
-    return lines
-
-
-def _fixed_table(named: bool) -> Lines:
-    def lines(function: Any, x: Any) -> Any:
-        name = {"shared_name": new_name()} if named else {}
-        handle = function(key_dtype=tf.int64, value_dtype=x.dtype, **name)
-        _raw.InitializeTableV2(table_handle=handle, keys=_keys(), values=x[:, 0])
-        return _found(handle, x)
 
     return lines
 
@@ -205,11 +194,11 @@ def _locked(function: Any, x: Any) -> Any:
 
 
 LINES: Mapping[str, Lines] = {
-    "tf.raw_ops.AnonymousHashTable": _fixed_table(named=False),
-    "tf.raw_ops.AnonymousMutableDenseHashTable": _made_dense_table(named=False),
-    "tf.raw_ops.AnonymousMutableHashTable": _made_table(),
+    "tf.raw_ops.AnonymousHashTable": _made_table(named=False, fill=_raw.InitializeTableV2),
+    "tf.raw_ops.AnonymousMutableDenseHashTable": _made_table(named=False, settings=_dense),
+    "tf.raw_ops.AnonymousMutableHashTable": _made_table(named=False),
     "tf.raw_ops.AnonymousMutableHashTableOfTensors": _made_table_of_rows(named=False),
-    "tf.raw_ops.HashTableV2": _fixed_table(named=True),
+    "tf.raw_ops.HashTableV2": _made_table(named=True, fill=_raw.InitializeTableV2),
     "tf.raw_ops.InitializeTableV2": _initialized,
     "tf.raw_ops.LookupTableExportV2": _exported,
     "tf.raw_ops.LookupTableFindV2": _on_table(keys=lambda x: _keys(2, 9), default_value=lambda x: x[0, 1]),
@@ -217,7 +206,7 @@ LINES: Mapping[str, Lines] = {
     "tf.raw_ops.LookupTableInsertV2": _on_table(keys=lambda x: _keys(3, 7), values=lambda x: x[:2, 1]),
     "tf.raw_ops.LookupTableRemoveV2": _on_table(keys=lambda x: _keys(3)),
     "tf.raw_ops.LookupTableSizeV2": _on_table(),
-    "tf.raw_ops.MutableDenseHashTableV2": _made_dense_table(named=True),
+    "tf.raw_ops.MutableDenseHashTableV2": _made_table(named=True, settings=_dense),
     "tf.raw_ops.MutableHashTableOfTensorsV2": _made_table_of_rows(named=True),
     "tf.raw_ops.MutableHashTableV2": _made_table(named=True),
     "tf.raw_ops.FIFOQueueV2": _made_queue(),

@@ -31,6 +31,17 @@ def in_session(lines: Callable[[Any, Any, Any], Any]) -> Lines:
     return all_lines
 
 
+def with_file(text: str, read: Callable[[Any, str], Any]) -> Lines:
+    """What ``read`` gives for the function and the name of a file with this text."""
+
+    def lines(function: Any, x: Any) -> Any:
+        name = f"{new_name()}.txt"
+        tf.io.write_file(name, text)
+        return read(function, name)
+
+    return lines
+
+
 def raises(function: Callable[..., Any], *args: Any) -> bool:
     """Whether the function refuses these arguments."""
     try:

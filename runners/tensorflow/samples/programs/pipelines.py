@@ -6,7 +6,7 @@ from typing import Any, Callable, Mapping
 
 import tensorflow as tf
 
-from runners.tensorflow.samples.programs.lines import Lines, new_name, whole
+from runners.tensorflow.samples.programs.lines import Lines, new_name, whole, with_file
 
 _v1 = tf.compat.v1
 
@@ -94,13 +94,7 @@ def _to_variant(function: Any, x: Any) -> Any:
 
 def _csv(read: Callable[[Any, str], Any]) -> Lines:
     """What lines read from a file with two columns."""
-
-    def lines(function: Any, x: Any) -> Any:
-        name = f"{new_name()}.csv"
-        tf.io.write_file(name, "a,b\n0.5,7\n1.5,8\n")
-        return read(function, name)
-
-    return lines
+    return with_file("a,b\n0.5,7\n1.5,8\n", read)
 
 
 def _records(function: Any, x: Any) -> Any:
