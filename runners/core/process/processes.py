@@ -85,13 +85,21 @@ def signal_when_unread(descriptor: int, number: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def resident_bytes(process: int) -> int:
+    """The memory in bytes that a process holds, with pages that it shares; 0 without /proc."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE
+    except (OSError, IndexError):
+        return 0
+
+
 def held_bytes(processes: Iterable[int], limit: int) -> int:
     """The memory in bytes that processes hold together.
 
     A quick count is never too low. Only if it exceeds the limit is the memory counted exactly, with shared pages once.
     """
     processes = list(processes)
-    quick = sum(map(_resident_bytes, processes))
+    quick = sum(map(resident_bytes, processes))
     return quick if quick <= limit else sum(map(_proportional_bytes, processes))
 
 
@@ -154,13 +162,6 @@ def _cpu_ticks(process: int) -> int:
     return sum(map(int, fields[11:15]))
 
 
-def _resident_bytes(process: int) -> int:
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE
-    except (OSError, IndexError):
-        return 0
-
-
 def _proportional_bytes(process: int) -> int:
     try:
         for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
@@ -169,4 +170,4 @@ def _proportional_bytes(process: int) -> int:
     except OSError:
         pass
     # The process has ended, access is denied, or the kernel is older than 4.14.
-    return _resident_bytes(process)
+    return resident_bytes(process)

@@ -87,6 +87,7 @@ class WorkerHandle:
         self.served = False
         self.memory_bytes = zygote.memory_bytes
         self._exit: Exit | None = None
+        self._first_bytes = 0
         self.process = 0
 
     @property
@@ -126,7 +127,12 @@ class WorkerHandle:
             said = self.capture.take()["text"].strip()
             raise kind(f"no worker could be started: {how}" + (f"\n{clipped(said, 2000)}" if said else ""))
         self.ready = message["ready"]
+        self._first_bytes = processes.resident_bytes(self.process)
         return self.ready
+
+    def kept_bytes(self) -> int:
+        """The memory that the worker holds in addition to what it held before its first test."""
+        return processes.resident_bytes(self.process) - self._first_bytes
 
     def cpu_seconds(self, with_children: bool = True) -> float:
         """The CPU time that the worker has used, with everything that it started or alone, which is quicker."""

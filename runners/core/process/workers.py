@@ -12,8 +12,12 @@ STARTS_AGAIN = 3
 """How often a zygote or worker that is killed while it starts is started again."""
 
 
+MOST_KEPT_BYTES = 2 << 30
+"""What a worker may keep of earlier tests. Frameworks keep what they compile: a thousand tests take JAX almost 1 GB."""
+
+
 class Workers:
-    """Hands out the zygote's worker, and a fresh one after the last was retired."""
+    """Hands out the zygote's worker, and a fresh one after the last was retired or kept too much memory."""
 
     def __init__(self, zygote: ZygoteHandle) -> None:
         self._zygote = zygote
@@ -27,8 +31,13 @@ class Workers:
     def current(self) -> WorkerHandle:
         """The present worker, or a fresh one. One that is killed while it starts is started again.
 
-        Raises DeviceUnavailable or FrameworkFailed.
+        A worker that keeps more than MOST_KEPT_BYTES of earlier tests, or half of its limit, is retired: the memory of
+        a run does not grow with its tests. Raises DeviceUnavailable or FrameworkFailed.
         """
+        if self._current and self._current.kept_bytes() > min(
+            MOST_KEPT_BYTES, (self._current.memory_bytes or 2 * MOST_KEPT_BYTES) // 2
+        ):
+            self.retire()
         for _ in range(STARTS_AGAIN):
             with contextlib.suppress(StartKilled):
                 self._current = self._current or self._zygote.start_worker()

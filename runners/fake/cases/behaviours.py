@@ -29,6 +29,12 @@ def prints_its_process(trial: Trial) -> None:
     print(f"process {os.getpid()} test {library.served}", flush=True)
 
 
+def keeps_memory(trial: Trial, megabytes: int) -> None:
+    """Keeps memory as long as the process lives, as a framework keeps what it compiled; else as the case above."""
+    library.kept = (*getattr(library, "kept", ()), os.urandom(1024) * 1024 * megabytes)
+    prints_its_process(trial)
+
+
 def fails(trial: Trial) -> None:
     trial.check(trial.call(1) == 2, "expected 2, got 1")
 

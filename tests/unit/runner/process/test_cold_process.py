@@ -48,6 +48,15 @@ def test_without_it_the_tests_of_a_pass_share_a_process(run):
     assert finished.document["protocol"]["cold"] == "test"
 
 
+def test_a_process_that_keeps_the_memory_of_its_tests_is_replaced_before_it_meets_its_limit(run):
+    wanted = entries(*["keeps_memory"] * 6)
+    for test in wanted[0]["tests"]:
+        test["params"] = {"megabytes": 50}
+    finished = run(wanted, "--runs", "1", "--memory", "256M")
+    assert [tests for _, tests in processes(finished)] == [1, 2, 3, 1, 2, 3]
+    assert {result["outcome"] for result in finished.document["results"]} == {"passed"}
+
+
 @pytest.mark.parametrize("bad", ["segfaults", "fails"])
 def test_the_results_are_the_same_and_a_failure_counts_once(run, bad):
     wanted = entries("passes", bad, "passes", "skips")
