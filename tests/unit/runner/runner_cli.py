@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +17,12 @@ class Run:
 
     def __init__(self, arguments: Sequence[str], limit: Callable[[], None] | None = None) -> None:
         self.out = Path(arguments[arguments.index("--out") + 1])
+        # Python keeps what a limit of the size of files leaves of a module's bytecode, and nobody can import it then.
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"} if limit else None
         self.process = subprocess.Popen(
             [sys.executable, "-m", "runners", *arguments],
             cwd=ROOT,
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
