@@ -101,12 +101,19 @@ FROM measured_calls
 WHERE cold IS NOT NULL OR steady IS NOT NULL
 GROUP BY ALL;
 
--- Test by test and run by run, with every fact; each run has all samples of the test.
+-- Test by test and run by run, with the facts that the page's texts are made of; the first run of a test has its samples.
 CREATE TEMP VIEW page_details AS
 SELECT
-    target, row, recorded.* EXCLUDE (misplaced), verdict, misplaced,
-    len(cold_ns) AS cold_samples, cold_ns[:getvariable('most_samples')] AS cold_ns,
-    len(page_samples.steady_ns) AS steady_samples, page_samples.steady_ns[:getvariable('most_samples')] AS steady_ns,
+    target, row, test, run, run_id, framework, outcome, verdict, reason, phase, category, overruled, misplaced,
+    fingerprint, cause, error_type, error_message, error_traceback, error_causes, exit_code, exit_signal, oom_killed,
+    peak_memory_bytes, placement, placement_evidence, host_operations, value_verdict, deviation, cpu_control,
+    full_precision, contaminated, disturbed, CASE WHEN NOT sync_check.passed THEN sync_check END AS sync_check,
+    prediction, output_text,
+    row_number() OVER (PARTITION BY row, target, test ORDER BY run, run_id) = 1 AS is_first,
+    CASE WHEN is_first THEN len(cold_ns) END AS cold_samples,
+    CASE WHEN is_first THEN cold_ns[:getvariable('most_samples')] END AS cold_ns,
+    CASE WHEN is_first THEN len(page_samples.steady_ns) END AS steady_samples,
+    CASE WHEN is_first THEN page_samples.steady_ns[:getvariable('most_samples')] END AS steady_ns,
     page_samples.stable AS stable
 FROM recorded
 JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)

@@ -190,6 +190,22 @@ def test_mann_whitney_is_that_of_scipy_and_p_of_equal_samples_is_1() -> None:
     assert mann_whitney({1: ([1.0, 2, 3], [4.0, 5, 6])})[1] == pytest.approx(least_p(3, 3)) == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("distinct", [3, 20, 10**9], ids=["many ties", "ties", "no ties"])
+def test_mann_whitney_of_many_sizes_is_that_of_scipy(distinct: int) -> None:
+    random = np.random.default_rng(distinct)
+    pairs = {}
+    for key in range(400):
+        sizes = random.integers(1, 30, 2)
+        first, second = (random.integers(0, distinct, size) / 8 + 100.0 for size in sizes)
+        # Some of them differ clearly, so that small p are compared, too.
+        pairs[key] = ((first + key % 3 * random.random()).tolist(), second.tolist())
+    found = mann_whitney(pairs)
+    assert sorted(found) == list(pairs)
+    for key, (first, second) in pairs.items():
+        wanted = 1.0 if len({*first, *second}) == 1 else stats.mannwhitneyu(first, second).pvalue
+        assert found[key] == pytest.approx(wanted, rel=1e-9), (first, second)
+
+
 def test_p_is_adjusted_by_the_number_of_tests() -> None:
     # Benjamini and Hochberg by hand: 0.01 * 4 / 1, 0.02 * 4 / 2, 0.03 * 4 / 3, 0.5 * 4 / 4, each at most the next.
     assert bh_adjusted([0.5, 0.01, 0.02, 0.03]) == pytest.approx([0.5, 0.04, 0.04, 0.04])
