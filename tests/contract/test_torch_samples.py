@@ -96,6 +96,27 @@ def test_wrong_values_on_an_accelerator_are_found(results: Callable[[str], dict[
     assert found["torch.linalg.eig::opinfo-float32"]["placement"]["verdict"] in ("host", "mixed")
 
 
+@pytest.mark.slow
+def test_functions_of_lists_of_tensors(
+    environment_python: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # PyTorch 2.15 is in the environment of its predicted TPU, too.
+    monkeypatch.setenv("PORTBENCH_PYTHON", str(environment_python("torch-2.15.0-tpu-v5e")))
+    names = ("torch.foreach.exp", "torch.foreach.add_", "torch.foreach.zero_", "torch.foreach.norm")
+    only = [word for name in names for word in ("--function", name)]
+    path = tmp_path / "lists.json"
+    portbench("collect", "torch-2.15.0-cpu", "--from", "opinfo", "--backend", "current", "-o", str(path), *only)
+    tests = {
+        entry["function"]: {test["id"] for test in entry["tests"]}
+        for entry in json.loads(path.read_text())["functions"]
+    }
+    assert set(tests) == set(names)
+    assert {"opinfo-float32", "opinfo-float32-gradient", "opinfo-int64"} <= tests["torch.foreach.exp"]
+    assert "opinfo-in-place-float32" in tests["torch.foreach.add_"]
+    found = run("torch-2.15.0-cpu", path, tmp_path / "results", "--backend", "current")
+    assert {result["outcome"] for result in found.values()} == {"passed"}
+
+
 HAND = ("torch.gather", "torch.is_tensor", "torch.distributions.Normal", "torch.nn.BatchNorm1d", "torch.nn.init.eye_")
 OPTIMIZER = "torch.optim.Adagrad"
 

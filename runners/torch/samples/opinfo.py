@@ -3,7 +3,8 @@
 Other public functions take the samples of an operator, too: its aliases, the one of its name where OpInfo calls a
 wrapper, that of ``torch`` for one of ``torch.nn.functional``, and those that write into their argument
 (``torch.abs_``), which have entries of their own, in a few dtypes. A wrapper that exchanges arguments is called, with
-the function under test in the place of the one that it calls.
+the function under test in the place of the one that it calls. Functions of lists of tensors (``torch.foreach``, PyTorch
+2.15) are in a list of their own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _WITHOUT_VALUES = ("empty", "empty_like", "empty_permuted", "empty_strided", "ne
 
 _FUNCTIONAL = "nn.functional."
 _IN_PLACE = ".in_place"
+_FOREACH = "_foreach_"
 _FEW = ("complex64", "float32", "float64", "int64")
 
 
@@ -64,6 +66,8 @@ def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
 
 def _paths(info: Any) -> Sequence[str]:
     """The names below ``torch`` that an entry and its aliases may have."""
+    if info.name.startswith(_FOREACH):
+        return [f"foreach.{info.name[len(_FOREACH) :]}"]
     paths = [info.name, *(alias.name for alias in info.aliases)]
     return [*paths, *(path[len(_FUNCTIONAL) :] for path in paths if path.startswith(_FUNCTIONAL))]
 
@@ -85,7 +89,8 @@ def look(sample: Sample) -> str:
 
 
 def _sample(made: Any, info: Any, in_place: bool) -> Sample:
-    reference = info.ref
+    # That of a list of tensors is PyTorch's own function for one of them.
+    reference = None if info.name.startswith(_FOREACH) else info.ref
     unique = torch.zeros_like if info.name in _WITHOUT_VALUES else made.output_process_fn_grad
 
     def expected() -> Any:
@@ -130,5 +135,6 @@ def _names(dtypes: Any) -> Sequence[str]:
 @lru_cache(maxsize=None)
 def _database() -> Mapping[str, Any]:
     """The entries by name and variant."""
-    found = internal.internal("common_methods_invocations").op_db
-    return {internal.name_of(info): info for info in found}
+    found = internal.internal("common_methods_invocations")
+    of_lists = found.foreach_op_db if hasattr(torch, "foreach") else []
+    return {internal.name_of(info): info for info in (*found.op_db, *of_lists)}
