@@ -12,17 +12,14 @@ import tensorflow as tf
 from runners.core.testing import samples, tree
 from runners.core.testing.counterparts import Framework, Pair
 from runners.core.testing.samples import Sample
-from runners.tensorflow import replaying
+from runners.tensorflow import devices, placing, replaying
 
 COMPOSITES = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
 """What consists of several tensors."""
 
-HOST = "/CPU:0"
-
-
 def on_host() -> Any:
-    """A context in which tensors are made in the host's memory."""
-    return tf.device(HOST)
+    """A context in which everything is computed on the host, also in graphs of version 1 on another target."""
+    return placing.placed(devices.NAMES["cpu"])
 
 
 def with_tensors(args: Any, gradient: bool) -> Any:
