@@ -13,6 +13,7 @@ from typing import Any
 
 from portbench.errors import BadInput
 from portbench.formats.documents import read_document
+from portbench.study.fingerprints import first_line
 from portbench.util.repository import Checkout
 from portbench.util.strict_json import read_json, shown
 
@@ -21,7 +22,7 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class FailedTest:
-    """A test that did not pass. ``message`` is the first line of why; ``runs`` counts the runs that ended so.
+    """A test that did not pass. ``message`` is the first line that says why; ``runs`` counts the runs that ended so.
 
     ``listed_as`` is the function's name in the manifest, which differs for a successor.
     """
@@ -74,7 +75,7 @@ def _failed_test(results: list[Data]) -> FailedTest:
         test=first["test"],
         outcome=first["outcome"],
         category=first["category"],
-        message=next(iter(text.strip().splitlines()), ""),
+        message=first_line(text),
         runs=len(results),
         listed_as=first.get("successor_of") or first["function"],
     )

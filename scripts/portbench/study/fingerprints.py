@@ -107,15 +107,19 @@ def cause(failure: Failure) -> str:
 
 def normalised(message: str) -> str:
     """The first sentence of a message, without the parts that differ between occurrences."""
-    text = _ANSI.sub("", message[:_LONGEST])
-    operation = _OPERATION.search(text)
-    text = _HEADINGS.sub("", text.strip(), count=1).strip()
-    line = text.split("\n", 1)[0]
+    operation = _OPERATION.search(_ANSI.sub("", message[:_LONGEST]))
+    line = first_line(message)
     for pattern, instead in _VOLATILE:
         line = pattern.sub(instead, line)
     sentence = _SENTENCE_END.split(line.strip(), maxsplit=1)[0].rstrip(" .:!")[:_CAUSE_LIMIT].rstrip()
     mark = f" [Op:{operation[1]}]" if operation and operation[0] not in sentence else ""
     return sentence + mark
+
+
+def first_line(message: str) -> str:
+    """The first line of a message that says something: TensorFlow's headings of other messages do not."""
+    text = _ANSI.sub("", message[:_LONGEST]).strip()
+    return _HEADINGS.sub("", text, count=1).strip().split("\n", 1)[0]
 
 
 def crash_site(output: str) -> str:

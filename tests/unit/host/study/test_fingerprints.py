@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portbench.study.fingerprints import Failure, cause, fingerprint
+from portbench.study.fingerprints import Failure, cause, fingerprint, first_line
 
 TF = "tensorflow.python.framework.errors_impl.InvalidArgumentError"
 XLA_OLD, XLA_NEW = "jaxlib.xla_extension.XlaRuntimeError", "jax.errors.JaxRuntimeError"
@@ -78,6 +78,22 @@ SAME = [
         (TF, 'in user code:\n\n    File "b.py", line 9, in g\n\n    ValueError: no rank\n'),
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("message", "first"),
+    [
+        (
+            "Graph execution error:\n\nDetected at node 'a' defined at:\n  File \"x.py\"\nNode: 'a'\nno kernel\nmore",
+            "no kernel",
+        ),
+        ("2 root error(s) found.\n  (0) no kernel\n  (1) no kernel", "no kernel"),
+        ("\x1b[1m\n sizes 2 and 3 differ \nmore", "sizes 2 and 3 differ "),
+        ("", ""),
+    ],
+)
+def test_the_first_line_of_a_message_is_no_heading(message: str, first: str) -> None:
+    assert first_line(message) == first
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
