@@ -17,6 +17,7 @@ from runners.tensorflow import devices, placing, replaying
 COMPOSITES = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
 """What consists of several tensors."""
 
+
 def on_host() -> Any:
     """A context in which everything is computed on the host, also in graphs of version 1 on another target."""
     return placing.placed(devices.NAMES["cpu"])
