@@ -25,6 +25,9 @@ NEEDS = "PyTorch 2.0 or newer"
 _WITHOUT_VALUES = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 """Operators whose outputs hold whatever was in memory."""
 
+_CHOOSING = ("kthvalue", "topk")
+"""Operators that also return the positions of what they choose: which of equal values that is, is not defined."""
+
 _FUNCTIONAL = "nn.functional."
 _IN_PLACE = ".in_place"
 _FOREACH = "_foreach_"
@@ -64,6 +67,10 @@ def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
     return [_sample(each, info, in_place) for each in made]
 
 
+def _first(output: Any) -> Any:
+    return output[0]
+
+
 def _paths(info: Any) -> Sequence[str]:
     """The names below ``torch`` that an entry and its aliases may have."""
     if info.name.startswith(_FOREACH):
@@ -92,6 +99,8 @@ def _sample(made: Any, info: Any, in_place: bool) -> Sample:
     # That of a list of tensors is PyTorch's own function for one of them.
     reference = None if info.name.startswith(_FOREACH) else info.ref
     unique = torch.zeros_like if info.name in _WITHOUT_VALUES else made.output_process_fn_grad
+    if info.name in _CHOOSING and torch.unique(made.input).numel() < made.input.numel():
+        unique = _first
 
     def expected() -> Any:
         # As PyTorch's own tests call it.
