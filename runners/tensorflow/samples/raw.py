@@ -30,7 +30,7 @@ _LEFT_OUT = (
     *("Switch", "TPU", "Timestamp", "Unbatch", "Xla", "_"),
     *("Configure", "Infeed", "IsTPU", "Outfeed", "PyFunc", "Recv", "Retrieve", "Send", "Shutdown"),
     # What they return was in memory, or is put there by others: they wait for it.
-    *("Empty", "Map", "OrderedMap", "Stage", "Unstage"),
+    *("DynamicStitch", "Empty", "Map", "OrderedMap", "ParallelDynamicStitch", "Stage", "Unstage"),
     # They read and write files.
     *("Load", "Matching", "Merge", "ReadFile", "Restore", "Save", "Shard", "WriteFile"),
     # Their arguments must belong together, which no definition says: a maximum to its place, values in order.

@@ -38,7 +38,7 @@ _LEFT_OUT = (
     *("audio_dataset", "image_dataset", "timeseries_dataset", "text_dataset", "match", "plot_", "print", "Print"),
     *("read_file", "save", "write_", "tf_record"),
     # What they return was in memory.
-    "empty",
+    *("dynamic_stitch", "empty"),
 )
 """What the names of functions begin with that are no entries."""
 

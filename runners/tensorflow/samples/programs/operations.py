@@ -93,7 +93,15 @@ def _each_row(function: Any, x: Any) -> Any:
     return function(arguments=[x], captured_inputs=[], output_types=[x.dtype], output_shapes=[[4]], f=traced)
 
 
+def _stitched(x: Any) -> Mapping[str, Any]:
+    """Every row has a part: the others would hold what was in memory."""
+    return {"indices": [[2, 0], [1]], "data": [x[:2], x[2:]]}
+
+
 LINES: Mapping[str, Lines] = {
+    "tf.dynamic_stitch": lambda function, x: function(**_stitched(x)),
+    "tf.raw_ops.DynamicStitch": lambda function, x: function(**_stitched(x)),
+    "tf.raw_ops.ParallelDynamicStitch": lambda function, x: function(**_stitched(x)),
     "tf.raw_ops.BatchMatMul": lambda function, x: function(x=sized(x, 2, 3, 4), y=sized(x, 2, 4, 3)),
     "tf.raw_ops.BatchMatMulV2": lambda function, x: function(x=sized(x, 2, 3, 4), y=sized(x, 4, 3)),
     "tf.raw_ops.BatchMatMulV3": lambda function, x: function(x=sized(x, 2, 3, 4), y=sized(x, 4, 3), Tout=x.dtype),
