@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from portbench.tables.model import Column, Group, Table
 from portbench.util.format import NOTHING
-from portbench.util.text import escape_control
+from portbench.util.text import KEPT_TEXTS, escape_control
 
 _ROWS_OF_A_PAGE = 40
 
@@ -44,6 +45,7 @@ def as_latex(table: Table) -> str:
     return "\n".join(_document(table)) + "\n"
 
 
+@lru_cache(maxsize=KEPT_TEXTS)
 def escaped(text: str) -> str:
     """Text as ASCII that LaTeX prints as it is, for a place within a line."""
     ascii_text = escape_control(text).encode("ascii", "backslashreplace").decode("ascii")
@@ -125,4 +127,5 @@ def _notes(table: Table) -> Iterator[str]:
 def _cell(column: Column, cell: str | int | float) -> str:
     if isinstance(cell, str):
         return f"\\texttt{{{escaped(cell)}}}" if column.is_code else escaped(cell)
-    return re.sub(r"^-", "$-$", column.text(cell))
+    text = column.text(cell)
+    return f"$-${text[1:]}" if text.startswith("-") else text

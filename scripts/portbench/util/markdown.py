@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
-from portbench.util.text import escape_control, shortened
+from portbench.util.text import KEPT_TEXTS, escape_control, shortened
 
 
+@lru_cache(maxsize=KEPT_TEXTS)
 def code(text: str) -> str:
     """The text as inline code; escaped text where it holds characters that could end the code."""
     return f"`{text}`" if re.fullmatch(r"[A-Za-z0-9_.\[\]=,:-]{1,200}", text) else plain(text)

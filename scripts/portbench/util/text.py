@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 OUTCOMES = ("error", "passed", "failed", "timed_out", "crashed", "skipped", "removed")
 """The outcomes of a test in the order in which they are shown; removed: skipped, since its function was removed."""
 
+KEPT_TEXTS = 20_000
+"""How many escaped texts are kept: the tables of a study have the names of the same functions, for each pair of
+devices."""
+
 
 def escape_control(text: str) -> str:
     """``text`` on one line, with everything that could steer a terminal written as an escape.
