@@ -13,7 +13,7 @@ from runners.torch.samples import internal
 class Built(NamedTuple):
     """A body that makes a module of these arguments and calls it with what it gets; without ``calls``, only makes it.
 
-    The module is in training mode, on the device and in the dtype of the first floating argument of the call. Its
+    The module is in training mode, on the device of the call's tensors, in the dtype of the first floating one. Its
     parameters are those that it draws itself with a fixed seed. The result is the output with all buffers; with
     ``gradients``, also the gradients of the sum of the output with respect to the parameters."""
 
@@ -28,9 +28,10 @@ class Built(NamedTuple):
             module = function(*self.args, **self.kwargs)
         if not self.calls:
             return None
-        like = next(filter(_is_floating, tree.leaves((args, kwargs))), None)
-        if like is not None:
-            module = module.to(like.device, like.dtype)
+        tensors = [leaf for leaf in tree.leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        if tensors:
+            like = next(filter(_is_floating, tensors), None)
+            module = module.to(tensors[0].device, None if like is None else like.dtype)
         output = module.train()(*args, **kwargs)
         buffers = list(module.buffers())
         if not self.gradients:

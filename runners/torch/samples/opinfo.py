@@ -25,7 +25,7 @@ NEEDS = "PyTorch 2.0 or newer"
 _WITHOUT_VALUES = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 """Operators whose outputs hold whatever was in memory."""
 
-_CHOOSING = ("kthvalue", "topk")
+_CHOOSING = ("cummax", "cummin", "kthvalue", "topk")
 """Operators that also return the positions of what they choose: which of equal values that is, is not defined."""
 
 _FUNCTIONAL = "nn.functional."
@@ -108,8 +108,15 @@ def _sample(made: Any, info: Any, in_place: bool) -> Sample:
         return reference(wide.input, *wide.args, **wide.kwargs)
 
     args = (made.input, *made.args)
-    body = _Wrapper(info.op, info.name) if _exchanges_arguments(info.op) and not in_place else None
+    body: Any = _Wrapper(info.op, info.name) if _exchanges_arguments(info.op) and not in_place else None
+    if info.name == "tensor_split":
+        body = _with_places_on_host
     return Sample(args, made.kwargs, unique, expected if callable(reference) else None, body=body)
+
+
+def _with_places_on_host(function: Any, value: Any, places: Any, **kwargs: Any) -> Any:
+    """A tensor of places is one of the CPU's, wherever the value is."""
+    return function(value, places.cpu() if isinstance(places, torch.Tensor) else places, **kwargs)
 
 
 class _Wrapper(NamedTuple):

@@ -112,8 +112,8 @@ def _asked(call: Call) -> None:
     call("torch.is_complex", lambda f, x, y: [f(x), f(y)], t(2), c, expect=[False, True])
     call("torch.is_floating_point", lambda f, x, y: [f(x), f(y)], t(2), of(1, 2), expect=[True, False])
     call("torch.is_signed", lambda f, x: [f(x), f(x.to(torch.uint8))], t(2), expect=[True, False])
-    call("torch.is_conj", lambda f, x: [f(x), f(x.conj())], c, expect=[False, True])
-    call("torch.is_neg", lambda f, x: [f(x), f(x.conj().imag)], c, expect=[False, True])
+    call("torch.is_conj", _bit("conj", lambda x: x.conj()), c, expect=[False, True, False])
+    call("torch.is_neg", _bit("neg", lambda x: x.conj().imag), c, expect=[False, True, False])
     call("torch.is_nonzero", lambda f, x: [f(x[0]), f(x[1])], of(0.0, 2.0), expect=[False, True])
     call("torch.is_inference", lambda f, x: f(x), t(2), expect=False)
     call("torch.numel", lambda f, x: f(x), t(2, 3), expect=6)
@@ -135,6 +135,17 @@ def _is(drawn: torch.Tensor, mean: float, deviation: float) -> bool:
     per cent."""
     bound = 5 * deviation / drawn.numel() ** 0.5
     return abs(float(drawn.mean()) - mean) < bound and abs(float(drawn.std()) / deviation - 1) < 0.1
+
+
+def _bit(name: str, made: Any) -> Any:
+    """Whether a plain tensor has the bit of a view, whether what is made of it has it as its method says, since a
+    device may compute a view at once, and whether it is there after it was resolved."""
+
+    def body(f: Any, x: torch.Tensor) -> Any:
+        view = made(x)
+        return [f(x), f(view) == getattr(view, f"is_{name}")(), f(getattr(view, f"resolve_{name}")())]
+
+    return body
 
 
 def _swapped(f: Any, first: torch.Tensor, second: torch.Tensor) -> Any:
