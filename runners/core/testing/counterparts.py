@@ -47,6 +47,8 @@ def pairs(
                 continue
             if name.endswith("_shift"):
                 counterpart = functools.partial(_shifted, counterpart)
+            if name in ("eigh", "eigvalsh"):
+                counterpart = functools.partial(_of_hermitian, counterpart)
             full = f"{home}.{name}"
             found[full] = Pair(function, counterpart, unique.get(full, Pair._field_defaults["unique"]))
     return found
@@ -57,6 +59,13 @@ def _shifted(shift: Call, x: Any, places: Any) -> Any:
     if not np.all((np.asarray(places) >= 0) & (np.asarray(places) < 8 * np.asarray(x).itemsize)):
         raise ValueError("the number of places is not within the width of the integers")
     return shift(x, places)
+
+
+def _of_hermitian(function: Call, matrix: Any, *args: Any, **kwargs: Any) -> Any:
+    """The imaginary part of the diagonal is ignored by some libraries, and not by others."""
+    if np.any(np.imag(np.diagonal(np.asarray(matrix), axis1=-2, axis2=-1))):
+        raise ValueError("the diagonal of a Hermitian matrix is real")
+    return function(matrix, *args, **kwargs)
 
 
 def _is_function(value: Any) -> bool:

@@ -33,8 +33,8 @@ _LEFT_OUT = (
     *("DynamicStitch", "Empty", "Map", "OrderedMap", "ParallelDynamicStitch", "Stage", "Unstage"),
     # They read and write files.
     *("Load", "Matching", "Merge", "ReadFile", "Restore", "Save", "Shard", "WriteFile"),
-    # Their arguments must belong together, which no definition says: a maximum to its place, values in order.
-    *("LowerBound", "MaxPool3DGrad", "MaxPoolGrad", "UpperBound"),
+    # Their arguments must belong together, which no definition says: a maximum to its place, a shift to the width.
+    *("LeftShift", "LowerBound", "MaxPool3DGrad", "MaxPoolGrad", "RightShift", "UpperBound"),
 )
 """What the names of operations begin with that are no entries."""
 
