@@ -13,7 +13,7 @@ from typing import Any
 
 from portbench.errors import BadInput
 from portbench.formats.documents import read_document
-from portbench.study.fingerprints import first_line
+from portbench.util.messages import first_line
 from portbench.util.repository import Checkout
 from portbench.util.strict_json import read_json, shown
 

@@ -12,10 +12,11 @@ import hashlib
 import re
 from dataclasses import dataclass
 
+from portbench.util.messages import ANSI, LONGEST, first_line
+
 _CAUSE_LIMIT = 200
 
 # The format allows longer messages only in what others than a runner wrote. It bounds the time that a message can take.
-_LONGEST = 16_000
 
 # Exceptions with different names in different versions.
 _RENAMED = {
@@ -28,13 +29,6 @@ _RENAMED = {
 }
 _WRONG_VALUES = re.compile(r"runners\.core\.compare\.\w+")
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
-_HEADINGS = re.compile(
-    r"Graph execution error:\s*(?:Detected at node.*?(?=^Node: )^Node: [^\n]*\n)?"
-    r"|(?<!\d)\d++ root error\(s\) found\.\s*(?:\(0\) )?"
-    r"|in user code:.*^\s*(?=[\w.]+(?:Error|Exception): )",
-    re.DOTALL | re.MULTILINE,
-)
 _SENTENCE_END = re.compile(r"(?<=[\w'\"*>)\]#])[.!]\s+(?=[A-Z'\"*(])")
 _OPERATION = re.compile(r"\[Op:(?!__inference)(\w+)\]")
 
@@ -107,7 +101,7 @@ def cause(failure: Failure) -> str:
 
 def normalised(message: str) -> str:
     """The first sentence of a message, without the parts that differ between occurrences."""
-    operation = _OPERATION.search(_ANSI.sub("", message[:_LONGEST]))
+    operation = _OPERATION.search(ANSI.sub("", message[:LONGEST]))
     line = first_line(message)
     for pattern, instead in _VOLATILE:
         line = pattern.sub(instead, line)
@@ -116,15 +110,9 @@ def normalised(message: str) -> str:
     return sentence + mark
 
 
-def first_line(message: str) -> str:
-    """The first line of a message that says something: TensorFlow's headings of other messages do not."""
-    text = _ANSI.sub("", message[:_LONGEST]).strip()
-    return _HEADINGS.sub("", text, count=1).strip().split("\n", 1)[0]
-
-
 def crash_site(output: str) -> str:
     """Where a worker was when it ended, by the last of its output; '' if the output does not say."""
-    output = _ANSI.sub("", output)
+    output = ANSI.sub("", output)
     if fatal := _FATAL_LINE.findall(output):
         return f"{fatal[-1][0]}: {normalised(fatal[-1][1])}"
     if thrown := _TERMINATED.findall(output):

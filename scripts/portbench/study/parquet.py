@@ -34,7 +34,7 @@ _SINCE_VERSION_4 = ("functions",)
 # The view that shows each table. The view functions is one of the analysis.
 VIEWS = {"runs": "runs", "results": "results", "samples": "timed_calls", "functions": "listed_functions"}
 
-# The modules, in addition to this package's SQL, that derived columns of the tables and the summary follow from.
+# The modules, in addition to this package's SQL and util/messages.py, that derived columns of the tables and the summary follow from.
 _DERIVATION = ("document.py", "model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py")
 
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -261,7 +261,8 @@ def derivation_files() -> list[Traversable]:
     """The code that tables and summary follow from, in a fixed order."""
     package = resources.files("portbench.study")
     sql = sorted((package / "sql").iterdir(), key=lambda file: file.name)
-    return [*(package / name for name in _DERIVATION), *sql]
+    messages = resources.files("portbench.util") / "messages.py"
+    return [*(package / name for name in _DERIVATION), messages, *sql]
 
 
 def derivation_digest(files: Iterable[Traversable]) -> str:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portbench.study.fingerprints import Failure, cause, fingerprint, first_line
+from portbench.study.fingerprints import Failure, cause, fingerprint
+from portbench.util.messages import first_line
 
 TF = "tensorflow.python.framework.errors_impl.InvalidArgumentError"
 XLA_OLD, XLA_NEW = "jaxlib.xla_extension.XlaRuntimeError", "jax.errors.JaxRuntimeError"
