@@ -34,7 +34,8 @@ _SINCE_VERSION_4 = ("functions",)
 # The view that shows each table. The view functions is one of the analysis.
 VIEWS = {"runs": "runs", "results": "results", "samples": "timed_calls", "functions": "listed_functions"}
 
-# The modules, in addition to this package's SQL and util/messages.py, that derived columns of the tables and the summary follow from.
+# The modules, in addition to this package's SQL and to util/messages.py, that derived columns of the tables and the
+# summary follow from.
 _DERIVATION = ("document.py", "model.py", "summary.py", "drift.py", "failures.py", "fingerprints.py")
 
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
