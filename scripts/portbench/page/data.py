@@ -7,7 +7,8 @@ keep 6,000 functions on 20 targets within a few megabytes. Text is as it was rec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,15 +20,16 @@ from portbench.analysis.rates import Rates
 from portbench.compare.comparison import pairs_of_study
 from portbench.devices import PREDICTED_MARK
 from portbench.explain.texts import environment
-from portbench.page.comparisons import VERDICTS
+from portbench.page.comparisons import VERDICTS, pack_comparisons
+from portbench.page.details import pack_details
 from portbench.page.overview import MOST_SENTENCES, Overview
 from portbench.page.packing import bits, pack, rounded
-from portbench.page.parts import Parts, ordered_runs, pack_parts, prepare, row_numbers
 from portbench.page.repeats import place, repeat_commands
-from portbench.study.categories import CATEGORIES
+from portbench.study.categories import CATEGORIES, read_rules
 from portbench.study.document import StudySummary
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.repository import find_checkout
+from portbench.util.sql import load_sql
 
 MARKS = ("host", "mixed", "wrong", "flaky", "contaminated", "unproven")
 """The marks of a cell besides its status, in the order of their bits."""
@@ -35,6 +37,8 @@ MARKS = ("host", "mixed", "wrong", "flaky", "contaminated", "unproven")
 CATEGORIES_SHOWN = (*CATEGORIES, "removed")
 """The categories of failures in the order of their bits."""
 _ROW = ("framework", "function", "successor_of", "decile", "uses", "top20", "listed_as")
+_MOST_SAMPLES = 200
+_ALL_SAMPLES = 4_000_000
 _TARGET = ("framework", "version", "device", "machine", "sync")
 
 
@@ -49,28 +53,26 @@ class PageData:
 
 
 def page_data(
-    connection: duckdb.DuckDBPyConnection,
-    summary: StudySummary,
-    intolerable: float,
-    overview: Overview,
-    packed: Callable[[], Parts] | None = None,
+    connection: duckdb.DuckDBPyConnection, summary: StudySummary, intolerable: float, overview: Overview
 ) -> PageData:
     """Packs a study for the page.
 
     ``connection`` has the views of a study, and ``analyse`` was called on it; ``summary`` is the study's. From a ratio
-    of latencies of ``intolerable`` on the second of two targets is intolerably slow. ``packed`` waits for the parts
-    where another process packs them.
+    of latencies of ``intolerable`` on the second of two targets is intolerably slow.
     """
-    runs = ordered_runs(connection)
+    checkout = find_checkout()
+    runs = [row | {"environment": json.loads(row["environment"])} for row in fetch_dicts(connection, "FROM runs")]
+    runs.sort(key=lambda run: (Configuration.of(run), run["started_at"] or "", run["run_id"]))
     targets = sides(connection)
     models = device_model(connection)
     most_samples = prepare(connection, targets)
+    rules = read_rules(checkout.runners, [run["framework"] for run in runs])
+    packed, firsts = pack_details(connection, {run["run_id"]: number for number, run in enumerate(runs)}, rules)
     rows = fetch_dicts(connection, "FROM page_rows ORDER BY row")
-    numbers = row_numbers(connection)
-    repeats, repeat_of = repeat_commands(runs, find_checkout())
-    cells, times = _cells(connection, len(targets)), pack(_times(connection, len(targets)))
-    # Last, so that another process has had the most time.
-    parts = packed() if packed else pack_parts(connection)
+    numbers = {(row["framework"], row["function"], row["successor_of"]): row["row"] for row in rows}
+    pairs = pairs_of_study(connection)
+    comparisons = pack_comparisons(connection, targets, pairs, numbers)
+    repeats, repeat_of = repeat_commands(runs, checkout)
     index = {
         "strict_placement": summary["strict_placement"],
         "classified": bool(summary["classification"]),
@@ -91,15 +93,32 @@ def page_data(
         "causes": [
             [_cause(cause, side.framework, numbers) for cause in overview.causes.get(side, ())] for side in targets
         ],
-        "pairs": [[targets.index(side) for side in pair] for pair in pairs_of_study(connection)],
+        "pairs": [[targets.index(side) for side in pair] for pair in pairs],
         "verdicts": VERDICTS,
         "rows": {name: [row[name] for row in rows] for name in _ROW},
-        "cells": cells,
-        "blocks": parts.firsts,
+        "cells": _cells(connection, len(targets)),
+        "blocks": firsts,
         "runs": [_run_entry(run, repeat) for run, repeat in zip(runs, repeat_of, strict=True)],
         "repeats": repeats,
     }
-    return PageData(pack(index), times, parts.comparisons, parts.details)
+    return PageData(pack(index), pack(_times(connection, len(targets))), pack(comparisons), packed)
+
+
+def prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Configuration]) -> int:
+    """Creates the tables and views of page.sql; returns how many samples of a test and protocol the page has at
+    most."""
+    (tests,) = connection.sql("SELECT count(*) FROM verdicts").fetchall()[0]
+    most = min(_MOST_SAMPLES, _ALL_SAMPLES // (2 * max(int(tests), 1)))
+    connection.execute("SET VARIABLE most_samples = ?", [most])
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE page_targets "
+        "(target INTEGER, framework VARCHAR, version VARCHAR, device VARCHAR, machine VARCHAR, sync VARCHAR)"
+    )
+    if targets:
+        rows = [[number, *side.key] for number, side in enumerate(targets)]
+        connection.executemany("INSERT INTO page_targets VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.execute(load_sql("page", "page"))
+    return most
 
 
 def _target_entry(side: Configuration, model: str | None, runs: Sequence[Row]) -> Row:

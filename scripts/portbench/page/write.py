@@ -8,7 +8,6 @@ data.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from portbench.analysis.terms import INTOLERABLE
 from portbench.page import vendored
 from portbench.page.data import page_data
 from portbench.page.overview import Overview
-from portbench.page.parts import Parts
 from portbench.page.policy import policy
 from portbench.study.document import StudySummary
 from portbench.util.files import write_text
@@ -52,18 +50,16 @@ def write(
     path: Path,
     intolerable: float = INTOLERABLE,
     overview: Overview | None = None,
-    packed: Callable[[], Parts] | None = None,
 ) -> None:
     """Writes the page of a study to ``path``. ``overview``: what it opens on besides the numbers of each target.
 
     ``connection`` shows the study's tables, and ``analyse`` was called on it; ``study_summary`` is that of the study,
-    with the same placement rule. From a ratio of latencies of ``intolerable`` on a function is intolerably slow.
-    ``packed``: see ``portbench.page.parts.packing``. Raises StorageFailed where the page cannot be written, BadInput
-    where a vendored library was changed.
+    with the same placement rule. From a ratio of latencies of ``intolerable`` on a function is intolerably slow. Raises
+    StorageFailed where the page cannot be written, BadInput where a vendored library was changed.
     """
     vendored.check()
     shown = overview or Overview()
-    data = page_data(connection, study_summary, intolerable, shown, packed)
+    data = page_data(connection, study_summary, intolerable, shown)
     styles = [_part(name) for name in _STYLES]
     # One scope for all of our scripts, which nothing outside can read.
     own = "\n".join(_part(f"assets/{name}.js") for name in _SCRIPTS)

@@ -10,7 +10,6 @@ from portbench.analysis.results import Results
 from portbench.figures import write as figures
 from portbench.page import write as page
 from portbench.page.overview import Overview
-from portbench.page.parts import packing
 from portbench.page.timeline import timeline_charts
 from portbench.report.markdown import markdown
 from portbench.report.model import Report
@@ -55,10 +54,7 @@ def write_report(study: Analysed, report: Report, results: Results, folder: Path
 
 def _write(study: Analysed, report: Report, results: Results, folder: Path, intolerable: float) -> Written:
     text, html = folder / "report.md", folder / "index.html"
-    with (
-        packing(study) as packed,
-        figures.drawing(study.connection, study.summary, results, folder / "figures", intolerable) as drawn,
-    ):
+    with figures.drawing(study.connection, study.summary, results, folder / "figures", intolerable) as drawn:
         made = tables.write_tables(results, folder / "tables", intolerable, report.is_strict)
         files = [path.relative_to(folder) for path in (*drawn.files, *made)]
         write_text(text, markdown(report, files, drawn.missing))
@@ -73,5 +69,5 @@ def _write(study: Analysed, report: Report, results: Results, folder: Path, into
             timeline_charts(results.timeline),
             report.remarks,
         )
-        page.write(study.connection, study.summary, html, intolerable, overview, packed)
+        page.write(study.connection, study.summary, html, intolerable, overview)
     return Written(text, html, tuple(made), drawn.files)

@@ -17,7 +17,7 @@ from portbench.analysis.rates import rates
 from portbench.analysis.results import is_collected
 from portbench.analysis.timeline import Line, compute_timeline
 from portbench.explain.texts import environment
-from portbench.page.parts import prepare
+from portbench.page.data import prepare
 from portbench.page.repeats import place, repeat_commands
 from portbench.site.model import Cause, Cell, Part, SiteFunction, SiteTarget
 from portbench.study.summary import Row, fetch_dicts

@@ -28,12 +28,10 @@ from portbench.util.text import escape_control, pluralize
 
 @dataclass(frozen=True)
 class Analysed:
-    """A study with the views of the analysis on ``connection``, made of the files in ``tables``. ``summary`` has the
-    same placement rule applied."""
+    """A study with the views of the analysis on ``connection``. ``summary`` has the same placement rule applied."""
 
     connection: duckdb.DuckDBPyConnection
     summary: StudySummary
-    tables: Path
 
 
 def _to_stderr(line: str) -> None:
@@ -104,8 +102,7 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
         targets = {TargetKey.of_entry(entry) for entry in study.summary["targets"]}
         if not strict_placement and is_current and targets == {run.key for run in runs}:
             # This version of the code has derived it, by the same rules, and nobody renamed a target in it.
-            yield Analysed(connection, study.summary, study.tables)
+            yield Analysed(connection, study.summary)
             return
         classification = study.summary.get("classification")
-        summary = summarise(connection, runs, study.tables.name, strict_placement, classification)
-        yield Analysed(connection, summary, study.tables)
+        yield Analysed(connection, summarise(connection, runs, study.tables.name, strict_placement, classification))

@@ -18,10 +18,9 @@ import pytest
 from portbench.errors import BadInput, StorageFailed
 from portbench.explain.evidence import explain
 from portbench.explain.reproducer import reproducer
-from portbench.page import parts, vendored
+from portbench.page import vendored
 from portbench.page import write as page
 from portbench.study.merge import merge
-from portbench.study.open import analysed
 from portbench.study.store import Study, connect, create_views
 from portbench.study.summary import analyse, runs_of, summarise
 from portbench.util.repository import find_checkout
@@ -86,20 +85,6 @@ def page_of(study: Study, path: Path, strict: bool = False) -> Parts:
         summary = summarise(connection, runs_of(study.summary), study.tables.name, strict)
         page.write(connection, summary, path, intolerable=4)
     return Parts(path.read_text("utf-8"))
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_page_is_the_same_if_another_process_packs_its_large_parts(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strict: bool
-) -> None:
-    alone = page_of(study, tmp_path / "alone.html", strict)
-    with analysed(study, strict) as found, parts.packing(found) as packed:
-        assert packed is None
-    monkeypatch.setattr(parts, "_MANY_TESTS", 1)
-    with analysed(study, strict) as found, parts.packing(found) as packed:
-        assert packed
-        page.write(found.connection, found.summary, tmp_path / "aside.html", intolerable=4, packed=packed)
-    assert Parts((tmp_path / "aside.html").read_text("utf-8")).texts == alone.texts
 
 
 def test_the_page_asks_for_nothing_and_runs_its_own_scripts_alone(study: Study, tmp_path: Path) -> None:
