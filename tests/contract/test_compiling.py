@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -27,18 +26,6 @@ def doubled(elements: int | str, element_type: str = "f32") -> bytes:
     tensor = f"tensor<{elements}x{element_type}>"
     body = f"%r = stablehlo.add %a, %a : {tensor} return %r : {tensor}"
     return MODULE.format(type=tensor, body=body).encode()
-
-
-def its_process(command: str) -> int:
-    """The child of this process with this in its command line: other tests of this process may have left children."""
-    found = []
-    for process in processes.below(os.getpid()):
-        with contextlib.suppress(OSError):
-            parent = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-            if parent == os.getpid() and command in processes.command_of(process):
-                found.append(process)
-    (process,) = found
-    return process
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +89,8 @@ def test_its_death_is_told_and_the_next_program_is_compiled(compiler: Callable[[
 def test_a_killed_compiler_is_told(compiler: Callable[[str], Compiler]) -> None:
     made = compiler("tpu-v3")
     assert made.name
-    process = its_process("compile_server tpu-v3")
+    # Other tests of this process may have left children.
+    (process,) = (each for each in processes.children(os.getpid()) if "compile_server" in processes.command_of(each))
     os.kill(process, signal.SIGKILL)
     os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
     assert made.compile(doubled(8), "stablehlo").flops == 8

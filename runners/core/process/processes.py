@@ -45,7 +45,7 @@ def end_children(but: Collection[int] = ()) -> None:
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
             return
-        found = [process for process, parent in _parents() if parent == os.getpid() and process not in but]
+        found = [process for process in children(os.getpid()) if process not in but]
         if not found:
             return
         for process in found:
@@ -56,15 +56,20 @@ def end_children(but: Collection[int] = ()) -> None:
                 os.waitpid(process, 0)
 
 
+def children(parent: int) -> list[int]:
+    """The processes that a process has started, or inherited, and that it did not reap."""
+    return [process for process, of in _parents() if of == parent]
+
+
 def below(ancestor: int) -> list[int]:
     """All descendants of a process."""
-    children: dict[int, list[int]] = {}
+    started: dict[int, list[int]] = {}
     for process, parent in _parents():
-        children.setdefault(parent, []).append(process)
+        started.setdefault(parent, []).append(process)
     found: list[int] = []
     left = [ancestor]
     while left:
-        next_ones = children.get(left.pop(), [])
+        next_ones = started.get(left.pop(), [])
         found += next_ones
         left += next_ones
     return found

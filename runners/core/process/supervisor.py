@@ -2,8 +2,9 @@
 
 Imports no framework. A test's way: plan, attempt (once in a worker), confirm (again in a fresh worker if an earlier
 test may be the cause), triage (what the result means), journal. A worker serves until a test does not pass; then a
-fresh one takes over, because the next failure could be a consequence. Each pass over the manifest begins with a fresh
-worker, and so does each test where first calls are those of a process (``Settings.cold``).
+fresh one takes over, because the next failure could be a consequence. So does one where a worker keeps too much memory.
+Each pass over the manifest begins with a fresh worker, and so does each test where first calls are those of a process
+(``Settings.cold``).
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from runners.core.process.zygote_handle import ZygoteHandle
 STARTS_AGAIN = 3
 """How often a zygote or worker that is killed while it starts is started again."""
 
-
 MOST_KEPT_BYTES = 2 << 30
 """What a worker may keep of earlier tests. Frameworks keep what they compile: a thousand tests take JAX almost 1 GB."""
 
@@ -34,9 +33,7 @@ class Workers:
         A worker that keeps more than MOST_KEPT_BYTES of earlier tests, or half of its limit, is retired: the memory of
         a run does not grow with its tests. Raises DeviceUnavailable or FrameworkFailed.
         """
-        if self._current and self._current.kept_bytes() > min(
-            MOST_KEPT_BYTES, (self._current.memory_bytes or 2 * MOST_KEPT_BYTES) // 2
-        ):
+        if self._current and self._current.kept_bytes() > self._most_kept_bytes(self._current):
             self.retire()
         for _ in range(STARTS_AGAIN):
             with contextlib.suppress(StartKilled):
@@ -55,3 +52,7 @@ class Workers:
         """Ends zygote and worker."""
         self._zygote.close()
         self._current = None
+
+    @staticmethod
+    def _most_kept_bytes(worker: WorkerHandle) -> int:
+        return min(MOST_KEPT_BYTES, worker.memory_bytes // 2) if worker.memory_bytes else MOST_KEPT_BYTES

@@ -33,7 +33,8 @@ _LEFT_OUT = (
     *("DynamicStitch", "Empty", "Map", "OrderedMap", "ParallelDynamicStitch", "Stage", "Unstage"),
     # They read and write files.
     *("Load", "Matching", "Merge", "ReadFile", "Restore", "Save", "Shard", "WriteFile"),
-    # Their arguments must belong together, which no definition says: a maximum to its place, a shift to the width.
+    # Their arguments must belong together, which no definition says: a maximum to its place, a shift to the width,
+    # values in order.
     *("LeftShift", "LowerBound", "MaxPool3DGrad", "MaxPoolGrad", "RightShift", "UpperBound"),
 )
 """What the names of operations begin with that are no entries."""

@@ -10,6 +10,7 @@ the function under test in the place of the one that it calls. Functions of list
 from __future__ import annotations
 
 import importlib
+import operator
 import warnings
 from functools import lru_cache
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence
@@ -67,10 +68,6 @@ def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
     return [_sample(each, info, in_place) for each in made]
 
 
-def _first(output: Any) -> Any:
-    return output[0]
-
-
 def _paths(info: Any) -> Sequence[str]:
     """The names below ``torch`` that an entry and its aliases may have."""
     if info.name.startswith(_FOREACH):
@@ -100,7 +97,7 @@ def _sample(made: Any, info: Any, in_place: bool) -> Sample:
     reference = None if info.name.startswith(_FOREACH) else info.ref
     unique = torch.zeros_like if info.name in _WITHOUT_VALUES else made.output_process_fn_grad
     if info.name in _CHOOSING and torch.unique(made.input).numel() < made.input.numel():
-        unique = _first
+        unique = operator.itemgetter(0)
 
     def expected() -> Any:
         # As PyTorch's own tests call it.

@@ -6,6 +6,7 @@ others that call a closure get one whose gradients are those of a quadratic func
 
 from __future__ import annotations
 
+import operator
 import warnings
 from functools import lru_cache
 from typing import Any, Mapping, NamedTuple, Sequence
@@ -100,12 +101,8 @@ class _Made(NamedTuple):
 def _sample(info: Any, kwargs: Mapping[str, Any], kind: torch.dtype) -> Sample:
     parameters, gradients = ([torch.randn(shape, dtype=kind) for shape in _SHAPES] for _ in range(2))
     body = _Steps(kwargs, info.step_requires_closure, info.only_supports_sparse_grads)
-    unique = _state if info.optim_cls.__name__ in _IN_BFLOAT16 else lambda output: output
+    unique = operator.itemgetter(1) if info.optim_cls.__name__ in _IN_BFLOAT16 else lambda output: output
     return Sample((parameters, gradients), {}, unique, body=body)
-
-
-def _state(output: Any) -> Any:
-    return output[1]
 
 
 def _refused(error: Any, kind: torch.dtype) -> Sample:

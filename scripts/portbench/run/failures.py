@@ -75,7 +75,7 @@ def _failed_test(results: list[Data]) -> FailedTest:
         test=first["test"],
         outcome=first["outcome"],
         category=first["category"],
-        message=first_line(text),
+        message=first_line(text) or text.strip(),
         runs=len(results),
         listed_as=first.get("successor_of") or first["function"],
     )

@@ -16,8 +16,6 @@ from portbench.util.messages import ANSI, LONGEST, first_line
 
 _CAUSE_LIMIT = 200
 
-# The format allows longer messages only in what others than a runner wrote. It bounds the time that a message can take.
-
 # Exceptions with different names in different versions.
 _RENAMED = {
     "NotImplementedError": "RuntimeError",

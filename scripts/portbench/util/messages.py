@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 LONGEST = 16_000
-"""Of a longer message, so many characters are read."""
+"""Of a longer message, so many characters are read, which bounds the time that it can take. The format allows longer
+ones only in what others than a runner wrote."""
 
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 """The codes by which text has colours in a terminal."""

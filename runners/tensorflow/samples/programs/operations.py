@@ -101,10 +101,10 @@ def _stitched(x: Any) -> Mapping[str, Any]:
 LINES: Mapping[str, Lines] = {
     "tf.dynamic_stitch": lambda function, x: function(**_stitched(x)),
     "tf.raw_ops.DynamicStitch": lambda function, x: function(**_stitched(x)),
+    "tf.raw_ops.ParallelDynamicStitch": lambda function, x: function(**_stitched(x)),
     # By no bits, or by fewer than the integers have.
     "tf.raw_ops.LeftShift": lambda function, x: function(x=whole(5, 7, -9), y=whole(0, 2, 63)),
     "tf.raw_ops.RightShift": lambda function, x: function(x=whole(5, 7, -9), y=whole(0, 2, 63)),
-    "tf.raw_ops.ParallelDynamicStitch": lambda function, x: function(**_stitched(x)),
     "tf.raw_ops.BatchMatMul": lambda function, x: function(x=sized(x, 2, 3, 4), y=sized(x, 2, 4, 3)),
     "tf.raw_ops.BatchMatMulV2": lambda function, x: function(x=sized(x, 2, 3, 4), y=sized(x, 4, 3)),
     "tf.raw_ops.BatchMatMulV3": lambda function, x: function(x=sized(x, 2, 3, 4), y=sized(x, 4, 3), Tout=x.dtype),
