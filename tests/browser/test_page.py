@@ -307,6 +307,24 @@ def test_samples_are_plotted(small: Path, look: Look, screenshot: Keep) -> None:
     assert all(pixels > 20 for pixels in drawn)
 
 
+def test_choices_that_come_while_a_view_is_made_are_shown_in_order(small: Path, look: Look) -> None:
+    page = look(small)
+    page.evaluate(
+        """([first, second]) => {
+            document.querySelector('nav [data-view="compare"]').click();
+            for (const [id, value] of [["first", first], ["second", second]]) {
+                const choice = document.getElementById(id);
+                choice.value = value;
+                choice.dispatchEvent(new Event("change"));
+            }
+        }""",
+        [page_key(page, "torch-2.9.0-gpu"), page_key(page, "torch-2.9.0-tpu")],
+    )
+    expect(page.locator("#comparison .tabulator-row")).not_to_have_count(0)
+    expect(page.locator("#compare-summary")).to_contain_text("24 functions timed on both")
+    expect(page.locator("#problem")).to_be_hidden()
+
+
 def test_comparison_of_two_targets(small: Path, look: Look, screenshot: Keep, tmp_path: Path) -> None:
     page = look(small)
     page.click('nav [data-view="compare"]')

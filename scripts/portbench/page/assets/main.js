@@ -19,7 +19,13 @@ async function show(changed) {
   if (has(...ELSEWHERE)) await showDetail();
 }
 
-const showSafely = (changed) => show(changed).catch(problem);
+let lastShown = Promise.resolve();
+
+/** Shows one choice after the other: the next may come while data are unpacked or a grid is built. */
+function showInOrder(changed) {
+  lastShown = lastShown.then(() => show(changed)).catch(problem);
+  return lastShown;
+}
 
 function showAbout() {
   const started = study.runs.map((run) => run.started_at).filter(Boolean).sort();
@@ -75,8 +81,8 @@ async function start() {
   document.body.dataset.view = "matrix";
   dock();
   await makeMatrix();
-  onChange(showSafely);
-  await show(null);
+  onChange(showInOrder);
+  await showInOrder(null);
   performance.mark("portbench-shown");
   document.body.dataset.ready = "true";
 }
