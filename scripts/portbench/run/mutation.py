@@ -74,6 +74,17 @@ class Survivor:
 
 
 @dataclass(frozen=True)
+class Noticed:
+    """How many mutants of a class were noticed. Each counts once for every test in which it changes something, and once
+    for every function: there it is noticed if a single test of the function notices it, as a fault of a device is."""
+
+    tests: int
+    of_tests: int
+    functions: int
+    of_functions: int
+
+
+@dataclass(frozen=True)
 class MutationTest:
     """The result. ``applicable`` and ``noticed`` count tests by function and mutant."""
 
@@ -105,17 +116,23 @@ class MutationTest:
         return 100 * self.noticed.total() / applicable if applicable else None
 
     @property
-    def by_class(self) -> Mapping[str, tuple[int, int]]:
-        """How many mutants of each class were noticed, of how many; without classes of which none was tried."""
-        totals = {}
-        for name, group in classes().items():
-            counts = [
-                sum(count for (_, mutant), count in counter.items() if mutant in group)
-                for counter in (self.noticed, self.applicable)
-            ]
-            if counts[1]:
-                totals[name] = (counts[0], counts[1])
-        return totals
+    def by_class(self) -> Mapping[str, Noticed]:
+        """How many mutants of each class were noticed; without classes of which none was tried."""
+        counts = {name: self._noticed_of(group) for name, group in classes().items()}
+        return {name: noticed for name, noticed in counts.items() if noticed.of_tests}
+
+    @property
+    def of_all_classes(self) -> Noticed:
+        """How many mutants were noticed."""
+        return self._noticed_of({mutant for _, mutant in self.applicable})
+
+    def _noticed_of(self, group: Collection[str]) -> Noticed:
+        counts = (
+            [count for (_, mutant), count in counter.items() if mutant in group]
+            for counter in (self.noticed, self.applicable)
+        )
+        noticed, applicable = counts
+        return Noticed(sum(noticed), sum(applicable), len(noticed), len(applicable))
 
     @property
     def not_tried(self) -> int:

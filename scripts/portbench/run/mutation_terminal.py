@@ -17,7 +17,8 @@ from portbench.util.text import escape_control, shortened
 
 LEGEND = (
     "Each cell: tests that noticed / tests for which the mutated function gives another output. "
-    "A test that passes although its function is mutated has survived."
+    "A test that passes although its function is mutated has survived. "
+    "Of functions, a mutant is noticed if one test of its function notices it."
 )
 
 
@@ -28,9 +29,9 @@ def print_mutation_test(test: MutationTest, console: Console) -> None:
     console.print(_by_class(test))
     console.print(Text(LEGEND, "bright_black"))
     percent = "nothing could be mutated" if test.percent_noticed is None else f"{test.percent_noticed:.1f} % noticed"
-    total = test.applicable.total()
     name = escape_control(test.manifest)
-    console.print(Text(f"\n{test.target}, {name}: {test.noticed.total()} of {total} mutants: {percent}"))
+    counts = f"{test.noticed.total()} of {test.applicable.total()} mutants"
+    console.print(Text(f"\n{test.target}, {name}: {counts}: {percent}"))
     if test.not_tried:
         console.print(Text(f"{test.not_tried} tests were not tried: the time budget did not allow them", "yellow"))
     for title, lines in (
@@ -60,8 +61,13 @@ def as_data(test: MutationTest, mutants: Iterable[str]) -> dict[str, Any]:
         "percent_noticed": test.percent_noticed,
         "not_tried": test.not_tried,
         "classes": [
-            {"class": name, "noticed": noticed, "applicable": applicable}
-            for name, (noticed, applicable) in test.by_class.items()
+            {
+                "class": name,
+                "noticed": found.tests,
+                "applicable": found.of_tests,
+                "functions": {"noticed": found.functions, "applicable": found.of_functions},
+            }
+            for name, found in test.by_class.items()
         ],
         "functions": [
             {
@@ -100,9 +106,12 @@ def _by_mutant(test: MutationTest) -> Table:
 
 
 def _by_class(test: MutationTest) -> Table:
-    table = _table("class", "noticed", "%")
-    for name, (noticed, applicable) in test.by_class.items():
-        table.add_row(name, _cell(noticed, applicable), f"{100 * noticed / applicable:.1f}")
+    table = _table("class", "in tests", "%", "of functions", "%")
+    for name, found in [*test.by_class.items(), ("all", test.of_all_classes)]:
+        row: list[str | Text] = [name]
+        for noticed, applicable in ((found.tests, found.of_tests), (found.functions, found.of_functions)):
+            row += [_cell(noticed, applicable), f"{100 * noticed / applicable:.1f}" if applicable else ""]
+        table.add_row(*row)
     return table
 
 

@@ -84,11 +84,17 @@ def test_mutants_are_counted_by_class(tmp_path: Path) -> None:
     options = ["--mutant", "wrong-dtype", "--mutant", "scaled", "--mutant", "nothing", "--mutant", "float32"]
     found = json.loads(mutated(tmp_path, GOOD, BLIND, options=[*options, "--json"]).stdout)
     assert found["classes"] == [
-        {"class": "value", "noticed": 4, "applicable": 4},
-        {"class": "dtype", "noticed": 1, "applicable": 2},
+        {"class": "value", "noticed": 4, "applicable": 4, "functions": {"noticed": 2, "applicable": 2}},
+        {"class": "dtype", "noticed": 1, "applicable": 2, "functions": {"noticed": 1, "applicable": 1}},
     ]
-    lines = mutated(tmp_path, GOOD, BLIND, options=options).stdout.splitlines()
-    assert ["dtype", "1/2", "50.0"] in map(str.split, lines)
+    lines = [line.split() for line in mutated(tmp_path, GOOD, BLIND, options=options).stdout.splitlines()]
+    assert ["dtype", "1/2", "50.0", "1/1", "100.0"] in lines
+    assert ["all", "5/6", "83.3", "3/3", "100.0"] in lines
+
+
+def test_a_mutant_that_no_test_of_a_function_notices_is_not_noticed_of_the_function(tmp_path: Path) -> None:
+    found = json.loads(mutated(tmp_path, BLIND, options=["--mutant", "wrong-dtype", "--json"]).stdout)
+    assert [entry["functions"] for entry in found["classes"]] == [{"noticed": 0, "applicable": 1}]
 
 
 def test_a_time_budget_names_how_many_tests_it_did_not_allow(tmp_path: Path) -> None:
