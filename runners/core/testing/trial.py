@@ -417,12 +417,18 @@ class Trial:
         return self._adapter.dtype_name(tensor)
 
     def close(
-        self, actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, dtype: str = ""
+        self,
+        actual: Any,
+        expected: Any,
+        rtol: float | None = None,
+        atol: float | None = None,
+        dtype: str = "",
+        signed_zeros: bool = False,
     ) -> None:
         """Checks a tensor against a host array: same dtype kind, same shape, values close. Raises Mismatch.
 
         The default tolerances are those of the tensor's dtype (see compare.TOLERANCES). With ``dtype``, the tensor must
-        have exactly that dtype.
+        have exactly that dtype. With ``signed_zeros``, zeros must have the sign of the expected ones.
         """
         from runners.core.testing import compare
 
@@ -431,15 +437,15 @@ class Trial:
         name = self._adapter.dtype_name(actual)
         if dtype:
             compare.check_dtype(name, dtype)
-        compare.check_values(self.numpy(actual), expected, name or "float64", rtol, atol)
+        found = self.numpy(actual)
+        compare.check_values(found, expected, name or "float64", rtol, atol)
+        if signed_zeros:
+            compare.check_signs_of_zeros(found, expected)
 
     def exact(self, actual: Any, expected: Any, dtype: str = "") -> None:
         """Checks a tensor whose values were moved, not computed: every value is the same, and so are the signs of
         zeros. With ``dtype``, the tensor must have it. Raises Mismatch."""
-        from runners.core.testing import compare
-
-        self.close(actual, expected, rtol=0.0, atol=0.0, dtype=dtype)
-        compare.check_signs_of_zeros(self.numpy(actual), expected)
+        self.close(actual, expected, rtol=0.0, atol=0.0, dtype=dtype, signed_zeros=True)
 
     def equal(self, actual: Any, expected: Any) -> None:
         """Checks that nested tensors, host arrays and plain values are the same. Raises Mismatch."""

@@ -83,8 +83,8 @@ def vjp_integer(trial: Trial) -> None:
     host, factors = trial.random(16), trial.random(16, dtype="int32")
     output, pull_back = trial.call(lambda x, n: x * n, trial.tensor(host), trial.tensor(factors))
     to_x, to_factors = pull_back(jnp.ones_like(output))
-    trial.close(output, widened(host) * factors, dtype="float32")
-    trial.close(to_x, factors.astype("float64"), dtype="float32")
+    trial.close(output, widened(host) * factors, dtype="float32", signed_zeros=True)
+    trial.close(to_x, factors.astype("float64"), dtype="float32", signed_zeros=True)
     trial.equal((to_factors.dtype == jax.dtypes.float0, to_factors.shape), (True, (16,)))
 
 

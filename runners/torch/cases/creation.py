@@ -61,7 +61,7 @@ def tensor_of_many(trial: Trial, length: int, dtype: str) -> None:
     """A long list of numbers arrives complete and in order."""
     numbers = [number * 0.5 - 3.0 for number in range(length)]
     made = trial.call(numbers, dtype=trial.dtype(dtype), device=trial.device)
-    trial.close(made, np.arange(length) * 0.5 - 3.0, dtype=dtype)
+    trial.exact(made, np.arange(length) * 0.5 - 3.0, dtype=dtype)
 
 
 def tensor_with_gradient(trial: Trial, dtype: str) -> None:

@@ -107,9 +107,9 @@ def dataset_samples(trial: Trial) -> None:
     batches = trial.call_method(Samples(), "epoch")
     trial.equal(len(batches), 2)
     for (x, extra), rows in zip(batches, (range(4), range(4, 6))):
-        trial.close(x, values[list(rows)], dtype="float32")
-        trial.close(extra["label"], list(rows), dtype="int64")
-        trial.close(extra["weight"], [row / 2 for row in rows], dtype="float64")
+        trial.exact(x, values[list(rows)], dtype="float32")
+        trial.exact(extra["label"], list(rows), dtype="int64")
+        trial.exact(extra["weight"], [row / 2 for row in rows], dtype="float64")
         trial.equal(list(extra["name"]), [f"row {row}" for row in rows])
 
 

@@ -54,6 +54,7 @@ def multinomial_generator(trial: Trial, draws: int) -> None:
         generator.manual_seed(seed)
         indices = trial.call(weights, draws, True, generator=generator)
         trial.equal(trial.dtype_name(indices), "int64")
+        trial.equal(list(indices.shape), [draws])
         return trial.numpy(indices)
 
     first = drawn(1, True)

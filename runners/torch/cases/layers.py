@@ -106,11 +106,18 @@ def gelu(
     trial.close(output, _gelu(widened(trial.numpy(x)), **options)[0], dtype=dtype, **ROUNDED.get(dtype, {}))
 
 
-def gelu_values(trial: Trial, values: Sequence[Any], expected: Sequence[Any], dtype: str, **options: Any) -> None:
+def gelu_values(
+    trial: Trial,
+    values: Sequence[Any],
+    expected: Sequence[Any],
+    dtype: str,
+    signed_zeros: bool = False,
+    **options: Any,
+) -> None:
     """The given values, also infinite and NaN (written as text), become the stated ones."""
     x = trial.tensor([float(value) for value in values], dtype)
     output = trial.call_method(trial.make(**options), "__call__", x)
-    trial.close(output, [float(value) for value in expected], dtype=dtype)
+    trial.close(output, [float(value) for value in expected], dtype=dtype, signed_zeros=signed_zeros)
 
 
 def gelu_gradients(trial: Trial, shape: Sequence[int], dtype: str, **options: Any) -> None:
@@ -200,3 +207,18 @@ def initial_weights(
         largest, spread = float(np.abs(values).max()), float(values.std()) * 3**0.5
         trial.check(0.9 * bound <= largest <= 1.0001 * bound, f"{name} reaches {largest:.3g}, expected {bound:.3g}")
         trial.check(abs(spread / bound - 1) < 0.2, f"{name} spreads over {spread:.3g}, expected {bound:.3g}")
+
+
+def initial_weights_follow_seed(trial: Trial, args: Sequence[Any]) -> None:
+    """The same seed gives a new layer the same parameters, and the layer after it has others."""
+    trial.repeatable = False
+    layers = []
+    for is_seeded in (True, False, True):
+        if is_seeded:
+            torch.manual_seed(5)
+        layers.append(dict(trial.call(*args, device=trial.device).named_parameters()))
+    first, following, again = layers
+    for name, values in first.items():
+        trial.exact(again[name], trial.numpy(values))
+        equal = (trial.numpy(following[name]) == trial.numpy(values)).mean()
+        trial.check(equal < 0.1, f"the next layer has {equal:.0%} of the values of {name}")

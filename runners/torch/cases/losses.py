@@ -90,7 +90,7 @@ def bce_with_logits_values(
     """The given logits, also very large ones and NaN (written as text), have the stated losses."""
     x = trial.tensor([float(value) for value in logits], dtype)
     output = trial.call_method(trial.make(reduction="none"), "__call__", x, trial.tensor(targets, dtype))
-    trial.close(output, [float(value) for value in expected], dtype=dtype)
+    trial.close(output, [float(value) for value in expected], dtype=dtype, signed_zeros=True)
 
 
 def bce_with_logits_gradients(trial: Trial, shape: Sequence[int], reduction: str, weighted: bool, dtype: str) -> None:
@@ -132,7 +132,7 @@ def smooth_l1_values(
     """The given values, also at the joint of both pieces, infinite and NaN, have the stated losses."""
     x = trial.tensor([float(value) for value in inputs], dtype)
     output = trial.call_method(trial.make(reduction="none", beta=beta), "__call__", x, trial.tensor(targets, dtype))
-    trial.close(output, [float(value) for value in expected], dtype=dtype)
+    trial.close(output, [float(value) for value in expected], dtype=dtype, signed_zeros=True)
 
 
 def smooth_l1_gradients(trial: Trial, shape: Sequence[int], reduction: str, beta: float, dtype: str) -> None:

@@ -119,8 +119,8 @@ def state_dict_large(trial: Trial, layers: int) -> None:
     state = trial.call(net)
     trial.equal(list(state), [f"{number}.{part}" for number in range(layers) for part in ("weight", "bias")])
     for number in range(layers):
-        trial.close(state[f"{number}.weight"], pattern + number, dtype="float32")
-        trial.close(state[f"{number}.bias"], pattern[0] - number, dtype="float32")
+        trial.exact(state[f"{number}.weight"], pattern + number, dtype="float32")
+        trial.exact(state[f"{number}.bias"], pattern[0] - number, dtype="float32")
 
 
 def _tensors(net: _Net) -> dict[str, Any]:

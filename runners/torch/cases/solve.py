@@ -74,7 +74,7 @@ def slogdet_known(trial: Trial, dtype: str) -> None:
     sign, logarithm = trial.call(trial.tensor(values, dtype))
     real = dtype.replace("complex64", "float32").replace("complex128", "float64")
     trial.close(sign, [-1, 1, 1, 0], dtype=dtype)
-    trial.close(logarithm, [np.log(24), np.log(0.5), 0, -np.inf], dtype=real)
+    trial.close(logarithm, [np.log(24), np.log(0.5), 0, -np.inf], dtype=real, signed_zeros=True)
 
 
 def slogdet_gradient(trial: Trial, dtype: str) -> None:

@@ -119,7 +119,7 @@ def transformer_mask(trial: Trial, size: int, dtype: str) -> None:
     """The causal mask is -inf above the diagonal and zero elsewhere."""
     model = trial.make(4, 2, 1, 1, 4, device=trial.device, dtype=trial.dtype(dtype))
     mask = trial.call_method(model, "generate_square_subsequent_mask", size)
-    trial.close(mask, np.where(np.triu(np.ones((size, size), bool), 1), -np.inf, 0), dtype="float32")
+    trial.exact(mask, np.where(np.triu(np.ones((size, size), bool), 1), -np.inf, 0), dtype="float32")
 
 
 def transformer_dropout(trial: Trial, width: int, heads: int) -> None:

@@ -18,7 +18,7 @@ from portbench.errors import BadInput
 from portbench.formats.consistency import mutants_of
 from portbench.formats.documents import read_document
 from portbench.run.execute import run_targets
-from portbench.run.known_failures import matches_test
+from portbench.run.known_failures import known_failures_of, matches_test
 from portbench.run.model import RunPlan, TargetResult
 from portbench.run.progress import Reporter
 from portbench.util.repository import find_checkout
@@ -97,12 +97,20 @@ class MutationTest:
     stale: tuple[Survivor, ...]
     """Listed as survivors with a reason, but noticed or missing."""
     failing: Mapping[TestKey, str]
-    """Tests that fail with the real function, with the reason: mutants say nothing about them."""
+    """Tests that fail with the real function, with the reason: mutants say nothing about them. Known failures of the
+    version are left out: there the framework is at fault, not the test."""
     skipped: Mapping[TestKey, str]
 
     @property
     def unexplained(self) -> list[Survivor]:
-        return [survivor for survivor in self.survivors if not survivor.reason]
+        """The survivors that need a reason and have none. A finer mutant needs one only where no test of its function
+        notices it: it changes little, and not every test has to look there."""
+        coarse = mutants(coarse_only=True)
+        return [
+            each
+            for each in self.survivors
+            if not each.reason and (each.mutant in coarse or not self.noticed[each.function, each.mutant])
+        ]
 
     @cached_property
     def blind_functions(self) -> list[str]:
@@ -177,6 +185,7 @@ def run_mutants(
     (target,) = plan.targets
     manifest = read_document(plan.arguments[target.framework].manifest, "manifest").data["name"]
     reasons = read_reasons(survivors_file, manifest)
+    known_failures = known_failures_of(plan)[target.name].versions.get(target.version, ())
     runs = _run(plan, chosen, time_budget_s, reporter)
     real = runs[None]
     passing = real.with_outcome("passed")
@@ -206,7 +215,9 @@ def run_mutants(
         survivors=tuple(survivors),
         stale=tuple(_stale([reason for reason in reasons if reason not in explaining], chosen, real)),
         failing={
-            key: outcome.reason for key, outcome in real.outcomes.items() if outcome.name not in ("passed", "skipped")
+            key: outcome.reason
+            for key, outcome in real.outcomes.items()
+            if outcome.name not in ("passed", "skipped") and not any(known.matches(*key) for known in known_failures)
         },
         skipped=real.with_outcome("skipped"),
     )

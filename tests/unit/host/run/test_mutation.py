@@ -92,6 +92,28 @@ def test_mutants_are_counted_by_class(tmp_path: Path) -> None:
     assert ["all", "5/6", "83.3", "3/3", "100.0"] in lines
 
 
+def test_a_fine_mutant_needs_a_reason_only_where_no_test_of_the_function_notices_it(tmp_path: Path) -> None:
+    first = {"id": "first", "case": "call", "args": [TENSOR, 3.0], "expect": {"value": 3.0, "output": [0]}}
+    options = ["--mutant", "last-element", "--json"]
+    noticed = mutated(tmp_path, GOOD, first, options=options)
+    assert noticed.returncode == 0, noticed.stdout
+    assert [(entry["test"], entry["reason"]) for entry in json.loads(noticed.stdout)["survivors"]] == [("first", None)]
+    assert mutated(tmp_path, first, options=options).returncode == 1
+
+
+def test_a_known_failure_of_the_version_is_no_fault_of_the_test(tmp_path: Path) -> None:
+    options = ["--mutant", "scaled", "--json"]
+    (tmp_path / "expected").mkdir()
+    entry = {"function": "fake.scale", "test": "wrong", "category": "other", "reason": "a fault of this version"}
+    known = {"schema": "portbench/expected", "schema_version": 1, "manifest": "m", "framework": "fake", "device": "cpu"}
+    path = tmp_path / "expected" / "fake-cpu.json"
+    path.write_text(json.dumps({**known, "versions": {"1.0.0": [entry]}}))
+    done = mutated(tmp_path, GOOD, WRONG, options=options)
+    assert (done.returncode, json.loads(done.stdout)["failing"]) == (0, []), done.stdout
+    path.unlink()
+    assert mutated(tmp_path, GOOD, WRONG, options=options).returncode == 1
+
+
 def test_a_mutant_that_no_test_of_a_function_notices_is_not_noticed_of_the_function(tmp_path: Path) -> None:
     found = json.loads(mutated(tmp_path, BLIND, options=["--mutant", "wrong-dtype", "--json"]).stdout)
     assert [entry["functions"] for entry in found["classes"]] == [{"noticed": 0, "applicable": 1}]
