@@ -91,6 +91,26 @@ def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kern
     _check_gradients(trial, module, weights, shape, dtype, (1, 1))
 
 
+def conv2d_grouped_gradients(trial: Trial, shape: Sequence[int], out_channels: int, groups: int, dtype: str) -> None:
+    """With a kernel of one pixel each group is a product of matrices, and so are the gradients."""
+    options = {"device": trial.device, "dtype": trial.dtype(dtype)}
+    module = trial.make(shape[1], out_channels, 1, groups=groups, **options)
+    weights = filled(trial, module, dtype, 0.5)
+    x = trial.random(*shape, dtype=dtype)
+    down = trial.random(shape[0], out_channels, *shape[2:], dtype=dtype, seed=7)
+    tensor = trial.tensor(x).requires_grad_()
+    output = trial.call_method(module, "__call__", tensor)
+    (output * trial.tensor(down)).sum().backward()
+    kernels = weights["weight"].reshape(groups, out_channels // groups, -1)
+    inputs, above = (widened(values).reshape(shape[0], groups, -1, *shape[2:]) for values in (x, down))
+    expected = np.einsum("goi,ngiyx->ngoyx", kernels, inputs).reshape(down.shape) + weights["bias"][:, None, None]
+    trial.close(output, expected, dtype=dtype)
+    trial.close(tensor.grad, np.einsum("goi,ngoyx->ngiyx", kernels, above).reshape(shape), dtype=dtype)
+    wanted = np.einsum("ngoyx,ngiyx->goi", above, inputs).reshape(weights["weight"].shape)
+    trial.close(module.weight.grad, wanted, dtype=dtype)
+    trial.close(module.bias.grad, widened(down).sum((0, 2, 3)), dtype=dtype)
+
+
 _LONG_SUMS: Mapping[str, float] = {"rtol": 1.3e-6, "atol": 1e-4}
 """Rounding errors of sums of hundreds of float32 products reach 1e-5 and more, in any order."""
 

@@ -158,6 +158,12 @@ def concat_items(trial: Trial, lengths: Sequence[int], dtype: str, layout: str =
     _check_items(trial, joined, expected, dtype)
 
 
+def concat_refuses_index(trial: Trial) -> None:
+    """An index further from the end than there are items raises an error."""
+    joined = trial.make([_rows(trial, length, 3, dtype="float32")[0] for length in (2, 1)])
+    trial.method_raises(joined, "__getitem__", ["ValueError"], "exceed", -4)
+
+
 def concat_length(trial: Trial, lengths: Sequence[int]) -> None:
     """The length is the sum of all lengths, and cumulative_sizes holds the end of each data set."""
     parts = [_rows(trial, length, 2, dtype="float32")[0] for length in lengths]

@@ -60,6 +60,13 @@ def sequential_item(trial: Trial, index: int, place: int) -> None:
     trial.check(found is modules[place], f"[{index}] is not module {place}")
 
 
+def sequential_refuses_index(trial: Trial) -> None:
+    """An index beyond the modules raises an error, from the front and from the back."""
+    net = trial.make(torch.nn.Tanh(), torch.nn.ReLU())
+    for index in (2, -3):
+        trial.method_raises(net, "__getitem__", ["IndexError"], "out of range", index)
+
+
 def sequential_slice(trial: Trial, begin: int | None, end: int | None, step: int | None) -> None:
     """A slice is a chain of the same modules, not of copies, and computes what they compute."""
     net, weights = _net(trial, [4] * 6, "float32")
