@@ -191,7 +191,8 @@ def write_part(
 ) -> None:
     """Writes one part of every table, from the view that ``views`` names for it."""
     for table in TABLES:
-        (tables / table).mkdir(parents=True, exist_ok=True)
+        # Without parents: a process that outlives its killed merge must not make the removed folder again.
+        (tables / table).mkdir(exist_ok=True)
         file = tables / table / f"{part}.parquet"
         connection.sql(f"FROM {views[table]}").write_parquet(str(file), compression="zstd")
 
