@@ -75,7 +75,8 @@ def command(
     first runs with the real function: one that does not time the manifest's function, or checks nothing, fails there.
 
     Exit status 1 if a test survives without a reason in the file of survivors, if a reason there is out of date, if no
-    test of a function notices anything, or if a test fails with the real function.
+    test of a function notices anything, or if a test fails with the real function and that is no known failure of the
+    version (expected/). A mutant of --fine needs a reason only if no test of its function notices it.
 
     \b
     Examples:
