@@ -106,6 +106,8 @@ class RequestHandler:
                 trial.finish()
                 if is_timed and request["protocol"] != "cold":
                     trial.measure_steady(int(request["steady_budget_s"] * 1e9))
+                if trial.has_random_inputs and request["protocol"] != "scaling":
+                    self._check_other_values(request, mutant, wait)
                 trial.check_repeats(SEED)
         except Skip as skip:
             result.update(outcome="skipped", reason=str(skip))
@@ -123,6 +125,14 @@ class RequestHandler:
         result["bytes"] = trial.bytes if trial and trial.bytes else None
         result["case_ns"] = time.perf_counter_ns() - begin
         return result
+
+    def _check_other_values(self, request: Message, mutant: Mutation | None, wait: Callable[[Any], None]) -> None:
+        """Runs a test's case once more, with other values of its random inputs; its times do not count."""
+        from runners.core.testing import repeats
+
+        self._adapter.seed(SEED)
+        trial = self._trial(request, mutant=mutant, wait=wait, other_values=True)
+        repeats.check_other_values(lambda: cases.case(request["case"])(trial, **request["parameters"]))
 
     def _predict(self, request: Message) -> Message:
         """Predicts a test for a device that is absent. Returns the same part of its result, without times."""
@@ -227,6 +237,7 @@ class RequestHandler:
         wait: Callable[[Any], None] | None = None,
         observer: Observer | None = None,
         float64_mode: bool = False,
+        other_values: bool = False,
     ) -> Trial:
         return Trial(
             framework=self._framework_name,
@@ -239,6 +250,7 @@ class RequestHandler:
             wait=wait,
             observer=observer,
             float64_mode=float64_mode,
+            other_values=other_values,
         )
 
     @contextlib.contextmanager

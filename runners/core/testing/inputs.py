@@ -63,8 +63,9 @@ class Builder:
         elif "values" in value:
             array = np.asarray(value["values"]).astype(carrier(dtype))
         else:
-            array = random(value["shape"], dtype, value.get("seed", 0), value.get("low"), value.get("high"))
-            array = with_facts(array, value)
+            facts = {**value, "seed": self._trial.seed(value.get("seed", 0))}
+            array = random(facts["shape"], dtype, facts["seed"], facts.get("low"), facts.get("high"))
+            array = with_facts(array, facts)
         moved = self._trial.tensor(
             array, dtype, value.get("layout", "contiguous"), value.get("order"), value.get("requires_grad", False)
         )

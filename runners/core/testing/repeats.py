@@ -1,4 +1,4 @@
-"""Whether a function gives the same when it is called again, and leaves its arguments as they were.
+"""Whether a function is right again when it is called again, and leaves its arguments as they were.
 
 A function that is right only at its first call, from a cache that goes stale or a buffer that is used twice, passes
 every check of the first output.
@@ -14,7 +14,8 @@ from runners.core.testing import compare
 
 
 class Unstable(AssertionError):
-    """A later call with the same arguments and seed gave something else than the first."""
+    """A later call with the same arguments and seed gave something else than the first, or one with other values of the
+    same shapes gave wrong ones."""
 
     recorded_as = "runners.core.repeats.Unstable"
 
@@ -57,6 +58,19 @@ def check_same(first: Sequence[Leaf], again: Callable[[], Sequence[Leaf]]) -> No
                 compare.check_values(other.array, one.array, one.dtype)
             except compare.Mismatch as mismatch:
                 raise Unstable(f"unstable: the second call differs from the first: {mismatch}") from mismatch
+
+
+def check_other_values(case: Callable[[], None]) -> None:
+    """Runs a case that has passed once more, with other values of its inputs. Raises Unstable if its checks fail now,
+    since the function may have kept something of the first values, but Mismatch if the output is only imprecise."""
+    try:
+        case()
+    except AssertionError as error:
+        if isinstance(error, compare.Mismatch) and str(error).startswith("imprecise"):
+            imprecise = compare.Mismatch(f"{error}, with other values of the inputs than at the first call")
+            imprecise.max_relative_error = error.max_relative_error
+            raise imprecise from error
+        raise Unstable(f"unstable: right with the first values of the inputs, not with others: {error}") from error
 
 
 def _same(one: Sequence[Leaf], other: Sequence[Leaf]) -> bool:

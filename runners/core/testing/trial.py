@@ -56,6 +56,8 @@ class _Timed(NamedTuple):
 Observer = Callable[[Callable[[], Any]], Any]
 """Makes the call that it is given, a functools.partial, and returns its output."""
 
+_OTHER_SEEDS = 1_000_000
+
 _WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
@@ -68,10 +70,11 @@ class Trial:
 
     With a ``mutant``, the mutated function is timed. ``wait`` ends a timed region; the default is the adapter's. An
     ``observer`` makes the calls instead, and nothing is timed. With ``float64_mode``, tensors are float64 or complex128
-    even if the case asks for less precision.
+    even if the case asks for less precision. With ``other_values``, random inputs have other values of the same shapes.
 
     The worker reads ``calls``, the timed calls, ``locations``, where outputs of the calls were, and ``bytes``, those of
     all tensors that the repeatable calls took and returned: it sets this to 0 before, if they shall be counted.
+    ``has_random_inputs`` says whether the case would get others with ``other_values``.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Trial:
         wait: Callable[[Any], None] | None = None,
         observer: Observer | None = None,
         float64_mode: bool = False,
+        other_values: bool = False,
     ) -> None:
         self.framework = framework
         self.function = function
@@ -103,6 +107,8 @@ class Trial:
         self._wait = wait or adapter.wait
         self._observer = observer
         self._float64_mode = float64_mode
+        self._seeds_from = _OTHER_SEEDS if other_values else 0
+        self.has_random_inputs = False
         self._timed: list[_Timed] = []
         self._kept: list[tuple[_Timed, Sequence[Leaf]]] = []
         self.locations: set[str] = set()
@@ -124,8 +130,13 @@ class Trial:
         With ``special``, it has values at which devices differ (see arrays.with_special)."""
         from runners.core.testing import arrays
 
-        array = arrays.random(shape, dtype, seed, low, high)
+        array = arrays.random(shape, dtype, self.seed(seed), low, high)
         return arrays.with_special(array, dtype, special) if special else array  # type: ignore[no-any-return]
+
+    def seed(self, number: int) -> int:
+        """The seed to make random inputs from: the number itself, or another one if the trial has ``other_values``."""
+        self.has_random_inputs = True
+        return self._seeds_from + number
 
     def tensor(
         self,

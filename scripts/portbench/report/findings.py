@@ -44,7 +44,7 @@ _WHY = {
     "crash": "a crash",
     "other": "something that no category names",
     "precision": "results that are not accurate enough",
-    "unstable": "another result at a later call, or an argument that the call overwrites",
+    "unstable": "right only at the first call, or an argument that the call overwrites",
 }
 _FAILING = ("some_fail", "all_fail")
 

@@ -27,6 +27,27 @@ def test_a_function_that_is_right_only_at_its_first_call_is_unstable(run, protoc
     assert "unstable: the later calls agree, and differ from the first: at [0]" in result["error"]["message"]
 
 
+RANDOM = {"tensor": {"shape": [3], "dtype": "float64", "seed": 1}}
+
+
+@pytest.mark.parametrize("protocol", ["cold", "both"])
+def test_a_function_that_remembers_the_values_of_its_first_call_is_unstable(run, protocol):
+    result = result_of(run, "fake.scale_by_memory", args=(RANDOM, 3.0), protocol=protocol)
+    assert (result["outcome"], result["category"]) == ("failed", "unstable")
+    assert "right with the first values of the inputs, not with others: wrong value" in result["error"]["message"]
+    assert len(result["calls"]) == 1, "the call with other values is not timed"
+
+
+def test_a_call_with_other_values_that_is_only_imprecise_is_a_matter_of_precision(run):
+    result = result_of(run, "fake.scale_first_well", args=(RANDOM, 3.0))
+    assert (result["outcome"], result["category"]) == ("failed", "precision")
+    assert "with other values of the inputs than at the first call" in result["error"]["message"]
+
+
+def test_values_that_the_manifest_gives_are_the_only_ones(run):
+    assert result_of(run, "fake.scale_by_memory")["outcome"] == "passed"
+
+
 def test_a_function_that_overwrites_its_argument_is_unstable(run):
     result = result_of(run, "fake.scale_and_overwrite")
     assert (result["outcome"], result["category"]) == ("failed", "unstable")
