@@ -15,13 +15,41 @@ _SIGMAS = 5.5
 
 
 def zeros_are_writable(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """Each element has its own memory: a write to one place changes no other place."""
+    """Each element has its own memory: a write to one place changes no other place and no later tensor."""
     made = trial.call(*shape, dtype=trial.dtype(dtype), device=trial.device)
     trial.close(made, np.zeros(shape), dtype=dtype)
     made[1, 2] = 5
     expected = np.zeros(shape)
     expected[1, 2] = 5
     trial.close(made, expected, dtype=dtype)
+    trial.exact(trial.call(*shape, dtype=trial.dtype(dtype), device=trial.device), np.zeros(shape), dtype)
+    trial.close(made, expected, dtype=dtype)
+
+
+def follows_default_dtype(trial: Trial, args: Sequence[Any], value: Any) -> None:
+    """Without a dtype the tensor has PyTorch's default dtype at the time of the call."""
+    before = torch.get_default_dtype()
+    trial.repeatable = False
+    torch.set_default_dtype(torch.float64)
+    try:
+        made = trial.call(*args, device=trial.device)
+    finally:
+        torch.set_default_dtype(before)
+    trial.close(made, value, dtype="float64")
+
+
+def is_leaf(trial: Trial, args: Sequence[Any], value: Any, dtype: str) -> None:
+    """With requires_grad=True the tensor is a leaf that accumulates its gradient; without it is none."""
+    options = {"dtype": trial.dtype(dtype), "device": trial.device}
+    plain = trial.call(*args, **options)
+    trial.equal(plain.requires_grad, False)
+    made = trial.call(*args, **options, requires_grad=True)
+    trial.check(made.is_leaf and made.requires_grad, "the tensor is not a leaf that requires a gradient")
+    for found in (plain, made):
+        trial.close(found, value, dtype=dtype)
+    weights = trial.random(len(value), dtype=dtype)
+    (made * trial.tensor(weights)).sum().backward()
+    trial.close(made.grad, weights, dtype=dtype)
 
 
 def zeros_require_grad(trial: Trial, dtype: str) -> None:

@@ -22,31 +22,39 @@ def into(
     args: Sequence[Any] = (),
     low: float = 1,
     high: float = 9,
+    layout: str = "contiguous",
 ) -> None:
     """With out= the result is written into the given tensor, which is returned."""
     arrays = [trial.random(*shape, dtype=dtype, seed=seed, low=low, high=high) for seed, shape in enumerate(shapes)]
     expected = np.asarray(references.find("numpy", numpy)(*map(widened, arrays), *args))
-    out = trial.tensor(np.full(expected.shape, 3), result)
+    out = trial.tensor(np.full(expected.shape, 3), result, layout)
+    strides = out.stride()
     returned = trial.call(*map(trial.tensor, arrays), *args, out=out)
     trial.check(returned is out, "the returned tensor is not the one given as out=")
     trial.close(out, expected, dtype=result)
+    trial.equal(out.stride(), strides)
 
 
-def cat_into(trial: Trial, dtype: str) -> None:
-    """With out= the result is written into the given tensor, which is returned."""
-    first, second = trial.random(2, 3, dtype=dtype, seed=1), trial.random(2, 4, dtype=dtype, seed=2)
-    out = trial.tensor(np.zeros((2, 7)), dtype)
-    returned = trial.call([trial.tensor(first), trial.tensor(second)], 1, out=out)
+def cat_into(trial: Trial, dtype: str, layout: str = "contiguous", result: str | None = None) -> None:
+    """With out= the result is written into the given tensor, in its memory order and dtype, and it is returned."""
+    arrays = [trial.random(2, length, dtype=dtype, seed=length) for length in (3, 1, 4)]
+    out = trial.tensor(np.full((2, 8), 9), result or dtype, layout)
+    strides = out.stride()
+    returned = trial.call(list(map(trial.tensor, arrays)), -1, out=out)
     trial.check(returned is out, "the returned tensor is not the one given as out=")
-    trial.close(out, np.concatenate([first, second], axis=1), dtype=dtype)
+    trial.exact(out, np.concatenate(arrays, axis=1), result or dtype)
+    trial.equal(out.stride(), strides)
 
 
-def zeros_into(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """With out= the given tensor is filled with zeros and returned."""
-    out = trial.tensor(trial.random(*shape, dtype=dtype, low=1, high=9), dtype)
+def zeros_into(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
+    """With out= the given tensor is filled with zeros, whatever was in it, and returned."""
+    values = trial.random(*shape, dtype=dtype, low=1, high=9, special="nonfinite" if "float" in dtype else None)
+    out = trial.tensor(values, dtype, layout)
+    strides = out.stride()
     returned = trial.call(shape, out=out)
     trial.check(returned is out, "the returned tensor is not the one given as out=")
-    trial.close(out, np.zeros(shape), dtype=dtype)
+    trial.exact(out, np.zeros(shape), dtype)
+    trial.equal(out.stride(), strides)
 
 
 def range_into(trial: Trial, dtype: str) -> None:

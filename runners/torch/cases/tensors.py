@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 import torch
@@ -10,21 +10,37 @@ import torch
 from runners.core.testing.trial import Trial
 
 
-def cat_gradients(trial: Trial, lengths: Sequence[int], dtype: str) -> None:
-    """Each part of a concatenation gets exactly its part of the gradient."""
-    parts = [
-        trial.tensor(trial.random(length, 3, dtype=dtype, seed=seed)).requires_grad_()
-        for seed, length in enumerate(lengths)
-    ]
-    weights = trial.random(sum(lengths), 3, dtype=dtype, seed=99)
-    joined = trial.call(parts, dim=0)
-    (joined * trial.tensor(weights)).sum().backward()
-    start = 0
-    for part in parts:
-        stop = start + part.shape[0]
-        trial.close(joined[start:stop], trial.numpy(part), dtype=dtype)
-        trial.close(part.grad, weights[start:stop], dtype=dtype)
-        start = stop
+def cat_gradients(
+    trial: Trial,
+    lengths: Sequence[int],
+    dtype: str,
+    dim: int = 0,
+    first_dtype: str | None = None,
+    layout: str = "contiguous",
+    repeats: int = 1,
+    again: bool = False,
+) -> None:
+    """Each part of a concatenation gets exactly its part of the gradient, in its own dtype.
+
+    With ``again``, the first part is also the last one and gets the sum of both gradients. ``repeats``: how many times
+    the lengths occur.
+    """
+    arrays = []
+    for seed, length in enumerate([*lengths] * repeats):
+        shape = [3, 3]
+        shape[dim] = length
+        arrays.append(trial.random(*shape, dtype=dtype if seed else first_dtype or dtype, seed=seed))
+    parts = [trial.tensor(values, layout=layout).requires_grad_() for values in arrays]
+    expected = np.concatenate([*arrays, arrays[0]] if again else arrays, dim)
+    weights = trial.random(*expected.shape, dtype=dtype, seed=9999)
+    joined = trial.call([*parts, parts[0]] if again else parts, dim=dim)
+    (joined * trial.tensor(weights).conj()).sum().real.backward()
+    trial.exact(joined, expected, dtype)
+    slopes = np.split(weights, np.cumsum([values.shape[dim] for values in arrays]), dim)
+    if again:
+        slopes[0] = slopes[0] + slopes[-1]
+    for part, slope, values in zip(parts, slopes, arrays):
+        trial.close(part.grad, slope, dtype=values.dtype.name)
 
 
 def to_device_from_host(trial: Trial, dtype: str, target: str, non_blocking: bool) -> None:
@@ -38,17 +54,39 @@ def to_device_from_host(trial: Trial, dtype: str, target: str, non_blocking: boo
 def to_same(trial: Trial) -> None:
     """If nothing needs conversion, the tensor itself is returned, not a copy."""
     tensor = trial.tensor(trial.random(4, 4))
-    trial.check(trial.call(tensor, torch.float32) is tensor, "a tensor of the requested dtype was copied")
+    for args in (
+        (torch.float32,),
+        (tensor.device,),
+        (tensor.device, torch.float32),
+        (trial.tensor(np.ones(3, "float32")),),
+    ):
+        trial.check(trial.call(tensor, *args) is tensor, f"a tensor that needs no conversion to {args} was copied")
 
 
-def to_copy(trial: Trial, dtype: str) -> None:
+def to_copy(trial: Trial, dtype: str, how: str = "dtype") -> None:
     """With copy=True the values are in new memory: changing the copy does not change the original."""
     values = trial.random(4, 4, dtype=dtype, low=1, high=9)
     tensor = trial.tensor(values)
-    copy = trial.call(tensor, trial.dtype(dtype), copy=True)
+    ways: dict[str, Any] = {
+        "dtype": (trial.dtype(dtype),),
+        "device": (tensor.device,),
+        "device and dtype": (tensor.device, trial.dtype(dtype)),
+        "other": (trial.tensor(np.ones(2), dtype),),
+    }
+    copy = trial.call(tensor, *ways[how], copy=True)
     trial.close(copy, values, dtype=dtype)
     copy.zero_()
     trial.close(tensor, values, dtype=dtype)
+
+
+def to_keeps_strides(trial: Trial, shape: Sequence[int], order: Sequence[int], target: str) -> None:
+    """Without a memory format the output has the strides of a dense input, whatever the order of its axes in memory."""
+    values = trial.random(*shape, seed=6)
+    tensor = trial.tensor(values, order=order)
+    moved = trial.call(tensor, trial.dtype(target), copy=target == "float32")
+    trial.check(moved.stride() == tensor.stride(), f"expected strides of {tensor.stride()}, got {moved.stride()}")
+    trial.check(moved is not tensor, "the tensor itself was returned")
+    trial.close(moved, values, dtype=target)
 
 
 def to_like(trial: Trial, dtype: str, target: str) -> None:
@@ -69,10 +107,10 @@ def to_channels_last(trial: Trial, target: str) -> None:
 
 
 def to_gradient(trial: Trial, dtype: str, target: str) -> None:
-    """A gradient passes back through the conversion, in the input's dtype."""
-    weights = trial.random(6, dtype=target, seed=5)
+    """A gradient passes back through the conversion, in the input's dtype; that of a real input is real."""
+    weights = trial.tensor(trial.random(6, dtype=target, seed=5), target)
     tensor = trial.tensor(trial.random(6, dtype=dtype)).requires_grad_()
     converted = trial.call(tensor, trial.dtype(target))
-    (converted * trial.tensor(weights)).sum().backward()
+    (converted * weights.conj()).sum().real.backward()
     trial.close(converted, trial.numpy(tensor), dtype=target)
-    trial.close(tensor.grad, weights, dtype=dtype)
+    trial.close(tensor.grad, trial.numpy(weights).real, dtype=dtype)

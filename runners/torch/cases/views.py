@@ -19,6 +19,7 @@ def moved_gradient(
     numpy: str,
     args: Sequence[Any] = (),
     dtype: str = "float32",
+    layout: str = "contiguous",
 ) -> None:
     """Each input element gets the sum of the gradients of its places in the output.
 
@@ -29,7 +30,7 @@ def moved_gradient(
     numbers = np.arange(1, values.size + 1).reshape(values.shape)
     origin = references.find("numpy", numpy)(numbers, *args)
     weights = trial.random(*origin.shape, dtype=dtype, seed=2)
-    tensor = trial.tensor(values).requires_grad_()
+    tensor = trial.tensor(values, dtype, layout).requires_grad_()
     output = trial.call(tensor, *args)
     (output * trial.tensor(weights)).sum().backward()
     trial.close(output, np.concatenate([[0], values.ravel()])[origin], dtype=dtype)
@@ -49,6 +50,16 @@ def is_view(
     trial.equal(output[tuple(place)].item(), 7.5)
     output[tuple(place)] = -2.5
     trial.equal(tensor[tuple(origin)].item(), -2.5)
+
+
+def is_copy(trial: Trial, shape: Sequence[int], in_list: bool = False) -> None:
+    """An output that equals the input has memory of its own: a write to it leaves the input unchanged."""
+    values = trial.random(*shape, seed=3)
+    tensor = trial.tensor(values)
+    output = trial.call([tensor] if in_list else tensor)
+    trial.exact(output, values, "float32")
+    output.fill_(7.5)
+    trial.exact(tensor, values, "float32")
 
 
 def broadcast(trial: Trial, shapes: Sequence[Sequence[int]], dtypes: Sequence[str], layout: str = "contiguous") -> None:
@@ -86,7 +97,7 @@ def unbind(
     """The output is a tuple of the slices along a dimension, in order and without that dimension."""
     values = trial.random(*shape, dtype=dtype, seed=1, special=special)
     tensor = trial.tensor(values, dtype, layout)
-    outputs = trial.call(tensor, dim) if dim else trial.call(tensor)
+    outputs = trial.call(tensor, dim=dim) if dim else trial.call(tensor)
     trial.check(type(outputs) is tuple, f"expected a tuple, got {type(outputs).__name__}")
     expected = np.moveaxis(seen(trial, values, tensor), dim, 0)
     trial.equal(len(outputs), len(expected))
@@ -96,16 +107,19 @@ def unbind(
             check_signs_of_zeros(trial.numpy(output), part)
 
 
-def unbind_gradient(trial: Trial, dtype: str) -> None:
+def unbind_gradient(trial: Trial, dtype: str, dim: int = 1, layout: str = "contiguous") -> None:
     """The gradients of the slices are combined in the input; an unused slice gives zeros."""
-    values, weights = (trial.random(3, 4, 2, dtype=dtype, seed=seed) for seed in (1, 2))
-    tensor = trial.tensor(values).requires_grad_()
-    outputs = trial.call(tensor, 1)
-    used = (0, 1, 3)
-    sum((outputs[i] * trial.tensor(weights[:, i])).sum() for i in used).backward()
-    for i in range(4):
-        trial.close(outputs[i], values[:, i], dtype=dtype)
-    weights[:, 2] = 0
+    values, weights = (trial.random(3, 4, 5, dtype=dtype, seed=seed) for seed in (1, 2))
+    tensor = trial.tensor(values, dtype, layout).requires_grad_()
+    outputs = trial.call(tensor, dim)
+    # Views of the host arrays, one for each slice.
+    parts, slopes = np.moveaxis(values, dim, 0), np.moveaxis(weights, dim, 0)
+    slopes[2] = 0
+    terms = [(output * trial.tensor(slope)).sum() for output, slope in zip(outputs, slopes)]
+    sum(term for number, term in enumerate(terms) if number != 2).backward()
+    trial.equal((type(outputs), len(outputs)), (tuple, len(parts)))
+    for output, part in zip(outputs, parts):
+        trial.close(output, part, dtype=dtype)
     trial.close(tensor.grad, weights, dtype=dtype)
 
 
@@ -136,8 +150,8 @@ def size(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguo
     tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
     _check_size(trial, trial.call(tensor), shape)
     for dim, length in enumerate(shape):
-        for index in (dim, dim - len(shape)):
-            _check_length(trial, trial.call(tensor, index), length)
+        _check_length(trial, trial.call(tensor, dim), length)
+        _check_length(trial, trial.call(tensor, dim=dim - len(shape)), length)
 
 
 def size_of_view(trial: Trial) -> None:
@@ -152,6 +166,12 @@ def size_of_view(trial: Trial) -> None:
     ):
         _check_size(trial, trial.call(view), shape)
     _check_length(trial, trial.call(tensor.transpose(0, 1), 0), 6)
+    # The same tensor after changes in place.
+    tensor = trial.tensor(trial.random(4, 6))
+    for change, shape in ((tensor.t_, [6, 4]), (lambda: tensor.unsqueeze_(1), [6, 1, 4]), (tensor.squeeze_, [6, 4])):
+        change()
+        _check_size(trial, trial.call(tensor), shape)
+        _check_length(trial, trial.call(tensor, -1), shape[-1])
 
 
 def size_of_found(trial: Trial, length: int) -> None:
