@@ -1,0 +1,79 @@
+"""What all optimizers share: groups that are added later, gradients that are missing, states that are stored."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+
+from runners.core.testing.trial import Trial
+from runners.torch.cases.optim import _Adamax
+from runners.torch.cases.rprop import _Rprop
+
+_RULES: Mapping[str, Callable[..., Any]] = {"adamax": _Adamax, "rprop": _Rprop}
+
+
+def uneven(trial: Trial, rule: str, options: Mapping[str, Any], dtype: str = "float32", stored: bool = False) -> None:
+    """Every parameter follows its own steps and its group's options: one misses some gradients, one is added later.
+
+    ``options``: those of the first group; a second one has the defaults. With ``stored``, another optimizer with other
+    options reads the state from a file after the third step and goes on.
+    """
+    shapes = ((7, 33), (5,), (), (129,))
+    host = [trial.random(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate(shapes)]
+    parameters = [trial.tensor(values).requires_grad_() for values in host]
+    rules = [_RULES[rule](values, **(options if number < 2 else {})) for number, values in enumerate(host)]
+    optimizer = trial.make([{"params": parameters[:2], **options}, {"params": parameters[2:3]}])
+    trial.repeatable = False
+    for step in range(6):
+        if step == 2:
+            optimizer.add_param_group({"params": parameters[3:]})
+        if step == 3 and stored:
+            optimizer = _through_a_file(trial, optimizer, parameters)
+        for number, (parameter, followed) in enumerate(zip(parameters, rules)):
+            if (number == 1 and step in (0, 3)) or (number == 3 and step < 2):
+                parameter.grad = None
+                continue
+            gradient = trial.random(*parameter.shape, dtype=dtype, seed=50 + 10 * step + number)
+            parameter.grad = trial.tensor(gradient)
+            followed.step(gradient)
+        trial.check(trial.call_method(optimizer, "step") is None, "expected None to be returned")
+        for parameter, followed in zip(parameters, rules):
+            trial.close(parameter, followed.values, dtype=dtype)
+    optimizer.zero_grad()
+    left = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    trial.check(all(not trial.numpy(gradient).any() for gradient in left), "zero_grad left a gradient")
+
+
+def _through_a_file(trial: Trial, optimizer: Any, parameters: Sequence[Any]) -> Any:
+    """Create another optimizer of the same groups, with other options, that loads the state of the first one."""
+    file = io.BytesIO()
+    torch.save(optimizer.state_dict(), file)
+    file.seek(0)
+    groups = (parameters[:2], parameters[2:3], parameters[3:])
+    later = trial.make([{"params": group} for group in groups], lr=7.0)
+    later.load_state_dict(torch.load(file))
+    return later
+
+
+def extreme_gradients(trial: Trial, rule: str, dtype: str, **options: Any) -> None:
+    """Gradients of zero, very small and very large ones give the steps of the rule."""
+    gradients = np.array([[0.0, 1e-12, -1e12, 3e18, -1e-30], [-0.0, -1e-12, 1e12, 1e-8, 0.0], [0.0, 5.0, 1e-6, -2.0, 1]])
+    host = trial.random(5, dtype=dtype, seed=3)
+    parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, **options)
+    optimizer = trial.make([parameter], **options)
+    trial.repeatable = False
+    for gradient in gradients.astype(dtype):
+        parameter.grad = trial.tensor(gradient)
+        trial.call_method(optimizer, "step")
+        trial.close(parameter, followed.step(gradient), dtype=dtype)
+
+
+def refuses_sparse(trial: Trial) -> None:
+    """A step with a sparse gradient raises an error."""
+    parameter = trial.tensor(trial.random(3, 3)).requires_grad_()
+    optimizer = trial.make([parameter])
+    parameter.grad = trial.tensor(np.eye(3, dtype="float32")).to_sparse()
+    trial.method_raises(optimizer, "step", ["RuntimeError"], "sparse")
