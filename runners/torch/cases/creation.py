@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Sequence
 
 import numpy as np
@@ -83,6 +84,51 @@ def tensor_of_nothing(trial: Trial) -> None:
     """Empty lists make a tensor of the default dtype in the shape of the lists."""
     for lists, shape in (([[], []], (2, 0)), ([], (0,))):
         trial.close(trial.call(lists, device=trial.device), np.zeros(shape), dtype="float32")
+
+
+def tensor_from_tensor(trial: Trial, dtype: str) -> None:
+    """A tensor is copied with its dtype: the copy has its own memory and no history, also if gradients are wanted."""
+    values = trial.random(3, 4, dtype=dtype, seed=2)
+    given = trial.tensor(values, layout="transposed").requires_grad_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch advises clone().detach().
+        made = trial.call(given * 1, device=trial.device)
+        wanted = trial.call(given, device=trial.device, requires_grad=True)
+    trial.equal([made.requires_grad, wanted.requires_grad, wanted.is_leaf], [False, True, True])
+    trial.check(wanted.data_ptr() != given.data_ptr(), "the copy shares the memory of the original")
+    with torch.no_grad():
+        given.zero_()
+    trial.exact(made, values, dtype)
+    trial.exact(wanted, values, dtype)
+
+
+def tensor_default_dtype(trial: Trial) -> None:
+    """Floating and complex numbers get the default dtype, or the complex one of its precision; others do not."""
+    third = 1 / 3
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        made = [trial.call(data, device=trial.device) for data in ([[third], [-2]], [third, 2j], [1, 2], [True], [])]
+    finally:
+        torch.set_default_dtype(before)
+    expected = ([[third], [-2]], [third, 2j], [1, 2], [True], [])
+    for found, values, dtype in zip(made, expected, ("float64", "complex128", "int64", "bool", "float64")):
+        trial.exact(found, np.array(values, dtype), dtype)
+
+
+def tensor_of_parts(trial: Trial) -> None:
+    """Lists of arrays, NumPy numbers, ranges and tensors of one number are read like lists of numbers."""
+    rows = trial.random(3, 5, dtype="float64", seed=3)
+    parts = [trial.tensor(np.array(value)) for value in (1.5, 2.5)]
+    for data, values, dtype in (
+        (list(rows), rows, "float64"),
+        ([np.float32(0.5), np.float32(-3)], [0.5, -3], "float32"),
+        ([(np.int64(7), 8), range(2)], [[7, 8], [0, 1]], "int64"),
+        (parts, [1.5, 2.5], "float64"),
+        (rows[:, ::2], rows[:, ::2], "float64"),
+        (np.float64(0.1), 0.1, "float64"),
+    ):
+        trial.exact(trial.call(data, device=trial.device), np.array(values, dtype), dtype)
 
 
 def tensor_of_many(trial: Trial, length: int, dtype: str) -> None:

@@ -60,7 +60,9 @@ def _through_a_file(trial: Trial, optimizer: Any, parameters: Sequence[Any]) -> 
 
 def extreme_gradients(trial: Trial, rule: str, dtype: str, **options: Any) -> None:
     """Gradients of zero, very small and very large ones give the steps of the rule."""
-    gradients = np.array([[0.0, 1e-12, -1e12, 3e18, -1e-30], [-0.0, -1e-12, 1e12, 1e-8, 0.0], [0.0, 5.0, 1e-6, -2.0, 1]])
+    gradients = np.array(
+        [[0.0, 1e-12, -1e12, 3e18, -1e-30], [-0.0, -1e-12, 1e12, 1e-8, 0.0], [0.0, 5.0, 1e-6, -2.0, 1]]
+    )
     host = trial.random(5, dtype=dtype, seed=3)
     parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, **options)
     optimizer = trial.make([parameter], **options)

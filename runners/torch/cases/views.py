@@ -86,6 +86,30 @@ def broadcast_gradients(trial: Trial, dtype: str) -> None:
     trial.close(tensors[1].grad, weights[1].sum(1, keepdims=True), dtype=dtype)
 
 
+def broadcast_views(trial: Trial) -> None:
+    """The outputs are views: a repeated element has one place in memory, and a change of an input is visible."""
+    column, row = trial.tensor(trial.random(4, 1, seed=1)), trial.tensor(trial.random(3, seed=2))
+    outputs = trial.call(column, row, column)
+    for output, given in zip(outputs, (column, row, column)):
+        trial.equal(output.data_ptr(), given.data_ptr())
+    trial.equal([output.stride() for output in outputs], [(1, 0), (0, 1), (1, 0)])
+    column[2, 0], row[1] = 7.5, -2.5
+    for output in (outputs[0], outputs[2]):
+        trial.equal(output[2], np.full(3, 7.5, "float32"))
+    trial.equal(outputs[1][:, 1], np.full(4, -2.5, "float32"))
+
+
+def broadcast_gradients_of_one(trial: Trial, dtype: str) -> None:
+    """A tensor that is given twice, once transposed, gets the sum of its gradients."""
+    values, weights = trial.random(3, 1, dtype=dtype, seed=1), trial.random(2, 3, 3, dtype=dtype, seed=2)
+    tensor = trial.tensor(values).requires_grad_()
+    outputs = trial.call(tensor, tensor.T)
+    sum((output * trial.tensor(w)).sum() for output, w in zip(outputs, weights)).backward()
+    for output, part in zip(outputs, (values, values.T)):
+        trial.exact(output, np.broadcast_to(part, (3, 3)), dtype=dtype)
+    trial.close(tensor.grad, weights[0].sum(1, keepdims=True) + weights[1].sum(0)[:, None], dtype=dtype)
+
+
 def unbind(
     trial: Trial,
     shape: Sequence[int],
@@ -196,7 +220,8 @@ def address(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "conti
 
 
 def address_of_views(trial: Trial) -> None:
-    """Views of the whole tensor and changes in place keep the address; a copy has another one."""
+    """Views of the whole tensor and changes in place keep the address, other views have that of their first element,
+    and a copy has another one."""
     tensor = trial.tensor(trial.random(4, 6))
     found, begin = trial.call(tensor), tensor.storage().data_ptr()
     _check_address(trial, found, begin)
@@ -209,6 +234,21 @@ def address_of_views(trial: Trial) -> None:
         tensor.expand(2, 4, 6),
     ):
         _check_address(trial, trial.call(view), begin)
+    for view, offset in (
+        (tensor[:, 2::3], 2),
+        (tensor[1::2].T, 6),
+        (tensor.narrow(1, 4, 2), 4),
+        (tensor.view(-1)[7:9].view(torch.int32), 7),
+        (tensor.as_strided((2, 2), (1, 6), 9), 9),
+        (tensor[3, 5], 23),
+        (torch.nn.Parameter(tensor[2:]).data, 12),
+    ):
+        _check_address(trial, trial.call(view), begin + 4 * offset)
+    number = trial.tensor(trial.random(3, dtype="complex64"))
+    _check_address(trial, trial.call(number.imag), number.storage().data_ptr() + 4)
+    other = trial.tensor(trial.random(9))
+    other.set_(tensor[1])
+    _check_address(trial, trial.call(other), begin + 24)
     copy = tensor.clone()
     _check_address(trial, trial.call(copy), copy.storage().data_ptr())
     trial.check(trial.make(copy) != begin, "a copy has the address of its original")
