@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import signal
 import sys
@@ -19,6 +20,9 @@ def _without(package: str) -> None:
 
 # Until the program handles it, Ctrl-C ends it like any other signal: there is nothing to save yet.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+if importlib.util.find_spec("jsonschema") is None:
+    # It is not imported before a document has a mistake; then it is too late to say so.
+    _without("jsonschema")
 try:
     from runners.core.cli import main
 except ModuleNotFoundError as error:

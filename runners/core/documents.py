@@ -9,11 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-import jsonschema
-import jsonschema.validators
-from jsonschema.exceptions import ValidationError
-
-from runners.core.schema_predicate import Predicate, predicate, regular_expression
+from runners.core.schema_predicate import Predicate, predicate
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
 _LEVELS = 100
@@ -57,10 +53,10 @@ def schema(name: str) -> dict[str, Any]:
 
 
 class Checker(NamedTuple):
-    """Checks documents against a schema. ``fits`` is fast; ``validator``, of jsonschema, says what is wrong."""
+    """Checks documents against a schema: ``fits`` says whether one fits, and is fast."""
 
     fits: Predicate
-    validator: Any
+    schema: Mapping[str, Any]
 
 
 def checker(name: str) -> Checker:
@@ -70,7 +66,7 @@ def checker(name: str) -> Checker:
 
 def checker_of(schema: Mapping[str, Any]) -> Checker:
     """The checker for a schema."""
-    return Checker(predicate(schema), _Validator(schema))
+    return Checker(predicate(schema), schema)
 
 
 def escaped(value: Any) -> Any:
@@ -93,56 +89,21 @@ def _escaped_text(text: str) -> str:
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not re.search(regular_expression(pattern), instance):
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
-
-
-def _dependent_required(validator: Any, needs: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    """The message names the keys of the document, not those of the schema."""
-    if isinstance(instance, dict):
-        for key, others in needs.items():
-            for other in others:
-                if key in instance and other not in instance:
-                    yield ValidationError(f"has {key!r} without {other!r}, expected both or neither")
-
-
-def _unique_items(validator: Any, unique: bool, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    """The message names the one that is there twice, not the whole list."""
-    if unique and isinstance(instance, list):
-        counts = Counter(json.dumps(item, sort_keys=True) for item in instance)
-        again = next((item for item, count in counts.items() if count > 1), None)
-        if again is not None:
-            yield ValidationError(f"found {_shortened(again)} twice, expected each once")
-
-
-_extend: Any = jsonschema.validators.extend
-_OURS = {"pattern": _pattern, "dependentRequired": _dependent_required, "uniqueItems": _unique_items}
-_Validator = _extend(jsonschema.Draft202012Validator, _OURS)
-
-
 def first_mistake(checker: Checker, document: Any) -> str:
     """The first mistake in a document, as '$.path: message'; empty if there is none."""
     try:
         if checker.fits(document):
             return ""
-        errors = [_deepest(error) for error in checker.validator.iter_errors(document)]
+        # Only a mistake needs jsonschema, whose import takes longer than a small run.
+        from runners.core import schema_mistakes
+
+        return schema_mistakes.first(checker.schema, document)
     except RecursionError:
         return "$: objects and lists are nested too deeply"
-    if not errors:
-        return ""
-    error = min(errors, key=lambda found: [str(part) for part in found.absolute_path])
-    return f"{_shortened(error.json_path)}: {_shortened(error.message)}"
 
 
-def _deepest(error: ValidationError) -> ValidationError:
-    """Of the reasons why no alternative fits, the one at the deepest place of the document."""
-    while error.context:
-        error = max(error.context, key=lambda found: len(found.absolute_path))
-    return error
-
-
-def _shortened(message: str, limit: int = 300) -> str:
+def shortened(message: str, limit: int = 300) -> str:
+    """The beginning and the end of a long message."""
     return message if len(message) <= limit else message[: limit // 2] + " ... " + message[-limit // 2 :]
 
 
@@ -165,17 +126,17 @@ class _Hooks:
         if len(found) == len(pairs):
             return found
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        return self.refused(f"the key {_shortened(repr(twice))} is duplicated in one object")
+        return self.refused(f"the key {shortened(repr(twice))} is duplicated in one object")
 
     def integer(self, digits: str) -> int | _Refused:
         # The number of digits first: Python takes very long to convert very many, or raises an error.
         if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
-            return self.refused(f"{_shortened(digits, 24)} needs more than 64 bits")
+            return self.refused(f"{shortened(digits, 24)} needs more than 64 bits")
         return int(digits)
 
     def finite(self, digits: str) -> float | _Refused:
         number = float(digits)
-        return number if math.isfinite(number) else self.refused(f"{_shortened(digits, 24)} is too large")
+        return number if math.isfinite(number) else self.refused(f"{shortened(digits, 24)} is too large")
 
 
 def _brackets(text: str) -> int:
@@ -198,4 +159,4 @@ def _refused(value: Any, path: str, levels: int) -> Iterator[str]:
         for key, item in value.items():
             if _SURROGATE.search(key):
                 yield f"{path}: a key has half of a surrogate pair"
-            yield from _refused(item, f"{path}.{_shortened(key, 60)}", levels - 1)
+            yield from _refused(item, f"{path}.{shortened(key, 60)}", levels - 1)

@@ -23,6 +23,7 @@ IMAGE = "image.json"
 _ENVIRONMENT = "portbench.json"
 """The same about the packages, in the folder of the image's virtual environment."""
 
+_FACT = re.compile(r"^(Name|Version):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 VARIABLES: tuple[str, ...] = tuple(
@@ -83,9 +84,11 @@ def packages() -> dict[str, str]:
     """Every installed distribution and its version, by normalised name."""
     found = {}
     for distribution in metadata.distributions():
-        name = distribution.metadata["Name"]
-        if name:
-            found[name.lower().replace("_", "-")] = distribution.version
+        # The parser of the standard library reads all lines, a tenth of a second for a hundred packages.
+        texts = map(distribution.read_text, ("METADATA", "PKG-INFO", ""))
+        facts = dict(_FACT.findall(next(filter(None, texts), "").partition("\n\n")[0]))
+        if "Name" in facts:
+            found[facts["Name"].lower().replace("_", "-")] = facts.get("Version", "")
     return dict(sorted(found.items()))
 
 
