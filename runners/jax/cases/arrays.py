@@ -105,12 +105,6 @@ def special(
     trial.equal(np.signbit(found[number]), np.signbit(wanted[number]))
 
 
-def all_special(trial: Trial) -> None:
-    """NaN and infinities count as true, zeros of both signs as false."""
-    host = np.array([[np.nan, np.inf], [-np.inf, 1e-30], [0.0, np.nan], [-0.0, 1.0]], "float32")
-    trial.close(trial.call(trial.tensor(host), axis=1), [True, True, False, False], dtype="bool")
-
-
 def array_outlives(trial: Trial, dtype: str) -> None:
     """A copy stays readable after the original array is deleted."""
     original = trial.tensor(trial.random(64, dtype=dtype), dtype)
@@ -150,15 +144,24 @@ def array_of_host(trial: Trial, source: str) -> None:
 
 
 def filled_like(trial: Trial, value: float, shape: Sequence[int], dtype: str) -> None:
-    """In a compiled function the shape and dtype can come from a traced array; the output is filled with the value."""
+    """In a compiled function the shape and dtype can come from a traced array; the output is filled with the value.
+
+    A length alone is a shape, float32 is the default dtype, and a Python type is a dtype.
+    """
 
     @lru_cache(maxsize=1)
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
-        return jax.jit(lambda x: (function(x.shape, x.dtype), x + function(x.shape[-1:], x.dtype)))
+        def filled(x: Any) -> Any:
+            plain = function(x.shape[-1]), function(dtype=bool, shape=(3, x.shape[0]))
+            return (function(x.shape, x.dtype), x + function(x.shape[-1:], x.dtype), *plain)
+
+        return jax.jit(filled)
 
     moved = trial.tensor(trial.random(*shape, dtype=dtype, seed=1), dtype)
-    alone, added = trial.call_inside(lambda function, x: made(function)(x), moved)
+    alone, added, single, flags = trial.call_inside(lambda function, x: made(function)(x), moved)
     trial.exact(alone, np.full(shape, value), dtype)
+    trial.exact(single, np.full(shape[-1], value), "float32")
+    trial.exact(flags, np.full((3, shape[0]), bool(value)), "bool")
     trial.close(added, trial.numpy(moved).astype("float64") + value, dtype=dtype)
 
 

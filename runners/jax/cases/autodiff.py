@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import lru_cache
 from typing import Any, Callable
 
@@ -12,6 +13,7 @@ import numpy as np
 from runners.core.testing.arrays import widened
 from runners.core.testing.compare import EPSILON
 from runners.core.testing.trial import Trial
+from runners.jax.double import x64
 
 
 def vjp_matmul(trial: Trial, dtype: str, size: int = 16) -> None:
@@ -34,18 +36,22 @@ def vjp_matmul(trial: Trial, dtype: str, size: int = 16) -> None:
     trial.close(to_right, a.T @ c, rtol=allowed, atol=0, dtype=dtype)
 
 
-def vjp_pulled_back(trial: Trial, shape: Any) -> None:
+def vjp_pulled_back(trial: Trial, shape: Any, dtype: str = "float32") -> None:
     """Value and cotangent of sin(x) x, computed in one call, are sin(x) x and c (cos(x) x + sin(x))."""
-    host, cotangent = trial.random(*shape), trial.random(*shape, seed=1)
+    host, cotangent = trial.random(*shape, dtype=dtype), trial.random(*shape, seed=1, dtype=dtype)
+    types = x64 if dtype == "float64" else contextlib.nullcontext
 
     def body(vjp: Any, x: Any, cotangent: Any) -> Any:
-        output, pull_back = vjp(lambda x: jnp.sin(x) * x, x)
-        return output, pull_back(cotangent)[0]
+        with types():
+            output, pull_back = vjp(lambda x: jnp.sin(x) * x, x)
+            return output, pull_back(cotangent)[0]
 
-    output, pulled = trial.call_inside(body, trial.tensor(host), trial.tensor(cotangent))
+    with types():
+        tensors = trial.tensor(host), trial.tensor(cotangent)
+    output, pulled = trial.call_inside(body, *tensors)
     x = widened(host)
-    trial.close(output, np.sin(x) * x, dtype="float32")
-    trial.close(pulled, cotangent * (np.cos(x) * x + np.sin(x)), dtype="float32")
+    trial.close(output, np.sin(x) * x, dtype=dtype)
+    trial.close(pulled, cotangent * (np.cos(x) * x + np.sin(x)), dtype=dtype)
 
 
 def vjp_tree(trial: Trial) -> None:
@@ -70,12 +76,16 @@ def vjp_tree(trial: Trial) -> None:
 
 
 def vjp_complex(trial: Trial) -> None:
-    """The cotangent of a holomorphic function is the product with its complex derivative, not with the conjugate."""
+    """The cotangent of a holomorphic function is the product with its complex derivative, not with the conjugate; that
+    of a real function u of x + iy is du/dx - i du/dy."""
     host, cotangent = trial.random(32, dtype="complex64"), trial.random(32, dtype="complex64", seed=1)
-    output, pull_back = trial.call(lambda z: z * z * z, trial.tensor(host))
+    real = trial.random(32, seed=2)
+    (cube, area), pull_back = trial.call(lambda z: (z * z * z, z.real * z.imag), trial.tensor(host))
     z = widened(host)
-    trial.close(output, z**3, rtol=1e-5, dtype="complex64")
-    trial.close(pull_back(trial.tensor(cotangent))[0], 3 * z**2 * cotangent, rtol=1e-5, dtype="complex64")
+    trial.close(cube, z**3, rtol=1e-5, dtype="complex64")
+    trial.close(area, z.real * z.imag, dtype="float32")
+    (pulled,) = pull_back((trial.tensor(cotangent), trial.tensor(real)))
+    trial.close(pulled, 3 * z**2 * cotangent + (z.imag - 1j * z.real) * real, rtol=1e-5, dtype="complex64")
 
 
 def vjp_integer(trial: Trial) -> None:

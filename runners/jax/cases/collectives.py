@@ -39,27 +39,36 @@ def gather_refuses(trial: Trial, axis: int) -> None:
 
 
 def gather_devices(trial: Trial) -> None:
-    """Every device gets the rows of all devices."""
+    """Every device gets the rows of all devices, or, with groups, those of its group."""
     devices = of_target(trial.device)
     host = trial.random(len(devices), 16, 8)
-    output = trial.call_inside(lambda all_gather, x: _gathered_over(all_gather, devices)(x), _spread(host, devices))
-    trial.exact(output, np.stack([host] * len(devices)), "float32")
+    groups = _groups(len(devices))
+    gathered, grouped = trial.call_inside(
+        lambda all_gather, x: _gathered_over(all_gather, devices)(x), _spread(host, devices)
+    )
+    trial.exact(gathered, np.stack([host] * len(devices)), "float32")
+    joined = {device: np.concatenate(host[list(group)], axis=1) for group in groups for device in group}
+    trial.exact(grouped, np.stack([joined[device] for device in range(len(devices))]), "float32")
 
 
-def gather_gradient(trial: Trial) -> None:
+def gather_gradient(trial: Trial, axis: int, tiled: bool) -> None:
     """The cotangent of a row is the sum of its cotangents from all rows; the output is the gathered rows."""
-    host, weights = trial.random(4, 5), trial.random(4, 4, 5, seed=1)
+    host = trial.random(4, 3, 5)
+    rows = (np.concatenate if tiled else np.stack)(list(host), axis=axis)
+    weights = trial.random(4, *rows.shape, seed=1)
 
     def body(all_gather: Callable[..., Any], x: Any, weights: Any) -> Any:
         def loss(x: Any) -> Any:
-            gathered = jax.vmap(lambda row: all_gather(row, "rows"), axis_name="rows")(x)
+            gathered = jax.vmap(lambda row: all_gather(row, "rows", axis=axis, tiled=tiled), axis_name="rows")(x)
             return jnp.sum(weights * gathered), gathered
 
         return jax.grad(loss, has_aux=True)(x)
 
     gradient, gathered = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
-    trial.exact(gathered, np.stack([host] * 4), "float32")
-    trial.close(gradient, widened(weights).sum(axis=0), dtype="float32")
+    trial.exact(gathered, np.stack([rows] * 4), "float32")
+    total = widened(weights).sum(axis=0)
+    expected = np.stack(np.split(total, 4, axis)) if tiled else np.moveaxis(total, axis, 0)
+    trial.close(gradient, expected, dtype="float32")
 
 
 def gather_tree(trial: Trial) -> None:
@@ -141,10 +150,22 @@ def _spread(host: Any, devices: Sequence[Any]) -> Any:
     return jax.block_until_ready(jax.pmap(lambda block: block, axis_name="devices", devices=devices)(host))
 
 
+def _groups(count: int) -> list[list[int]]:
+    """Two halves of the devices, or one group of an odd number of them."""
+    half = count // 2
+    return [list(range(half)), list(range(half, count))] if count % 2 == 0 else [list(range(count))]
+
+
 @lru_cache(maxsize=1)
 def _gathered_over(all_gather: Callable[..., Any], devices: Sequence[Any]) -> Callable[..., Any]:
     """Compile once for each function, so that a repeated call does not compile again."""
-    return jax.pmap(lambda block: all_gather(block, "devices"), axis_name="devices", devices=devices)
+    groups = _groups(len(devices))
+
+    def both(block: Any) -> Any:
+        grouped = all_gather(block, "devices", axis_index_groups=groups, axis=1, tiled=True)
+        return all_gather(block, "devices"), grouped
+
+    return jax.pmap(both, axis_name="devices", devices=devices)
 
 
 @lru_cache(maxsize=1)

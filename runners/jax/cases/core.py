@@ -39,9 +39,11 @@ def aval_of_host_array(trial: Trial, types: Sequence[str]) -> None:
     _check_aval(trial, trial.call(trial.random(3, 2, dtype=dtype)), (3, 2), expected, False)
 
 
-def aval_double(trial: Trial, dtype: str) -> None:
-    """With 64-bit types enabled, 64-bit arrays keep their types."""
-    _check_aval(trial, call_with_x64(trial, trial.random(4, dtype=dtype)), (4,), dtype, False)
+def aval_double(trial: Trial) -> None:
+    """With 64-bit types enabled, 64-bit arrays keep their types, and Python numbers have 64 bits."""
+    for dtype, number in (("float64", 2.5), ("int64", 7)):
+        _check_aval(trial, call_with_x64(trial, trial.random(4, dtype=dtype)), (4,), dtype, False)
+        _check_aval(trial, call_with_x64(trial, args=(number,)), (), dtype, True)
 
 
 def aval_in_trace(trial: Trial, transformation: str) -> None:

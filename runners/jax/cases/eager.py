@@ -139,6 +139,47 @@ def eager_nested(trial: Trial) -> None:
     _check_compiles_again(trial)
 
 
+def eager_control_flow(trial: Trial) -> None:
+    """Only the chosen branch of a cond runs, and the bodies of fori_loop and map run on values. An error ends the
+    context as usual."""
+    host = trial.random(6)
+    seen: list[Any] = []
+
+    def branch(name: str, factor: float) -> Callable[..., Any]:
+        def multiplied(x: Any) -> Any:
+            seen.append(name)
+            return factor * x
+
+        return multiplied
+
+    def step(place: Any, total: Any) -> Any:
+        seen.append(int(place))
+        return 2 * total + place
+
+    def each(number: Any) -> Any:
+        seen.append(float(number) > 0)
+        return number + 1
+
+    def body(disable_jit: Callable[..., Any], x: Any, yes: Any) -> Any:
+        seen.clear()
+        outputs: list[Any] = []
+        try:
+            with disable_jit(disable=True):
+                outputs.append(lax.cond(yes, branch("true", 3.0), branch("false", -5.0), x))
+                outputs.append(lax.fori_loop(2, 5, step, x))
+                outputs.append(lax.map(each, x))
+                raise KeyError("inside")
+        except KeyError:
+            return outputs
+
+    chosen, total, moved = trial.call_inside(body, trial.tensor(host), trial.tensor(np.bool_(True)))
+    trial.equal(seen, ["true", 2, 3, 4, *(host > 0).tolist()])
+    trial.close(chosen, 3 * widened(host), dtype="float32")
+    trial.close(total, 8 * widened(host) + 18, dtype="float32")
+    trial.close(moved, widened(host) + 1, dtype="float32")
+    _check_compiles_again(trial)
+
+
 def _check_compiles_again(trial: Trial) -> None:
     """Check that after the context functions are traced again, as before."""
     seen: list[bool] = []

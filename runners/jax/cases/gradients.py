@@ -142,10 +142,10 @@ DERIVATIVES: dict[str, Callable[..., Any]] = {
 
 
 def _convolve_pull(weights: Sequence[Any], a: Any, v: Any) -> Sequence[Any]:
-    """Each weight of the full convolution goes to the pairs whose places add up to its own."""
-    to_a = [sum(weights[0][i + j] * v[j] for j in range(len(v))) for i in range(len(a))]
-    to_v = [sum(weights[0][i + j] * a[i] for i in range(len(a))) for j in range(len(v))]
-    return [np.array(to_a), np.array(to_v)]
+    """Each weight of the full convolution goes to the pairs whose places add up to its own; "same" is its middle."""
+    before = (len(v) - 1) // 2
+    full = weights[0] + np.pad(weights[1], (before, len(v) - 1 - before))
+    return [np.correlate(full, v, mode="valid"), np.correlate(full, a, mode="valid")]
 
 
 def _placed(shape: Sequence[int], places: Any, values: Any) -> Any:
@@ -242,5 +242,9 @@ RULES: dict[str, Rule] = {
         lambda x: x[[1, 2, 4]],
         lambda w, x: [_placed(x.shape, [1, 2, 4], w[0])],
     ),
-    "convolve": Rule(lambda f, a, v: f(a, v), np.convolve, _convolve_pull),
+    "convolve": Rule(
+        lambda f, a, v: [f(a, v), f(a, v, mode="same")],
+        lambda a, v: [np.convolve(a, v), np.convolve(a, v, mode="same")],
+        _convolve_pull,
+    ),
 }

@@ -53,8 +53,15 @@ def key_compiled(trial: Trial) -> None:
 
 
 def key_double(trial: Trial) -> None:
-    """With 64-bit types enabled, the key holds both halves of a 64-bit seed."""
-    trial.close(call_with_x64(trial, args=(3 * 2**32 + 7,)), np.array([3, 7]), dtype="uint32")
+    """With 64-bit types enabled, the key holds both halves of a 64-bit seed: a Python number, a NumPy number or an
+    array, also a negative one."""
+    for seed, halves in (
+        (3 * 2**32 + 7, [3, 7]),
+        (-3, [2**32 - 1, 2**32 - 3]),
+        (np.int64(2**63 - 1), [2**31 - 1, 2**32 - 1]),
+    ):
+        trial.close(call_with_x64(trial, args=(seed,)), np.array(halves), dtype="uint32")
+    trial.close(call_with_x64(trial, np.int64(-(2**40) - 1)), np.array([2**32 - 257, 2**32 - 1]), dtype="uint32")
 
 
 @lru_cache(maxsize=1)

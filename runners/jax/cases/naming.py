@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Callable
 
 import jax
@@ -33,12 +34,26 @@ def named_directly(trial: Trial) -> None:
 
 
 def name_in_program(trial: Trial, name: str) -> None:
-    """The operations of the function carry the name in the compiled program; those outside of it do not."""
+    """The operations of the function, which can be any callable, carry the name in the compiled program; those outside
+    of it do not, also after a named function that raised an error."""
     host = trial.random(16)
 
+    class Layer:
+        def __call__(self, x: Any) -> Any:
+            return jnp.sin(x)
+
+    def broken(x: Any) -> Any:
+        raise KeyError("inside")
+
     def body(named_call: Callable[..., Any], x: Any) -> Any:
-        inner = named_call(lambda x: jnp.sin(x), name=name)
-        return _program(lambda x: jnp.cos(inner(x)), x)
+        inner, failing = named_call(Layer(), name=name), named_call(broken, name=name)
+
+        def outer(x: Any) -> Any:
+            with contextlib.suppress(KeyError):
+                failing(x)
+            return jnp.cos(inner(x))
+
+        return _program(outer, x)
 
     text, output = trial.call_inside(body, trial.tensor(host))
     sines, cosines = (_operations(text, last) for last in ("sin", "cos"))

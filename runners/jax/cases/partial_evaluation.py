@@ -75,6 +75,26 @@ def short_forms(trial: Trial) -> None:
     trial.equal((unknown.get_aval().shape, str(unknown.get_aval().dtype)), ((7,), "int32"))
 
 
+def known_in_trace(trial: Trial) -> None:
+    """In a compiled function a tracer is a known value with its type, and a plain number one with a weak type."""
+    host = trial.random(3, 4)
+    seen: list[Any] = []
+
+    def body(partial_val: Callable[..., Any], x: Any) -> Any:
+        def scaled(x: Any) -> Any:
+            pair = partial_val((None, x)), partial_val((None, 2.5))
+            avals = [each.get_aval() for each in pair]
+            seen[:] = [(each.shape, str(each.dtype), bool(each.weak_type)) for each in avals]
+            (nothing, known), number = pair
+            return known * number.get_known() if nothing is None and number.is_known() else x
+
+        return jax.jit(scaled)(x)
+
+    output = trial.call_inside(body, trial.tensor(host))
+    trial.equal(seen, [((3, 4), "float32", False), ((), "float32", True)])
+    trial.close(output, 2.5 * widened(host), dtype="float32")
+
+
 def partially_evaluated(trial: Trial) -> None:
     """For sin(a) b + cos(a) and 2 a with only a known, sine, cosine and 2 a are computed and the rest remains."""
     a, b = trial.random(30), trial.random(30, seed=1)

@@ -41,6 +41,15 @@ def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> Non
     trial.equal(places, order)
 
 
+def top_k_double(trial: Trial) -> None:
+    """With 64-bit types enabled, numbers that are the same in float32 are ordered."""
+    host = 1 + 1e-9 * trial.random(5, 33, dtype="float64")
+    values, places = call_with_x64(trial, host, args=(9,))
+    largest, order = _largest(host, 9)
+    trial.exact(values, largest, "float64")
+    trial.equal(places, order)
+
+
 def top_k_compiled(trial: Trial) -> None:
     """Compiled and mapped over rows it gives the same output."""
     host = trial.random(16, 64)

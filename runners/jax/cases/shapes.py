@@ -16,7 +16,7 @@ from runners.core.testing.trial import Trial
 def size_of_array(trial: Trial, shape: Sequence[int], axis: int | None = None, dtype: str = "float32") -> None:
     """The output is the number of elements, or of those along an axis, as a plain int."""
     tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
-    output = trial.call(tensor) if axis is None else trial.call(tensor, axis)
+    output = trial.call(tensor) if axis is None else trial.call(tensor, axis=axis)
     trial.check(type(output) is int, f"expected an int, got {type(output).__name__}")
     trial.equal(output, int(np.prod(shape)) if axis is None else shape[axis])
 
@@ -46,20 +46,15 @@ def size_compiled(trial: Trial) -> None:
 
 
 def is_scalar(trial: Trial, kind: str) -> None:
-    """A plain number, a text and a NumPy number are scalars; containers, None and arrays with axes are not."""
+    """Plain and NumPy numbers and texts are scalars; containers, None and arrays with axes are not."""
     values = {
-        "int": (3, True),
-        "bool": (False, True),
-        "complex": (1 + 2j, True),
-        "text": ("jax", True),
-        "numpy-number": (np.float32(1.5), True),
-        "list": ([3], False),
-        "none": (None, False),
-        "numpy-array": (np.ones(1), False),
-    }
-    value, expected = values[kind]
-    output = trial.call(value)
-    trial.check(output is expected, f"expected {expected} for {value!r}, got {output!r}")
+        "numbers": [3, 0, False, 2.5, 1 + 2j, np.float32(1.5), np.int8(-2), np.bool_(True), np.complex64(1j)],
+        "texts": ["jax", "", b"jax"],
+        "containers": [[3], [], (2.5,), {"a": 1}, None, np.ones(1), np.ones((1, 1)), np.zeros(0), jnp, int],
+    }[kind]
+    for value in values:
+        output = trial.call(value)
+        trial.check(output is (kind != "containers"), f"got {output!r} for {value!r}")
 
 
 def is_scalar_array(trial: Trial, shape: Sequence[int], dtype: str, expected: bool) -> None:
@@ -75,20 +70,20 @@ def is_scalar_of_number(trial: Trial) -> None:
 
 
 def is_scalar_traced(trial: Trial) -> None:
-    """In a compiled function a traced array with axes is not a scalar, and a constant is one."""
+    """In a compiled function a traced array with axes is not a scalar; a constant and a traced number are."""
     seen: list[Any] = []
 
     def body(isscalar: Callable[..., Any], x: Any) -> Any:
-        def traced(x: Any) -> Any:
-            seen[:] = [isscalar(x), isscalar(2.5)]
+        def traced(x: Any, number: Any) -> Any:
+            seen[:] = [isscalar(x), isscalar(2.5), isscalar(number)]
             return x * (2 if isscalar(x) else 3)
 
-        return jax.jit(traced)(x)
+        return jax.jit(traced)(x, 2)
 
     host = trial.random(8, dtype="int32")
     output = trial.call_inside(body, trial.tensor(host))
     trial.close(output, 3 * host, dtype="int32")
-    trial.equal(seen, [False, True])
+    trial.equal(seen, [False, True, True])
 
 
 def path_of_chain(trial: Trial, sizes: Sequence[int], expected: Sequence[Sequence[int]], optimize: Any = None) -> None:
@@ -162,16 +157,19 @@ def delete_slice(trial: Trial, start: int | None, stop: int | None, step: int | 
     trial.close(output, host.take(kept, axis=axis), dtype="int32")
 
 
-def delete_compiled(trial: Trial, index: Any) -> None:
-    """Compiled with fixed places it gives the same output."""
-    host = trial.random(5, 8)
+def delete_compiled(trial: Trial, index: Any, unique: bool = False) -> None:
+    """Compiled it gives the same output: with fixed places, or with computed ones that are promised to be unique."""
+    host = trial.random(5, 8, 3)
 
     @lru_cache(maxsize=1)
     def made(delete: Callable[..., Any]) -> Callable[..., Any]:
-        return jax.jit(lambda x: delete(x, np.asarray(index), axis=1))
+        if unique:
+            return jax.jit(lambda x, places: delete(x, places, axis=-2, assume_unique_indices=True))
+        return jax.jit(lambda x, _: delete(x, np.asarray(index), axis=-2))
 
     gone = {place % 8 for place in np.atleast_1d(index)}
-    output = trial.call_inside(lambda delete, x: made(delete)(x), trial.tensor(host))
+    places = trial.tensor(np.asarray(index, "int32"))
+    output = trial.call_inside(lambda delete, *arrays: made(delete)(*arrays), trial.tensor(host), places)
     trial.exact(output, host[:, [i for i in range(8) if i not in gone]], "float32")
 
 

@@ -82,7 +82,8 @@ def odd_or_even(trial: Trial, sign: int) -> None:
 def cdf_located(trial: Trial, shapes: Sequence[Sequence[int]], x: str = "float32", named: bool = False) -> None:
     """Location and scale, broadcast with x, shift and stretch: cdf(x, m, s) = ndtr((x - m) / s).
 
-    ``x``: the dtype of the first argument; integers become float32. ``named``: give location and scale by keyword.
+    ``x``: the dtype of the first argument; integers become float32. ``named``: give location and scale by keyword, also
+    one without the other.
     """
     first = trial.random(*shapes[0], dtype=x)
     loc, scale = trial.random(*shapes[1], seed=1), trial.random(*shapes[2], seed=2, low=0.5, high=3)
@@ -90,23 +91,29 @@ def cdf_located(trial: Trial, shapes: Sequence[Sequence[int]], x: str = "float32
     output = trial.call(moved[0], scale=moved[2], loc=moved[1]) if named else trial.call(*moved)
     expected = special.ndtr((widened(first) - widened(loc)) / widened(scale))
     trial.close(output, expected, dtype="float32")
+    if named:
+        trial.close(trial.call(moved[0], loc=moved[1]), special.ndtr(widened(first) - loc), dtype="float32")
+        trial.close(trial.call(moved[0], scale=moved[2]), special.ndtr(widened(first) / scale), dtype="float32")
 
 
 def cdf_gradient(trial: Trial) -> None:
     """The derivative is the density over the scale for x, minus that for the location, and minus z times that for the
-    scale."""
-    x, loc, scale = trial.random(80), trial.random(80, seed=1), trial.random(80, seed=2, low=0.5, high=3)
+    scale; over what is broadcast it is summed."""
+    x, loc, scale = trial.random(16, 5), trial.random(5, seed=1), trial.random(16, 1, seed=2, low=0.5, high=3)
+    weights = trial.random(16, 5, seed=3)
 
     def body(cdf: Callable[..., Any], *tensors: Any) -> Any:
         return _all_slopes(cdf)(*tensors)
 
-    value, to_x, to_loc, to_scale = trial.call_inside(body, *map(trial.tensor, (x, loc, scale)))
+    (to_x, to_loc, to_scale), value = trial.call_inside(body, *map(trial.tensor, (x, loc, scale, weights)))
     z = (widened(x) - loc) / scale
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / scale
+    density = weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / scale
+    # Sums of up to 16 numbers, each with a few float32 roundings.
+    allowed = {"rtol": 5e-6, "atol": 1e-5, "dtype": "float32"}
     trial.close(value, special.ndtr(z), dtype="float32")
-    trial.close(to_x, density, dtype="float32")
-    trial.close(to_loc, -density, dtype="float32")
-    trial.close(to_scale, -z * density, dtype="float32")
+    trial.close(to_x, density, **allowed)
+    trial.close(to_loc, -density.sum(axis=0), **allowed)
+    trial.close(to_scale, (-z * density).sum(axis=1, keepdims=True), **allowed)
 
 
 def cdf_double(trial: Trial) -> None:
@@ -158,10 +165,11 @@ def through_series(trial: Trial) -> None:
 def _all_slopes(cdf: Callable[..., Any]) -> Callable[..., Any]:
     """Compile once for each function, so that a repeated call does not compile again."""
 
-    def each(*numbers: Any) -> Any:
-        return (cdf(*numbers), *jax.grad(cdf, argnums=(0, 1, 2))(*numbers))
+    def weighted(x: Any, loc: Any, scale: Any, weights: Any) -> Any:
+        value = cdf(x, loc, scale)
+        return jnp.sum(weights * value), value
 
-    return jax.jit(jax.vmap(each))
+    return jax.jit(jax.grad(weighted, argnums=(0, 1, 2), has_aux=True))
 
 
 @lru_cache(maxsize=1)
