@@ -36,7 +36,9 @@ def aval_of_host_array(trial: Trial, types: Sequence[str]) -> None:
     ``types``: the dtype on the host and the expected one.
     """
     dtype, expected = types
-    _check_aval(trial, trial.call(trial.random(3, 2, dtype=dtype)), (3, 2), expected, False)
+    host = trial.random(3, 2, dtype=dtype)
+    _check_aval(trial, trial.call(host), (3, 2), expected, False)
+    _check_aval(trial, trial.call(host[1, 1]), (), expected, False)
 
 
 def aval_double(trial: Trial) -> None:

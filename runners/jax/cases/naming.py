@@ -82,17 +82,23 @@ def names_nested(trial: Trial) -> None:
     """Names nest, and one function under two names keeps both apart."""
     host = trial.random(16)
 
+    def sine(x: Any) -> Any:
+        return jnp.sin(x)
+
     def body(named_call: Callable[..., Any], x: Any) -> Any:
-        inner = named_call(lambda x: jnp.sin(x), name="inner")
+        inner, other = named_call(sine, name="inner"), named_call(sine, name="other")
         first = named_call(lambda x: inner(x), name="first")
         second = named_call(lambda x: jnp.cos(inner(x)), name="second")
-        return _program(lambda x: (first(x), second(x + 1)), x)
+        return _program(lambda x: (first(x), second(x + 1), other(x + 2)), x)
 
-    text, (first, second) = trial.call_inside(body, trial.tensor(host))
+    text, (first, second, third) = trial.call_inside(body, trial.tensor(host))
     sines, cosines = (_operations(text, last) for last in ("sin", "cos"))
     for path in ("first/inner", "second/inner"):
         trial.check(any(f"/{path}/" in sine for sine in sines), f"no sine is named {path}: {sines}")
+    alone = [sine for sine in sines if "/other/" in sine]
+    trial.check(alone and not any("/inner/" in sine for sine in alone), f"no sine is named other alone: {sines}")
     trial.check(cosines and all("/second/cos" in path for path in cosines), f"the cosine is missing: {cosines}")
+    trial.close(third, np.sin(widened(host) + 2), dtype="float32")
     trial.close(first, np.sin(widened(host)), dtype="float32")
     trial.close(second, np.cos(np.sin(widened(host) + 1)), dtype="float32")
 

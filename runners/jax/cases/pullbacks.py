@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -37,6 +38,33 @@ def several_outputs(trial: Trial) -> None:
         trial.close(to_b, whole * exact + placed, **allowed)
         trial.close(to_bias, widened(whole).sum(axis=0), **allowed)
         trial.close(to_factor, (columns * exact.sum(axis=0)).sum(), **allowed)
+
+
+def jacobian_and_hessian(trial: Trial) -> None:
+    """The pullback, mapped over unit vectors and compiled, gives the Jacobian; the pullback of a pullback gives second
+    derivatives."""
+    matrix, x, v = trial.random(4, 7), trial.random(7, seed=1), trial.random(7, seed=2)
+
+    def body(vjp: Callable[..., Any], matrix: Any, x: Any, v: Any) -> Any:
+        def waves(x: Any) -> Any:
+            return jnp.sin((matrix * x).sum(axis=1))
+
+        def slope(x: Any) -> Any:
+            output, pull_back = vjp(lambda x: jnp.sum(waves(x)), x)
+            return pull_back(jnp.ones_like(output))[0]
+
+        def both(x: Any, v: Any) -> Any:
+            return jax.vmap(vjp(waves, x)[1])(jnp.eye(4))[0], vjp(slope, x)[1](v)[0]
+
+        return jax.jit(both)(x, v)
+
+    jacobian, along = trial.call_inside(body, *map(trial.tensor, (matrix, x, v)))
+    a = widened(matrix)
+    phases = (a * x).sum(axis=1)
+    # Sums of seven and then four products, in float32.
+    allowed = {"rtol": 1e-5, "atol": 2e-5, "dtype": "float32"}
+    trial.close(jacobian, np.cos(phases)[:, None] * a, **allowed)
+    trial.close(along, -(a.T * np.sin(phases)) @ a @ v, **allowed)
 
 
 def refuses_cotangent(trial: Trial) -> None:
