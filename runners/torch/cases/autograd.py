@@ -33,15 +33,31 @@ def jvp_elementwise(
     trial.close(found[1], slope(x) * v, dtype=dtype)
 
 
-def jvp_matmul(trial: Trial, size: int, dtype: str) -> None:
-    """For a matrix product of two inputs A and B the product is dA B + A dB."""
-    a, b, da, db = (trial.random(size, size, dtype=dtype, seed=seed) for seed in range(4))
-    a, b = a / size**0.5, b / size**0.5
-    inputs, vectors = (trial.tensor(a), trial.tensor(b)), (trial.tensor(da), trial.tensor(db))
-    output, product = trial.call(torch.matmul, inputs, vectors)
-    a, b, da, db = map(widened, (a, b, da, db))
-    trial.close(output, a @ b, dtype=dtype)
-    trial.close(product, da @ b + a @ db, dtype=dtype)
+def jvp_matmul(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
+    """For a matrix product of two inputs A and B the product is dA B + A dB, and a vector of zeros leaves one term."""
+    rows, middle, columns = sizes
+    a, da = (trial.random(rows, middle, dtype=dtype, seed=seed) for seed in (1, 2))
+    b, db = (trial.random(middle, columns, dtype=dtype, seed=seed) / middle**0.5 for seed in (3, 4))
+    b, db = b.astype(a.dtype), db.astype(a.dtype)
+    for one, other in ((da, db), (da, 0 * db), (0 * da, db)):
+        inputs, vectors = (trial.tensor(a), trial.tensor(b)), (trial.tensor(one), trial.tensor(other))
+        output, product = trial.call(torch.matmul, inputs, vectors)
+        trial.close(output, widened(a) @ widened(b), dtype=dtype)
+        trial.close(product, widened(one) @ widened(b) + widened(a) @ widened(other), dtype=dtype)
+
+
+def jvp_detached(trial: Trial, dtype: str) -> None:
+    """Without create_graph neither output nor product has a history, also of an input that wants gradients; that input
+    keeps its values and gets no gradient."""
+    x, v = (trial.random(5, 3, dtype=dtype, seed=seed) for seed in (1, 2))
+    tensor, vector = trial.tensor(x).requires_grad_(), trial.tensor(v).requires_grad_()
+    output, product = trial.call(lambda x: (x * x.T[0, 1]).exp(), tensor, vector)
+    trial.equal([output.requires_grad, product.requires_grad, tensor.requires_grad], [False, False, True])
+    trial.check(tensor.grad is None and vector.grad is None, "an input got a gradient")
+    x, v = widened(x), widened(v)
+    factor = x[1, 0]
+    trial.close(output, np.exp(x * factor), dtype=dtype)
+    trial.close(product, np.exp(x * factor) * (v * factor + x * v[1, 0]), dtype=dtype)
 
 
 def jvp_several_outputs(trial: Trial, dtype: str) -> None:
@@ -64,14 +80,32 @@ def jvp_without_vector(trial: Trial) -> None:
     trial.close(product, [np.cos(x[0]), 3 * x[0] ** 2], dtype="float32")
 
 
-def jvp_second_order(trial: Trial, dtype: str) -> None:
-    """With create_graph=True the product can be differentiated again."""
+def jvp_second_order(trial: Trial, dtype: str, strict: bool = False) -> None:
+    """With create_graph=True output and product can be differentiated again, by the input and by the vector."""
     x, v = (trial.random(7, dtype=dtype, seed=seed) for seed in (1, 2))
-    tensor = trial.tensor(x).requires_grad_()
-    _, product = trial.call(torch.sin, tensor, trial.tensor(v), create_graph=True)
+    weights = trial.random(2, 7, dtype=dtype, seed=3)
+    tensor, vector = trial.tensor(x).requires_grad_(), trial.tensor(v).requires_grad_()
+    output, product = trial.call(torch.sin, tensor, vector, create_graph=True, strict=strict)
+    trial.close(output, np.sin(x), dtype=dtype)
     trial.close(product, np.cos(x) * v, dtype=dtype)
-    (gradient,) = torch.autograd.grad(product.sum(), tensor)
-    trial.close(gradient, -np.sin(x) * v, dtype=dtype)
+    total = (output * trial.tensor(weights[0])).sum() + (product * trial.tensor(weights[1])).sum()
+    of_input, of_vector = torch.autograd.grad(total, (tensor, vector))
+    trial.close(of_input, weights[0] * np.cos(x) - weights[1] * np.sin(x) * v, dtype=dtype)
+    trial.close(of_vector, weights[1] * np.cos(x), dtype=dtype)
+
+
+def jvp_refuses(trial: Trial, what: str) -> None:
+    """It raises the documented errors: in strict mode for an output or input without influence, and for wrong
+    vectors and outputs."""
+    one, other = (trial.tensor(trial.random(3, seed=seed)) for seed in (1, 2))
+    ways: dict[str, Any] = {
+        "output": ("RuntimeError", "gradient", lambda x: other.clone(), one, one),
+        "input": ("RuntimeError", "independent of input 1", lambda x, y: 2 * x, (one, other), (one, other)),
+        "vectors": ("RuntimeError", "length", lambda x, y: x * y, (one, other), (one,)),
+        "number": ("TypeError", "Tensor", lambda x: 3.0, one, one),
+    }
+    kind, word, *args = ways[what]
+    trial.raises([kind], word, *args, strict=True)
 
 
 def jvp_independent(trial: Trial) -> None:

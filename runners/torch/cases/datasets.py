@@ -159,9 +159,10 @@ def concat_items(trial: Trial, lengths: Sequence[int], dtype: str, layout: str =
 
 
 def concat_refuses_index(trial: Trial) -> None:
-    """An index further from the end than there are items raises an error."""
+    """An index beyond the last item, or further from the end than there are items, raises an error."""
     joined = trial.make([_rows(trial, length, 3, dtype="float32")[0] for length in (2, 1)])
     trial.method_raises(joined, "__getitem__", ["ValueError"], "exceed", -4)
+    trial.method_raises(joined, "__getitem__", ["IndexError"], "range", 3)
 
 
 def concat_length(trial: Trial, lengths: Sequence[int]) -> None:

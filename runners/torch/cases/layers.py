@@ -120,11 +120,18 @@ def gelu_values(
     trial.close(output, [float(value) for value in expected], dtype=dtype, signed_zeros=signed_zeros)
 
 
-def gelu_gradients(trial: Trial, shape: Sequence[int], dtype: str, **options: Any) -> None:
+def gelu_gradients(
+    trial: Trial,
+    shape: Sequence[int],
+    dtype: str,
+    layout: str = "contiguous",
+    special: str | None = None,
+    **options: Any,
+) -> None:
     """The gradient matches the derivative of the closed form."""
-    x = trial.random(*shape, dtype=dtype, low=-3, high=3)
+    x = trial.random(*shape, dtype=dtype, low=-3, high=3, special=special)
     down = trial.random(*shape, dtype=dtype, seed=7)
-    tensor = trial.tensor(x).requires_grad_()
+    tensor = trial.tensor(x, dtype, layout).requires_grad_()
     output = trial.call_method(trial.make(**options), "__call__", tensor)
     value, slope = _gelu(widened(x), **options)
     trial.close(output, value, dtype=dtype)

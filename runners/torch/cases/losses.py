@@ -93,17 +93,25 @@ def bce_with_logits_values(
     trial.close(output, [float(value) for value in expected], dtype=dtype, signed_zeros=True)
 
 
-def bce_with_logits_gradients(trial: Trial, shape: Sequence[int], reduction: str, weighted: bool, dtype: str) -> None:
-    """The gradients of logits and targets are the derivatives of the weighted cross entropy."""
-    x, target = _logits(trial, shape, -5, 5, dtype)
+def bce_with_logits_gradients(
+    trial: Trial,
+    shape: Sequence[int],
+    reduction: str,
+    weighted: bool,
+    dtype: str,
+    special: str | None = None,
+    of_target: bool = True,
+) -> None:
+    """The gradients of logits and targets (``of_target``) are the derivatives of the weighted cross entropy."""
+    x, target = _logits(trial, shape, -5, 5, dtype, special)
     names = ("weight", "pos_weight") if weighted else ()
     named = {name: trial.random(shape[-1], dtype=dtype, seed=len(name), low=0.5, high=3) for name in names}
-    tensors = trial.tensor(x).requires_grad_(), trial.tensor(target).requires_grad_()
+    tensors = trial.tensor(x).requires_grad_(), trial.tensor(target).requires_grad_(of_target)
     options = {name: trial.tensor(values) for name, values in named.items()}
     output = trial.call_method(trial.make(reduction=reduction, **options), "__call__", *tensors)
     loss, *slopes = _cross_entropy(widened(x), widened(target), **{key: widened(named[key]) for key in named})
     _check(trial, output, loss, reduction, dtype)
-    _check_gradients(trial, output, tensors, slopes, reduction, dtype)
+    _check_gradients(trial, output, tensors[: 1 + of_target], slopes, reduction, dtype)
 
 
 def smooth_l1(

@@ -109,6 +109,7 @@ def group_norm(
     layout: str = "contiguous",
     memory_format: str | None = None,
     special: str | None = None,
+    tolerance: float | None = None,
     **options: Any,
 ) -> None:
     """The channel groups of each sample are normalized by their own moments, then each channel is scaled and shifted,
@@ -124,29 +125,39 @@ def group_norm(
     known = widened(trial.numpy(x))
     normed, _ = _grouped(known, groups, options.get("eps", 1e-5))
     expected = _along(weights.get("weight", 1.0), known) * normed + _along(weights.get("bias", 0.0), known)
-    trial.close(output, expected, dtype=dtype, **_LOW_PRECISION.get(dtype, {}))
+    wide = {} if tolerance is None else {"rtol": tolerance, "atol": tolerance}
+    trial.close(output, expected, dtype=dtype, **(wide or _LOW_PRECISION.get(dtype, {})))
 
 
-def group_norm_gradients(trial: Trial, shape: Sequence[int], groups: int, dtype: str) -> None:
+def group_norm_gradients(
+    trial: Trial,
+    shape: Sequence[int],
+    groups: int,
+    dtype: str,
+    layout: str = "contiguous",
+    eps: float = 1e-5,
+    affine: bool = True,
+) -> None:
     """The gradients of input, weight and bias match the formula, in which the moments depend on the input."""
-    module = trial.make(groups, shape[1], device=trial.device, dtype=trial.dtype(dtype))
+    module = trial.make(groups, shape[1], eps, affine, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, bound=2)
     x, down = trial.random(*shape, dtype=dtype, seed=1), trial.random(*shape, dtype=dtype, seed=7)
-    tensor = trial.tensor(x).requires_grad_()
+    tensor = trial.tensor(x, dtype, layout).requires_grad_()
     output = trial.call_method(module, "__call__", tensor)
     (output * trial.tensor(down)).sum().backward()
     x, down = widened(x), widened(down)
-    normed, inverse = _grouped(x, groups, 1e-5)
-    weight = _along(weights["weight"], x)
-    trial.close(output, weight * normed + _along(weights["bias"], x), dtype=dtype)
+    normed, inverse = _grouped(x, groups, eps)
+    weight = _along(weights.get("weight", 1.0), x)
+    trial.close(output, weight * normed + _along(weights.get("bias", 0.0), x), dtype=dtype)
     parts = (shape[0], groups, -1)
     above, known = (down * weight).reshape(parts), normed.reshape(parts)
     slope = above - above.mean(-1, keepdims=True) - known * (above * known).mean(-1, keepdims=True)
     allowed = _DEEP_GRADIENTS.get(dtype, {})
     trial.close(tensor.grad, (inverse * slope).reshape(shape), dtype=dtype, **allowed)
     axes = (0, *range(2, x.ndim))
-    trial.close(module.weight.grad, (down * normed).sum(axes), dtype=dtype, **allowed)
-    trial.close(module.bias.grad, down.sum(axes), dtype=dtype, **allowed)
+    if affine:
+        trial.close(module.weight.grad, (down * normed).sum(axes), dtype=dtype, **allowed)
+        trial.close(module.bias.grad, down.sum(axes), dtype=dtype, **allowed)
 
 
 def group_norm_new(trial: Trial, groups: int, channels: int, dtype: str) -> None:

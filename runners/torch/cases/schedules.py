@@ -135,6 +135,26 @@ def exponential_at_epoch(trial: Trial, epoch: int) -> None:
     trial.equal(scheduler.last_epoch, epoch)
 
 
+def exponential_changed(trial: Trial) -> None:
+    """A rate that is changed between two steps is what the next step multiplies; other options stay."""
+    optimizer = _optimizer(trial, [0.5, 0.02], momentum=0.75)
+    scheduler = trial.make(optimizer, 0.8)
+    trial.repeatable = False
+    optimizer.step()
+    trial.call_method(scheduler, "step")
+    optimizer.param_groups[0]["lr"] = 4.0
+    optimizer.step()
+    trial.call_method(scheduler, "step")
+    _check_rates(trial, _rates(optimizer), [4.0 * 0.8, 0.02 * 0.8**2])
+    _check_rates(trial, trial.call_method(scheduler, "get_last_lr"), [4.0 * 0.8, 0.02 * 0.8**2])
+    trial.equal([group["momentum"] for group in optimizer.param_groups], [0.75, 0.75])
+
+
+def exponential_refuses_resumption(trial: Trial) -> None:
+    """To continue from an epoch raises an error if the groups do not have their first rates."""
+    trial.raises(["KeyError"], "initial_lr", _optimizer(trial, [0.5]), 0.9, last_epoch=3)
+
+
 def exponential_training(trial: Trial, steps: int, dtype: str) -> None:
     """Gradient descent with the falling rate moves by the sum of the rates."""
     host, gradient = trial.random(4, 3, dtype=dtype, seed=1), trial.random(4, 3, dtype=dtype, seed=2)

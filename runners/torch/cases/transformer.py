@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Sequence
 
 import numpy as np
+import torch
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
@@ -31,13 +33,17 @@ def transformer(
     memory_mask: str | None = None,
     padding: Sequence[int] | None = None,
     layout: str = "contiguous",
+    source_mask: str | None = None,
+    target_mask: str | None = None,
+    target_padding: Sequence[int] | None = None,
+    gradients: bool = True,
     **options: Any,
 ) -> None:
     """The encoder's layers and normalization are followed by the decoder's, which attend to themselves and to the
     encoder.
 
-    ``lengths``: the positions of source and target, and the batch size if there is a batch; ``padding``: how many
-    positions at the end of each source are padding.
+    ``lengths``: the positions of source and target, and the batch size if there is a batch; ``padding`` and
+    ``target_padding``: how many positions at the end of each source or target are padding.
     """
     made = {"dim_feedforward": width + 3, "dropout": 0.0 if training else 0.3, **options}
     model = trial.make(width, heads, *layers, device=trial.device, dtype=trial.dtype(dtype), **made).train(training)
@@ -50,8 +56,13 @@ def transformer(
     )
     ahead = np.triu(np.ones((lengths[1], lengths[1]), bool), 1) if causal else None
     between = make_masks(lengths[0], memory_mask, padding, lengths[1])
+    of_source = make_masks(lengths[0], source_mask, padding)
+    of_target = make_masks(lengths[1], target_mask, target_padding)
+    of_target = (ahead, of_target[1]) if causal else of_target
     named = {
-        "tgt_mask": ahead,
+        "src_mask": of_source[0],
+        "tgt_mask": of_target[0],
+        "tgt_key_padding_mask": of_target[1],
         "memory_mask": between[0],
         "src_key_padding_mask": between[1],
         "memory_key_padding_mask": between[1],
@@ -61,17 +72,19 @@ def transformer(
         for name, values in named.items()
         if values is not None
     }
-    output = trial.call_method(model, "__call__", source, target, **masks)
+    with contextlib.nullcontext() if gradients else torch.no_grad():
+        output = trial.call_method(model, "__call__", source, target, **masks)
     rows = bool(batch) and not first
     known = [swap_batch(widened(trial.numpy(tensor)), rows) for tensor in (source, target)]
-    closed = attention_bias((None, between[1])), attention_bias((ahead, None)), attention_bias(between)
+    closed = tuple(map(attention_bias, (of_source, of_target, between)))
     expected = translate(*known, weights, heads, layers, closed, **formula_options(options))
     trial.close(output, swap_batch(expected, rows), dtype=dtype, **TOLERANCES.get(dtype, {}))
 
 
-def transformer_gradients(trial: Trial, width: int, heads: int, dtype: str) -> None:
+def transformer_gradients(trial: Trial, width: int, heads: int, dtype: str, **options: Any) -> None:
     """The gradients of source, target and parameters match the derivatives of the formula."""
-    model = trial.make(width, heads, 1, 1, 3, 0.0, device=trial.device, dtype=trial.dtype(dtype), batch_first=True)
+    made = {"device": trial.device, "dtype": trial.dtype(dtype), "batch_first": True, **options}
+    model = trial.make(width, heads, 1, 1, 3, 0.0, **made)
     weights = filled(trial, model, dtype, bound=0.6)
     host = {name: trial.random(1, 3, width, dtype=dtype, seed=seed) for seed, name in enumerate(("src", "tgt"), 2)}
     down = trial.random(1, 3, width, dtype=dtype, seed=7)
@@ -80,7 +93,7 @@ def transformer_gradients(trial: Trial, width: int, heads: int, dtype: str) -> N
     (output * trial.tensor(down)).sum().backward()
 
     def computed(at: Arrays) -> Any:
-        return translate(at["src"], at["tgt"], at, heads, (1, 1), (None, None, None))
+        return translate(at["src"], at["tgt"], at, heads, (1, 1), (None,) * 3, **formula_options(options))
 
     point = {**weights, **{name: widened(values) for name, values in host.items()}}
     trial.close(output, computed(point), dtype=dtype, **TOLERANCES.get(dtype, {}))

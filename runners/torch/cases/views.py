@@ -209,62 +209,6 @@ def size_of_found(trial: Trial, length: int) -> None:
     _check_size(trial, trial.call(torch.unique(repeated)), [3])
 
 
-def address(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous") -> None:
-    """The address is that of the first element: the storage's address plus the offset of a view."""
-    tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
-    found, step = trial.call(tensor), tensor.element_size()
-    begin = tensor.storage().data_ptr()
-    _check_address(trial, found, begin)
-    _check_address(trial, trial.call(tensor[1:]), begin + step * tensor.stride(0))
-    _check_address(trial, trial.call(tensor[2, 3:]), begin + step * (2 * tensor.stride(0) + 3 * tensor.stride(1)))
-
-
-def address_of_views(trial: Trial) -> None:
-    """Views of the whole tensor and changes in place keep the address, other views have that of their first element,
-    and a copy has another one."""
-    tensor = trial.tensor(trial.random(4, 6))
-    found, begin = trial.call(tensor), tensor.storage().data_ptr()
-    _check_address(trial, found, begin)
-    for view in (
-        tensor.detach(),
-        tensor.T,
-        tensor.view(-1),
-        tensor.unsqueeze(0),
-        tensor.add_(1),
-        tensor.expand(2, 4, 6),
-    ):
-        _check_address(trial, trial.call(view), begin)
-    for view, offset in (
-        (tensor[:, 2::3], 2),
-        (tensor[1::2].T, 6),
-        (tensor.narrow(1, 4, 2), 4),
-        (tensor.view(-1)[7:9].view(torch.int32), 7),
-        (tensor.as_strided((2, 2), (1, 6), 9), 9),
-        (tensor[3, 5], 23),
-        (torch.nn.Parameter(tensor[2:]).data, 12),
-    ):
-        _check_address(trial, trial.call(view), begin + 4 * offset)
-    number = trial.tensor(trial.random(3, dtype="complex64"))
-    _check_address(trial, trial.call(number.imag), number.storage().data_ptr() + 4)
-    other = trial.tensor(trial.random(9))
-    other.set_(tensor[1])
-    _check_address(trial, trial.call(other), begin + 24)
-    copy = tensor.clone()
-    _check_address(trial, trial.call(copy), copy.storage().data_ptr())
-    trial.check(trial.make(copy) != begin, "a copy has the address of its original")
-
-
-def address_of_empty(trial: Trial) -> None:
-    """A tensor without elements has address 0; a tensor with one element has its own address."""
-    _check_address(trial, trial.call(trial.tensor(np.zeros((0, 3), "float32"))), 0)
-    scalar = trial.tensor(np.array(2.5))
-    _check_address(trial, trial.call(scalar), scalar.storage().data_ptr())
-
-
-def _check_address(trial: Trial, found: Any, expected: int) -> None:
-    trial.check(type(found) is int and found == expected, f"expected the address {expected:#x}, got {found!r}")
-
-
 def _check_size(trial: Trial, found: Any, expected: Sequence[int]) -> None:
     good = isinstance(found, torch.Size) and list(found) == list(expected)
     trial.check(good, f"expected the size {list(expected)}, got {found!r}")

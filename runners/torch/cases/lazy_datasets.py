@@ -1,0 +1,68 @@
+"""torch.utils.data.Subset and ConcatDataset: which items of the inner data sets they ask for, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from runners.core.testing.trial import Trial
+
+_data = torch.utils.data
+
+
+class _Asked(_data.Dataset):  # type: ignore[misc, name-defined]
+    """Remembers the indices that it was asked for; each item is a new object."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+        self.asked: list[Any] = []
+
+    def __getitem__(self, index: int) -> Any:
+        self.asked.append(index)
+        return {"index": index, "time": len(self.asked)}
+
+    def __len__(self) -> int:
+        return self.length
+
+
+class _Stream(_data.IterableDataset):  # type: ignore[misc, name-defined]
+    def __iter__(self) -> Any:
+        return iter([1, 2])
+
+
+def subset_asks(trial: Trial) -> None:
+    """An item is asked for when it is wanted, each time again, by its index in the whole data set."""
+    whole = _Asked(9)
+    part = trial.make(whole, [8, 3, 3, -2, 0])
+    trial.repeatable = False
+    trial.equal(trial.call_method(part, "__len__"), 5)
+    trial.equal(whole.asked, [])
+    found = [trial.call_method(part, "__getitem__", position) for position in (1, 0, 2, -1, -2, 1)]
+    trial.equal(whole.asked, [3, 8, 3, 0, -2, 3])
+    trial.equal(found, [{"index": index, "time": time} for time, index in enumerate(whole.asked, 1)])
+
+
+def subset_refuses(trial: Trial) -> None:
+    """A position that the subset has not raises an error, also if the whole data set has it; a loop ends there."""
+    part = trial.make(_Asked(9), [8, 3])
+    trial.method_raises(part, "__getitem__", ["IndexError"], "range", 2)
+    trial.method_raises(part, "__getitem__", ["IndexError"], "range", -3)
+    trial.equal([item["index"] for item in part], [8, 3])
+
+
+def concat_asks(trial: Trial) -> None:
+    """Each data set is asked for its own items only, by its own index, when an item is wanted; a loop gives all."""
+    parts = [_Asked(length) for length in (3, 0, 1, 4)]
+    joined = trial.make(parts)
+    trial.repeatable = False
+    trial.equal(trial.call_method(joined, "__len__"), 8)
+    found = [trial.call_method(joined, "__getitem__", index)["index"] for index in (3, 7, 2, -8, -4, 4, 3)]
+    trial.equal(found, [0, 3, 2, 0, 0, 0, 0])
+    trial.equal([part.asked for part in parts], [[2, 0], [], [0, 0], [3, 0, 0]])
+    trial.equal([item["index"] for item in joined], [0, 1, 2, 0, 0, 1, 2, 3])
+
+
+def concat_refuses_streams(trial: Trial) -> None:
+    """A data set that can only be iterated raises an error, also behind others."""
+    trial.raises(["AssertionError"], "IterableDataset", [_Asked(3), _Stream()])

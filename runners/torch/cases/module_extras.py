@@ -1,0 +1,91 @@
+"""torch.nn.Module.state_dict and add_module: what else is in a module, copies, and operations that reach children."""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.core.testing.trial import Trial
+
+
+class _Counted(torch.nn.Module):
+    """A module with an extra state, a buffer, a frozen parameter, and names without anything."""
+
+    def __init__(self, trial: Trial, seed: int) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(trial.tensor(trial.random(2, 3, seed=seed)), requires_grad=False)
+        self.register_buffer("table", trial.tensor(trial.random(4, dtype="int64", seed=seed)))
+        self.register_parameter("bias", None)
+        self.register_buffer("nothing", None)
+        self.count = seed
+
+    def get_extra_state(self) -> Any:
+        return {"count": self.count}
+
+    def set_extra_state(self, state: Any) -> None:
+        self.count = state["count"]
+
+
+def state_dict_extra(trial: Trial) -> None:
+    """The extra state has an entry, names that are None have none, and a frozen parameter and a buffer of integers
+    have theirs; another module loads all of it."""
+    outer, other = torch.nn.Sequential(), torch.nn.Sequential()
+    for net, seeds in ((outer, (3, 7)), (other, (1, 2))):
+        for name, seed in zip(("one", "two"), seeds):
+            net.add_module(name, _Counted(trial, seed))
+    state = trial.call(outer, prefix="net.")
+    parts = ("weight", "table", "_extra_state")
+    trial.equal(list(state), [f"net.{name}.{part}" for name in ("one", "two") for part in parts])
+    for name, seed in (("one", 3), ("two", 7)):
+        trial.exact(state[f"net.{name}.weight"], trial.random(2, 3, seed=seed), "float32")
+        trial.exact(state[f"net.{name}.table"], trial.random(4, dtype="int64", seed=seed), "int64")
+        trial.equal(state[f"net.{name}._extra_state"], {"count": seed})
+    other.load_state_dict(OrderedDict((name[len("net.") :], value) for name, value in state.items()))
+    trial.equal([other.one.count, other.two.count], [3, 7])
+    trial.exact(other.two.weight, trial.random(2, 3, seed=7), "float32")
+
+
+def state_dict_options(trial: Trial) -> None:
+    """keep_vars, prefix and destination work together, also for buffers; without keep_vars an entry shares the memory
+    of its parameter, and a later call has what was added and lacks what was deleted."""
+    net = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 2)).to(trial.device)
+    destination: Any = OrderedDict()
+    state = trial.call(net, destination=destination, prefix="a.", keep_vars=True)
+    trial.check(state is destination, "the returned mapping is not the destination")
+    known = {**dict(net.named_parameters()), **dict(net.named_buffers())}
+    trial.equal(sorted(state), sorted("a." + name for name in known))
+    for name, tensor in known.items():
+        trial.check(state["a." + name] is tensor, f"{name} is not the tensor itself")
+    plain = trial.call(net)
+    for name, tensor in known.items():
+        trial.equal([plain[name].data_ptr(), plain[name].requires_grad], [tensor.data_ptr(), False])
+    del net[1].bias
+    net[0].register_buffer("late", trial.tensor(trial.random(2, seed=5)))
+    later = trial.call(net)
+    trial.equal(sorted(set(later) ^ set(plain)), ["0.late", "1.bias"])
+    trial.exact(later["0.late"], trial.random(2, seed=5), "float32")
+
+
+def add_module_reaches(trial: Trial) -> None:
+    """A copy of the parent has a copy of the child; freezing, clearing of gradients, loading and removal reach it."""
+    parent, child = torch.nn.Module(), torch.nn.Linear(3, 2).to(trial.device)
+    trial.repeatable = False
+    trial.check(trial.call(parent, "layer", child) is None, "expected None to be returned")
+    twin = copy.deepcopy(parent)
+    trial.check(twin.layer is not child, "the copy has the same child")
+    values = trial.random(2, 3, seed=1)
+    parent.load_state_dict({"layer.weight": trial.tensor(values), "layer.bias": trial.tensor(np.zeros(2, "float32"))})
+    trial.exact(child.weight, values, "float32")
+    trial.check((trial.numpy(twin.layer.weight) != values).all(), "the copy shares the child's memory")
+    child(trial.tensor(trial.random(4, 3, seed=2))).sum().backward()
+    parent.zero_grad()
+    gradient = child.weight.grad
+    trial.check(gradient is None or not trial.numpy(gradient).any(), "the child kept its gradient")
+    parent.requires_grad_(False)
+    trial.equal([child.weight.requires_grad, child.bias.requires_grad], [False, False])
+    del parent.layer
+    trial.equal([len(list(parent.children())), len(parent.state_dict()), hasattr(parent, "layer")], [0, 0, False])
