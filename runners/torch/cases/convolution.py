@@ -37,7 +37,7 @@ def convolved(
         # If the total padding is odd, the larger part is at the end.
         pads = [(total // 2, total - total // 2) for total in totals]
     else:
-        pads = [(p, p) for p in along(padding, axes)]
+        pads = [(p, p) for p in along(0 if padding == "valid" else padding, axes)]
     x = np.pad(widened(x), [(0, 0), (0, 0), *pads], mode=_PAD_MODES[padding_mode])
     parts = []
     for part, kernels in zip(np.split(x, groups, axis=1), np.split(weight, groups)):

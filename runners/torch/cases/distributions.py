@@ -13,7 +13,7 @@ import torch
 from scipy import special
 
 from runners.core.testing.compare import EPSILON
-from runners.core.testing.distribution import check_categories, check_draws
+from runners.core.testing.distribution import check_draws
 from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5
@@ -22,53 +22,18 @@ _BESSEL = {"rtol": 1e-6, "atol": 1e-6}
 """PyTorch computes the Bessel function by the polynomials of Abramowitz and Stegun 9.8, which are accurate to 2e-7."""
 
 
-def multinomial_shares(trial: Trial, weights: Sequence[Any], draws: int, dtype: str) -> None:
-    """Drawn with replacement, each category is as frequent as its weight says; weight 0 never occurs."""
-    tensor = trial.tensor(np.array(weights, "float64"), dtype)
-    drawn = trial.call(tensor, draws, replacement=True)
-    trial.equal(trial.dtype_name(drawn), "int64")
-    rows = np.atleast_2d(trial.numpy(tensor)).astype("float64")
-    trial.equal(list(drawn.shape), [*np.shape(weights)[:-1], draws])
-    for row, found in zip(rows, np.atleast_2d(trial.numpy(drawn))):
-        check_categories(found, row)
-
-
-def multinomial_without_replacement(trial: Trial, rows: int, categories: int, draws: int, dtype: str) -> None:
-    """Drawn without replacement, no category repeats in a row, and the first draw follows the weights."""
-    weights = np.arange(1.0, categories + 1)
-    drawn = trial.call(trial.tensor(np.tile(weights, (rows, 1)), dtype), draws)
-    trial.equal(trial.dtype_name(drawn), "int64")
-    found = trial.numpy(drawn)
-    trial.equal(list(found.shape), [rows, draws])
-    trial.check((np.diff(np.sort(found, axis=1), axis=1) > 0).all(), "a category was drawn twice in a row")
-    _check_shares(trial, found[:, 0], weights / weights.sum())
-
-
-def multinomial_generator(trial: Trial, draws: int) -> None:
-    """A generator determines the draws: the same seed gives the same draws, another seed different ones."""
-    weights = trial.tensor(np.full(50, 0.02, "float32"))
-
-    def drawn(seed: int, repeatable: bool) -> Any:
-        trial.repeatable = repeatable
-        generator = torch.Generator(device=trial.device)
-        generator.manual_seed(seed)
-        indices = trial.call(weights, draws, True, generator=generator)
-        trial.equal(trial.dtype_name(indices), "int64")
-        trial.equal(list(indices.shape), [draws])
-        return trial.numpy(indices)
-
-    first = drawn(1, True)
-    torch.manual_seed(99)
-    trial.equal(drawn(1, False), first)
-    trial.check((drawn(2, False) != first).any(), "another seed gives the same draws")
-    check_categories(first, np.full(50, 0.02))
-
-
 def von_mises_density(
-    trial: Trial, loc: Any, concentration: Any, shape: Sequence[int], dtype: str, layout: str = "contiguous"
+    trial: Trial,
+    loc: Any,
+    concentration: Any,
+    shape: Sequence[int],
+    dtype: str,
+    layout: str = "contiguous",
+    reach: float = np.pi,
 ) -> None:
-    """The density is exp(k cos(x - m)) / (2 pi I0(k)), for parameters that broadcast with the values."""
-    x = trial.random(*shape, dtype=dtype, low=-np.pi, high=np.pi)
+    """The density is exp(k cos(x - m)) / (2 pi I0(k)), for parameters that broadcast with the values, which lie within
+    ``reach`` of zero."""
+    x = trial.random(*shape, dtype=dtype, low=-reach, high=reach)
     mean, k = np.asarray(loc, dtype), np.asarray(concentration, dtype)
     distribution = trial.make(trial.tensor(mean), trial.tensor(k))
     density = trial.call_method(distribution, "log_prob", trial.tensor(x, dtype, layout))
@@ -78,7 +43,8 @@ def von_mises_density(
         _log_density(x, mean, k),
         dtype=dtype,
         rtol=_BESSEL["rtol"],
-        atol=3 * np.finfo(dtype).eps * k.max() + 1e-6,
+        # The difference of value and mean is rounded at the size of the larger one.
+        atol=max(3.0, reach) * np.finfo(dtype).eps * k.max() + 1e-6,
     )
 
 
@@ -98,18 +64,58 @@ def von_mises_gradients(trial: Trial, dtype: str) -> None:
     )
 
 
-def von_mises_sample(
-    trial: Trial, loc: Sequence[float], concentration: Sequence[float], draws: int, dtype: str
-) -> None:
-    """The draws lie in [-pi, pi), and their distribution function is the integral of the density."""
-    distribution = trial.make(trial.tensor(np.array(loc, dtype)), trial.tensor(np.array(concentration, dtype)))
-    sample = trial.call_method(distribution, "sample", (draws,))
-    trial.equal(trial.dtype_name(sample), dtype)
+def von_mises_sample(trial: Trial, loc: Sequence[Any], concentration: Sequence[Any], draws: Any, dtype: str) -> None:
+    """The draws lie in [-pi, pi), and their distribution function is the integral of the density, for each of the
+    broadcast parameters. ``draws``: a number, or a shape."""
+    mean, k = np.array(loc, dtype), np.array(concentration, dtype)
+    distribution = trial.make(trial.tensor(mean), trial.tensor(k))
+    shape = (draws,) if isinstance(draws, int) else tuple(draws)
+    sample = trial.call_method(distribution, "sample", shape)
+    trial.equal([trial.dtype_name(sample), sample.requires_grad], [dtype, False])
     found = trial.numpy(sample).astype("float64")
-    trial.equal(list(found.shape), [draws, len(loc)])
+    mean, k = np.broadcast_arrays(mean, k)
+    trial.equal(list(found.shape), [*shape, *mean.shape])
     trial.check((np.abs(found) <= np.pi + 1e-6).all(), "a draw is outside of [-pi, pi]")
-    for column, (mean, k) in enumerate(zip(loc, concentration)):
-        check_draws(found[:, column], "von_mises", {"mean": mean, "concentration": k}, EPSILON[dtype])
+    columns = found.reshape(-1, mean.size).T
+    for column, m, c in zip(columns, mean.astype("float64").ravel(), k.astype("float64").ravel()):
+        check_draws(column, "von_mises", {"mean": m, "concentration": c}, EPSILON[dtype])
+    for one, other in zip(columns, columns[1:]):
+        related = float(np.corrcoef(one, other)[0, 1])
+        trial.check(abs(related) <= _SIGMAS / len(one) ** 0.5, f"two parameters' draws are correlated: {related:.3g}")
+
+
+def von_mises_broadcast_gradients(trial: Trial, dtype: str) -> None:
+    """Parameters that are repeated get the sum of the gradients of their places, and values get -k sin(x - m)."""
+    x = trial.random(4, 3, dtype=dtype, low=-9, high=9)
+    mean, k = trial.random(dtype=dtype, seed=1), trial.random(4, 1, dtype=dtype, seed=2, low=0.5, high=9)
+    weights = trial.random(4, 3, dtype=dtype, seed=3)
+    loc, concentration, value = (trial.tensor(values).requires_grad_() for values in (mean, k, x))
+    density = trial.call_method(trial.make(loc, concentration), "log_prob", value)
+    (density * trial.tensor(weights)).sum().backward()
+    x, mean, k, weights = (values.astype("float64") for values in (x, mean, k, weights))
+    trial.close(density, _log_density(x, mean, k), dtype=dtype, **_BESSEL)
+    slope = weights * k * np.sin(x - mean)
+    trial.close(loc.grad, slope.sum(), dtype=dtype)
+    trial.close(value.grad, -slope, dtype=dtype)
+    of_k = weights * (np.cos(x - mean) - special.i1e(k) / special.i0e(k))
+    trial.close(concentration.grad, of_k.sum(1, keepdims=True), dtype=dtype, rtol=1e-5, atol=1e-5)
+
+
+def von_mises_facts(trial: Trial) -> None:
+    """Numbers are accepted as parameters; values are checked unless that is switched off; there is no rsample."""
+    distribution = trial.call(0.5, 2.0)
+    trial.equal([list(distribution.batch_shape), list(distribution.sample().shape)], [[], []])
+    trial.equal([distribution.has_rsample, distribution.support is torch.distributions.constraints.real], [False, True])
+    made = trial.tensor(np.array([0.5, 1.0], "float32")), trial.tensor(np.array([2.0, 3.0], "float32"))
+    trial.method_raises(
+        trial.make(*made, validate_args=True), "log_prob", ["ValueError"], "support", trial.tensor([float("nan"), 1.0])
+    )
+    wide = made[0][:, None, None].expand(2, 3, 5)
+    trial.method_raises(trial.make(*made, validate_args=True), "log_prob", ["ValueError"], "shape", wide)
+    unchecked = trial.make(*made, validate_args=False)
+    x = np.array([np.nan, 1.0])
+    expected = _log_density(x, np.array([0.5, 1.0]), np.array([2.0, 3.0]))
+    trial.close(unchecked.log_prob(trial.tensor(x, "float32")), expected, dtype="float32", **_BESSEL)
 
 
 def von_mises_moments(trial: Trial, loc: Any, concentration: Any, shape: Sequence[int], dtype: str) -> None:
@@ -137,13 +143,3 @@ def von_mises_expand(trial: Trial, shape: Sequence[int]) -> None:
 
 def _log_density(x: Any, mean: Any, k: Any) -> Any:
     return k * np.cos(x - mean) - np.log(2 * np.pi * special.i0e(k)) - k
-
-
-def _check_shares(trial: Trial, found: Any, shares: Any) -> None:
-    trial.check(((found >= 0) & (found < len(shares))).all(), f"a draw is outside of the {len(shares)} categories")
-    counts = np.bincount(found, minlength=len(shares))
-    expected = len(found) * shares
-    away = np.abs(counts - expected) - _SIGMAS * np.sqrt(expected * (1 - shares))
-    worst = int(np.argmax(away))
-    message = f"category {worst}: expected about {expected[worst]:.0f} of {len(found)} draws, got {counts[worst]}"
-    trial.check((away <= 1e-6).all(), message)

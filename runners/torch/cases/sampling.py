@@ -79,6 +79,45 @@ def relaxed_density_gradients(trial: Trial, temperature: float, dtype: str) -> N
     trial.close(tensor.grad, slope, rtol=_RTOL[dtype], atol=_ATOL[dtype], dtype=dtype)
 
 
+def relaxed_all_gradients(trial: Trial, dtype: str) -> None:
+    """The density's gradient for the temperature, for probabilities and for the point."""
+    heat = trial.random(dtype=dtype, seed=4, low=0.4, high=2.5)
+    probs = trial.random(3, 4, dtype=dtype, seed=5, low=0.1, high=1)
+    x, down = _points(trial, 3, 4, dtype=dtype), np.array([1.0, -2.0, 0.5])
+    tensors = [trial.tensor(values).requires_grad_() for values in (heat, probs, x)]
+    distribution = trial.make(tensors[0], probs=tensors[1], validate_args=False)
+    density = trial.call_method(distribution, "log_prob", tensors[2])
+    (density * trial.tensor(down, dtype)).sum().backward()
+    heat, probs, x = map(widened, (heat, probs, x))
+    shares = special.softmax(np.log(probs) - heat * np.log(x), axis=-1)
+    tolerances = {"rtol": 10 * _RTOL[dtype], "atol": 10 * _ATOL[dtype]}
+    expected = _log_density(x, heat, probs / probs.sum(-1, keepdims=True))
+    trial.close(density, expected, dtype=dtype, **tolerances)
+    of_heat = 3 / heat - np.log(x).sum(-1) + 4 * (shares * np.log(x)).sum(-1)
+    trial.close(tensors[0].grad, (down * of_heat).sum(), dtype=dtype, **tolerances)
+    trial.close(tensors[1].grad, down[:, None] * (1 - 4 * shares) / probs, dtype=dtype, **tolerances)
+    of_point = (-heat - 1 + 4 * heat * shares) / x
+    trial.close(tensors[2].grad, down[:, None] * of_point, dtype=dtype, **tolerances)
+
+
+def relaxed_refuses_point(trial: Trial) -> None:
+    """A point whose parts do not sum to one, or are negative, raises an error."""
+    heat, probs = trial.tensor(np.array(0.5, "float32")), trial.tensor(np.array([0.25, 0.75], "float32"))
+    checked = trial.make(heat, probs, validate_args=True)
+    for point in ([0.5, 0.7], [-0.5, 1.5]):
+        trial.method_raises(checked, "log_prob", ["ValueError"], "support", trial.tensor(np.array(point, "float32")))
+
+
+def relaxed_extremes(trial: Trial, temperature: float, dtype: str) -> None:
+    """Logits that are far apart and a low temperature give draws on the simplex, without NaN, at the largest logit."""
+    logits = np.array([[40.0, -40.0, 0.0], [-90.0, 2.0, 80.0]])
+    sample = trial.call_method(_made(trial, temperature, dtype, "logits", logits), "sample", (5, 7))
+    trial.equal([trial.dtype_name(sample), list(sample.shape)], [dtype, [5, 7, 2, 3]])
+    found = widened(trial.numpy(sample))
+    trial.check((found >= 0).all() and np.allclose(found.sum(-1), 1, rtol=0, atol=1e-5), "the parts do not sum to 1")
+    trial.equal(found.argmax(-1), np.broadcast_to(np.array([0, 2]), (5, 7, 2)))
+
+
 def relaxed_new(trial: Trial, temperature: Any, how: str, parameters: Any, dtype: str) -> None:
     """A new distribution has its parameters' shapes, normalized shares and logits, and draws that differ."""
     distribution = _made(trial, temperature, dtype, how, parameters, timed=True)

@@ -97,9 +97,11 @@ def ormqr(
     layout: str = "contiguous",
     left: bool = True,
     transpose: bool = False,
+    has_out: bool = False,
 ) -> None:
     """The output is Q or Q^H times the other matrix, or the reverse product, where Q is the product of the reflectors
-    1 - tau v v^H, and the vectors v are below the diagonal of the first matrix."""
+    1 - tau v v^H, and the vectors v are below the diagonal of the first matrix. ``has_out``: it is also written into
+    the tensor given as out=."""
     wide = "complex128" if dtype.startswith("complex") else "float64"
     raw, tau = np.linalg.qr(trial.random(*reflectors, dtype=wide, seed=4), mode="raw")
     a, tau = np.swapaxes(raw, -1, -2).astype(dtype), tau.astype(dtype)
@@ -107,11 +109,13 @@ def ormqr(
     # Omitted options keep their defaults.
     given = {name: value for name, value in (("left", left), ("transpose", transpose)) if value != (name == "left")}
     tensors = trial.tensor(a, dtype, layout), trial.tensor(tau), trial.tensor(c, dtype, layout)
-    output = trial.call(*tensors, **given)
+    out = {"out": trial.tensor(np.full(other, 3), dtype)} if has_out else {}
+    output = trial.call(*tensors, **given, **out)
     q = _product_of_reflectors(widened(a), widened(tau))
     q = np.swapaxes(q, -1, -2).conj() if transpose else q
     expected = q @ widened(c) if left else widened(c) @ q
-    trial.close(output, expected, dtype=dtype, **_solved(dtype, reflectors[-2]))
+    for found in (output, *out.values()):
+        trial.close(found, expected, dtype=dtype, **_solved(dtype, reflectors[-2]))
 
 
 def saddmm(
@@ -119,26 +123,43 @@ def saddmm(
     sizes: Sequence[int],
     dtype: str,
     share: float = 0.4,
-    beta: float | None = None,
-    alpha: float | None = None,
+    beta: Any = None,
+    alpha: Any = None,
     layout: str = "contiguous",
+    special: str | None = None,
+    has_out: bool = False,
 ) -> None:
     """The output is beta * sparse + alpha * sparse @ dense, as a sparse matrix with the values of the dense
-    computation.
+    computation. An element of the dense matrix counts only where the sparse one has a stored element.
 
-    ``share`` is the share of the second sparse matrix's elements that are stored.
+    A factor of two numbers is complex. ``share`` is the share of the second sparse matrix's elements that are stored.
+    ``has_out``: the result is also written into the tensor given as out=.
     """
     rows, middle, columns = sizes
     added = _mostly_zeros(trial, (rows, columns), dtype, 0.4, 1)
     left = _mostly_zeros(trial, (rows, middle), dtype, share, 2)
-    right = trial.random(middle, columns, dtype=dtype, seed=3)
-    factors = {name: value for name, value in (("beta", beta), ("alpha", alpha)) if value is not None}
+    right = trial.random(middle, columns, dtype=dtype, seed=3, special=special)
+    factors = {
+        name: complex(*value) if isinstance(value, list) else value
+        for name, value in (("beta", beta), ("alpha", alpha))
+        if value is not None
+    }
     tensors = trial.tensor(added).to_sparse(), trial.tensor(left).to_sparse(), trial.tensor(right, dtype, layout)
-    output = trial.call(*tensors, **factors)
-    trial.check(output.is_sparse, "the output is not sparse")
+    out = {"out": trial.tensor(np.zeros((rows, columns)), dtype).to_sparse()} if has_out else {}
+    output = trial.call(*tensors, **factors, **out)
     added, left, right = map(widened, (added, left, right))
-    expected = factors.get("beta", 1) * added + factors.get("alpha", 1) * (left @ right)
-    trial.close(output.to_dense(), expected, dtype=dtype, **_solved(dtype, middle))
+    with np.errstate(all="ignore"):
+        terms = left[:, :, None] * right
+    terms[left == 0] = 0
+    expected = factors.get("beta", 1) * added + factors.get("alpha", 1) * terms.sum(1)
+    for found in (output, *out.values()):
+        trial.check(found.is_sparse, "the output is not sparse")
+        trial.close(
+            found.to_dense(),
+            expected.astype(dtype) if dtype == "uint8" else expected,
+            dtype=dtype,
+            **_solved(dtype, middle),
+        )
 
 
 def saddmm_of_duplicates(trial: Trial, dtype: str) -> None:

@@ -46,6 +46,8 @@ def transformer(
     ``target_padding``: how many positions at the end of each source or target are padding.
     """
     made = {"dim_feedforward": width + 3, "dropout": 0.0 if training else 0.3, **options}
+    if made.get("activation") == "tanh":
+        made["activation"] = torch.tanh
     model = trial.make(width, heads, *layers, device=trial.device, dtype=trial.dtype(dtype), **made).train(training)
     weights = filled(trial, model, dtype, bound=0.6)
     first = options.get("batch_first", False)
@@ -101,6 +103,28 @@ def transformer_gradients(trial: Trial, width: int, heads: int, dtype: str, **op
     allowed = {"rtol": 1e-5, "atol": 5e-5} if dtype == "float32" else QUOTIENTS.get(dtype, {})
     for name, leaf in [*tensors.items(), *model.named_parameters()]:
         trial.close(leaf.grad, expected[name], dtype=dtype, **allowed)
+
+
+def transformer_custom(trial: Trial, width: int) -> None:
+    """A custom encoder and decoder take the place of the layers: the encoder gets the source, the decoder the target
+    and the encoder's output, each with its masks."""
+    seen: list[Any] = []
+
+    class Doubled(torch.nn.Module):
+        def forward(self, x: Any, *more: Any, **masks: Any) -> Any:
+            seen.append(sorted(name for name, value in masks.items() if torch.is_tensor(value)))
+            return 2 * x + sum(memory.mean() for memory in more)
+
+    model = trial.make(width, 2, device=trial.device, custom_encoder=Doubled(), custom_decoder=Doubled())
+    trial.equal(len(list(model.parameters())), 0)
+    source, target = trial.random(4, 3, width, seed=1), trial.random(5, 3, width, seed=2)
+    masks = {"src_mask": (4, 4), "tgt_mask": (5, 5), "memory_mask": (5, 4)}
+    given = {name: trial.tensor(np.zeros(shape), "float32") for name, shape in masks.items()}
+    trial.repeatable = False
+    output = trial.call_method(model, "__call__", trial.tensor(source), trial.tensor(target), **given)
+    trial.equal(seen, [["mask"], ["memory_mask", "tgt_mask"]])
+    expected = 2 * widened(target) + 2 * widened(source).mean()
+    trial.close(output, expected, dtype="float32", **TOLERANCES["float32"])
 
 
 def transformer_looks_back(trial: Trial, width: int, heads: int) -> None:

@@ -18,6 +18,7 @@ TOLERANCES: Mapping[str, Mapping[str, float]] = {
 _CURVES: Mapping[str, Callable[[Any], Any]] = {
     "relu": lambda x: np.maximum(x, 0),
     "gelu": lambda x: x * (1 + special.erf(x / 2**0.5)) / 2,
+    "tanh": np.tanh,
 }
 
 
