@@ -166,20 +166,23 @@ RULES: dict[str, Rule] = {
         lambda w, x, y: [w[0][0, 0] + w[0][1, 1] * 2 * x + w[0][1, 2], w[0][0, 2] + w[0][1, 0]],
     ),
     "add": Rule(
-        lambda f, x, y: f(x, y),
-        lambda x, y: x + y,
-        lambda w, x, y: [w[0].sum(axis=1, keepdims=True), w[0].sum(axis=0)],
+        lambda f, x, y: f(f(x, x), y),
+        lambda x, y: 2 * x + y,
+        lambda w, x, y: [2 * w[0].sum(axis=1, keepdims=True), w[0].sum(axis=0)],
     ),
     "power": Rule(
         lambda f, x, y: f(x, y),
         lambda x, y: x**y,
-        lambda w, x, y: [w[0] * y * x ** (y - 1), w[0] * np.log(x) * x**y],
+        lambda w, x, y: [
+            (w[0] * y * x ** (y - 1)).sum(axis=1, keepdims=True),
+            (w[0] * np.log(x) * x**y).sum(axis=0),
+        ],
         low=0.5,
     ),
     "sum": Rule(
-        lambda f, x: f(x, axis=(0, 2)),
-        lambda x: x.sum(axis=(0, 2)),
-        lambda w, x: [np.broadcast_to(w[0][:, None], x.shape)],
+        lambda f, x, start: f(x, axis=(0, 2), where=x > -0.5, initial=start),
+        lambda x, start: start + np.where(x > -0.5, x, 0).sum(axis=(0, 2)),
+        lambda w, x, start: [np.where(x > -0.5, w[0][:, None], 0), w[0].sum()],
     ),
     "mean": Rule(
         lambda f, x: f(x, axis=1, keepdims=True),

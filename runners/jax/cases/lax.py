@@ -172,12 +172,12 @@ def pow_gradient(trial: Trial, y: int) -> None:
 
 
 def pow_special_values(trial: Trial, power: Sequence[Any]) -> None:
-    """The powers of 0, infinity, minus infinity and NaN match IEEE 754's pown.
+    """The powers of zeros and infinities of both signs and of NaN match IEEE 754's pown.
 
-    ``power``: the exponent, then the four expected values; ``"inf"`` and ``"nan"`` are numbers.
+    ``power``: the exponent, then the five expected values; ``"inf"``, ``"-0"`` and ``"nan"`` are numbers.
     """
     exponent, *expected = power
-    values = trial.tensor(np.array([0, np.inf, -np.inf, np.nan], "float32"))
+    values = trial.tensor(np.array([0, -0.0, np.inf, -np.inf, np.nan], "float32"))
     output = trial.call(values, exponent)
     trial.exact(output, [float(value) for value in expected], "float32")
 

@@ -19,16 +19,23 @@ _REAL = {"complex64": "float32", "complex128": "float64"}
 
 
 def svd_factors(
-    trial: Trial, shape: list[int], dtype: str = "float32", full_matrices: bool = True, rank: int | None = None
+    trial: Trial,
+    shape: list[int],
+    dtype: str = "float32",
+    full_matrices: bool = True,
+    rank: int | None = None,
+    hermitian: bool = False,
 ) -> None:
     """The factors multiply back to the matrix, have orthonormal columns and the shapes that full_matrices requests.
 
-    ``rank``: the rank of the matrix, if it is not full.
+    ``rank``: the rank of the matrix, if it is not full. ``hermitian``: make it Hermitian, and say so.
     """
     matrix = trial.random(*shape, dtype=dtype)
     if rank is not None:
         matrix = trial.random(shape[0], rank) @ trial.random(rank, shape[1], seed=1)
-    output = trial.call(trial.tensor(matrix), full_matrices=full_matrices)
+    if hermitian:
+        matrix = matrix + np.swapaxes(matrix, -1, -2).conj()
+    output = trial.call(trial.tensor(matrix), full_matrices=full_matrices, **({"hermitian": True} if hermitian else {}))
     _check_svd(trial, output, matrix, full_matrices)
 
 
@@ -40,7 +47,7 @@ def svd_double(trial: Trial, dtype: str) -> None:
 
 def svd_gradient(trial: Trial, compute_uv: bool) -> None:
     """The gradient of the sum of the singular values is U V^T; the output is the singular values."""
-    matrix = trial.random(6, 6)
+    matrix = trial.random(7, 4)
 
     def body(svd: Callable[..., Any], matrix: Any) -> Any:
         def nuclear_norm(matrix: Any) -> Any:
@@ -50,7 +57,7 @@ def svd_gradient(trial: Trial, compute_uv: bool) -> None:
 
         return jax.grad(nuclear_norm, has_aux=True)(matrix)
 
-    u, s, vh = np.linalg.svd(widened(matrix))
+    u, s, vh = np.linalg.svd(widened(matrix), full_matrices=False)
     gradient, values = trial.call_inside(body, trial.tensor(matrix))
     trial.close(values, s, rtol=1e-5, dtype="float32")
     # Quotients by differences of singular values, in float32: about a thousand roundings.

@@ -143,14 +143,16 @@ def traced(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
 
 
 def traced_constant(trial: Trial) -> None:
-    """An array that the function captures becomes a constant, whose value is returned with the jaxpr."""
+    """An array that the function captures becomes a constant, whose value is returned with the jaxpr; an input that the
+    function returns is an output of the jaxpr."""
     captured, host = trial.random(8), trial.random(8, seed=1)
     moved = trial.tensor(captured)
     trial.repeatable = False
-    jaxpr, _, constants = trial.call(_wrapped(lambda x: [lax.mul(x, moved)], 1), [_aval(trial, 8)])
-    trial.equal((len(constants), len(jaxpr.constvars), len(jaxpr.invars)), (1, 1, 1))
+    jaxpr, avals, constants = trial.call(_wrapped(lambda x: [x, lax.mul(x, moved)], 1), [_aval(trial, 8)])
+    trial.equal((len(constants), len(jaxpr.constvars), len(jaxpr.invars), len(avals)), (1, 1, 1, 2))
+    trial.equal(jaxpr.outvars[0] is jaxpr.invars[0], True)
     trial.exact(constants[0], captured, "float32")
-    (output,) = jax.core.eval_jaxpr(jaxpr, constants, trial.tensor(host))
+    (_, output) = jax.core.eval_jaxpr(jaxpr, constants, trial.tensor(host))
     trial.close(output, widened(host) * captured, dtype="float32")
 
 

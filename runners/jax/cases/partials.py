@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable
 
 import jax
@@ -31,15 +32,22 @@ def partial_called(trial: Trial, dtype: str) -> None:
 
 
 def partial_as_tree(trial: Trial) -> None:
-    """Its leaves are the bound arguments; tree_map gives a partial of the same function with new arguments."""
-    host, scale = trial.random(5), trial.random(5, seed=1)
-    partial = trial.call(lax.mul, trial.tensor(host))
+    """A functools.partial whose leaves are the bound arguments, also those by name; tree_map gives a partial of the
+    same function with new arguments."""
+    host, shift, scale = (trial.random(5, seed=seed) for seed in range(3))
+
+    def shifted(one: Any, two: Any, shift: Any, unused: Any) -> Any:
+        return one * two - shift
+
+    partial = trial.call(shifted, trial.tensor(host), unused=None, shift=trial.tensor(shift))
     leaves = jax.tree_util.tree_leaves(partial)
-    trial.equal(len(leaves), 1)
-    trial.exact(leaves[0], host, "float32")
-    trial.equal((partial.func is lax.mul, len(partial.args), partial.keywords), (True, 1, {}))
+    trial.equal(len(leaves), 2)
+    for leaf, bound in zip(leaves, (host, shift)):
+        trial.exact(leaf, bound, "float32")
+    trial.equal((partial.func is shifted, len(partial.args), sorted(partial.keywords)), (True, 1, ["shift", "unused"]))
+    trial.check(isinstance(partial, functools.partial), f"a {type(partial).__name__} is no functools.partial")
     doubled = jax.tree_util.tree_map(lambda leaf: 2 * leaf, partial)
-    trial.close(doubled(trial.tensor(scale)), 2 * widened(host) * scale, dtype="float32")
+    trial.close(doubled(trial.tensor(scale)), 2 * (widened(host) * scale - shift), dtype="float32")
     trial.check(type(doubled) is type(partial), f"mapped over it is a {type(doubled).__name__}")
 
 

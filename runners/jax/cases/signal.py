@@ -41,22 +41,26 @@ def convolved_double(trial: Trial, dtype: str) -> None:
     trial.close(output, signal.convolve2d(image, kernel, mode="same"), rtol=1e-12, atol=1e-12, dtype=dtype)
 
 
-def convolved_gradient(trial: Trial) -> None:
+def convolved_gradient(trial: Trial, mode: str) -> None:
     """The image's cotangent is the output's cotangent correlated with the kernel, and vice versa."""
-    image, kernel, weights = trial.random(10, 9), trial.random(3, 4, seed=1), trial.random(12, 12, seed=2)
+    image, kernel = trial.random(10, 9), trial.random(3, 4, seed=1)
+    weights = trial.random(*((12, 12) if mode == "full" else image.shape), seed=2)
 
     def body(convolve2d: Callable[..., Any], *tensors: Any) -> Any:
         def weighted(image: Any, kernel: Any, weights: Any) -> Any:
-            output = convolve2d(image, kernel, precision="highest")
+            output = convolve2d(image, kernel, mode=mode, precision="highest")
             return jnp.sum(weights * output), output
 
         return jax.grad(weighted, argnums=(0, 1), has_aux=True)(*tensors)
 
     (to_image, to_kernel), output = trial.call_inside(body, *map(trial.tensor, (image, kernel, weights)))
     a, b, c = widened(image), widened(kernel), widened(weights)
+    if mode == "same":
+        # The middle of the full output.
+        c = np.pad(c, [(1, 1), (1, 2)])
     # Sums of up to 90 products, in float32.
     allowed = {"rtol": 1e-5, "atol": 2e-5, "dtype": "float32"}
-    trial.close(output, signal.convolve2d(a, b), **allowed)
+    trial.close(output, signal.convolve2d(a, b, mode=mode), **allowed)
     trial.close(to_image, signal.correlate2d(c, b, mode="valid"), **allowed)
     trial.close(to_kernel, signal.correlate2d(c, a, mode="valid"), **allowed)
 

@@ -42,11 +42,19 @@ def at_limits(trial: Trial, inputs: Sequence[Any], expected: Sequence[Any], dtyp
 
 
 def slopes(
-    trial: Trial, function: str, low: float, high: float, order: int = 1, rtol: float = 1e-5, atol: float = 1e-5
+    trial: Trial,
+    function: str,
+    low: float,
+    high: float,
+    order: int = 1,
+    rtol: float = 1e-5,
+    atol: float = 1e-5,
+    also: Sequence[float] = (),
 ) -> None:
-    """Value and derivatives, mapped over a vector, match the closed form."""
+    """Value and derivatives, mapped over a vector with the numbers ``also`` in front, match the closed form."""
     value, derivatives = _WITH_SLOPES[function]
     host = trial.random(400, low=low, high=high, seed=order)
+    host[: len(also)] = also
 
     def body(under_test: Callable[..., Any], x: Any) -> Any:
         functions = [under_test]

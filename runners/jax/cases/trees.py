@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from functools import lru_cache
 from typing import Any, Callable, NamedTuple
 
@@ -49,14 +49,19 @@ def tree_nested(trial: Trial, dtype: str) -> None:
 
 
 def tree_several(trial: Trial) -> None:
-    """With several trees the function gets the leaves at the same place."""
+    """With several trees the function gets the leaves at the same place, or the whole part of a later tree there."""
     one, two, three = (trial.random(4, seed=seed) for seed in range(3))
     first = {"x": trial.tensor(one), "y": [trial.tensor(two)]}
     second = {"x": trial.tensor(three), "y": [trial.tensor(one)]}
-    output = trial.call(lambda a, b: a - 2 * b, first, second)
+    third = {"x": (trial.tensor(two), None), "y": [{"more": [trial.tensor(three)]}]}
+    output = trial.call(lambda a, b, c: (a - 2 * b, c), first, second, third)
     trial.equal((sorted(output), len(output["y"])), (["x", "y"], 1))
-    trial.close(output["x"], one - 2 * three, dtype="float32")
-    trial.close(output["y"][0], two - 2 * one, dtype="float32")
+    (of_x, (moved, nothing)), (of_y, deeper) = output["x"], output["y"][0]
+    trial.close(of_x, one - 2 * three, dtype="float32")
+    trial.close(of_y, two - 2 * one, dtype="float32")
+    trial.equal((nothing, list(deeper), len(deeper["more"])), (None, ["more"], 1))
+    trial.exact(moved, two, "float32")
+    trial.exact(deeper["more"][0], three, "float32")
 
 
 def tree_leaf_rule(trial: Trial) -> None:
@@ -137,23 +142,27 @@ class _Pair(NamedTuple):
 
 
 def unflattened(trial: Trial, dtype: str) -> None:
-    """New leaves take the places of the old ones: in a dict by sorted keys, in a named tuple by its fields."""
-    hosts = [np.asarray(trial.random(2, 3, dtype=dtype, seed=seed)) for seed in range(5)]
+    """New leaves take the places of the old ones: in a dict by sorted keys, in a named tuple by its fields, in a
+    registered class with its data that is not a leaf."""
+    hosts = [np.asarray(trial.random(2, 3, dtype=dtype, seed=seed)) for seed in range(7)]
     leaves = [trial.tensor(host, dtype) for host in hosts]
-    structure = jax.tree_util.tree_structure({"b": [0, (0,)], "a": _Pair(0, {"z": 0, "y": 0}), "none": None})
-    output = trial.call(structure, leaves)
-    trial.equal((sorted(output), output["none"]), (["a", "b", "none"], None))
+    own = _Interval(0, 0, "metre")
+    tree = {"b": [0, (0,)], "a": _Pair(0, {"z": 0, "y": 0}), "none": None, "c": own}
+    output = trial.call(jax.tree_util.tree_structure(tree), leaves)
+    trial.equal((sorted(output), output["none"]), (["a", "b", "c", "none"], None))
+    trial.equal((type(output["c"]) is _Interval, output["c"] is own, output["c"].unit), (True, False, "metre"))
     trial.equal([type(output["a"]) is _Pair, type(output["b"]) is list, type(output["b"][1]) is tuple], [True] * 3)
     trial.equal((sorted(output["a"].second), len(output["b"]), len(output["b"][1])), (["y", "z"], 2, 1))
     pair, (first, (second,)) = output["a"], output["b"]
-    for found, moved in zip((pair.first, pair.second["y"], pair.second["z"], first, second), leaves):
+    of_own = (output["c"].low, output["c"].high)
+    for found, moved in zip((pair.first, pair.second["y"], pair.second["z"], first, second, *of_own), leaves):
         trial.exact(found, trial.numpy(moved), dtype)
 
 
 def unflattened_round(trial: Trial, kind: str) -> None:
     """A tree that is flattened and rebuilt is unchanged: same containers, same order, same leaves."""
     trees: dict[str, Any] = {
-        "ordered": OrderedDict([("z", 1), ("a", (2, 3))]),
+        "ordered": OrderedDict([("z", 1), ("a", (2, defaultdict(list, {"b": 3, "y": 4})))]),
         "empty": {"more": [(), {}], "nothing": None},
         "leaf": 42,
         "deep": [[[[[5]]]], {"x": {"y": (6, [7, None])}}],
