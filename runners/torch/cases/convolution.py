@@ -32,12 +32,7 @@ def convolved(
         return convolved(x[None], weights, stride, padding, dilation, groups, padding_mode, bias)[0]
     axes = weight.ndim - 2
     stride, dilation = along(stride, axes), along(dilation, axes)
-    if padding == "same":
-        totals = [step * (size - 1) for size, step in zip(weight.shape[2:], dilation)]
-        # If the total padding is odd, the larger part is at the end.
-        pads = [(total // 2, total - total // 2) for total in totals]
-    else:
-        pads = [(p, p) for p in along(0 if padding == "valid" else padding, axes)]
+    pads = padded_by(weight.shape[2:], padding, dilation)
     x = np.pad(widened(x), [(0, 0), (0, 0), *pads], mode=_PAD_MODES[padding_mode])
     parts = []
     for part, kernels in zip(np.split(x, groups, axis=1), np.split(weight, groups)):
@@ -48,6 +43,15 @@ def convolved(
         parts.append(sum(terms))
     output = np.concatenate(parts, axis=1)
     return output + weights["bias"].reshape(-1, *[1] * axes) if bias else output
+
+
+def padded_by(kernel: Sequence[int], padding: Any, dilation: Sequence[int]) -> list[tuple[int, int]]:
+    """Return how many places are added at the beginning and at the end of each axis."""
+    if padding == "same":
+        totals = [step * (size - 1) for size, step in zip(kernel, dilation)]
+        # If the total padding is odd, the larger part is at the end.
+        return [(total // 2, total - total // 2) for total in totals]
+    return [(p, p) for p in along(0 if padding == "valid" else padding, len(kernel))]
 
 
 def windows(
@@ -84,31 +88,21 @@ def conv2d(
     trial.close(output, expected, dtype=dtype)
 
 
-def conv2d_gradients(trial: Trial, shape: Sequence[int], out_channels: int, kernel: Sequence[int], dtype: str) -> None:
+def conv2d_gradients(
+    trial: Trial,
+    shape: Sequence[int],
+    out_channels: int,
+    kernel: Sequence[int],
+    dtype: str,
+    layout: str = "contiguous",
+    memory_format: str | None = None,
+    **options: Any,
+) -> None:
     """The gradients of input, weight and bias match those of the sum over the kernel's positions."""
-    module = trial.make(shape[1], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype))
+    made = {"device": trial.device, "dtype": trial.dtype(dtype), **options}
+    module = trial.make(shape[-3], out_channels, kernel, **made)
     weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
-    _check_gradients(trial, module, weights, shape, dtype, (1, 1))
-
-
-def conv2d_grouped_gradients(trial: Trial, shape: Sequence[int], out_channels: int, groups: int, dtype: str) -> None:
-    """With a kernel of one pixel each group is a product of matrices, and so are the gradients."""
-    options = {"device": trial.device, "dtype": trial.dtype(dtype)}
-    module = trial.make(shape[1], out_channels, 1, groups=groups, **options)
-    weights = filled(trial, module, dtype, 0.5)
-    x = trial.random(*shape, dtype=dtype)
-    down = trial.random(shape[0], out_channels, *shape[2:], dtype=dtype, seed=7)
-    tensor = trial.tensor(x).requires_grad_()
-    output = trial.call_method(module, "__call__", tensor)
-    (output * trial.tensor(down)).sum().backward()
-    kernels = weights["weight"].reshape(groups, out_channels // groups, -1)
-    inputs, above = (widened(values).reshape(shape[0], groups, -1, *shape[2:]) for values in (x, down))
-    expected = np.einsum("goi,ngiyx->ngoyx", kernels, inputs).reshape(down.shape) + weights["bias"][:, None, None]
-    trial.close(output, expected, dtype=dtype)
-    trial.close(tensor.grad, np.einsum("goi,ngoyx->ngiyx", kernels, above).reshape(shape), dtype=dtype)
-    wanted = np.einsum("ngoyx,ngiyx->goi", above, inputs).reshape(weights["weight"].shape)
-    trial.close(module.weight.grad, wanted, dtype=dtype)
-    trial.close(module.bias.grad, widened(down).sum((0, 2, 3)), dtype=dtype)
+    _check_gradients(trial, module, weights, shape, dtype, options, layout, memory_format)
 
 
 _LONG_SUMS: Mapping[str, float] = {"rtol": 1.3e-6, "atol": 1e-4}
@@ -145,7 +139,7 @@ def conv3d_gradients(
     """The gradients of input, weight and bias match those of the sum over the kernel's positions."""
     module = trial.make(shape[1], out_channels, kernel, stride, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype)
-    _check_gradients(trial, module, weights, shape, dtype, stride)
+    _check_gradients(trial, module, weights, shape, dtype, {"stride": stride})
 
 
 def _output(
@@ -168,22 +162,62 @@ def _output(
 
 
 def _check_gradients(
-    trial: Trial, module: Any, weights: Mapping[str, Any], shape: Sequence[int], dtype: str, stride: Sequence[int]
+    trial: Trial,
+    module: Any,
+    weights: Mapping[str, Any],
+    shape: Sequence[int],
+    dtype: str,
+    options: Mapping[str, Any],
+    layout: str = "contiguous",
+    memory_format: str | None = None,
 ) -> None:
     """Compare the output and the gradients of input, weight and bias with the reference's."""
     x = trial.random(*shape, dtype=dtype)
-    tensor = trial.tensor(x).requires_grad_()
+    tensor = trial.tensor(x, dtype, layout)
+    if memory_format:
+        tensor = tensor.to(memory_format=getattr(torch, memory_format))
+    tensor.requires_grad_()
     output = trial.call_method(module, "__call__", tensor)
-    trial.close(output, convolved(widened(x), weights, stride=stride), dtype=dtype)
+    trial.close(output, convolved(widened(x), weights, **options), dtype=dtype)
     down = trial.random(*output.shape, dtype=dtype, seed=7)
-    (output * trial.tensor(down)).sum().backward()
-    x, down, weight = widened(x), widened(down), weights["weight"]
-    x_gradient, weight_gradient = np.zeros_like(x), np.zeros_like(weight)
-    flat_down = down.reshape(*down.shape[:2], -1)
-    for position, window in windows(x.shape[2:], weight.shape[2:], stride, (1,) * len(stride)):
-        part = x[window].reshape(*x.shape[:2], -1)
-        weight_gradient[(..., *position)] = np.einsum("nop,ncp->oc", flat_down, part)
-        x_gradient[window] += np.einsum("no...,oc->nc...", down, weight[(..., *position)])
-    trial.close(tensor.grad, x_gradient, dtype=dtype)
+    (output * trial.tensor(down).conj()).sum().real.backward()
+    weight = weights["weight"]
+    batched = (1,) * (weight.ndim - len(shape))
+    down = widened(down).reshape(*batched, *down.shape)
+    x_gradient, weight_gradient = _gradients(widened(x).reshape(*batched, *shape), weight, down, **options)
+    trial.close(tensor.grad, x_gradient.reshape(shape), dtype=dtype)
     trial.close(module.weight.grad, weight_gradient, dtype=dtype)
-    trial.close(module.bias.grad, down.sum((0, *range(2, down.ndim))), dtype=dtype)
+    if "bias" in weights:
+        trial.close(module.bias.grad, down.sum((0, *range(2, down.ndim))), dtype=dtype)
+
+
+def _gradients(
+    x: Any,
+    weight: Any,
+    down: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    padding_mode: str = "zeros",
+    bias: bool = True,
+) -> tuple[Any, Any]:
+    """Return the gradients of a batch and of the weight, for the gradient ``down`` of the output."""
+    axes = weight.ndim - 2
+    stride, dilation = along(stride, axes), along(dilation, axes)
+    pads, mode = padded_by(weight.shape[2:], padding, dilation), _PAD_MODES[padding_mode]
+    padded = np.pad(x, [(0, 0), (0, 0), *pads], mode=mode)
+    x_gradient, weight_gradient = np.zeros_like(padded), np.zeros_like(weight)
+    inputs = np.split(np.arange(x.shape[1]), groups)
+    outputs = np.split(np.arange(len(weight)), groups)
+    for position, window in windows(padded.shape[2:], weight.shape[2:], stride, dilation):
+        for entering, leaving in zip(inputs, outputs):
+            above, kernel = down[:, leaving], weight[(leaving, slice(None), *position)]
+            pair = (values.reshape(*values.shape[:2], -1) for values in (above, padded[window][:, entering].conj()))
+            weight_gradient[(leaving, slice(None), *position)] = np.einsum("nop,ncp->oc", *pair)
+            x_gradient[window][:, entering] += np.einsum("no...,oc->nc...", above, kernel.conj())
+    # Each place of the padded batch is a copy of one in the batch, or of none: number 0.
+    numbers = np.pad(np.arange(1, x[0, 0].size + 1).reshape(x.shape[2:]), pads, mode=mode)
+    summed = np.zeros((*x.shape[:2], x[0, 0].size + 1), x.dtype)
+    np.add.at(summed, (slice(None), slice(None), numbers.ravel()), x_gradient.reshape(*x.shape[:2], -1))
+    return summed[..., 1:].reshape(x.shape), weight_gradient

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any, Sequence
 
 import numpy as np
 import torch
 
-from runners.core.testing.distribution import check_independent
+from runners.core.testing.distribution import check_categories, check_independent
 from runners.core.testing.trial import Trial
 
 _SIGMAS = 5.5
@@ -167,6 +168,15 @@ def randperm_uniform(trial: Trial, length: int) -> None:
     trial.check(fixed < 13, f"{fixed} of {length} numbers are at their own place")
 
 
+def randperm_orders(trial: Trial, length: int, draws: int) -> None:
+    """Of a few numbers every order is equally likely, and independent of the one before."""
+    first = trial.call(length, device=trial.device)
+    check_permutation(trial, first, length, "int64")
+    known = list(itertools.permutations(range(length)))
+    found = [trial.numpy(trial.make(length, device=trial.device)) for _ in range(draws)]
+    check_categories([known.index(tuple(order.tolist())) for order in found], [1] * len(known))
+
+
 def randperm_generator(trial: Trial, length: int) -> None:
     """A generator determines the order: the same seed gives the same order, another seed a different one."""
 
@@ -176,7 +186,9 @@ def randperm_generator(trial: Trial, length: int) -> None:
         generator.manual_seed(seed)
         order = trial.call(length, generator=generator, device=trial.device)
         check_permutation(trial, order, length, "int64")
-        return trial.numpy(order)
+        following = trial.numpy(trial.make(length, generator=generator, device=trial.device))
+        trial.check((following != trial.numpy(order)).any(), "the generator gives the same order again")
+        return np.concatenate([trial.numpy(order), following])
 
     first = made(1, True)
     torch.manual_seed(99)

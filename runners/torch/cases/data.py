@@ -113,6 +113,27 @@ def dataset_samples(trial: Trial) -> None:
         trial.equal(list(extra["name"]), [f"row {row}" for row in rows])
 
 
+def dataset_keys(trial: Trial) -> None:
+    """A data set of a given item type, without a length, gives its rows by names, in the order of a sampler."""
+    values = trial.random(3, 4)
+    rows = {name: trial.tensor(row) for name, row in zip("abc", values)}
+    device = trial.device
+
+    class Named(trial.function[torch.Tensor]):  # type: ignore[misc, name-defined]
+        def __getitem__(self, name: str) -> Any:
+            return rows[name]
+
+        def epoch(self, order: str) -> Any:
+            return [batch.to(device) for batch in torch.utils.data.DataLoader(self, batch_size=2, sampler=order)]
+
+    named = Named()
+    batches = trial.call_method(named, "epoch", "caaba")
+    trial.equal(len(batches), 3)
+    for batch, numbers in zip(batches, ([2, 0], [0, 1], [0])):
+        trial.exact(batch, values[numbers], "float32")
+    trial.exact(trial.call_method(named, "__getitem__", "b"), values[1], "float32")
+
+
 def dataset_abstract(trial: Trial) -> None:
     """The base class can be created but has neither items nor a length: subclasses define both."""
     bare = trial.call()

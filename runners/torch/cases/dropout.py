@@ -68,16 +68,20 @@ def dropout_in_place(trial: Trial, shape: Sequence[int], p: float, training: boo
     _check_share(trial, ~kept, p if training else 0.0, "elements")
 
 
-def dropout_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str) -> None:
-    """The gradient passes where the value passed, with the same scale, and is zero where the value was dropped."""
+def dropout_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str, inplace: bool = False) -> None:
+    """The gradient passes where the value passed, with the same scale, and is zero where the value was dropped. Each of
+    two calls has its own elements."""
     values = _inputs(trial, shape, dtype)
     down = trial.random(*shape, dtype=dtype, seed=7)
     x = trial.tensor(values).requires_grad_()
-    output = trial.call(x, p)
-    (output * trial.tensor(down)).sum().backward()
-    kept = _check_kept(trial, output, widened(values), p, dtype)
-    _check_share(trial, ~kept, p, "elements")
-    trial.close(x.grad, np.where(kept, widened(down) / (1 - p), 0), dtype=dtype)
+    trial.repeatable = not inplace
+    outputs = [trial.call(x * 1 if inplace else x, p, inplace=inplace) for _ in range(2)]
+    sum((factor * output * trial.tensor(down)).sum() for factor, output in enumerate(outputs, 1)).backward()
+    kept = [_check_kept(trial, output, widened(values), p, dtype) for output in outputs]
+    for each in kept:
+        _check_share(trial, ~each, p, "elements")
+    _check_share(trial, ~kept[0] & ~kept[1], p * p, "elements twice")
+    trial.close(x.grad, (kept[0] + 2.0 * kept[1]) * widened(down) / (1 - p), dtype=dtype)
 
 
 def dropout_draws_differ(trial: Trial, shape: Sequence[int], p: float) -> None:
@@ -140,15 +144,20 @@ def dropout3d_in_place(trial: Trial, shape: Sequence[int], p: float) -> None:
 
 
 def dropout3d_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str) -> None:
-    """The gradient passes through the kept channels, with the same scale, and is zero in the others."""
+    """The gradient passes through the kept channels, with the same scale, and is zero in the others. Each of two calls
+    has its own channels."""
     values = _inputs(trial, shape, dtype)
     down = trial.random(*shape, dtype=dtype, seed=7)
     x = trial.tensor(values).requires_grad_()
-    output = trial.call_method(trial.make(p), "__call__", x)
-    (output * trial.tensor(down)).sum().backward()
-    kept = _check_channels(trial, output, widened(values), p, dtype)
-    _check_share(trial, ~kept, p, "channels")
-    trial.close(x.grad, np.where(kept[..., None, None, None], widened(down) / (1 - p), 0), dtype=dtype)
+    module = trial.make(p)
+    outputs = [trial.call_method(module, "__call__", x) for _ in range(2)]
+    sum((factor * output * trial.tensor(down)).sum() for factor, output in enumerate(outputs, 1)).backward()
+    kept = [_check_channels(trial, output, widened(values), p, dtype) for output in outputs]
+    for each in kept:
+        _check_share(trial, ~each, p, "channels")
+    _check_share(trial, ~kept[0] & ~kept[1], p * p, "channels twice")
+    passed = (kept[0] + 2.0 * kept[1])[..., None, None, None]
+    trial.close(x.grad, passed * widened(down) / (1 - p), dtype=dtype)
 
 
 def dropout3d_modes(trial: Trial, shape: Sequence[int], p: float) -> None:

@@ -15,8 +15,8 @@ from runners.core.testing.trial import Trial
 _DEVIATIONS = 5
 """The mean of independent draws differs by more standard deviations than this once in two million times."""
 
-_ROUNDED_UP = {"bfloat16": 1.008}
-"""A value next to the bound is rounded to bfloat16's 8 bits, up to 2**-8 beyond the bound."""
+_ROUNDED_UP = {"bfloat16": 1.008, "float16": 1.001}
+"""A value next to the bound is rounded to bfloat16's 8 bits, up to 2**-8 beyond the bound, or to float16's 11."""
 
 
 def xavier_uniform(

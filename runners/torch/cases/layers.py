@@ -73,21 +73,29 @@ def linear(
     trial.close(output, expected, dtype=dtype, **ROUNDED.get(dtype, {}))
 
 
-def linear_gradients(trial: Trial, shape: Sequence[int], out_features: int, dtype: str) -> None:
+def linear_gradients(
+    trial: Trial,
+    shape: Sequence[int],
+    out_features: int,
+    dtype: str,
+    bias: bool = True,
+    layout: str = "contiguous",
+) -> None:
     """The gradients of input, weight and bias are products with the incoming gradient."""
-    module = trial.make(shape[-1], out_features, device=trial.device, dtype=trial.dtype(dtype))
+    module = trial.make(shape[-1], out_features, bias=bias, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype)
     x = trial.random(*shape, dtype=dtype)
     down = trial.random(*shape[:-1], out_features, dtype=dtype, seed=7)
-    tensor = trial.tensor(x).requires_grad_()
+    tensor = trial.tensor(x, dtype, layout).requires_grad_()
     output = trial.call_method(module, "__call__", tensor)
-    trial.close(output, widened(x) @ weights["weight"].T + weights["bias"], dtype=dtype)
-    (output * trial.tensor(down).conj()).sum().real.backward()
+    trial.close(output, widened(x) @ weights["weight"].T + weights.get("bias", 0), dtype=dtype)
+    (output * trial.tensor(down, dtype, layout).conj()).sum().real.backward()
     x, down = widened(x), widened(down)
     trial.close(tensor.grad, down @ weights["weight"].conj(), dtype=dtype)
     rows, above = x.reshape(-1, shape[-1]), down.reshape(-1, out_features)
     trial.close(module.weight.grad, above.T @ rows.conj(), dtype=dtype)
-    trial.close(module.bias.grad, above.sum(0), dtype=dtype)
+    if bias:
+        trial.close(module.bias.grad, above.sum(0), dtype=dtype)
 
 
 def gelu(
@@ -162,13 +170,23 @@ def adaptive_avg_pool3d(
     trial.close(output, expected, dtype=dtype)
 
 
-def adaptive_avg_pool3d_gradients(trial: Trial, shape: Sequence[int], size: Any, dtype: str) -> None:
+def adaptive_avg_pool3d_gradients(
+    trial: Trial,
+    shape: Sequence[int],
+    size: Any,
+    dtype: str,
+    layout: str = "contiguous",
+    memory_format: str | None = None,
+) -> None:
     """The gradient of a mean is spread evenly over its part of the volume."""
     x = trial.random(*shape, dtype=dtype)
-    tensor = trial.tensor(x).requires_grad_()
+    tensor = trial.tensor(x, dtype, layout)
+    if memory_format:
+        tensor = tensor.to(memory_format=getattr(torch, memory_format))
+    tensor.requires_grad_()
     output = trial.call_method(trial.make(size if isinstance(size, int) else tuple(size)), "__call__", tensor)
     down = trial.random(*output.shape, dtype=dtype, seed=7)
-    (output * trial.tensor(down)).sum().backward()
+    (output * trial.tensor(down, dtype, layout)).sum().backward()
     expected, gradient = widened(x), widened(down)
     for axis, weights in _shares(shape, size):
         expected = np.moveaxis(np.moveaxis(expected, axis, -1) @ weights.T, -1, axis)

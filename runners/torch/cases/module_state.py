@@ -34,20 +34,21 @@ def zero_grad_of(trial: Trial, dtype: str, **options: Any) -> None:
     net, outside = _Net(trial, dtype), _Net(trial, dtype)
     given = {}
     for number, module in enumerate((net, outside)):
-        for seed, name in enumerate(("own", "inner.weight"), 10 + 10 * number):
+        for seed, name in enumerate(("own", "inner.weight", "frozen"), 10 + 10 * number):
             parameter = dict(module.named_parameters())[name]
-            parameter.grad = trial.tensor(trial.random(*parameter.shape, dtype=dtype, seed=seed), dtype)
+            values = trial.random(*parameter.shape, dtype=dtype, seed=seed, special="nonfinite")
+            parameter.grad = trial.tensor(values, dtype)
             given[number, name] = parameter.grad
     before = [(name, trial.numpy(value)) for name, value in net.state_dict().items()]
     expected = trial.numpy(outside.own.grad)
 
     trial.check(trial.call(net, **options) is None, "expected None to be returned")
 
-    for parameter, shape in ((net.own, (4, 3)), (net.inner.weight, (5,))):
+    for parameter, shape in ((net.own, (4, 3)), (net.inner.weight, (5,)), (net.frozen, (2,))):
         _check_cleared(trial, parameter, shape, dtype, options.get("set_to_none"))
     if options.get("set_to_none") is False:
         trial.check(net.own.grad is given[0, "own"], "the gradient was replaced, not set to zero")
-    trial.check(net.frozen.grad is None and net.idle.grad is None, "a gradient appeared where there was none")
+    trial.check(net.idle.grad is None, "a gradient appeared where there was none")
     trial.exact(outside.own.grad, expected, dtype)
     for (name, values), (found, tensor) in zip(before, net.state_dict().items()):
         trial.equal(found, name)
@@ -98,7 +99,7 @@ def zero_grad_training(trial: Trial, steps: int, **options: Any) -> None:
     w, inputs, targets = widened(w), trial.tensor(x), trial.tensor(y)
     trial.repeatable = False
     for _ in range(steps):
-        trial.check(trial.call(layer, **options) is None, "expected None to be returned")
+        trial.check(trial.call(layer, *options.values()) is None, "expected None to be returned")
         ((layer(inputs) - targets) ** 2).mean().backward()
         with torch.no_grad():
             layer.weight.sub_(0.1 * layer.weight.grad)
@@ -128,6 +129,7 @@ def _check_cleared(trial: Trial, parameter: Any, shape: Any, dtype: str, to_none
 def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool = True) -> None:
     """Mean, variance and count become 0, 1 and 0 in the same tensors; weight and bias stay unchanged."""
     layer, host = _norm(trial, features, dtype, affine=affine)
+    layer.running_mean[0], layer.running_var[-1] = float("nan"), float("inf")
     buffers = dict(layer.named_buffers())
     trial.check(trial.call(layer) is None, "expected None to be returned")
     trial.equal(list(dict(layer.named_buffers())), ["running_mean", "running_var", "num_batches_tracked"])
@@ -141,6 +143,18 @@ def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool
     trial.equal([name for name, _ in layer.named_parameters()], ["weight", "bias"] if affine else [])
     for name, parameter in layer.named_parameters():
         trial.exact(parameter, host[name], dtype)
+
+
+def reset_running_stats_untracked(trial: Trial, training: bool) -> None:
+    """A layer without statistics has none afterwards, and normalizes by the moments of the batch."""
+    layer = torch.nn.BatchNorm2d(3, track_running_stats=False).to(trial.device).train(training)
+    trial.check(trial.call(layer) is None, "expected None to be returned")
+    found = [getattr(layer, name) for name in ("running_mean", "running_var", "num_batches_tracked")]
+    trial.check(found == [None] * 3, f"expected no statistics, got {found}")
+    trial.equal(layer.training, training)
+    x = trial.random(4, 3, 5, 5, seed=9)
+    center, spread = (moment((0, 2, 3), keepdims=True) for moment in (widened(x).mean, widened(x).var))
+    trial.close(layer(trial.tensor(x)), (widened(x) - center) / np.sqrt(spread + layer.eps), dtype="float32")
 
 
 def reset_running_stats_evaluates(trial: Trial, dtype: str) -> None:

@@ -26,7 +26,7 @@ def batch_norm(
     shape: Sequence[int],
     training: bool,
     dtype: str = "float32",
-    affine: bool = True,
+    affine: bool | Sequence[str] = True,
     tracked: bool = True,
     statistics_dtype: str | None = None,
     layout: str = "contiguous",
@@ -35,7 +35,10 @@ def batch_norm(
     **options: Any,
 ) -> None:
     """Each channel is normalized by its moments in training and by the running moments in evaluation, then scaled and
-    shifted. Training updates the running moments; evaluation does not."""
+    shifted. Training updates the running moments; evaluation does not.
+
+    ``affine`` can name one of weight and bias. ``statistics_dtype`` is that of all tensors but the input.
+    """
     host, tensors = _channels(trial, shape[1], statistics_dtype or dtype, affine, tracked)
     x = trial.tensor(_values(trial, shape, dtype, special), dtype, layout)
     if memory_format:
@@ -69,34 +72,42 @@ def batch_norm(
             trial.close(tensors[name], wanted, dtype=statistics_dtype or dtype, **allowed)
 
 
-def batch_norm_gradients(trial: Trial, shape: Sequence[int], training: bool, dtype: str) -> None:
+def batch_norm_gradients(
+    trial: Trial,
+    shape: Sequence[int],
+    training: bool,
+    dtype: str,
+    affine: bool | Sequence[str] = True,
+    tracked: bool = True,
+    layout: str = "contiguous",
+) -> None:
     """The gradients of input, weight and bias match the formula; in training the moments depend on the input."""
-    host, tensors = _channels(trial, shape[1], dtype, True, True)
-    leaves = {name: tensors[name].requires_grad_() for name in _AFFINE}
+    host, tensors = _channels(trial, shape[1], dtype, affine, tracked)
+    names = [name for name in _AFFINE if name in host]
+    leaves = {name: tensors[name].requires_grad_() for name in names}
     x = trial.random(*shape, dtype=dtype, seed=1)
-    leaves["x"] = trial.tensor(x).requires_grad_()
+    leaves["x"] = trial.tensor(x, dtype, layout).requires_grad_()
     down = trial.random(*shape, dtype=dtype, seed=7)
-    trial.repeatable = not training
-    output = trial.call(
-        leaves["x"], tensors["mean"], tensors["var"], leaves["weight"], leaves["bias"], training, eps=1e-3
-    )
-    (output * trial.tensor(down)).sum().backward()
+    trial.repeatable = not (training and tracked)
+    moments = tensors.get("mean"), tensors.get("var")
+    output = trial.call(leaves["x"], *moments, leaves.get("weight"), leaves.get("bias"), training, eps=1e-3)
+    (output * trial.tensor(down, dtype, layout)).sum().backward()
     x, down = widened(x), widened(down)
-    for name, values in (("x", x), *((name, host[name]) for name in _AFFINE)):
+    for name, values in (("x", x), *((name, host[name]) for name in names)):
         trial.exact(leaves[name].detach(), values, dtype)
     axes = (0, *range(2, x.ndim))
     mean, var = _moments(x) if training else (host["mean"], host["var"])
     inverse = 1 / np.sqrt(_along(var, x) + 1e-3)
     normed = (x - _along(mean, x)) * inverse
-    weight = _along(host["weight"], x)
+    weight = _along(host.get("weight", 1.0), x)
     slope = down
     if training:
         slope = down - down.mean(axes, keepdims=True) - normed * (down * normed).mean(axes, keepdims=True)
-    trial.close(output, weight * normed + _along(host["bias"], x), dtype=dtype)
+    trial.close(output, weight * normed + _along(host.get("bias", 0.0), x), dtype=dtype)
     trial.close(leaves["x"].grad, weight * inverse * slope, dtype=dtype)
-    allowed = _DEEP_GRADIENTS.get(dtype, {})
-    trial.close(leaves["weight"].grad, (down * normed).sum(axes), dtype=dtype, **allowed)
-    trial.close(leaves["bias"].grad, down.sum(axes), dtype=dtype, **allowed)
+    for name, terms in (("weight", down * normed), ("bias", down)):
+        if name in names:
+            trial.close(leaves[name].grad, terms.sum(axes), dtype=dtype, **_DEEP_GRADIENTS.get(dtype, {}))
 
 
 def group_norm(
@@ -179,9 +190,10 @@ def _values(trial: Trial, shape: Sequence[int], dtype: str, special: str | None)
     return with_special(values, dtype, special) if special else values
 
 
-def _channels(trial: Trial, count: int, dtype: str, affine: bool, tracked: bool) -> tuple[Any, Any]:
+def _channels(trial: Trial, count: int, dtype: str, affine: bool | Sequence[str], tracked: bool) -> tuple[Any, Any]:
     """Create running moments, weight and bias, on the host in double precision and on the device."""
-    names = (_STATISTICS if tracked else ()) + (_AFFINE if affine else ())
+    scaling = (_AFFINE if affine else ()) if isinstance(affine, bool) else tuple(affine)
+    names = (_STATISTICS if tracked else ()) + scaling
     tensors = {
         name: trial.tensor(trial.random(count, dtype=dtype, seed=11 + len(name), low=0.5, high=2), dtype)
         for name in names

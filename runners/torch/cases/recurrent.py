@@ -29,13 +29,13 @@ def lstm_cell(
     special: str | None = None,
 ) -> None:
     """One step gives the hidden state and the cell state of the LSTM equations; without a state it starts from
-    zeros."""
+    zeros. ``special`` values are in the input and in the cell state."""
     module = trial.make(*sizes, bias=bias, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, module.hidden_size**-0.5)
     lead = [] if batch is None else [batch]
     x, h, c = (
-        trial.tensor(trial.random(*lead, sizes[k], dtype=dtype, seed=k, special=None if k else special), dtype, layout)
-        for k in (0, 1, 1)
+        trial.tensor(trial.random(*lead, sizes[k], dtype=dtype, seed=seed, special=extra), dtype, layout)
+        for seed, (k, extra) in enumerate(((0, special), (1, None), (1, special)))
     )
     found = trial.call_method(module, "__call__", x, (h, c)) if state else trial.call_method(module, "__call__", x)
     start = (widened(trial.numpy(h)), widened(trial.numpy(c)))
@@ -60,21 +60,27 @@ def lstm_cell_sequence(trial: Trial, steps: int, sizes: Sequence[int], dtype: st
     trial.close(state[1], expected[1], dtype=dtype)
 
 
-def lstm_cell_gradients(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
+def lstm_cell_gradients(
+    trial: Trial, sizes: Sequence[int], dtype: str, batch: int | None = 2, bias: bool = True, state: bool = True
+) -> None:
     """The gradients of input, state and parameters match the derivatives of the LSTM equations."""
-    module = trial.make(*sizes, device=trial.device, dtype=trial.dtype(dtype))
+    module = trial.make(*sizes, bias=bias, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype, module.hidden_size**-0.5)
-    host = {name: trial.random(2, sizes[k], dtype=dtype, seed=9 + k) for name, k in (("x", 0), ("h", 1))}
-    host["c"] = trial.random(2, sizes[1], dtype=dtype, seed=11)
+    lead = [] if batch is None else [batch]
+    names = "xhc" if state else "x"
+    host = {name: trial.random(*lead, sizes[name != "x"], dtype=dtype, seed=seed) for seed, name in enumerate(names, 9)}
     tensors = {name: trial.tensor(values).requires_grad_() for name, values in host.items()}
-    down = trial.random(2, 2, sizes[1], dtype=dtype, seed=12)
-    h, c = trial.call_method(module, "__call__", tensors["x"], (tensors["h"], tensors["c"]))
-    for actual, expected in zip((h, c), _lstm(*(widened(host[name]) for name in "xhc"), weights)):
+    down = trial.random(2, *lead, sizes[1], dtype=dtype, seed=12)
+    zeros = {name: np.zeros((*lead, sizes[1])) for name in "hc"}
+    given = [(tensors["h"], tensors["c"])] if state else []
+    h, c = trial.call_method(module, "__call__", tensors["x"], *given)
+    known = {**zeros, **{name: widened(values) for name, values in host.items()}}
+    for actual, expected in zip((h, c), _lstm(*(known[name] for name in "xhc"), weights)):
         trial.close(actual, expected, dtype=dtype)
     (torch.stack([h, c]) * trial.tensor(down)).sum().backward()
 
     def loss(values: Arrays) -> float:
-        return float((np.stack(_lstm(values["x"], values["h"], values["c"], values)) * down).sum())
+        return float((np.stack(_lstm(*({**zeros, **values}[name] for name in "xhc"), values)) * down).sum())
 
     point = {**{name: widened(values) for name, values in host.items()}, **weights}
     expected = slopes(loss, point)

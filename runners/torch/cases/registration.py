@@ -80,7 +80,7 @@ def register_parameter_shared(trial: Trial) -> None:
     """One parameter under two names is counted once and has two entries in the state."""
     module, parameter = torch.nn.Module(), _parameter(trial, 4)
     trial.check(trial.call(module, "one", parameter) is None, "expected None to be returned")
-    trial.check(trial.call(module, "two", parameter) is None, "expected None to be returned")
+    trial.check(trial.call(module, name="two", param=parameter) is None, "expected None to be returned")
     trial.check(_same(list(module.parameters()), [parameter]), "the shared parameter is not listed exactly once")
     trial.equal(list(module.state_dict()), ["one", "two"])
     trial.check(module.one is module.two, "the two names have different parameters")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict
 from typing import Any, Mapping, Sequence
 
@@ -103,6 +104,75 @@ def sequential_append(trial: Trial) -> None:
     x = trial.random(5, 3)
     hidden = widened(x) @ weights["0.weight"].T + weights["0.bias"]
     trial.close(net(trial.tensor(x)), hidden @ weights["1.weight"].T + weights["1.bias"], dtype="float32")
+
+
+def sequential_edited(trial: Trial) -> None:
+    """Modules are replaced and deleted by index, from the front and from the back, and by slice. Those that remain are
+    applied in order."""
+    net, _ = _net(trial, [4] * 5, "float32")
+    first, last = torch.nn.Linear(3, 4).to(trial.device), torch.nn.Linear(4, 2).to(trial.device)
+    kept = [first, net[1], net[4], last]
+    trial.repeatable = False
+    trial.call_method(net, "__setitem__", 0, first)
+    trial.call_method(net, "__setitem__", -1, last)
+    trial.call_method(net, "__delitem__", slice(2, 4))
+    trial.call_method(net, "__delitem__", -2)
+    trial.equal(len(net), 4)
+    trial.check(all(mine is module for mine, module in zip(net, kept)), "other modules remain than expected")
+    filled(trial, net, "float32")
+    x = trial.random(5, 3)
+    hidden = widened(x)
+    for number in (0, 2, 3):
+        weight, bias = (widened(trial.numpy(parameter)) for parameter in net[number].parameters())
+        hidden = hidden @ weight.T + bias
+        hidden = hidden if number else np.tanh(hidden)
+    trial.close(net(trial.tensor(x)), hidden, dtype="float32")
+
+
+def sequential_repeated(trial: Trial, dtype: str) -> None:
+    """A module that occurs twice, once in an inner chain, is applied twice. It has one set of parameters, which gets
+    the sum of both gradients."""
+    shared = torch.nn.Linear(4, 4)
+    net = trial.make(trial.make(shared, torch.nn.Tanh()), shared).to(trial.device, trial.dtype(dtype))
+    weights = filled(trial, net, dtype)
+    trial.equal(list(weights), ["0.0.weight", "0.0.bias"])
+    trial.equal(list(net.state_dict()), ["0.0.weight", "0.0.bias", "1.weight", "1.bias"])
+    x, down = (trial.random(3, 4, dtype=dtype, seed=seed) for seed in (1, 7))
+    output = trial.call_method(net, "__call__", trial.tensor(x))
+    (output * trial.tensor(down)).sum().backward()
+
+    def computed(at: Arrays) -> Any:
+        hidden = np.tanh(widened(x) @ at["0.0.weight"].T + at["0.0.bias"])
+        return hidden @ at["0.0.weight"].T + at["0.0.bias"]
+
+    trial.close(output, computed(weights), dtype=dtype)
+    expected = slopes(lambda at: float((computed(at) * down).sum()), weights)
+    for name, parameter in net.named_parameters():
+        trial.close(parameter.grad, expected[name], dtype=dtype, **QUOTIENTS.get(dtype, {}))
+
+
+def sequential_copies(trial: Trial) -> None:
+    """A chain into which the state of another one is loaded, and a copy, compute the same; later changes of the first
+    do not reach them."""
+    net, weights = _net(trial, [4, 6, 3], "float32")
+    other, _ = _net(trial, [4, 6, 3], "float32")
+    with torch.no_grad():
+        other[0].weight.zero_()
+    other.load_state_dict(net.state_dict())
+    copies = [other, copy.deepcopy(net)]
+    with torch.no_grad():
+        net[0].weight.zero_()
+    x = trial.random(5, 4, seed=3)
+    for each in copies:
+        output = trial.call_method(each, "__call__", trial.tensor(x))
+        trial.close(output, _chained(widened(x), weights), dtype="float32")
+
+
+def sequential_of_nothing(trial: Trial) -> None:
+    """A chain without modules gives its input, whatever it is."""
+    net, tensor = trial.make(), trial.tensor(trial.random(3, 2))
+    for given in (tensor, (tensor, 5)):
+        trial.check(trial.call_method(net, "__call__", given) is given, "the output is not the input")
 
 
 def sequential_modes(trial: Trial, dtype: str) -> None:

@@ -21,39 +21,56 @@ def triangular_solve(
     upper: bool = True,
     transpose: bool = False,
     unitriangular: bool = False,
+    out: bool = False,
 ) -> None:
     """The triangle of the matrix, transposed or with a unit diagonal if requested, times the solution gives the right
-    side. The other triangle is ignored, and the matrix is returned with the solution."""
+    side. The other triangle is ignored, and a copy of the matrix is returned with the solution, both in ``out`` if
+    given."""
     a, b = _triangular(trial, matrix, dtype), trial.random(*right, dtype=dtype, seed=2)
     options = {"upper": upper, "transpose": transpose, "unitriangular": unitriangular}
     # Omitted options keep their defaults.
     given = {name: value for name, value in options.items() if value != (name == "upper")}
-    solution, clone = trial.call(trial.tensor(b, dtype, layout), trial.tensor(a, dtype, layout), **given)
-    exact = widened(a)
-    exact = np.triu(exact) if upper else np.tril(exact)
-    if unitriangular:
-        diagonal = np.einsum("...ii->...i", exact)
-        diagonal[...] = 1
-    exact = np.swapaxes(exact, -1, -2) if transpose else exact
-    expected = np.linalg.solve(exact, widened(b))
+    coefficients = trial.tensor(a, dtype, layout)
+    into = {"out": (trial.tensor(np.ones(right), dtype), trial.tensor(np.ones(matrix), dtype))} if out else {}
+    found = trial.call(trial.tensor(b, dtype, layout), coefficients, **given, **into)
+    solution, clone = found.solution, found.cloned_coefficient
+    expected = _solve(_used(widened(a), upper, transpose, unitriangular), b)
     trial.close(solution, expected, dtype=dtype, **_solved(dtype, matrix[-1]))
     batch = np.broadcast_shapes(tuple(right[:-2]), tuple(matrix[:-2]))
     trial.close(clone, np.broadcast_to(a, (*batch, *matrix[-2:])), dtype=dtype)
+    if out:
+        trial.check(solution is into["out"][0] and clone is into["out"][1], "the results are not those given as out=")
+    if not batch:
+        clone.zero_()
+        trial.close(coefficients, a, dtype=dtype)
 
 
-def triangular_solve_gradients(trial: Trial, dtype: str) -> None:
-    """The right side gets T^-H times the gradient; the matrix gets the upper triangle of minus that times X^H."""
-    a, b = _triangular(trial, (5, 5), dtype), trial.random(5, 3, dtype=dtype, seed=2)
-    weights = trial.random(5, 3, dtype=dtype, seed=3)
-    right, matrix = trial.tensor(b).requires_grad_(), trial.tensor(a).requires_grad_()
-    solution, _ = trial.call(right, matrix)
-    (solution * trial.tensor(weights)).sum().backward()
-    exact = np.triu(widened(a))
-    expected = np.linalg.solve(exact, widened(b))
-    entering = np.linalg.solve(exact.T, widened(weights))
-    trial.close(solution, expected, dtype=dtype, **_solved(dtype, 5))
-    trial.close(right.grad, entering, dtype=dtype, **_solved(dtype, 5))
-    trial.close(matrix.grad, -np.triu(entering @ expected.T), dtype=dtype, **_solved(dtype, 5))
+def triangular_solve_gradients(
+    trial: Trial,
+    dtype: str,
+    right: Sequence[int] = (5, 3),
+    matrix: Sequence[int] = (5, 5),
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> None:
+    """The right side gets T^-H times the gradient; the matrix gets minus that times X^H, in the triangle that is used.
+    What is broadcast gets the sum over its batch."""
+    a, b = _triangular(trial, matrix, dtype), trial.random(*right, dtype=dtype, seed=2)
+    exact = _used(widened(a), upper, transpose, unitriangular)
+    expected = _solve(exact, b)
+    weights = trial.random(*expected.shape, dtype=dtype, seed=3)
+    side, coefficients = trial.tensor(b).requires_grad_(), trial.tensor(a).requires_grad_()
+    solution, _ = trial.call(side, coefficients, upper, transpose, unitriangular)
+    (solution * trial.tensor(weights).conj()).sum().real.backward()
+    entering = _solve(np.swapaxes(exact, -1, -2).conj(), weights)
+    slope = -entering @ np.swapaxes(expected, -1, -2).conj()
+    slope = np.swapaxes(slope, -1, -2) if transpose else slope
+    slope = np.triu(slope, int(unitriangular)) if upper else np.tril(slope, -int(unitriangular))
+    size = matrix[-1]
+    trial.close(solution, expected, dtype=dtype, **_solved(dtype, size))
+    trial.close(side.grad, _summed_to(entering, right), dtype=dtype, **_solved(dtype, size))
+    trial.close(coefficients.grad, _summed_to(slope, matrix), dtype=dtype, **_solved(dtype, size))
 
 
 def slogdet(
@@ -69,23 +86,34 @@ def slogdet(
 def slogdet_known(trial: Trial, dtype: str) -> None:
     """The determinant of a triangular matrix is the product of its diagonal; that of a singular one is 0, with log
     -inf."""
-    diagonals = np.array([[2.0, -3, 4], [-1, -1, 0.5], [1, 1, 1], [5, 0, 2]])
-    values = np.stack([np.diag(row) + np.diag([7.0, -2], 1) for row in diagonals])
+    tiny = [1e-20, -2e-20, -3e-20]
+    diagonals = np.array([[2.0, -3, 4], [-1, -1, 0.5], [1, 1, 1], [5, 0, 2], tiny])
+    values = np.stack([np.diag(row) + np.diag([7.0, -2], 1) * min(abs(row).max(), 1) for row in diagonals])
     sign, logarithm = trial.call(trial.tensor(values, dtype))
     real = dtype.replace("complex64", "float32").replace("complex128", "float64")
-    trial.close(sign, [-1, 1, 1, 0], dtype=dtype)
-    trial.close(logarithm, [np.log(24), np.log(0.5), 0, -np.inf], dtype=real, signed_zeros=True)
+    trial.close(sign, [-1, 1, 1, 0, 1], dtype=dtype)
+    expected = [np.log(24), np.log(0.5), 0, -np.inf, np.log(np.abs(tiny)).sum()]
+    trial.close(logarithm, expected, dtype=real, signed_zeros=True)
 
 
 def slogdet_gradient(trial: Trial, dtype: str) -> None:
-    """The gradient of the logarithm is the transposed inverse; the output's fields have their names."""
-    values = _triangular(trial, (2, 4, 4), dtype)
+    """The gradient of the logarithm is A^-H; that of a sign that is a phase is i times the phase's change times A^-H.
+    The output's fields have their names."""
+    values = _triangular(trial, (2, 3, 4, 4), dtype)
+    real = dtype.replace("complex64", "float32").replace("complex128", "float64")
+    down, turn = trial.random(2, 3, dtype=real, seed=8), trial.random(2, 3, dtype=dtype, seed=9)
     tensor = trial.tensor(values).requires_grad_()
     found = trial.call(tensor)
-    (found.logabsdet * trial.tensor(np.array([1.0, -3.0]), dtype)).sum().backward()
+    loss = (found.logabsdet * trial.tensor(down)).sum()
+    if found.sign.requires_grad:  # Since PyTorch 1.13.
+        loss = loss + (found.sign * trial.tensor(turn).conj()).sum().real
+    loss.backward()
     exact = widened(values)
     _check_slogdet(trial, (found.sign, found.logabsdet), exact, dtype)
-    expected = np.swapaxes(np.linalg.inv(exact), -1, -2) * np.array([1.0, -3.0])[:, None, None]
+    # A change dA turns the sign by Im(trace(A^-1 dA)).
+    turned = (1j * np.linalg.slogdet(exact)[0] * widened(turn).conj()).real * found.sign.requires_grad
+    factor = widened(down) + (1j * turned if np.iscomplexobj(exact) else 0)
+    expected = factor[..., None, None] * np.swapaxes(np.linalg.inv(exact), -1, -2).conj()
     trial.close(tensor.grad, expected, dtype=dtype, **_solved(dtype, 4))
 
 
@@ -183,6 +211,25 @@ def _triangular(trial: Trial, shape: Sequence[int], dtype: str) -> Any:
     values = trial.random(*shape, dtype=dtype, seed=1) / (2 * max(size, 1))
     diagonal = np.linspace(1, 2, size) * np.where(np.arange(size) % 2, -1, 1)
     return (values + np.diag(diagonal)).astype(dtype)
+
+
+def _used(matrix: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
+    """Return the triangular matrix of the system."""
+    exact = np.triu(matrix) if upper else np.tril(matrix)
+    if unitriangular:
+        np.einsum("...ii->...i", exact)[...] = 1
+    return np.swapaxes(exact, -1, -2) if transpose else exact
+
+
+def _solve(matrix: Any, right: Any) -> Any:
+    """Solve in double precision; NumPy takes a right side with fewer axes for vectors."""
+    return np.linalg.solve(matrix, widened(right).reshape((1,) * (matrix.ndim - right.ndim) + right.shape))
+
+
+def _summed_to(values: Any, shape: Sequence[int]) -> Any:
+    """Sum over the axes along which a tensor of this shape was broadcast."""
+    values = values.sum(tuple(range(values.ndim - len(shape))))
+    return values.sum(tuple(axis for axis, size in enumerate(shape) if size == 1 != values.shape[axis]), keepdims=True)
 
 
 def _solved(dtype: str, size: int) -> dict[str, float]:

@@ -12,11 +12,16 @@ from runners.core.testing.trial import Trial
 
 
 def variable_of(
-    trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous", requires_grad: Any = None
+    trial: Trial,
+    shape: Sequence[int],
+    dtype: str,
+    layout: str = "contiguous",
+    requires_grad: Any = None,
+    special: str | None = None,
 ) -> None:
     """The variable is another tensor with the same values, dtype and device: a leaf that requires gradients if
     requested."""
-    tensor = trial.tensor(trial.random(*shape, dtype=dtype, seed=1), dtype, layout)
+    tensor = trial.tensor(trial.random(*shape, dtype=dtype, seed=1, special=special), dtype, layout)
     host = trial.numpy(tensor)
     made = trial.call(tensor) if requires_grad is None else trial.call(tensor, requires_grad)
     _check_leaf(trial, made, tensor, bool(requires_grad))
@@ -50,6 +55,8 @@ def variable_detaches(trial: Trial, requires_grad: bool) -> None:
     """A variable made of a computed tensor keeps the values but not the history."""
     host = trial.random(6, seed=5)
     earlier = trial.tensor(host).requires_grad_()
+    # Not even that of a leaf, which requires a gradient itself.
+    _check_leaf(trial, trial.call(earlier), earlier, False)
     made = trial.call(earlier * 3, requires_grad=requires_grad)
     _check_leaf(trial, made, earlier, requires_grad)
     trial.close(made, 3 * widened(host), dtype="float32")
