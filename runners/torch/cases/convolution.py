@@ -102,7 +102,7 @@ def conv2d_gradients(
     made = {"device": trial.device, "dtype": trial.dtype(dtype), **options}
     module = trial.make(shape[-3], out_channels, kernel, **made)
     weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
-    _check_gradients(trial, module, weights, shape, dtype, options, layout, memory_format)
+    check_gradients(trial, module, weights, shape, dtype, options, layout, memory_format)
 
 
 _LONG_SUMS: Mapping[str, float] = {"rtol": 1.3e-6, "atol": 1e-4}
@@ -139,7 +139,7 @@ def conv3d_gradients(
     """The gradients of input, weight and bias match those of the sum over the kernel's positions."""
     module = trial.make(shape[1], out_channels, kernel, stride, device=trial.device, dtype=trial.dtype(dtype))
     weights = filled(trial, module, dtype)
-    _check_gradients(trial, module, weights, shape, dtype, {"stride": stride})
+    check_gradients(trial, module, weights, shape, dtype, {"stride": stride})
 
 
 def _output(
@@ -161,7 +161,7 @@ def _output(
     return output, convolved(widened(trial.numpy(x)), weights, **options)
 
 
-def _check_gradients(
+def check_gradients(
     trial: Trial,
     module: Any,
     weights: Mapping[str, Any],

@@ -1,4 +1,4 @@
-"""torch.linalg.matrix_rank of matrices whose rank is known from their construction."""
+"""torch.linalg.matrix_rank of matrices whose rank is known from their construction, and torch.slogdet."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from runners.core.testing.arrays import widened
 from runners.core.testing.compare import EPSILON
 from runners.core.testing.trial import Trial
+from runners.torch.cases.solve import solved, triangular
 
 
 def rank_of_product(
@@ -54,6 +56,60 @@ def rank_near_tolerance(
     for number, value in enumerate((largest, 3 * bound, bound / 3)):
         matrix[(number + 1) % shape[0], shape[1] - 1 - number] = value
     trial.equal(trial.call(trial.tensor(matrix, dtype), **options), np.asarray(rank))
+
+
+def slogdet(
+    trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous", special: str | None = None
+) -> None:
+    """Sign (a phase for complex matrices) and logarithm of the absolute value match NumPy. The logarithm is real and
+    stays finite where the determinant would overflow."""
+    values = trial.random(*shape, dtype=dtype, seed=3, special=special)
+    found = trial.call(trial.tensor(values, dtype, layout))
+    _check_slogdet(trial, found, widened(values), dtype)
+
+
+def slogdet_known(trial: Trial, dtype: str) -> None:
+    """The determinant of a triangular matrix is the product of its diagonal; that of a singular one is 0, with log
+    -inf."""
+    tiny = [1e-20, -2e-20, -3e-20]
+    diagonals = np.array([[2.0, -3, 4], [-1, -1, 0.5], [1, 1, 1], [5, 0, 2], tiny])
+    values = np.stack([np.diag(row) + np.diag([7.0, -2], 1) * min(abs(row).max(), 1) for row in diagonals])
+    sign, logarithm = trial.call(trial.tensor(values, dtype))
+    real = dtype.replace("complex64", "float32").replace("complex128", "float64")
+    trial.close(sign, [-1, 1, 1, 0, 1], dtype=dtype)
+    expected = [np.log(24), np.log(0.5), 0, -np.inf, np.log(np.abs(tiny)).sum()]
+    trial.close(logarithm, expected, dtype=real, signed_zeros=True)
+
+
+def slogdet_gradient(trial: Trial, dtype: str) -> None:
+    """The gradient of the logarithm is A^-H; that of a sign that is a phase is i times the phase's change times A^-H.
+    The output's fields have their names."""
+    values = triangular(trial, (2, 3, 4, 4), dtype)
+    real = dtype.replace("complex64", "float32").replace("complex128", "float64")
+    down, turn = trial.random(2, 3, dtype=real, seed=8), trial.random(2, 3, dtype=dtype, seed=9)
+    tensor = trial.tensor(values).requires_grad_()
+    found = trial.call(tensor)
+    loss = (found.logabsdet * trial.tensor(down)).sum()
+    if found.sign.requires_grad:  # Since PyTorch 1.13.
+        loss = loss + (found.sign * trial.tensor(turn).conj()).sum().real
+    loss.backward()
+    exact = widened(values)
+    _check_slogdet(trial, (found.sign, found.logabsdet), exact, dtype)
+    # A change dA turns the sign by Im(trace(A^-1 dA)).
+    turned = (1j * np.linalg.slogdet(exact)[0] * widened(turn).conj()).real * found.sign.requires_grad
+    factor = widened(down) + (1j * turned if np.iscomplexobj(exact) else 0)
+    expected = factor[..., None, None] * np.swapaxes(np.linalg.inv(exact), -1, -2).conj()
+    trial.close(tensor.grad, expected, dtype=dtype, **solved(dtype, 4))
+
+
+def _check_slogdet(trial: Trial, found: Any, exact: Any, dtype: str) -> None:
+    sign, logarithm = found
+    expected = np.linalg.slogdet(exact)
+    real = dtype.replace("complex64", "float32").replace("complex128", "float64")
+    # The error of the factors grows with the size and the condition of the matrix, here below a few hundred.
+    atol = 100 * max(exact.shape[-1], 1) * EPSILON[dtype]
+    trial.close(sign, expected[0], dtype=dtype, rtol=0, atol=atol)
+    trial.close(logarithm, expected[1], dtype=real, rtol=1e-6 if EPSILON[dtype] > 1e-10 else 1e-12, atol=atol)
 
 
 def _full_rank(trial: Trial, length: int, rank: int, dtype: str, seed: int) -> Any:

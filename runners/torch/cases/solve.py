@@ -1,4 +1,4 @@
-"""Triangular systems, determinants, reflectors and sparse products, compared with their definitions."""
+"""Triangular systems, reflectors and sparse products, compared with their definitions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def triangular_solve(
     """The triangle of the matrix, transposed or with a unit diagonal if requested, times the solution gives the right
     side. The other triangle is ignored, and a copy of the matrix is returned with the solution, both in ``out`` if
     given."""
-    a, b = _triangular(trial, matrix, dtype), trial.random(*right, dtype=dtype, seed=2)
+    a, b = triangular(trial, matrix, dtype), trial.random(*right, dtype=dtype, seed=2)
     options = {"upper": upper, "transpose": transpose, "unitriangular": unitriangular}
     # Omitted options keep their defaults.
     given = {name: value for name, value in options.items() if value != (name == "upper")}
@@ -35,7 +35,7 @@ def triangular_solve(
     found = trial.call(trial.tensor(b, dtype, layout), coefficients, **given, **into)
     solution, clone = found.solution, found.cloned_coefficient
     expected = _solve(_used(widened(a), upper, transpose, unitriangular), b)
-    trial.close(solution, expected, dtype=dtype, **_solved(dtype, matrix[-1]))
+    trial.close(solution, expected, dtype=dtype, **solved(dtype, matrix[-1]))
     batch = np.broadcast_shapes(tuple(right[:-2]), tuple(matrix[:-2]))
     trial.close(clone, np.broadcast_to(a, (*batch, *matrix[-2:])), dtype=dtype)
     if out:
@@ -56,7 +56,7 @@ def triangular_solve_gradients(
 ) -> None:
     """The right side gets T^-H times the gradient; the matrix gets minus that times X^H, in the triangle that is used.
     What is broadcast gets the sum over its batch."""
-    a, b = _triangular(trial, matrix, dtype), trial.random(*right, dtype=dtype, seed=2)
+    a, b = triangular(trial, matrix, dtype), trial.random(*right, dtype=dtype, seed=2)
     exact = _used(widened(a), upper, transpose, unitriangular)
     expected = _solve(exact, b)
     weights = trial.random(*expected.shape, dtype=dtype, seed=3)
@@ -68,53 +68,9 @@ def triangular_solve_gradients(
     slope = np.swapaxes(slope, -1, -2) if transpose else slope
     slope = np.triu(slope, int(unitriangular)) if upper else np.tril(slope, -int(unitriangular))
     size = matrix[-1]
-    trial.close(solution, expected, dtype=dtype, **_solved(dtype, size))
-    trial.close(side.grad, _summed_to(entering, right), dtype=dtype, **_solved(dtype, size))
-    trial.close(coefficients.grad, _summed_to(slope, matrix), dtype=dtype, **_solved(dtype, size))
-
-
-def slogdet(
-    trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguous", special: str | None = None
-) -> None:
-    """Sign (a phase for complex matrices) and logarithm of the absolute value match NumPy. The logarithm is real and
-    stays finite where the determinant would overflow."""
-    values = trial.random(*shape, dtype=dtype, seed=3, special=special)
-    found = trial.call(trial.tensor(values, dtype, layout))
-    _check_slogdet(trial, found, widened(values), dtype)
-
-
-def slogdet_known(trial: Trial, dtype: str) -> None:
-    """The determinant of a triangular matrix is the product of its diagonal; that of a singular one is 0, with log
-    -inf."""
-    tiny = [1e-20, -2e-20, -3e-20]
-    diagonals = np.array([[2.0, -3, 4], [-1, -1, 0.5], [1, 1, 1], [5, 0, 2], tiny])
-    values = np.stack([np.diag(row) + np.diag([7.0, -2], 1) * min(abs(row).max(), 1) for row in diagonals])
-    sign, logarithm = trial.call(trial.tensor(values, dtype))
-    real = dtype.replace("complex64", "float32").replace("complex128", "float64")
-    trial.close(sign, [-1, 1, 1, 0, 1], dtype=dtype)
-    expected = [np.log(24), np.log(0.5), 0, -np.inf, np.log(np.abs(tiny)).sum()]
-    trial.close(logarithm, expected, dtype=real, signed_zeros=True)
-
-
-def slogdet_gradient(trial: Trial, dtype: str) -> None:
-    """The gradient of the logarithm is A^-H; that of a sign that is a phase is i times the phase's change times A^-H.
-    The output's fields have their names."""
-    values = _triangular(trial, (2, 3, 4, 4), dtype)
-    real = dtype.replace("complex64", "float32").replace("complex128", "float64")
-    down, turn = trial.random(2, 3, dtype=real, seed=8), trial.random(2, 3, dtype=dtype, seed=9)
-    tensor = trial.tensor(values).requires_grad_()
-    found = trial.call(tensor)
-    loss = (found.logabsdet * trial.tensor(down)).sum()
-    if found.sign.requires_grad:  # Since PyTorch 1.13.
-        loss = loss + (found.sign * trial.tensor(turn).conj()).sum().real
-    loss.backward()
-    exact = widened(values)
-    _check_slogdet(trial, (found.sign, found.logabsdet), exact, dtype)
-    # A change dA turns the sign by Im(trace(A^-1 dA)).
-    turned = (1j * np.linalg.slogdet(exact)[0] * widened(turn).conj()).real * found.sign.requires_grad
-    factor = widened(down) + (1j * turned if np.iscomplexobj(exact) else 0)
-    expected = factor[..., None, None] * np.swapaxes(np.linalg.inv(exact), -1, -2).conj()
-    trial.close(tensor.grad, expected, dtype=dtype, **_solved(dtype, 4))
+    trial.close(solution, expected, dtype=dtype, **solved(dtype, size))
+    trial.close(side.grad, _summed_to(entering, right), dtype=dtype, **solved(dtype, size))
+    trial.close(coefficients.grad, _summed_to(slope, matrix), dtype=dtype, **solved(dtype, size))
 
 
 def ormqr(
@@ -143,7 +99,7 @@ def ormqr(
     q = np.swapaxes(q, -1, -2).conj() if transpose else q
     expected = q @ widened(c) if left else widened(c) @ q
     for found in (output, *out.values()):
-        trial.close(found, expected, dtype=dtype, **_solved(dtype, reflectors[-2]))
+        trial.close(found, expected, dtype=dtype, **solved(dtype, reflectors[-2]))
 
 
 def saddmm(
@@ -186,7 +142,7 @@ def saddmm(
             found.to_dense(),
             expected.astype(dtype) if dtype == "uint8" else expected,
             dtype=dtype,
-            **_solved(dtype, middle),
+            **solved(dtype, middle),
         )
 
 
@@ -201,10 +157,10 @@ def saddmm_of_duplicates(trial: Trial, dtype: str) -> None:
     for matrix, part in zip(dense, (values, others)):
         matrix[0, 2], matrix[1, 0] = float(part[0]) + float(part[3]), float(part[1]) + float(part[2])
     trial.check(output.is_sparse, "the output is not sparse")
-    trial.close(output.to_dense(), dense[0] + dense[1] @ widened(right), dtype=dtype, **_solved(dtype, 3))
+    trial.close(output.to_dense(), dense[0] + dense[1] @ widened(right), dtype=dtype, **solved(dtype, 3))
 
 
-def _triangular(trial: Trial, shape: Sequence[int], dtype: str) -> Any:
+def triangular(trial: Trial, shape: Sequence[int], dtype: str) -> Any:
     """Return matrices with two well-conditioned triangles: small values, and a diagonal of 1 to 2 with alternating
     signs."""
     size = shape[-1]
@@ -232,22 +188,12 @@ def _summed_to(values: Any, shape: Sequence[int]) -> Any:
     return values.sum(tuple(axis for axis, size in enumerate(shape) if size == 1 != values.shape[axis]), keepdims=True)
 
 
-def _solved(dtype: str, size: int) -> dict[str, float]:
+def solved(dtype: str, size: int) -> dict[str, float]:
     """The tolerance of sums of ``size`` products of about one, in any order: that of the dtype, and an absolute error
     of ten roundings and one more per product. Whole numbers are exact."""
     if dtype not in EPSILON:
         return {}
     return {"atol": max(1e-5 if EPSILON[dtype] > 1e-10 else 1e-12, (10 + size) * EPSILON[dtype])}
-
-
-def _check_slogdet(trial: Trial, found: Any, exact: Any, dtype: str) -> None:
-    sign, logarithm = found
-    expected = np.linalg.slogdet(exact)
-    real = dtype.replace("complex64", "float32").replace("complex128", "float64")
-    # The error of the factors grows with the size and the condition of the matrix, here below a few hundred.
-    atol = 100 * max(exact.shape[-1], 1) * EPSILON[dtype]
-    trial.close(sign, expected[0], dtype=dtype, rtol=0, atol=atol)
-    trial.close(logarithm, expected[1], dtype=real, rtol=1e-6 if EPSILON[dtype] > 1e-10 else 1e-12, atol=atol)
 
 
 def _product_of_reflectors(a: Any, tau: Any) -> Any:
