@@ -51,8 +51,8 @@ def multinomial_without_replacement(
 
 
 def multinomial_many(trial: Trial, categories: int, draws: int, dtype: str, scale: float) -> None:
-    """With many categories, whose weights have any scale, each is as frequent as its weight says, with replacement and
-    by the first draw without."""
+    """With many categories, whose weights have any scale, each is as frequent as its weight says, with replacement, in
+    independent rows, and by the first draw without replacement."""
     weights = trial.random(categories, dtype="float64", seed=4, low=0, high=1) * scale
     weights[::7] = 0
     tensor = trial.tensor(weights, dtype)
@@ -62,6 +62,9 @@ def multinomial_many(trial: Trial, categories: int, draws: int, dtype: str, scal
     # In groups of 20 the counts are large enough for all moments.
     groups = np.arange(categories) * 20 // categories
     check_categories(groups[found], np.bincount(groups, shares))
+    rows = groups[trial.numpy(trial.call(tensor.expand(draws // 40, categories), 40, replacement=True))]
+    for order in (rows, rows.T):
+        check_categories(order.ravel(), np.bincount(groups, shares))
     single = trial.numpy(trial.call(tensor.expand(draws, categories), 1))[:, 0]
     check_categories(groups[single], np.bincount(groups, shares))
 

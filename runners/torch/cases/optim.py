@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import torch
@@ -40,21 +40,31 @@ class _Adamax:
         return self.values
 
 
-def adamax_steps(trial: Trial, steps: int, dtype: str = "float32", layout: str = "contiguous", **options: Any) -> None:
-    """After each step with given gradients the parameters match the update rule."""
-    host = [trial.random(5, 3, dtype=dtype, seed=1), trial.random(4, dtype=dtype, seed=2)]
+def adamax_steps(
+    trial: Trial,
+    steps: int,
+    dtype: str = "float32",
+    layout: str = "contiguous",
+    shape: Sequence[int] = (5, 3),
+    **options: Any,
+) -> None:
+    """After each step with given gradients the parameters match the update rule, and the gradients are unchanged."""
+    host = [trial.random(*shape, dtype=dtype, seed=1), trial.random(4, dtype=dtype, seed=2)]
     parameters = [trial.tensor(values, dtype, layout).requires_grad_() for values in host]
     rules = [_Adamax(trial.numpy(parameter), **options) for parameter in parameters]
     optimizer = trial.make(parameters, **options)
     for step in range(steps):
+        given = []
         for number, (parameter, rule) in enumerate(zip(parameters, rules)):
             parameter.grad = trial.tensor(trial.random(*parameter.shape, dtype=dtype, seed=10 * step + number), dtype)
-            rule.step(trial.numpy(parameter.grad))
+            given.append(trial.numpy(parameter.grad).copy())
+            rule.step(given[-1])
         # Only the last step gets a steady time.
         trial.repeatable = step == steps - 1
         trial.call_method(optimizer, "step")
-        for parameter, rule in zip(parameters, rules):
+        for parameter, rule, gradient in zip(parameters, rules, given):
             trial.close(parameter, rule.values, dtype=dtype, **_LOW_PRECISION.get(dtype, {}))
+            trial.exact(parameter.grad, gradient, dtype)
 
 
 def adamax_lowers_loss(trial: Trial, steps: int, dtype: str) -> None:

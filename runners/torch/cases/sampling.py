@@ -140,7 +140,7 @@ def relaxed_sample(
     trial: Trial, temperature: float, logits: Any, draws: int, dtype: str, method: str = "sample"
 ) -> None:
     """The draws are on the simplex, each category is the largest part as often as its share says, and the logarithm of
-    the ratio of two parts is logistic around the difference of their logits."""
+    the ratio of two parts is logistic around the difference of their logits. Rows are independent."""
     distribution = _made(trial, temperature, dtype, "logits", logits)
     sample = trial.call_method(distribution, method, (draws,))
     trial.equal(trial.dtype_name(sample), dtype)
@@ -149,10 +149,13 @@ def relaxed_sample(
     trial.equal(list(found.shape), [draws, *logits.shape])
     trial.check((found >= 0).all() and (found <= 1).all(), "a part is outside of [0, 1]")
     trial.check(np.allclose(found.sum(-1), 1, rtol=0, atol=1e-5), "the parts do not sum to 1")
-    for row, draw in zip(
-        logits.reshape(-1, logits.shape[-1]), np.moveaxis(found.reshape(draws, -1, logits.shape[-1]), 1, 0)
-    ):
+    rows = np.moveaxis(found.reshape(draws, -1, logits.shape[-1]), 1, 0)
+    for row, draw in zip(logits.reshape(-1, logits.shape[-1]), rows):
         _check_row(trial, draw, row, temperature)
+    for one, other in zip(rows, rows[1:]):
+        ranks = [np.argsort(np.argsort(row[:, 0])) for row in (one, other)]
+        related = float(np.corrcoef(*ranks)[0, 1])
+        trial.check(abs(related) <= _SIGMAS / draws**0.5, f"the draws of two rows are correlated: {related:.3g}")
 
 
 def _check_row(trial: Trial, found: Any, logits: Any, temperature: float) -> None:

@@ -162,6 +162,8 @@ def transformer_mask(trial: Trial, size: int, dtype: str) -> None:
 def transformer_dropout(trial: Trial, width: int, heads: int) -> None:
     """In training dropout makes every call different; evaluation matches the formula without dropout."""
     model = trial.make(width, heads, 1, 1, 2 * width, 0.5, device=trial.device, batch_first=True)
+    rates = [module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)]
+    trial.equal(rates + [module.dropout for module in model.modules() if hasattr(module, "out_proj")], [0.5] * 10)
     weights = filled(trial, model, "float32", bound=0.6)
     source, target = trial.random(6, 7, width, seed=1), trial.random(6, 5, width, seed=2)
     tensors = trial.tensor(source), trial.tensor(target)
