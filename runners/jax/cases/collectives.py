@@ -92,10 +92,13 @@ def pmax_rows(trial: Trial, dtype: str, shape: Any = (6, 8), special: str | None
 
 
 def pmax_infinite(trial: Trial) -> None:
-    """Plus infinity is the maximum, minus infinity is below everything, and a NaN anywhere gives NaN."""
-    host = np.array([[-np.inf, 1.0, -np.inf, np.nan], [3.0, np.inf, -np.inf, 2.0]], "float32")
-    output = trial.call_inside(_pmax_over_rows, trial.tensor(host))
-    trial.close(output, [[3.0, np.inf, -np.inf, np.nan]] * 2, dtype="float32")
+    """Plus infinity is the maximum, minus infinity is below everything, and a NaN anywhere gives NaN, in each array of
+    a nested value."""
+    host = np.array([[-np.inf, 1.0, -np.inf, np.nan, -5.0], [3.0, np.inf, -np.inf, 2.0, -3.0]], "float32")
+    tree = {"floats": trial.tensor(host), "more": [trial.tensor(np.array([-7, -2], "int32"))]}
+    output = trial.call_inside(_pmax_over_rows, tree)
+    trial.close(output["floats"], [[3.0, np.inf, -np.inf, np.nan, -3.0]] * 2, dtype="float32")
+    trial.close(output["more"][0], [-2, -2], dtype="int32")
 
 
 def pmax_axes(trial: Trial) -> None:
@@ -114,11 +117,15 @@ def pmax_axes(trial: Trial) -> None:
 
 
 def pmax_devices(trial: Trial) -> None:
-    """Over the devices and the rows on each of them, all get the maximum of all."""
+    """Over the devices and the rows on each of them, all get the maximum of all; with groups of devices, that of their
+    group."""
     devices = of_target(trial.device)
     host = trial.random(len(devices), 4, 8)
-    output = trial.call_inside(lambda pmax, x: _pmax_over(pmax, devices)(x), _spread(host, devices))
+    output, of_group = trial.call_inside(lambda pmax, x: _pmax_over(pmax, devices)(x), _spread(host, devices))
     trial.exact(output, np.broadcast_to(host.max(axis=(0, 1)), host.shape), "float32")
+    for group in _groups(devices):
+        for place in group:
+            trial.exact(of_group[place], host[group].max(axis=0), "float32")
 
 
 def pmax_softmax(trial: Trial) -> None:
@@ -171,4 +178,16 @@ def _gathered_over(all_gather: Callable[..., Any], devices: Sequence[Any]) -> Ca
 @lru_cache(maxsize=1)
 def _pmax_over(pmax: Callable[..., Any], devices: Sequence[Any]) -> Callable[..., Any]:
     over_rows = jax.vmap(lambda row: pmax(row, ("devices", "rows")), axis_name="rows")
-    return jax.pmap(over_rows, axis_name="devices", devices=devices)
+    groups = _groups(devices)
+
+    def both(block: Any) -> Any:
+        return over_rows(block), pmax(block, "devices", axis_index_groups=groups)
+
+    return jax.pmap(both, axis_name="devices", devices=devices)
+
+
+def _groups(devices: Sequence[Any]) -> list[list[int]]:
+    """Two halves of the devices, or all of an odd number."""
+    places = list(range(len(devices)))
+    half = len(places) // 2
+    return [places] if len(places) % 2 else [places[:half], places[half:]]

@@ -173,10 +173,7 @@ RULES: dict[str, Rule] = {
     "power": Rule(
         lambda f, x, y: f(x, y),
         lambda x, y: x**y,
-        lambda w, x, y: [
-            (w[0] * y * x ** (y - 1)).sum(axis=1, keepdims=True),
-            (w[0] * np.log(x) * x**y).sum(axis=0),
-        ],
+        lambda w, x, y: [(w[0] * y * x ** (y - 1)).sum(axis=1, keepdims=True), (w[0] * np.log(x) * x**y).sum(axis=0)],
         low=0.5,
     ),
     "sum": Rule(

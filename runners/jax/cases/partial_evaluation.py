@@ -143,8 +143,7 @@ def traced(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
 
 
 def traced_constant(trial: Trial) -> None:
-    """An array that the function captures becomes a constant, whose value is returned with the jaxpr; an input that the
-    function returns is an output of the jaxpr."""
+    """A captured array becomes a constant, whose value is returned too; a returned input is an output of the jaxpr."""
     captured, host = trial.random(8), trial.random(8, seed=1)
     moved = trial.tensor(captured)
     trial.repeatable = False

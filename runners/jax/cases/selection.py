@@ -30,6 +30,20 @@ def one_hot_compiled(trial: Trial) -> None:
     trial.exact(output, _one_hot(labels, 7, -1), "float32")
 
 
+def one_hot_named(trial: Trial) -> None:
+    """The classes can be a mapped axis: each row of it tells which labels are its class, in the wanted dtype."""
+    labels = trial.random(3, 5, dtype="int32", low=-1, high=6)
+
+    def body(one_hot: Callable[..., Any], rows: Any, labels: Any) -> Any:
+        def of_row(_: Any, labels: Any) -> Any:
+            return one_hot(labels, 4, axis="classes", dtype=trial.dtype("int8"))
+
+        return jax.vmap(of_row, in_axes=(0, None), axis_name="classes")(rows, labels)
+
+    output = trial.call_inside(body, trial.tensor(np.zeros(4, "float32")), trial.tensor(labels))
+    trial.exact(output, _one_hot(labels, 4, 0), "int8")
+
+
 def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> None:
     """The output is the k largest of the last axis in descending order, with their places; of equal ones the first is
     first."""
