@@ -76,9 +76,33 @@ def less_special(trial: Trial, dtype: str) -> None:
     trial.equal(passed, [None] * len(held))
 
 
+def less_close(trial: Trial) -> None:
+    """Neighbors in each dtype, and the ends of its range, compare exactly, at any place of a long tensor."""
+    wide = [("float64", 1.0, 1 + 2**-52), ("float32", 16777215.0, 16777216.0), ("int64", 2**53, 2**53 + 1)]
+    wide += [(f"int{bits}", -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)]
+    wide += [("uint8", 100, 200), ("uint16", 2**15 - 1, 2**16 - 1), ("float64", -1e-300, -0.0)]
+    ordered, reversed_once = [], []
+    for number, (dtype, low, high) in enumerate(wide):
+        lows, highs = np.full(257, low, dtype), np.full(257, high, dtype)
+        # Copies: a tensor of the CPU may use the memory of its array.
+        ordered.append((trial.tensor(lows.copy()), trial.tensor(highs.copy())))
+        place = 256 * number // (len(wide) - 1)
+        lows[place], highs[place] = high, low
+        reversed_once.append((trial.tensor(lows), trial.tensor(highs)))
+
+    def body(assert_less: Assertion) -> Any:
+        return [assert_less(*pair) for pair in ordered], [error_of(assert_less, *pair) for pair in reversed_once]
+
+    passed, raised = trial.call_inside(body)
+    trial.equal(passed, [None] * len(wide))
+    for error, (dtype, low, high) in zip(raised, wide):
+        _check_error(trial, error, f"{high} is not less than {low} in {dtype}")
+
+
 def less_message(trial: Trial, summarize: int, shown: int) -> None:
-    """The error starts with the given message and shows the requested number of x's first elements."""
-    x, y = trial.tensor(np.arange(500, 510, dtype="int32")), trial.tensor(np.full(10, 509, "int32"))
+    """The error starts with the given message and shows the requested number of first elements of x and y."""
+    x = trial.tensor(np.arange(500, 510, dtype="int32"))
+    y = trial.tensor(np.asarray([*range(600, 609), 509], "int32"))
 
     def body(assert_less: Assertion) -> Any:
         return error_of(assert_less, x, y, message="out of order", summarize=summarize, name="check")
@@ -88,6 +112,7 @@ def less_message(trial: Trial, summarize: int, shown: int) -> None:
     trial.check(error.message.startswith("out of order"), f"the message is {error.message!r}")
     found = [number for number in range(500, 509) if str(number) in error.message]
     trial.equal(found, list(range(500, 509))[:shown])
+    trial.equal([number - 100 for number in range(600, 609) if str(number) in error.message], found)
 
 
 def less_in_function(trial: Trial) -> None:

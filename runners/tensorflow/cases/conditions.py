@@ -67,6 +67,16 @@ def other_values(trial: Trial) -> None:
     trial.check(trial.call(False, lambda: first, lambda: second) is second, "the second object was not returned")
 
 
+def named_arguments(trial: Trial) -> None:
+    """The branches can be given by name, and the condition can be a bool of NumPy."""
+    host = trial.random(3, 2, dtype="float64", seed=8)
+    for condition in (True, False):
+        branches = _Branches(trial.tensor(host))
+        output = trial.call(np.bool_(condition), false_fn=branches.square, true_fn=branches.double)
+        trial.equal(branches.called, ["double" if condition else "square"])
+        trial.close(output, _expected(host, condition), dtype="float64")
+
+
 def constant_in_graph(trial: Trial, condition: bool) -> None:
     """In a graph, a constant condition, or one computed from constants, omits the other branch."""
     host = trial.random(4, dtype="float64", seed=3)
@@ -105,12 +115,13 @@ def placeholder_in_graph(trial: Trial, dtype: str) -> None:
         with graph.as_default(), tf.device(trial.device):
             pred, x = v1.placeholder(tf.bool, []), v1.placeholder(trial.dtype(dtype), [None, 3])
             branches = _Branches(x)
-            output = smart_cond(pred, branches.double, branches.square)
+            output = smart_cond(pred, branches.double, branches.square, name="chosen")
             called[:] = sorted(set(branches.called))
             return pred, x, output
 
     pred, x, output = trial.call_inside(body)
     trial.equal(called, ["double", "square"])
+    trial.check(output.name.startswith("chosen"), f"the name is {output.name}, expected chosen")
     with v1.Session(graph=graph) as session:
         for condition, rows in ((True, 2), (False, 2), (False, 1), (True, 0)):
             found = run(trial, session, output, {pred: condition, x: host[:rows]})

@@ -14,7 +14,7 @@ def integer_brightness(trial: Trial, shape: Sequence[int], dtype: str, delta: fl
     """An integer image changes by ``delta`` of its range, to the grey level, and saturates at the range's ends."""
     highest = int(np.iinfo(dtype).max)
     lowest = int(np.iinfo(dtype).min)
-    host = np.random.RandomState(9).randint(0, highest + 1, shape).astype(dtype)
+    host = trial.random(*shape, dtype=dtype, seed=9, low=lowest, high=highest + 1)
     output = trial.call(trial.tensor(host), delta)
     ideal = np.clip(host.astype("float64") + delta * highest, lowest, highest)
     # The conversions to float32 and back are each rounded: one level, or the spacing of float32 at the range's end.

@@ -43,15 +43,16 @@ def known_spectrum(trial: Trial, dtype: str, smallest: float) -> None:
     trial.close(s, wanted, dtype=dtype)
 
 
-def gradient(trial: Trial, dtype: str) -> None:
-    """The gradient of the sum of the singular values of A is U V^T, the nearest orthogonal matrix."""
-    host = trial.random(5, 3, dtype=dtype, seed=4)
+def gradient(trial: Trial, dtype: str, shape: Sizes = (5, 3), values_only: bool = False) -> None:
+    """The gradient of the sum of the singular values of A is U V^T, the nearest orthogonal matrix, also where only the
+    values are computed."""
+    host = trial.random(*shape, dtype=dtype, seed=4)
     matrix = trial.tensor(host)
 
     def body(svd: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(matrix)
-            s, _, _ = svd(matrix)
+            s = svd(matrix, compute_uv=False) if values_only else svd(matrix)[0]
             total = tf.reduce_sum(s)
         return s, tape.gradient(total, matrix)
 
@@ -59,6 +60,27 @@ def gradient(trial: Trial, dtype: str) -> None:
     u, s, vh = np.linalg.svd(host.astype("float64"), full_matrices=False)
     trial.close(values, s, dtype=dtype)
     trial.close(slope, u @ vh, dtype=dtype)
+
+
+def gradient_of_factors(trial: Trial, shape: Sizes) -> None:
+    """The gradient of the sum of W * (U S^3 V^T), which is W * (A A^T A), needs all three outputs."""
+    host = trial.random(*shape, dtype="float64", seed=6)
+    host_weights = trial.random(*shape, dtype="float64", seed=7)
+    matrix, weights = trial.tensor(host), trial.tensor(host_weights)
+
+    def body(svd: Callable[..., Any]) -> Any:
+        def cubes(a: Any) -> Any:
+            s, u, v = svd(a)
+            return tf.matmul(u * s[..., None, :] ** 3, v, transpose_b=True)
+
+        return weighted_gradients(cubes, [matrix], weights)
+
+    output, (slope,) = trial.call_inside(body)
+    a, w = host, host_weights
+    at, wt = np.swapaxes(a, -1, -2), np.swapaxes(w, -1, -2)
+    # Factors are accurate to the ratio of the rounding and the distance of two singular values.
+    trial.close(output, a @ at @ a, rtol=1e-9, atol=1e-9, dtype="float64")
+    trial.close(slope, w @ at @ a + a @ wt @ a + a @ at @ w, rtol=1e-8, atol=1e-8, dtype="float64")
 
 
 def unknown_shape(trial: Trial, shape: Sequence[int]) -> None:
@@ -104,14 +126,20 @@ def set_diagonal(trial: Trial, shape: Sizes, dtype: str = "float32", k: int = 0,
     trial.exact(output, expected, dtype)
 
 
-def set_band(trial: Trial, shape: Sizes, low: int, high: int, align: str) -> None:
-    """A band of diagonals is replaced, each read from the side of its row that ``align`` gives."""
+def _band_shape(shape: Sizes, low: int, high: int) -> Sizes:
     rows, columns = shape[-2:]
-    width = min(rows + min(high, 0), columns - max(low, 0))
-    host = trial.random(*shape, seed=24)
-    host_band = trial.random(*shape[:-2], high - low + 1, width, seed=25)
-    output = trial.call(trial.tensor(host), trial.tensor(host_band), k=(low, high), align=align)
-    trial.exact(output, _with_diagonals(host, host_band, low, high, align), "float32")
+    return (*shape[:-2], high - low + 1, min(rows + min(high, 0), columns - max(low, 0)))
+
+
+def set_band(trial: Trial, shape: Sizes, low: int, high: int, align: str | None = None, dtype: str = "float32") -> None:
+    """A band of diagonals is replaced, each read from the side of its row that ``align`` gives: by default the right
+    one above the main diagonal, the left one below it. A band of one diagonal has no axis for diagonals."""
+    matrix = trial.tensor(trial.random(*shape, dtype=dtype, seed=24), dtype)
+    host_band = trial.random(*_band_shape(shape, low, high), dtype=dtype, seed=25)
+    band = trial.tensor(host_band[..., 0, :] if low == high else host_band, dtype)
+    output = trial.call(matrix, band, k=(low, high), **({} if align is None else {"align": align}))
+    diagonals = seen(trial, band)[..., None, :] if low == high else seen(trial, band)
+    trial.exact(output, _with_diagonals(seen(trial, matrix), diagonals, low, high, align or "RIGHT_LEFT"), dtype)
 
 
 def set_diagonal_gradients(trial: Trial, dtype: str) -> None:
@@ -128,6 +156,26 @@ def set_diagonal_gradients(trial: Trial, dtype: str) -> None:
     zeros = np.zeros([2, 1, 3], dtype)
     trial.close(to_matrix, _with_diagonals(host_weights, zeros, 0, 0, "LEFT_LEFT"), dtype=dtype)
     trial.close(to_diagonal, np.diagonal(host_weights, axis1=1, axis2=2), dtype=dtype)
+
+
+def set_band_gradients(trial: Trial, shape: Sizes, low: int, high: int, align: str) -> None:
+    """The incoming gradient goes to the band where it was read, to the matrix elsewhere; padding of the band gets
+    none."""
+    host, host_weights = trial.random(*shape, seed=26), trial.random(*shape, seed=28)
+    host_band = trial.random(*_band_shape(shape, low, high), seed=27)
+    weights = trial.tensor(host_weights)
+
+    def body(set_diag: Callable[..., Any], *inputs: Any) -> Any:
+        return weighted_gradients(lambda x, band: set_diag(x, band, k=(low, high), align=align), inputs, weights)
+
+    output, (to_matrix, to_band) = trial.call_inside(body, trial.tensor(host), trial.tensor(host_band))
+    trial.exact(output, _with_diagonals(host, host_band, low, high, align), "float32")
+    numbers = np.arange(1, host_band.size + 1).reshape(host_band.shape)
+    source = _with_diagonals(np.zeros(shape, int), numbers, low, high, align)
+    trial.close(to_matrix, np.where(source, 0, host_weights), dtype="float32")
+    expected = np.zeros(host_band.size + 1)
+    expected[source.ravel()] = host_weights.ravel()
+    trial.close(to_band, expected[1:].reshape(host_band.shape), dtype="float32")
 
 
 def set_diagonal_unknown_shape(trial: Trial) -> None:

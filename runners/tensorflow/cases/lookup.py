@@ -101,3 +101,27 @@ def in_function(trial: Trial) -> None:
     first, second = trial.call_inside(body)
     trial.close(first, [30.5, 10.5], dtype="float32")
     trial.close(second, [[20.5], [-0.5], [10.5]], dtype="float32")
+
+
+def edges(trial: Trial) -> None:
+    """Keys at the ends of their range, and values that are NaN, infinite, zeros of both signs or subnormal, are kept;
+    a pair may be there twice."""
+    host_keys = np.asarray([-(2**63), 2**63 - 1, 0, -1, 2**31, 2**32, 0])
+    host_values = np.asarray([np.nan, -np.inf, -0.0, 5e-324, 1.7976931348623157e308, 0.1, -0.0])
+    filled = tf.lookup.StaticHashTable(trial.call(trial.tensor(host_keys), trial.tensor(host_values)), 7.5)
+    trial.equal(filled.size(), 6)
+    asked = np.concatenate([host_keys[::-1], [1, -(2**31), 2**32 + 1]])
+    trial.exact(filled.lookup(trial.tensor(asked)), [*host_values[::-1], 7.5, 7.5, 7.5], "float64")
+
+
+def inferred_dtypes(trial: Trial) -> None:
+    """Without dtypes, lists are converted as tf.constant converts them; texts are keys as they are, also empty ones."""
+    words = ["", "a", "A", "a ", "Gerät"]
+    initializer = trial.call(words, [5, 4, 3, 2, 1])
+    trial.equal([initializer.key_dtype.name, initializer.value_dtype.name], ["string", "int32"])
+    filled = tf.lookup.StaticHashTable(initializer, -1)
+    found = filled.lookup(trial.tensor([[*words, "b"], ["Gerat", *words[::-1]]], dtype="string"))
+    trial.close(found, [[5, 4, 3, 2, 1, -1], [-1, 1, 2, 3, 4, 5]], dtype="int32")
+    keys, values = filled.export()
+    pairs = dict(zip(trial.numpy(keys).tolist(), trial.numpy(values).tolist()))
+    trial.equal(pairs, {word.encode(): 5 - place for place, word in enumerate(words)})

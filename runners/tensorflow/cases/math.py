@@ -62,16 +62,16 @@ def undoes_dct(trial: Trial, dtype: str, kind: int) -> None:
     trial.close(output, host, rtol=0.0, atol=tolerance, dtype=dtype)
 
 
-def inverse_cosine_gradient(trial: Trial, kind: int) -> None:
+def inverse_cosine_gradient(trial: Trial, kind: int, norm: str | None = None) -> None:
     """The transform is linear: its gradient is the transposed matrix."""
     host, host_weights = trial.random(2, 12, seed=3), trial.random(2, 12, seed=4)
     weights = trial.tensor(host_weights)
 
     def body(idct: Callable[..., Any], values: Any) -> Any:
-        return weighted_gradients(lambda x: idct(x, type=kind), [values], weights)
+        return weighted_gradients(lambda x: idct(x, type=kind, norm=norm), [values], weights)
 
     output, (slope,) = trial.call_inside(body, trial.tensor(host))
-    matrix = _cosines(12, kind, None)
+    matrix = _cosines(12, kind, norm)
     # Sums of 12 products, each below 10, in float32.
     trial.close(output, host.astype("float64") @ matrix.T, rtol=0.0, atol=2e-5, dtype="float32")
     trial.close(slope, host_weights.astype("float64") @ matrix, rtol=0.0, atol=2e-5, dtype="float32")
@@ -146,12 +146,14 @@ def mean_over_computed_axis(trial: Trial) -> None:
 # tf.math.igammac
 
 
-def igammac_gradients(trial: Trial, dtype: str) -> None:
+def igammac_gradients(trial: Trial, dtype: str, broadcast: bool = False) -> None:
     """The gradient of x is minus the density of the gamma distribution; that of a matches differences of SciPy's
-    function in float64."""
+    function in float64. An argument that was broadcast gets the sum."""
     host_a = np.asarray([0.5, 1.0, 2.5, 4.0, 9.0], dtype)
     host_x = np.asarray([0.25, 2.0, 2.0, 6.0, 7.5], dtype)
     host_weights = np.asarray([1.0, -2.0, 3.0, 0.5, 4.0], dtype)
+    if broadcast:
+        host_a, host_weights = host_a[1:4, None], np.outer([1.0, -0.5, 0.25], host_weights).astype(dtype)
     weights = trial.tensor(host_weights)
 
     def body(igammac: Callable[..., Any], *inputs: Any) -> Any:
@@ -162,12 +164,12 @@ def igammac_gradients(trial: Trial, dtype: str) -> None:
     allowed = {"rtol": 1e-5, "atol": 1e-6} if dtype == "float32" else {}
     trial.close(output, special.gammaincc(a, x), dtype=dtype, **allowed)
     density = np.exp((a - 1) * np.log(x) - x - special.gammaln(a))
-    trial.close(to_x, -w * density, dtype=dtype, **allowed)
+    trial.close(to_x, -(w * density).sum(0) if broadcast else -w * density, dtype=dtype, **allowed)
     step = 1e-5
     slope = (special.gammaincc(a + step, x) - special.gammaincc(a - step, x)) / (2 * step)
     # The differences are accurate to about 1e-9, the series in float32 to some units in the last place.
     rtol, atol = {"float32": (2e-5, 1e-5), "float64": (1e-9, 1e-9)}[dtype]
-    trial.close(to_a, w * slope, rtol, atol, dtype=dtype)
+    trial.close(to_a, (w * slope).sum(1, keepdims=True) if broadcast else w * slope, rtol, atol, dtype=dtype)
 
 
 def igammac_unknown_shape(trial: Trial) -> None:

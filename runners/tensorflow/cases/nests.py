@@ -233,7 +233,7 @@ def up_to_order(trial: Trial) -> None:
         seen.append(part)
         return len(seen)
 
-    output = trial.call(shallow, note, collections.OrderedDict([("z", {"q": 1}), ("a", "word"), ("m", [(2, 3)])]))
+    output = trial.call(shallow, note, collections.OrderedDict([("m", [(2, 3)]), ("a", "word"), ("z", {"q": 1})]))
     trial.equal(seen, ["word", (2, 3), {"q": 1}])
     trial.check(type(output) is collections.OrderedDict, f"an ordered dictionary became {type(output)}")
     trial.equal(list(output.items()), [("z", 3), ("a", 1), ("m", [2])])

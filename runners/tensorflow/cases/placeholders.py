@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.asserts import error_of
 from runners.tensorflow.graph_mode import building, call_building, close, run
 
 v1 = tf.compat.v1
@@ -85,6 +86,26 @@ def names(trial: Trial) -> None:
     _check(trial, third, graph, "x:0", "int64", [2])
     device, wanted = (tf.DeviceSpec.from_string(name).to_string() for name in (first.device, trial.device))
     trial.equal(device, wanted)
+
+
+def refused(trial: Trial) -> None:
+    """Without a value, with one of another shape or rank, or with one that has no conversion, running fails."""
+    graph = tf.Graph()
+    made = call_building(trial, graph, tf.int32, (2, None), "x")
+    _check(trial, made, graph, "x:0", "int32", [2, None])
+    with building(trial, graph):
+        doubled = made * 2
+    unfit = [
+        ({}, tf.errors.InvalidArgumentError),
+        ({made: np.zeros((3, 2), "int32")}, ValueError),
+        ({made: [1, 2]}, ValueError),
+        ({made: [["a"], ["b"]]}, ValueError),
+    ]
+    with v1.Session(graph=graph) as session:
+        for feeds, kind in unfit:
+            error = error_of(session.run, doubled, feeds)
+            trial.check(isinstance(error, kind), f"the feeds {feeds} gave {error!r}, expected {kind.__name__}")
+        close(trial, run(trial, session, doubled, {made: [[1.0], [-3.0]]}), [[2], [-6]], "int32")
 
 
 def differentiated(trial: Trial, dtype: str) -> None:

@@ -49,6 +49,7 @@ def intersection(
     sparse: Sequence[bool] = (False, False),
     values: int = 10,
     low: int = 0,
+    validate: bool = True,
 ) -> None:
     """Each output row holds, sorted and once each, the values in both rows; the input has duplicates and no order."""
     hosts = [
@@ -59,14 +60,36 @@ def intersection(
         _sparse(trial, host, dtype) if as_sparse else trial.tensor(host, dtype)
         for host, as_sparse in zip(hosts, sparse)
     ]
-    _check_sets(trial, trial.call(*given), _rows_in_both(*hosts), dtype)
+    output = trial.call(*given) if validate else trial.call(*given, False)
+    _check_sets(trial, output, _rows_in_both(*hosts), dtype)
 
 
-def intersection_strings(trial: Trial) -> None:
+def intersection_of_ends(trial: Trial) -> None:
+    """The ends of the range of int64 and neighbors that float64 cannot tell apart are different values; sets without a
+    common value give rows of no length."""
+    wide = [2**63 - 1, -(2**63), 0, 2**53, -1, 2**53 + 1, 2**32]
+    first = np.asarray([wide, [1, 2, 3, 4, 5, 6, 7]])
+    second = np.asarray([[2**53 + 1, 2**63 - 1, -(2**63), 2**53 + 2], [8, 2**32 + 1, -1, 0]])
+    for rows in (slice(None), slice(1, None)):
+        pair = [first[rows], second[rows]]
+        _check_sets(trial, trial.call(*map(trial.tensor, pair)), _rows_in_both(*pair), "int64")
+
+
+def intersection_out_of_order(trial: Trial, places: Sequence[Sequence[int]], word: str) -> None:
+    """Indices that are not sorted by rows, or not inside of the shape, are refused in both arguments."""
+    values, shape = trial.tensor(np.asarray([5, 6])), trial.tensor(np.asarray([2, 3]))
+    good = tf.SparseTensor(trial.tensor(np.asarray([[0, 0], [1, 2]])), values, shape)
+    bad = tf.SparseTensor(trial.tensor(np.asarray(places)), values, shape)
+    for pair in ((bad, good), (good, bad)):
+        trial.raises(["InvalidArgumentError"], word, *pair)
+
+
+def intersection_strings(trial: Trial, sparse: bool = False) -> None:
     """Sets of strings are sorted by bytes; the caller can switch off their validation."""
     first = np.asarray([[b"b", b"a", b"zz"], [b"x", b"y", b"x"]], dtype=object)
     second = np.asarray([[b"zz", b"b"], [b"q", b"a"]], dtype=object)
-    output = trial.call(trial.tensor(first, "string"), trial.tensor(second, "string"), validate_indices=False)
+    made = (lambda host: _sparse(trial, host, "string")) if sparse else (lambda host: trial.tensor(host, "string"))
+    output = trial.call(made(first), made(second), validate_indices=False)
     _check_sets(trial, output, _rows_in_both(first, second), "string")
 
 

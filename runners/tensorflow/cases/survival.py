@@ -58,12 +58,13 @@ def survival_broadcast(trial: Trial, kind: str) -> None:
     check_close(trial, found, _SURVIVAL[kind](to_float64(x), to_float64(loc), to_float64(scale)), "float32")
 
 
-def survival_tails(trial: Trial, kind: str, dtype: str) -> None:
+def survival_tails(trial: Trial, kind: str, dtype: str, loc: float = 0.0, scale: float = 1.0) -> None:
     """Far out the result keeps its relative precision; at the infinities and NaN it is the limit."""
     # Where 1 - cdf would consist of rounding only.
-    x = np.asarray([-np.inf, -30.0, -9.0, -6.0, 0.0, 5.0, 6.0, 9.0, 12.0, np.inf, np.nan], dtype)
-    found = trial.call(_made(trial, kind, 0.0, 1.0, dtype), trial.tensor(x))
-    expected = _SURVIVAL[kind](to_float64(x), 0.0, 1.0)
+    x = np.asarray([-np.inf, -30.0, -9.0, -6.0, 0.0, 5.0, 6.0, 9.0, 12.0, np.inf, np.nan], dtype) * scale + loc
+    x = x.astype(dtype)
+    found = trial.call(_made(trial, kind, loc, scale, dtype), trial.tensor(x))
+    expected = _SURVIVAL[kind](to_float64(x), loc, scale)
     # log1p of a tiny number is that number; it is zero only where it underflows.
     tolerance = 2e-4 if dtype == "float32" else 1e-10
     trial.close(found, expected, tolerance, 1e-30, dtype=dtype)
@@ -71,7 +72,7 @@ def survival_tails(trial: Trial, kind: str, dtype: str) -> None:
 
 def survival_gradient(trial: Trial, kind: str, dtype: str) -> None:
     """The gradient of the value is minus the density, for a logarithm divided by the probability; that of the location
-    is plus that."""
+    is plus that, and that of the scale is that times the standardized value."""
     loc, scale, x = _survival_values(trial, dtype, [5, 4], -3.0, 3.0)
     loc_tensor, scale_tensor, value = trial.tensor(loc), trial.tensor(scale), trial.tensor(x)
 
@@ -81,11 +82,11 @@ def survival_gradient(trial: Trial, kind: str, dtype: str) -> None:
 
     def body(function: Callable[..., Any]) -> Any:
         with tf.GradientTape() as tape:
-            tape.watch([value, loc_tensor])
+            tape.watch([value, loc_tensor, scale_tensor])
             found = function(_made(trial, kind, loc_tensor, scale_tensor), value)
-        return found, tape.gradient(found, [value, loc_tensor], weights)
+        return found, tape.gradient(found, [value, loc_tensor, scale_tensor], weights)
 
-    found, (to_value, to_loc) = trial.call_inside(body)
+    found, (to_value, to_loc, to_scale) = trial.call_inside(body)
     wide = to_float64(x), to_float64(loc), to_float64(scale)
     check_close(trial, found, _SURVIVAL[kind](*wide), dtype)
     if kind == "Normal":
@@ -96,6 +97,7 @@ def survival_gradient(trial: Trial, kind: str, dtype: str) -> None:
     slope = slope * to_float64(upstream)
     check_close(trial, to_value, slope, dtype)
     check_close(trial, to_loc, -slope.sum(0), dtype)
+    check_close(trial, to_scale, -(slope * (wide[0] - wide[1]) / wide[2]).sum(0), dtype)
 
 
 def survival_in_function(trial: Trial, kind: str) -> None:

@@ -1,0 +1,71 @@
+"""tf.constant of what a ``call`` test cannot give: tensors, NumPy arrays of any layout and other dtypes."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+
+v1 = tf.compat.v1
+
+
+def from_tensor(trial: Trial) -> None:
+    """An eager tensor is returned itself, so that gradients flow through it, or reshaped."""
+    host = trial.random(2, 3, seed=1)
+    given = trial.tensor(host)
+    trial.check(trial.call(given) is given, "the tensor was copied, expected the same object")
+    trial.exact(trial.call(given, shape=[3, 2]), host.reshape(3, 2), "float32")
+
+    def body(constant: Callable[..., Any]) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            total = tf.reduce_sum(constant(given * given))
+        return tape.gradient(total, given)
+
+    trial.close(trial.call_inside(body), 2 * host.astype("float64"), dtype="float32")
+
+
+def from_layouts(trial: Trial, dtype: str) -> None:
+    """Arrays that are transposed, reversed, strided, broadcast or in the other byte order give their values."""
+    host = trial.random(4, 7, dtype=dtype, seed=2)
+    swapped = host.astype(host.dtype.newbyteorder())
+    views = [host.T, host[::-1, ::-2], host[1::2], np.broadcast_to(host[0], (3, 7)), np.asfortranarray(host), swapped]
+    for view in views:
+        trial.exact(trial.call(view), view.astype(dtype), dtype)
+    trial.exact(trial.call(host.T, shape=(2, 14)), host.T.reshape(2, 14), dtype)
+
+
+def converted(trial: Trial, source: str, dtype: str) -> None:
+    """An array is cast to the requested dtype, fractions towards zero, and may be reshaped."""
+    host = (trial.random(3, 5, dtype="float64", seed=3) * 9).astype(source)
+    expected = host.astype(dtype)
+    trial.exact(trial.call(host, trial.dtype(dtype)), expected, dtype)
+    trial.exact(trial.call(host, dtype=trial.dtype(dtype), shape=[5, 1, 3]), expected.reshape(5, 1, 3), dtype)
+
+
+def in_graph(trial: Trial) -> None:
+    """In a graph it is an operation of type Const with the given name, shape and value; a symbolic tensor is
+    refused."""
+    host = trial.random(3, dtype="float64", seed=4)
+    graph = tf.Graph()
+    refused: list[str] = []
+
+    def body(constant: Callable[..., Any]) -> Any:
+        with graph.as_default(), tf.device(trial.device):
+            made = constant(host, shape=[3, 1], name="weights")
+            try:
+                constant(v1.placeholder(tf.float64, [2]))
+            except (TypeError, ValueError) as error:
+                refused[:] = [str(error)]
+            return made
+
+    # The names of a second call have numbers.
+    trial.repeatable = False
+    made = trial.call_inside(body)
+    trial.equal((made.op.type, made.name, made.shape.as_list()), ("Const", "weights:0", [3, 1]))
+    trial.check(refused and "tensor" in refused[0].lower(), f"a symbolic tensor became a constant; errors: {refused}")
+    with v1.Session(graph=graph) as session:
+        trial.equal(session.run(made), host.reshape(3, 1))
