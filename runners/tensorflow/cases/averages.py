@@ -69,6 +69,15 @@ def averages_made(trial: Trial, decay: float) -> None:
             made.average(variable), decay * wide + (1 - decay) * 3 * wide, *_MOVED["float32"], dtype=host.dtype.name
         )
     trial.check(made.average(other) is None, "a variable that was not given has an average")
+    # Another object has averages of its own, with the decay as a tensor.
+    second = trial.make(tf.constant(0.75))
+    second.apply(variables[:1])
+    variables[0].assign(variables[0] * 2.0)
+    second.apply(variables[:1])
+    wide = hosts[0].astype("float64")
+    trial.close(second.average(variables[0]), 3.75 * wide, *_MOVED["float32"], dtype="float32")
+    trial.close(made.average(variables[0]), (3 - 2 * decay) * wide, *_MOVED["float32"], dtype="float32")
+    trial.check(second.average(variables[1]) is None, "the two objects share their averages")
 
 
 def averages_by_count(trial: Trial) -> None:
@@ -140,6 +149,40 @@ def averages_in_graph(trial: Trial, dtype: str) -> None:
             values.append(session.run(change))
             run(trial, session, update)
         close(trial, session.run(shadow), _moved(host, values, lambda number: 0.25)[-1], dtype, *_MOVED[dtype])
+
+
+def averages_by_count_in_graph(trial: Trial) -> None:
+    """In a graph the number of updates is read in each step; several variables, of two dtypes, are averaged by one
+    operation, and those that are not given have no average."""
+    hosts = [trial.random(3, seed=8), trial.random(2, dtype="float64", seed=9)]
+    with building(trial) as graph:
+        count = v1.get_variable("count", initializer=tf.constant(0), trainable=False, use_resource=True)
+        pair = [v1.get_variable(f"v{host.size}", initializer=tf.constant(host), use_resource=True) for host in hosts]
+        change = [variable.assign(variable * -2.0) for variable in pair]
+        more = count.assign_add(1)
+
+    def body(exponential_moving_average: Callable[..., Any]) -> Any:
+        with building(trial, graph):
+            made = exponential_moving_average(0.2, num_updates=count, zero_debias=True)
+            return made, made.apply(pair)
+
+    # A second call would create more averages.
+    trial.repeatable = False
+    made, update = trial.call_inside(body)
+    trial.check(made.average(count) is None, "a variable that was not given has an average")
+    with building(trial, graph):
+        shadows, start = [made.average(variable) for variable in pair], v1.global_variables_initializer()
+    with v1.Session(graph=graph) as session:
+        session.run(start)
+        for _ in range(4):
+            session.run(change)
+            run(trial, session, update)
+            session.run(more)
+        found = session.run(shadows)
+    for average, host in zip(found, hosts):
+        values = [host.astype("float64") * (-2.0) ** number for number in (1, 2, 3, 4)]
+        expected = _moved(host, values, lambda number: min(0.2, (1 + number) / (10 + number)))[-1]
+        close(trial, average, expected, host.dtype.name, *_MOVED["float32"])
 
 
 def averages_of_tensor(trial: Trial, debiased: bool) -> None:

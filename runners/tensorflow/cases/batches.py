@@ -133,6 +133,47 @@ def ragged_elements(trial: Trial) -> None:
     trial.close(batches[1][1].dense_shape, [1, 3], dtype="int64")
 
 
+def inner_axis(trial: Trial) -> None:
+    """An axis of known length before the unknown one becomes ragged too; size and remainder can be tensors, and the
+    batches can be read again."""
+    lengths = trial.tensor(np.asarray([1, 3, 0, 2, 4], "int64"))
+
+    def pair(length: Any) -> Any:
+        numbers = tf.reshape(tf.range(2 * length), [2, length]) + 10 * length
+        return tf.ensure_shape(numbers, [2, None])
+
+    def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
+        batch = dense_to_ragged_batch(tf.constant(2, tf.int64), drop_remainder=tf.constant(True))
+        batched = tf.data.Dataset.from_tensor_slices(lengths).map(pair).apply(batch)
+        return list(batched), list(batched)
+
+    for batches in trial.call_inside(body):
+        trial.equal(len(batches), 2)
+        for found, (one, two) in zip(batches, ((1, 3), (0, 2))):
+            trial.equal(found.ragged_rank, 2)
+            trial.close(found.row_splits, [0, 2, 4], dtype="int64")
+            trial.close(found.values.row_splits, np.cumsum([0, one, one, two, two]), dtype="int64")
+            numbers = [np.arange(2 * length) + 10 * length for length in (one, two)]
+            trial.close(found.flat_values, np.concatenate(numbers), dtype="int64")
+
+
+def kept_splits(trial: Trial) -> None:
+    """Only new ragged tensors get the requested dtype of splits, those that are elements keep theirs; scalars become
+    vectors."""
+    rows = _rows(trial, [2, 0, 1], "float64")
+    ends = trial.tensor(np.asarray([0, 1, 1, 3], "int64"))
+    kept = tf.RaggedTensor.from_row_splits(trial.tensor(np.asarray([5, 6, 7])), ends)
+
+    def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
+        parts = _pieces(trial, rows, "float64"), tf.data.Dataset.from_tensor_slices(kept), tf.data.Dataset.range(3)
+        return list(tf.data.Dataset.zip(parts).apply(dense_to_ragged_batch(3, row_splits_dtype=tf.int32)))
+
+    ((made, old, numbers),) = trial.call_inside(body)
+    _check_ragged(trial, made, rows, "float64", "int32")
+    _check_ragged(trial, old, [[5], [], [6, 7]], "int64")
+    trial.close(numbers, [0, 1, 2], dtype="int64")
+
+
 # tf.distribute.InputContext.get_per_replica_batch_size
 
 

@@ -93,6 +93,26 @@ def around_batches(trial: Trial, first: str) -> None:
         trial.check(found == [everything[4:8], everything[12:16]], f"wrong batches {found}")
 
 
+def twice(trial: Trial) -> None:
+    """A shard of a shard, of ragged rows, has every sixth of them, and is the same when it is read again; one shard is
+    the whole."""
+    lengths = np.asarray([3, 0, 1, 2, 5, 1, 4, 0, 2, 3, 1, 6, 2, 2])
+    host = trial.random(int(lengths.sum()), seed=2)
+    rows = tf.RaggedTensor.from_row_lengths(trial.tensor(host), trial.tensor(lengths))
+
+    def body(shard: Shard) -> Any:
+        part = shard(shard(tf.data.Dataset.from_tensor_slices(rows), 3, 1), num_shards=2, index=1, name="half")
+        return list(part), list(part), list(shard(tf.data.Dataset.range(9), 1, 0))
+
+    first, second, whole = trial.call_inside(body)
+    wanted = np.split(host, np.cumsum(lengths)[:-1])[4::6]
+    for found in (first, second):
+        trial.equal(len(found), len(wanted))
+        for row, expected in zip(found, wanted):
+            trial.exact(row.to_tensor() if isinstance(row, tf.RaggedTensor) else row, expected, "float32")
+    trial.equal(trial.numpy(whole), list(range(9)))
+
+
 def endless(trial: Trial, taken: Sequence[int]) -> None:
     """A shard of an infinite data set is infinite; strings are kept."""
     words = trial.tensor(["a", "b", "c", "d", "e"], dtype="string")

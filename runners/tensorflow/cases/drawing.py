@@ -66,15 +66,16 @@ def boxes(
     colors: int | None = None,
     spread: float = 0.0,
     special: str | None = None,
+    color_depth: int | None = None,
 ) -> None:
     """The edges of each box have its color (given, or from the ten documented ones in turn); all other pixels are
-    unchanged. Later boxes cover earlier ones."""
+    unchanged. Later boxes cover earlier ones. Colors may have more channels than the image, by ``color_depth``."""
     host = trial.random(*shape, dtype=dtype, seed=1, low=0.0, high=1.0, special=special)
     images = trial.tensor(host, dtype=dtype)
     host_boxes = _boxes(shape[0], count, seed=2, spread=spread)
     host_colors, given = DEFAULT_COLORS, None
     if colors is not None:
-        host_colors = trial.random(colors, shape[-1], seed=3, low=0.0, high=1.0)
+        host_colors = trial.random(colors, color_depth or shape[-1], seed=3, low=0.0, high=1.0)
         # Whole multiples of 1/256 are the same in float16.
         host_colors = np.round(host_colors * 256) / np.float32(256)
         given = trial.tensor(host_colors)
@@ -97,6 +98,17 @@ def none_drawn(trial: Trial) -> None:
     expected = _drawn(host, np.asarray([[inside]], "float32"), np.asarray([[0.25, 0.5, 0.75]]))
     trial.close(output, expected, dtype="float32")
     trial.close(trial.call(images, trial.tensor(np.zeros([1, 0, 4], "float32")), colors), host, dtype="float32")
+
+
+def flat_boxes(trial: Trial) -> None:
+    """A box without height or width is a line, one without both is a pixel; a box may be as large as the image."""
+    host = trial.random(1, 9, 17, 4, seed=8, low=0.0, high=1.0)
+    corners = [[0, 0, 1, 1], [0.5, 0.25, 0.5, 0.75], [0.25, 0.125, 0.875, 0.125], [0.75, 0.875, 0.75, 0.875]]
+    host_colors = trial.random(4, 4, seed=9, low=-2.0, high=2.0)
+    output = trial.call(
+        trial.tensor(host), trial.tensor(np.asarray([corners], "float32")), trial.tensor(host_colors), name="drawn"
+    )
+    trial.exact(output, _drawn(host, np.asarray([corners], "float32"), host_colors), "float32")
 
 
 def boxes_unknown_shape(trial: Trial) -> None:

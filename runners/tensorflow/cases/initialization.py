@@ -71,6 +71,27 @@ def initializes_global_only(trial: Trial) -> None:
         close(trial, session.run(before), host, "float32", 0.0, 0.0)
 
 
+def initializes_references(trial: Trial) -> None:
+    """Variables of both kinds, of texts, from a function, in a scope, and in the global collection only, are
+    initialized."""
+    host = trial.random(2, 3, dtype="int32", seed=4)
+    with building(trial) as graph:
+        old = v1.get_variable("old", initializer=tf.constant(host), use_resource=False)
+        with v1.variable_scope("inner"):
+            made = v1.get_variable("made", [3], initializer=v1.constant_initializer([1.5, -2.0, 0.25]))
+        with tf.device(None):
+            words = v1.get_variable("words", initializer=tf.constant(["a", ""]), use_resource=True)
+        listed = v1.Variable(tf.constant(host) * 2, trainable=False, collections=[v1.GraphKeys.GLOBAL_VARIABLES])
+    start = call_building(trial, graph)
+    with v1.Session(graph=graph) as session:
+        run(trial, session, start)
+        found = session.run([old, made, words, listed])
+    close(trial, found[0], host, "int32")
+    close(trial, found[1], [1.5, -2.0, 0.25], "float32")
+    trial.equal(found[2].tolist(), [b"a", b""])
+    close(trial, found[3], 2 * host, "int32")
+
+
 def initializes_dependent(trial: Trial, length: int) -> None:
     """A variable that starts from another's initial value, or from random numbers, is initialized by the same
     operation."""
@@ -140,6 +161,24 @@ def before_and_after(trial: Trial, dtype: str, resource: bool) -> None:
         session.run(variable.initializer)
         _truth(trial, run(trial, session, answer), True)
         _truth(trial, other.run(answer), False)
+
+
+def before_and_after_of_text(trial: Trial) -> None:
+    """Variables of texts are tested too, of both kinds, and it does not initialize what it tests."""
+    graph = tf.Graph()
+    with graph.as_default():
+        pair = [v1.get_variable(f"v{kind}", initializer=tf.constant(["a"]), use_resource=kind) for kind in (0, 1)]
+
+    def body(is_variable_initialized: Callable[..., Any]) -> Any:
+        with graph.as_default():
+            return [is_variable_initialized(variable) for variable in pair]
+
+    answers = trial.call_inside(body)
+    with v1.Session(graph=graph) as session:
+        for starts, expected in (([], (0, 0)), ([], (0, 0)), ([0], (1, 0)), ([1], (1, 1))):
+            session.run([pair[number].initializer for number in starts])
+            for found, wanted in zip(run(trial, session, answers), expected):
+                _truth(trial, found, bool(wanted))
 
 
 def each_of_several(trial: Trial, shape: Sequence[int]) -> None:

@@ -135,3 +135,24 @@ def accuracy_collected(trial: Trial) -> None:
         # After another initialization it starts again.
         session.run(start)
         close(trial, session.run(value), 0.0, "float32")
+
+
+def accuracy_close(trial: Trial) -> None:
+    """Values are compared in the labels' dtype: neighbors that float32 cannot tell apart are different, and so are
+    texts."""
+    whole = [([2**53, 2**53 + 1, -5], [2**53, 2**53, -5]), ([2**31], [-(2**31)])]
+    _accuracies(trial, whole, ("int64", "int64"))
+    fractions = [([1.0, 0.1, -0.0], [1 + 2**-52, 0.1, 0.0]), ([1e300, np.inf], [1e-300, -np.inf])]
+    _accuracies(trial, fractions, ("float64", "float64"))
+    words = [(np.asarray(["a", "b", ""], object), np.asarray(["a", "B", ""], object))]
+    _accuracies(trial, words, ("string", "string"))
+
+
+def accuracy_signed_weights(trial: Trial) -> None:
+    """Fractions of weights count, with their sign, also as half precision, which is summed in float32."""
+    labels, predictions = np.asarray([[1, 2, 3], [4, 5, 6]]), np.asarray([[1, 0, 3], [0, 5, 6]])
+    batches = [(labels, predictions, [[0.5, 0.25, -0.125], [3.0, 2.5, 0.75]])]
+    many = np.ones([2, 3000], "int64")
+    batches.append((many, many * [[1], [2]], np.full([2, 3000], 0.75)))
+    for dtype in ("float16", "float64"):
+        _accuracies(trial, batches, ("int64", "int64", dtype), weighted=True)

@@ -12,7 +12,7 @@ from runners.core.testing.trial import Trial
 _FILLERS = {"int64": -7, "float32": -0.5, "string": b"none"}
 
 
-def _feature(values: Any, dtype: str) -> Any:
+def feature_of(values: Any, dtype: str) -> Any:
     if dtype == "int64":
         return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
     if dtype == "float32":
@@ -30,7 +30,7 @@ def _host(dtype: str, size: int, seed: int) -> Any:
     return np.random.RandomState(seed).standard_normal(size).astype("float32")
 
 
-def _example(
+def serialized_example(
     trial: Trial, context: Mapping[str, Any] | None = None, lists: Mapping[str, Sequence[Any]] | None = None
 ) -> Any:
     """Return a tensor with the serialized example."""
@@ -44,7 +44,7 @@ def _example(
     return trial.tensor(np.asarray(example.SerializeToString(), object), dtype="string")
 
 
-def _check_sparse(trial: Trial, found: Any, indices: Any, values: Any, shape: Sequence[int], dtype: str) -> None:
+def check_sparse(trial: Trial, found: Any, indices: Any, values: Any, shape: Sequence[int], dtype: str) -> None:
     trial.check(isinstance(found, tf.SparseTensor), f"expected a sparse tensor, got {type(found)}")
     trial.close(found.indices, np.asarray(indices, "int64").reshape(-1, len(shape)), dtype="int64")
     trial.exact(found.values, values, dtype)
@@ -54,7 +54,7 @@ def _check_sparse(trial: Trial, found: Any, indices: Any, values: Any, shape: Se
 def context(trial: Trial, dtype: str, shape: Sequence[int]) -> None:
     """A context feature of fixed length has the requested shape."""
     host = _host(dtype, int(np.prod(shape)), 1)
-    serialized = _example(trial, {"a": _feature(host.tolist(), dtype), "unused": _feature([1], "int64")})
+    serialized = serialized_example(trial, {"a": feature_of(host.tolist(), dtype), "unused": feature_of([1], "int64")})
     output = trial.call(serialized, context_features={"a": tf.io.FixedLenFeature(shape, trial.dtype(dtype))})
     trial.equal((len(output), list(output[0]), list(output[1])), (2, ["a"], []))
     trial.exact(output[0]["a"], host.reshape(shape), dtype)
@@ -64,8 +64,8 @@ def sequence(trial: Trial, dtype: str, frames: int, shape: Sequence[int]) -> Non
     """A sequence feature of fixed length has one entry of the requested shape for each frame."""
     size = int(np.prod(shape))
     host = _host(dtype, frames * size, 2)
-    features = [_feature(host[frame * size : (frame + 1) * size].tolist(), dtype) for frame in range(frames)]
-    serialized = _example(trial, lists={"a": features})
+    features = [feature_of(host[frame * size : (frame + 1) * size].tolist(), dtype) for frame in range(frames)]
+    serialized = serialized_example(trial, lists={"a": features})
     wanted = {"a": tf.io.FixedLenSequenceFeature(shape, trial.dtype(dtype))}
     output = trial.call(serialized, sequence_features=wanted)
     trial.equal((len(output), list(output[0]), list(output[1])), (2, [], ["a"]))
@@ -75,13 +75,13 @@ def sequence(trial: Trial, dtype: str, frames: int, shape: Sequence[int]) -> Non
 def both(trial: Trial) -> None:
     """Features of both kinds and all dtypes, in any order, are returned under their names."""
     words, numbers, fractions = _host("string", 3, 3), _host("int64", 4, 4), _host("float32", 2, 5)
-    serialized = _example(
+    serialized = serialized_example(
         trial,
-        {"length": _feature(numbers[:1].tolist(), "int64"), "title": _feature(words[:1].tolist(), "string")},
+        {"length": feature_of(numbers[:1].tolist(), "int64"), "title": feature_of(words[:1].tolist(), "string")},
         {
-            "ids": [_feature([number], "int64") for number in numbers.tolist()],
-            "words": [_feature([word], "string") for word in words.tolist()],
-            "scores": [_feature(fractions.tolist(), "float32")],
+            "ids": [feature_of([number], "int64") for number in numbers.tolist()],
+            "words": [feature_of([word], "string") for word in words.tolist()],
+            "scores": [feature_of(fractions.tolist(), "float32")],
         },
     )
     found, lists = trial.call(
@@ -106,7 +106,7 @@ def both(trial: Trial) -> None:
 def missing(trial: Trial, dtype: str) -> None:
     """A missing context feature gets its default; a missing sequence is empty where that is allowed."""
     filler = _FILLERS[dtype]
-    serialized = _example(trial, {"there": _feature([3], "int64")}, {"there": [_feature([4], "int64")]})
+    serialized = serialized_example(trial, {"there": feature_of([3], "int64")}, {"there": [feature_of([4], "int64")]})
     found, lists = trial.call(
         serialized,
         {
@@ -124,7 +124,7 @@ def missing(trial: Trial, dtype: str) -> None:
     trial.close(lists["there"], [4], dtype="int64")
     trial.close(found["one"], np.asarray(filler, object if dtype == "string" else dtype), dtype=dtype)
     trial.close(found["many"], [filler, filler * 2], dtype=dtype)
-    _check_sparse(trial, found["sparse"], [], np.zeros(0, object if dtype == "string" else dtype), [0], dtype)
+    check_sparse(trial, found["sparse"], [], np.zeros(0, object if dtype == "string" else dtype), [0], dtype)
     trial.close(lists["absent"], np.zeros((0, 3), object if dtype == "string" else dtype), dtype=dtype)
 
 
@@ -133,21 +133,21 @@ def sparse(trial: Trial, dtype: str) -> None:
     lengths = [2, 0, 3, 1]
     host, of_context = _host(dtype, sum(lengths), 6), _host(dtype, 4, 7)
     ends = np.cumsum(lengths)
-    features = [_feature(host[end - length : end].tolist(), dtype) for end, length in zip(ends, lengths)]
-    serialized = _example(trial, {"c": _feature(of_context.tolist(), dtype)}, {"s": features})
+    features = [feature_of(host[end - length : end].tolist(), dtype) for end, length in zip(ends, lengths)]
+    serialized = serialized_example(trial, {"c": feature_of(of_context.tolist(), dtype)}, {"s": features})
     wanted = tf.io.VarLenFeature(trial.dtype(dtype))
     found, lists = trial.call(serialized, {"c": wanted}, {"s": wanted})
-    _check_sparse(trial, found["c"], [[place] for place in range(4)], of_context, [4], dtype)
+    check_sparse(trial, found["c"], [[place] for place in range(4)], of_context, [4], dtype)
     indices = [[frame, place] for frame, length in enumerate(lengths) for place in range(length)]
-    _check_sparse(trial, lists["s"], indices, host, [4, 3], dtype)
+    check_sparse(trial, lists["s"], indices, host, [4, 3], dtype)
 
 
 def ragged(trial: Trial, splits: str) -> None:
     """Ragged features keep each frame's length; their row splits have the requested dtype."""
     lengths = [3, 0, 1, 2]
     host, ends = _host("float32", sum(lengths), 8), np.cumsum(lengths)
-    features = [_feature(host[end - length : end].tolist(), "float32") for end, length in zip(ends, lengths)]
-    serialized = _example(trial, {"c": _feature([5, 4], "int64")}, {"s": features})
+    features = [feature_of(host[end - length : end].tolist(), "float32") for end, length in zip(ends, lengths)]
+    serialized = serialized_example(trial, {"c": feature_of([5, 4], "int64")}, {"s": features})
     found, lists = trial.call(
         serialized,
         {"c": tf.io.RaggedFeature(tf.int64, row_splits_dtype=trial.dtype(splits))},
@@ -163,7 +163,7 @@ def in_function(trial: Trial) -> None:
     """In a tf.function, traced once, it parses examples with any number of frames; the static shape is open."""
     hosts = [_host("float32", 2 * frames, frames) for frames in (3, 1, 0)]
     tensors = [
-        _example(trial, lists={"a": [_feature(pair.tolist(), "float32") for pair in host.reshape(-1, 2)]})
+        serialized_example(trial, lists={"a": [feature_of(pair.tolist(), "float32") for pair in host.reshape(-1, 2)]})
         for host in hosts
     ]
     static: list[Any] = []
@@ -189,7 +189,7 @@ def in_dataset(trial: Trial) -> None:
     """As the function of a data set's map it parses each example, ready to be padded to the longest."""
     hosts = [_host("int64", size, 20 + size) for size in (2, 4, 1)]
     serialized = tf.stack(
-        [_example(trial, lists={"a": [_feature([x], "int64") for x in host.tolist()]}) for host in hosts]
+        [serialized_example(trial, lists={"a": [feature_of([x], "int64") for x in host.tolist()]}) for host in hosts]
     )
 
     def body(parse: Callable[..., Any]) -> Any:

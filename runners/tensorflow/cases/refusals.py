@@ -62,16 +62,21 @@ def runs_unfit(trial: Trial, what: str) -> None:
             "unknown": (["ValueError"], "nowhere", ("nowhere:0",)),
             "shape": (["ValueError"], "shape", (x * 2, {x: [1.0, 2.0, 3.0]})),
             "unfed": (["InvalidArgumentError"], "feed", (x * 2,)),
+            "feed-of-number": (["TypeError"], "feed_dict", (x * 2, {3: [1.0, 2.0]})),
+            "feed-of-tensor": (["TypeError"], "feed", (x * 2, {x: tf.constant([1.0, 2.0])})),
+            "feed-of-text": (["ValueError"], "could not convert", (x * 2, {x: ["a", "b"]})),
         }[what]
         trial.raises(kinds, word, v1.Session(), *args)
 
 
-def finds_fractional_step(trial: Trial) -> None:
-    """The global step of a graph counts in integers."""
+def finds_fractional_step(
+    trial: Trial, dtype: str = "float32", shape: Sequence[int] = (), word: str = "integer"
+) -> None:
+    """The global step of a graph is one number, and counts in integers."""
     with tf.Graph().as_default():
         keys = [v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.GLOBAL_STEP]
-        v1.get_variable("global_step", shape=[], dtype=tf.float32, collections=keys)
-        trial.raises(["TypeError"], "integer")
+        v1.get_variable("global_step", shape=shape, dtype=trial.dtype(dtype), collections=keys)
+        trial.raises(["TypeError"], word)
 
 
 def shards(trial: Trial, count: int, index: int, word: str) -> None:
@@ -104,6 +109,24 @@ def saves_over(trial: Trial) -> None:
     with tf.Graph().as_default():
         x = v1.placeholder(tf.float32, [2])
         trial.raises(["AssertionError"], "exists", v1.Session(), str(folder), {"x": x}, {"y": x * 2})
+
+
+def parses_unfit(trial: Trial, what: str) -> None:
+    """A feature or list that is missing without a default, has another number of values or another dtype is an
+    error."""
+    one = tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))
+    frames = tf.train.FeatureLists(feature_list={"f": tf.train.FeatureList(feature=[one, one])})
+    example = tf.train.SequenceExample(context=tf.train.Features(feature={"c": one}), feature_lists=frames)
+    fixed, sequence = tf.io.FixedLenFeature, tf.io.FixedLenSequenceFeature
+    word, context, lists = {
+        "missing-context": ("c2", {"c2": fixed([2], tf.int64)}, None),
+        "missing-list": ("f2", None, {"f2": sequence([2], tf.int64)}),
+        "context-size": ("c", {"c": fixed([3], tf.int64)}, None),
+        "list-size": ("f", None, {"f": sequence([], tf.int64)}),
+        "context-dtype": ("c", {"c": fixed([2], tf.float32)}, None),
+        "list-dtype": ("f", None, {"f": tf.io.VarLenFeature(tf.string)}),
+    }[what]
+    trial.raises(_INVALID, f"{word}", example.SerializeToString(), context, lists)
 
 
 def parses_nonsense(trial: Trial) -> None:

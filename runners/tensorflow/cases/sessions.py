@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from typing import Any, Iterator
 
@@ -15,6 +16,8 @@ from runners.core.testing.compare import TOLERANCES, check_dtype
 from runners.core.testing.trial import Trial
 
 v1 = tf.compat.v1
+
+_Pair = collections.namedtuple("_Pair", "first second")
 
 
 @contextlib.contextmanager
@@ -152,3 +155,66 @@ def training(trial: Trial) -> None:
         session.run(step, feed_dict=feed)
     after = trial.call(session, loss, feed_dict=feed)
     trial.check(after < 0.1 * before, f"the loss fell only from {before:.4g} to {after:.4g} in 21 steps")
+
+
+def sparse(trial: Trial) -> None:
+    """A sparse tensor is fed and fetched as indices, values and shape, in any nesting; a ragged one as values and
+    splits."""
+    indices, shape = np.asarray([[0, 1], [2, 0]]), np.asarray([3, 4])
+    values = trial.random(2, dtype="float64", seed=6)
+    with _graph(trial) as graph:
+        x = v1.sparse_placeholder(tf.float64)
+        doubled = x.with_values(x.values * 2.0)
+        rows = tf.RaggedTensor.from_row_splits(x.values, tf.constant([0, 0, 2], tf.int64))
+    feeds = {x: v1.SparseTensorValue(indices, values, shape)}
+    found = trial.call(v1.Session(graph=graph), _Pair({"a": doubled}, [rows, x.dense_shape]), feeds)
+    trial.check(type(found) is _Pair, f"a named tuple became {type(found)}")
+    part = found.first["a"]
+    trial.check(isinstance(part, v1.SparseTensorValue), f"a sparse tensor became {type(part)}")
+    _check(trial, part.indices, indices, "int64")
+    _check(trial, part.values, 2 * values, "float64")
+    _check(trial, part.dense_shape, shape, "int64")
+    trial.equal([found.second[0].values, found.second[0].row_splits, found.second[1]], [values, [0, 0, 2], shape])
+
+
+def kinds_of_feeds(trial: Trial) -> None:
+    """Numbers, lists, texts and arrays of another dtype are converted; a tuple of tensors takes a tuple; a fetch can
+    be there twice, be a variable or the name of an operation, and the types of the nesting stay."""
+    with _graph(trial) as graph:
+        one, pair = v1.placeholder(tf.float32, [], name="one"), v1.placeholder(tf.int32, [2])
+        with tf.device(None):
+            words = v1.placeholder(tf.string, [None])
+            same = tf.identity(words)
+        held = v1.Variable(3.5, use_resource=True, name="held")
+        half = tf.multiply(one, 0.5, name="half")
+        start = held.initializer
+    session = v1.Session(graph=graph)
+    session.run(start)
+    feeds = {(one, pair): (3, np.asarray([4.0, -5.0])), words: ["é", b"b"]}
+    fetches = collections.OrderedDict([("z", [half, half, "half:0", "half"]), ("a", (pair, same)), ("held", held)])
+    found = trial.call(session, fetches, feeds)
+    trial.check(type(found) is collections.OrderedDict, f"an ordered dictionary became {type(found)}")
+    trial.equal(list(found), ["z", "a", "held"])
+    trial.equal(found["z"], [1.5, 1.5, 1.5, None])
+    _check(trial, found["a"][0], [4, -5], "int32")
+    trial.equal(found["a"][1].tolist(), ["é".encode(), b"b"])
+    _check(trial, found["held"], 3.5, "float32")
+    _check(trial, trial.call(session, one, {"one:0": True}), 1.0, "float32")
+    trial.equal(trial.call(session, ()), ())
+
+
+def traced(trial: Trial) -> None:
+    """With options that ask for a trace, the metadata has it; without, it stays empty."""
+    host = trial.random(3, seed=7)
+    with _graph(trial) as graph:
+        x = v1.placeholder(tf.float32, [3])
+        y = tf.add(x, x, name="sum")
+    session, kept, empty = v1.Session(graph=graph), v1.RunMetadata(), v1.RunMetadata()
+    trial.repeatable = False
+    options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+    found = trial.call(session, y, {x: host}, options=options, run_metadata=kept)
+    _check(trial, found, 2 * host.astype("float64"), "float32")
+    names = {node.node_name.split(":")[0] for device in kept.step_stats.dev_stats for node in device.node_stats}
+    trial.check("sum" in names, f"the trace has no operation named sum, only {sorted(names)}")
+    _check(trial, trial.call(session, y, {x: host}, run_metadata=empty), 2 * host.astype("float64"), "float32")
+    trial.equal(len(empty.step_stats.dev_stats), 0)

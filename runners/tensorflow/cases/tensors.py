@@ -179,6 +179,11 @@ def shape_in_function(trial: Trial) -> None:
             found.extend(
                 get_shape(tensor) for tensor in (x, tf.transpose(x), tf.reduce_sum(x, 1), tf.reshape(x, [-1, 6]), x[0])
             )
+            wide, product = x + tf.zeros([5, 1, 3, 4]), tf.matmul(x, tf.zeros([2, 4, 7]))
+            joined, part = tf.concat([x, tf.zeros([1, 3, 4])], 0), x[:, 1::2, tf.newaxis]
+            found.extend(
+                get_shape(tensor) for tensor in (wide, product, joined, part, tf.ensure_shape(x, [2, None, 4]))
+            )
             return x
 
         traced(trace, [tf.TensorSpec([None, 3, None], tf.float32)])(values)
@@ -186,8 +191,9 @@ def shape_in_function(trial: Trial) -> None:
 
     found = trial.call_inside(body)
     expected = [[None, 3, None], [None, 3, None], [None, None], [None, 6], [3, None]]
+    expected += [[5, None, 3, 4], [2, 3, 7], [None, 3, 4], [None, 1, 1, None], [2, 3, 4]]
     trial.equal([shape.as_list() for shape in found], expected)
-    trial.equal([shape.is_fully_defined() for shape in found], [False] * 5)
+    trial.equal([shape.is_fully_defined() for shape in found], [None not in sizes for sizes in expected])
 
 
 def shape_of_unknown_rank(trial: Trial) -> None:
