@@ -139,17 +139,17 @@ def fill_computed(trial: Trial) -> None:
         trial.close(output, np.full(dims, value), dtype="float32")
 
 
-def fill_gradient(trial: Trial, dtype: str) -> None:
+def fill_gradient(trial: Trial, dtype: str, dims: Sizes = (4, 5)) -> None:
     """The gradient of the value is the sum of the incoming one."""
-    host_weights = trial.random(4, 5, dtype=dtype, seed=8)
+    host_weights = trial.random(*dims, dtype=dtype, seed=8)
     weights = trial.tensor(host_weights)
     value = trial.tensor(np.asarray(0.75, dtype))
 
     def body(fill: Callable[..., Any]) -> Any:
-        return weighted_gradients(lambda x: fill([4, 5], x), [value], weights)
+        return weighted_gradients(lambda x: fill(list(dims), x), [value], weights)
 
     output, (slope,) = trial.call_inside(body)
-    trial.close(output, np.full([4, 5], 0.75), dtype=dtype)
+    trial.close(output, np.full(dims, 0.75), dtype=dtype)
     trial.close(slope, host_weights.astype("float64").sum(), dtype=dtype)
 
 

@@ -24,9 +24,21 @@ def cast_sparse(trial: Trial) -> None:
     trial.equal(output.dense_shape, [3, 4])
 
 
+def cast_slices(trial: Trial) -> None:
+    """A cast of slices changes their values and keeps their rows and the whole shape."""
+    rows, shape = trial.tensor(np.asarray([3, 0, 3], "int64")), trial.tensor(np.asarray([5, 2], "int64"))
+    values = trial.tensor(np.asarray([[1.75, -2.5], [7.0, 0.25], [-9.5, 4.0]], "float64"))
+    output = trial.call(x=tf.IndexedSlices(values, rows, shape), dtype=tf.int16)
+    trial.check(isinstance(output, tf.IndexedSlices), f"slices became {type(output).__name__}")
+    trial.close(output.values, [[1, -2], [7, 0], [-9, 4]], dtype="int16")
+    trial.close(output.indices, [3, 0, 3], dtype="int64")
+    trial.close(output.dense_shape, [5, 2], dtype="int64")
+
+
 def cast_gradient(trial: Trial, source: str, target: str) -> None:
-    """The gradient has the dtype of the input; a cast to an integer has none."""
-    host, host_weights = trial.random(5, dtype=source, seed=4), trial.random(5, dtype=source, seed=5)
+    """The gradient has the dtype of the input, and is real if that is; a cast to an integer has none."""
+    host = trial.random(5, dtype=source, seed=4)
+    host_weights = trial.random(5, dtype=target if target.startswith("complex") else source, seed=5)
     values = trial.tensor(host, dtype=source)
     weights = trial.tensor(host_weights, dtype=target)
 
@@ -41,7 +53,7 @@ def cast_gradient(trial: Trial, source: str, target: str) -> None:
     narrow = sorted((source, target))[0] if "float16" in (source, target) else "float32"
     rtol = {"float16": 1e-3, "float32": 1e-6}[narrow]
     trial.close(output, host, rtol=rtol, atol=rtol, dtype=target)
-    trial.close(slope, host_weights, rtol=rtol, atol=rtol, dtype=source)
+    trial.close(slope, host_weights.real, rtol=rtol, atol=rtol, dtype=source)
     trial.close(whole, np.trunc(host), dtype="int32")
     trial.check(nothing is None, f"a cast to integers has no gradient, got {nothing}")
 

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from scipy import special
 
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.tensors import traced, weighted_gradients
 
@@ -112,20 +113,43 @@ def clip_gradients(trial: Trial, dtype: str) -> None:
     trial.close(to_high, host_weights[4:].astype("float64").sum(), dtype=dtype)
 
 
+def clip_gradients_broadcast(trial: Trial, dtype: str) -> None:
+    """A bound that is broadcast gets the sum of the gradients of all values that it clips."""
+    host = trial.random(3, 5, dtype=dtype, seed=13, low=-3.0, high=3.0)
+    host_low = trial.random(3, 1, dtype=dtype, seed=14, low=-1.5, high=-0.5)
+    host_high = trial.random(5, dtype=dtype, seed=15, low=0.5, high=1.5)
+    host_weights = trial.random(3, 5, dtype=dtype, seed=16)
+    weights = trial.tensor(host_weights)
+
+    def body(clip: Callable[..., Any], *inputs: Any) -> Any:
+        return weighted_gradients(lambda x, low, high: clip(a=x, a_max=high, a_min=low), inputs, weights)
+
+    output, (to_values, to_low, to_high) = trial.call_inside(body, *map(trial.tensor, (host, host_low, host_high)))
+    trial.close(output, np.clip(host, host_low, host_high), dtype=dtype)
+    wide = host_weights.astype("float64")
+    trial.close(to_values, np.where((host > host_low) & (host < host_high), wide, 0), dtype=dtype)
+    trial.close(to_low, np.where(host < host_low, wide, 0).sum(axis=1, keepdims=True), dtype=dtype)
+    trial.close(to_high, np.where(host > host_high, wide, 0).sum(axis=0), dtype=dtype)
+
+
 # tf.math.reduce_mean
 
 
-def mean_gradient(trial: Trial, dtype: str) -> None:
-    """Each element gets its share of the incoming gradient."""
-    host, host_weights = trial.random(3, 4, 5, dtype=dtype, seed=8), trial.random(3, 5, dtype=dtype, seed=9)
+def mean_gradient(trial: Trial, dtype: str, axis: int | Sizes | None = 1, keepdims: bool = False) -> None:
+    """Each element gets its share of the incoming gradient; for complex numbers of its conjugate."""
+    host = trial.random(3, 4, 5, dtype=dtype, seed=8)
+    axes = tuple(axis) if isinstance(axis, (list, tuple)) else axis
+    expected = np.asarray(widened(host).mean(axis=axes, keepdims=keepdims))
+    host_weights = trial.random(*expected.shape, dtype=dtype, seed=9)
     weights = trial.tensor(host_weights)
 
     def body(reduce_mean: Callable[..., Any], values: Any) -> Any:
-        return weighted_gradients(lambda x: reduce_mean(x, axis=1), [values], weights)
+        return weighted_gradients(lambda x: reduce_mean(x, axis=axis, keepdims=keepdims), [values], weights)
 
     output, (slope,) = trial.call_inside(body, trial.tensor(host))
-    trial.close(output, host.astype("float64").mean(axis=1), dtype=dtype)
-    trial.close(slope, np.broadcast_to(host_weights[:, None] / 4, host.shape), dtype=dtype)
+    trial.close(output, expected, dtype=dtype)
+    share = widened(host_weights).conj().reshape(host.mean(axis=axes, keepdims=True).shape)
+    trial.close(slope, np.broadcast_to(share * expected.size / host.size, host.shape), dtype=dtype)
 
 
 def mean_over_computed_axis(trial: Trial) -> None:

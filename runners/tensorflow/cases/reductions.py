@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
 from scipy import special
 
 from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.tensors import weighted_gradients
 
 
-def gradient(trial: Trial, dtype: str, scale: float) -> None:
-    """The gradient of log-sum-exp is the softmax, also where a plain exp would overflow."""
-    host = scale * trial.random(4, 9, dtype=dtype, seed=6)
-    values = trial.tensor(host.astype(dtype))
+def gradient(
+    trial: Trial, dtype: str, scale: float, axis: int | Sequence[int] | None = 1, keepdims: bool = False
+) -> None:
+    """The gradient of log-sum-exp is the softmax times the incoming one, also where a plain exp would overflow; that of
+    minus infinity is zero."""
+    host = (scale * trial.random(4, 9, 3, dtype=dtype, seed=6)).astype(dtype)
+    host[1, 5, 2] = -np.inf
+    wide = host.astype("float64")
+    axes = tuple(axis) if isinstance(axis, (list, tuple)) else axis
+    whole = special.logsumexp(wide, axis=axes, keepdims=True)
+    expected = np.asarray(special.logsumexp(wide, axis=axes, keepdims=keepdims))
+    host_weights = trial.random(*expected.shape, dtype=dtype, seed=9)
+    weights = trial.tensor(host_weights)
 
-    def body(reduce_logsumexp: Callable[..., Any]) -> Any:
-        with tf.GradientTape() as tape:
-            tape.watch(values)
-            reduced = reduce_logsumexp(values, axis=1)
-        return reduced, tape.gradient(reduced, values)
+    def body(reduce_logsumexp: Callable[..., Any], values: Any) -> Any:
+        return weighted_gradients(lambda x: reduce_logsumexp(x, axis=axis, keepdims=keepdims), [values], weights)
 
-    reduced, slope = trial.call_inside(body)
-    wide = host.astype(dtype).astype("float64")
-    trial.close(reduced, special.logsumexp(wide, axis=1), dtype=dtype)
-    trial.close(slope, special.softmax(wide, axis=1), rtol=1e-4, atol=1e-6, dtype=dtype)
+    reduced, (slope,) = trial.call_inside(body, trial.tensor(host))
+    trial.close(reduced, expected, dtype=dtype)
+    softmax = np.exp(wide - whole) * host_weights.astype("float64").reshape(whole.shape)
+    allowed = {"rtol": 1e-4, "atol": 1e-6} if dtype == "float32" else {"rtol": 1e-11, "atol": 1e-13}
+    trial.close(slope, softmax, dtype=dtype, **allowed)
 
 
 def unknown_shape(trial: Trial, axis: int) -> None:

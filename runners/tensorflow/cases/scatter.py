@@ -67,11 +67,12 @@ def scatter_strings(trial: Trial) -> None:
     trial.equal(trial.dtype_name(output), "string")
 
 
-def scatter_gradients(trial: Trial, dtype: str) -> None:
+def scatter_gradients(trial: Trial, dtype: str, shape: Sizes = (6, 2), depth: int = 1, blocks: Sizes = (3,)) -> None:
     """The incoming gradient goes to the updates at the given places, and to the tensor at all others."""
-    places = _places([6], 1, 3)
-    host, host_updates = trial.random(6, 2, dtype=dtype, seed=17), trial.random(3, 2, dtype=dtype, seed=18)
-    host_weights = trial.random(6, 2, dtype=dtype, seed=19)
+    places = _places(shape, depth, int(np.prod(blocks))).reshape(*blocks, depth)
+    host = trial.random(*shape, dtype=dtype, seed=17)
+    host_updates = trial.random(*blocks, *shape[depth:], dtype=dtype, seed=18)
+    host_weights = trial.random(*shape, dtype=dtype, seed=19)
     indices, weights = trial.tensor(places), trial.tensor(host_weights)
     inputs = [trial.tensor(host), trial.tensor(host_updates)]
 
@@ -81,7 +82,7 @@ def scatter_gradients(trial: Trial, dtype: str) -> None:
     output, (to_tensor, to_updates) = trial.call_inside(body)
     trial.close(output, _scattered(host, places, host_updates), dtype=dtype)
     trial.close(to_tensor, _scattered(host_weights, places, np.zeros_like(host_updates)), dtype=dtype)
-    trial.close(to_updates, host_weights[places[:, 0]], dtype=dtype)
+    trial.close(to_updates, host_weights[tuple(np.moveaxis(places, -1, 0))], dtype=dtype)
 
 
 def scatter_unknown_shape(trial: Trial) -> None:

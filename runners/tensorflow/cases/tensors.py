@@ -124,21 +124,29 @@ def concat_strings(trial: Trial) -> None:
 
 
 def concat_gradient(trial: Trial, axis: int) -> None:
-    """Each part gets its own slice of the incoming gradient."""
-    shapes = [(2, 3), (2, 3), (2, 3)]
-    hosts = [trial.random(*shape, seed=6 + number) for number, shape in enumerate(shapes)]
-    joined = np.concatenate(hosts, axis)
+    """Each part gets its own slice of the incoming gradient; a part that is joined twice gets the sum of both."""
+    sizes = (3, 1, 5)
+    hosts = [np.moveaxis(trial.random(size, 2, seed=6 + number), 0, axis) for number, size in enumerate(sizes)]
+    joined = np.concatenate([*hosts, hosts[0]], axis)
     host_weights = trial.random(*joined.shape, seed=9)
     weights = trial.tensor(host_weights)
     tensors = [trial.tensor(host) for host in hosts]
 
     def body(concat: Callable[..., Any]) -> Any:
-        return weighted_gradients(lambda *parts: concat(list(parts), axis), tensors, weights)
+        return weighted_gradients(lambda *parts: concat([*parts, parts[0]], axis), tensors, weights)
 
     output, slopes = trial.call_inside(body)
     trial.close(output, joined, dtype="float32")
-    for slope, expected in zip(slopes, np.split(host_weights, 3, axis)):
+    first, *others, last = np.split(host_weights, np.cumsum(sizes), axis)
+    for slope, expected in zip(slopes, [first + last, *others]):
         trial.close(slope, expected, dtype="float32")
+
+
+def concat_many(trial: Trial, count: int, axis: int) -> None:
+    """Many parts of different lengths, some empty, are joined in order."""
+    hosts = [np.moveaxis(trial.random(number % 4, 3, seed=50 + number), 0, axis) for number in range(count)]
+    output = trial.call([trial.tensor(host) for host in hosts], axis=axis, name="joined")
+    trial.exact(output, np.concatenate(hosts, axis), "float32")
 
 
 def concat_unknown_shape(trial: Trial) -> None:
