@@ -138,3 +138,43 @@ def equal_in_test_run(trial: Trial) -> None:
     trial.equal([test.id().split(".")[-1] for test, _ in result.failures], ["test_nine"])
     trial.equal((result.testsRun, len(result.errors)), (3, 0))
     trial.equal(returned, [None, None])
+
+
+class _Same:
+    """Equal to everything with the same first letter."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def __eq__(self, other: object) -> bool:
+        return self.word[0] == getattr(other, "word", str(other))[0]
+
+    def __repr__(self) -> str:
+        return f"_Same({self.word})"
+
+
+def equal_own_types(trial: Trial) -> None:
+    """The operator of the objects decides, also between types, and a function that was added for a type; a message
+    follows the values, or replaces them."""
+    one, two, other = _Same("apple"), _Same("avocado"), _Same("pear")
+    raised = _compare(trial, [(one, two), (one, "ananas")], [(one, other), (b"a", "a"), ([1], [1, None])], msg="fruit")
+    trial.equal([str(error).split(" : ")[0] for error in raised[:2]], ["_Same(apple) != _Same(pear)", "b'a' != 'a'"])
+    trial.check(all(str(error).endswith(" : fruit") for error in raised), f"the messages are {raised}")
+    seen: list[Any] = []
+
+    def compare(first: Any, second: Any, msg: Any = None) -> None:
+        seen.append((first.word, second.word, msg))
+        if first.word != second.word:
+            raise AssertionError("not the same word")
+
+    def body(assert_equal: Assertion) -> Any:
+        test_case = tf.test.TestCase()
+        test_case.addTypeEqualityFunc(_Same, compare)
+        del seen[:]
+        added = [error_of(assert_equal, test_case, first, second, msg=2) for first, second in ((one, one), (one, two))]
+        test_case.longMessage = False
+        return [*added, error_of(assert_equal, test_case, 1, 2, "only this")]
+
+    same, different, short = trial.call_inside(body)
+    trial.equal(seen, [("apple", "apple", 2), ("apple", "avocado", 2)])
+    trial.equal((same, str(different), str(short)), (None, "not the same word", "only this"))

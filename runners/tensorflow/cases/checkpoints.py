@@ -68,7 +68,8 @@ def names_in_graph(trial: Trial, dtype: str) -> None:
 
 
 def latest_in_folder(trial: Trial) -> None:
-    """For a folder it lists the newest checkpoint; an older one is listed by its own path."""
+    """For a folder it lists the latest checkpoint; an older one is listed by its own path, also after it was written
+    again."""
     folder = new_folder()
     path = {}
     for size in (2, 5, 3):
@@ -79,6 +80,11 @@ def latest_in_folder(trial: Trial) -> None:
     counter = ("save_counter/.ATTRIBUTES/VARIABLE_VALUE", [])
     trial.equal(trial.call(str(folder)), [_GRAPH, counter, (key, [3])])
     trial.equal(trial.call(path[5]), [_GRAPH, counter, (key, [5])])
+    tf.train.Checkpoint(v=tf.Variable(trial.tensor(np.zeros((1, 4), "float32")))).write(path[5])
+    trial.equal(trial.call(path[5]), [_GRAPH, (key, [1, 4])])
+    # The folder's state says which checkpoint is the latest, not the time of the files.
+    v1.train.update_checkpoint_state(str(folder), path[2])
+    trial.equal(trial.call(ckpt_dir_or_file=str(folder)), [_GRAPH, counter, (key, [2])])
 
 
 def partitioned(trial: Trial, parts: int) -> None:
@@ -104,3 +110,27 @@ def many_variables(trial: Trial, count: int) -> None:
     path = tf.train.Checkpoint(**variables).write(str(new_folder() / "kept"))
     wanted = sorted((f"v{number}/.ATTRIBUTES/VARIABLE_VALUE", [number % 7, 2]) for number in range(count))
     trial.equal(trial.call(path), [_GRAPH, *wanted])
+
+
+def sharded(trial: Trial) -> None:
+    """A checkpoint in several files, of variables of several dtypes and names that differ in one letter, is listed as
+    one."""
+    shapes = {
+        "a": ([2], "float32"),
+        "B": ([], "int64"),
+        "a/b": ([3, 1], "float64"),
+        "a_1": ([0], "bool"),
+        "é": ([1], "int8"),
+    }
+    with building(trial) as graph:
+        variables = {
+            name: v1.Variable(trial.random(*shape, dtype=dtype, seed=2), name=f"v{number}", use_resource=True)
+            for number, (name, (shape, dtype)) in enumerate(shapes.items())
+        }
+        start = v1.global_variables_initializer()
+    with beside(graph), v1.Session() as session:
+        saver = v1.train.Saver(variables, sharded=True)
+        session.run(start)
+        path = saver.save(session, str(new_folder() / "model.ckpt"))
+    wanted = sorted((name.encode(), shape) for name, (shape, _) in shapes.items())
+    trial.equal(trial.call(path), [(name.decode(), shape) for name, shape in wanted])

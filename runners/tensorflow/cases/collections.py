@@ -128,3 +128,21 @@ def losses(trial: Trial) -> None:
     with v1.Session(graph=graph) as session:
         wide = abs(host.astype("float64"))
         close(trial, run(trial, session, total, {x: host}), wide.mean() + (wide**2).mean(), "float32")
+
+
+def by_scope_of_kinds(trial: Trial) -> None:
+    """With a scope, tensors, operations and variables are found by their names, as often as they were added and in that
+    order; text, numbers and what has no name are not."""
+    with building(trial) as graph:
+        with v1.name_scope("net"):
+            tensor = tf.constant(1.0, name="one")
+            operation = tf.no_op(name="wait")
+        outside = tf.constant(2.0, name="onenet")
+        variable, _ = random_variable(trial, "net2/weights", [2], "float32")
+        for item in (tensor, "net/text", outside, operation, variable, 7, tensor):
+            v1.add_to_collection("mine", item)
+    _same(trial, call_building(trial, graph, "mine", "net"), [tensor, operation, variable, tensor])
+    _same(trial, call_building(trial, graph, key="mine", scope="net/"), [tensor, operation, tensor])
+    _same(trial, call_building(trial, graph, "mine", r"(one|net\d)"), [outside, variable])
+    _same(trial, call_building(trial, graph, "mine", "one$"), [])
+    _same(trial, call_building(trial, graph, "mine", None)[1:2], ["net/text"])

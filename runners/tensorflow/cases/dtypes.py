@@ -104,3 +104,28 @@ def dtype_of_dtype(trial: Trial, name: str) -> None:
     reference = trial.call(name + "_ref")
     trial.equal(reference.name, name + "_ref")
     _check_dtype_object(trial, reference.base_dtype, name)
+
+
+_NUMBERS = {
+    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "complex64": 8, "int64": 9,
+    "bool": 10, "qint8": 11, "quint8": 12, "qint32": 13, "bfloat16": 14, "qint16": 15, "quint16": 16, "uint16": 17,
+    "complex128": 18, "float16": 19, "resource": 20, "variant": 21, "uint32": 22, "uint64": 23,
+}  # fmt: skip
+"""The numbers of protocol buffers, which are documented and never change."""
+
+
+def dtype_table(trial: Trial) -> None:
+    """Each dtype has one object, for its name, its number, itself and NumPy's dtype of any byte order."""
+    for name, number in _NUMBERS.items():
+        known = getattr(tf, name)
+        for given in (name, number, known):
+            found = trial.call(given)
+            trial.check(found is known, f"{given!r} gave {found!r}, expected tf.{name}")
+        trial.equal((known.name, known.as_datatype_enum), (name, number))
+        if hasattr(np, name):
+            for order in "<>":
+                found = trial.call(np.dtype(name).newbyteorder(order))
+                trial.check(found is known, f"NumPy's {name} of order {order} gave {found!r}")
+    for given, name in (("float", "float32"), (np.dtype("S5"), "string"), (np.dtype("U3"), "string")):
+        trial.check(trial.call(given) is getattr(tf, name), f"{given!r} is not tf.{name}")
+    trial.check(trial.call(np.zeros(2, "uint16").dtype) is tf.uint16, "the dtype of an array is another")

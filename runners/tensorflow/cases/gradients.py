@@ -55,15 +55,15 @@ def own_start(trial: Trial, shape: Sequence[int]) -> None:
         x = v1.placeholder(tf.float64, shape)
         y = tf.reduce_sum(x * x * x, axis=0)
     # The default step is 0.001; sums of cubes of a thousandth keep about ten digits.
-    _check(trial, _error(trial, graph, x, shape, y, shape[1:]), 1e-6, 1e-9)
-    _check(trial, _error(trial, graph, x, shape, y, shape[1:], delta=0.5), 0.25, 1e-9)
+    _check(trial, _error(trial, graph, x, tuple(shape), y, tuple(shape[1:])), 1e-6, 1e-9)
+    _check(trial, _error(trial, graph, x, np.asarray(shape), y, np.asarray(shape[1:]), delta=0.5), 0.25, 1e-9)
 
 
 def wrong_gradient(trial: Trial, off: float, dtype: str) -> None:
-    """A gradient with one wrong element is off by the error of that element."""
+    """A gradient with two wrong elements is off by the larger of their errors."""
     host = trial.random(2, 3, dtype=dtype, seed=2)
     mistake = np.zeros([2, 3], dtype)
-    mistake[1, 0] = off
+    mistake[1, 0], mistake[0, 2] = off, -off / 2
 
     @tf.custom_gradient
     def double(x: Any) -> Any:
@@ -171,3 +171,19 @@ def sparse(trial: Trial) -> None:
         x = v1.placeholder(tf.float64, [4, 2])
         y = tf.reduce_sum(tf.gather(x, [1, 3, 1]) ** 3, axis=0)
     _check(trial, _error(trial, graph, x, [4, 2], y, [2], x_init_value=host, delta=0.25), 2 * 0.0625, 1e-10)
+
+
+def refuses(trial: Trial, what: str) -> None:
+    """Integers have no gradient, a start of another shape does not fit, and an output that does not depend on the input
+    has no gradient."""
+    with building(trial) as graph:
+        x = v1.placeholder(tf.int32 if what == "integers" else tf.float32, [2])
+        y = tf.stop_gradient(x) * 2 if what == "independent" else x * 2
+    options = {"x_init_value": np.ones(3, "float32")} if what == "shape" else {}
+
+    def body(compute_gradient_error: Callable[..., Any]) -> Any:
+        with building(trial, graph), v1.Session(graph=graph):
+            return compute_gradient_error(x, [2], y, [2], **options)
+
+    word = {"integers": "int32", "shape": "shape", "independent": "dx"}[what]
+    trial.raises_inside(["AssertionError", "TypeError", "ValueError"], word, body)

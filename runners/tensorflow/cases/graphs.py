@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Callable, ContextManager
 
 import numpy as np
@@ -97,7 +98,8 @@ def collects(trial: Trial, dtype: str) -> None:
             computed = session.run(product)
     check_dtype(computed.dtype.name, dtype)
     wide = host.astype("float64")
-    trial.close(computed, wide @ wide.T, rtol=1e-5, atol=1e-5)
+    tolerance = 1e-5 if dtype == "float32" else 1e-13
+    trial.close(computed, wide @ wide.T, rtol=tolerance, atol=tolerance)
 
 
 def seeds(trial: Trial) -> None:
@@ -139,3 +141,51 @@ def differentiates(trial: Trial) -> None:
         computed = session.run(slope)
     check_dtype(computed.dtype.name, "float64")
     trial.close(computed, 3 * host**2)
+
+
+def per_thread(trial: Trial) -> None:
+    """The default graph belongs to the thread: another one does not see it, until it enters the graph itself."""
+    graph = tf.Graph()
+
+    def body(as_default: AsDefault) -> Any:
+        found: list[Any] = []
+
+        def work() -> None:
+            found.append(v1.get_default_graph() is graph)
+            found.append(tf.executing_eagerly())
+            with as_default(graph):
+                found.append(v1.get_default_graph() is graph)
+            found.append(v1.get_default_graph() is graph)
+
+        with as_default(graph):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            return [*found, v1.get_default_graph() is graph]
+
+    trial.equal(trial.call_inside(body), [False, True, True, False, True])
+
+
+def enters_again(trial: Trial) -> None:
+    """A graph that is entered again, also inside of itself, goes on with its names; scopes of names and devices that
+    were open outside do not apply inside, and do again afterwards."""
+
+    def body(as_default: AsDefault) -> Any:
+        graph, other = tf.Graph(), tf.Graph()
+        names = []
+        for _ in range(2):
+            with as_default(graph), v1.name_scope("part"):
+                names.append(tf.constant(1.0, name="x").name)
+                with as_default(other):
+                    names.append(tf.constant(2.0, name="x").name)
+                    with as_default(graph):
+                        names.append(tf.constant(3.0, name="y").name)
+                names.append(tf.constant(4.0, name="x").name)
+        return names, [len(each.get_operations()) for each in (graph, other)]
+
+    names, counts = trial.call_inside(body)
+    first, second = names[:4], names[4:]
+    trial.equal((first[1], second[1]), ("x:0", "x_1:0"))
+    trial.equal([first[0], first[3], second[0], second[3]], ["part/x:0", "part/x_1:0", "part_1/x:0", "part_1/x_1:0"])
+    trial.equal([name.rsplit("/")[-1] for name in (first[2], second[2])], ["y:0", "y:0"])
+    trial.equal(counts, [6, 2])

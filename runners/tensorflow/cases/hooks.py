@@ -53,7 +53,7 @@ def _logged() -> Iterator[list[str]]:
     """Return what TensorFlow logs at level INFO in the meantime."""
     lines: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: lines.append(record.getMessage())
+    handler.emit = lambda record: lines.append(record.getMessage()) if record.levelno == logging.INFO else None
     logger = v1.logging
     before = logger.get_verbosity()
     logger.set_verbosity(logger.INFO)
@@ -97,14 +97,17 @@ def long_period(trial: Trial, seconds: float) -> None:
     trial.equal(value.dtype.name, "float32")
 
 
-def text(trial: Trial, tags: Sequence[str]) -> None:
-    """Without a formatter it logs "tag = value" for each tensor, in the given order, at level INFO."""
+def text(trial: Trial, tags: Sequence[str], named: bool = False) -> None:
+    """Without a formatter it logs "tag = value" for each tensor, in the given order, at level INFO; a dictionary gives
+    the tags."""
     model = _model(trial)
+    tensors = {f"my {tag}": getattr(model, tag) for tag in tags} if named else [f"{tag}:0" for tag in tags]
     with _logged() as lines:
-        hook = trial.call([f"{tag}:0" for tag in tags], every_n_iter=2)
+        hook = trial.call(tensors, every_n_iter=2)
         _train(model, hook, 3)
     values = {"square": (0.0, 4.0), "half": (0.0, 1.0)}
-    wanted = [", ".join(f"{tag}:0 = {values[tag][report]}" for tag in tags) for report in (0, 1)]
+    shown = {tag: f"my {tag}" if named else f"{tag}:0" for tag in tags}
+    wanted = [", ".join(f"{shown[tag]} = {values[tag][report]}" for tag in tags) for report in (0, 1)]
     # From the second report on the elapsed time follows in parentheses.
     found = [line.split(" (")[0] for line in lines if " = " in line]
     trial.check(found == wanted, f"expected {wanted}, logged {lines}")
@@ -173,3 +176,20 @@ def whole_training(trial: Trial, steps: int) -> None:
         return [int(values["step"]) for values in collector.given]
 
     trial.equal(trial.call_inside(body), list(range(1, steps + 1, 10)))
+
+
+def short_period(trial: Trial) -> None:
+    """With a period in seconds that every step exceeds, every step is reported, and again at the end."""
+    model, collector = _model(trial), _Collector()
+    hook = trial.call(tensors={"half": "half:0"}, every_n_secs=1e-9, at_end=True, formatter=collector)
+    _train(model, hook, 4)
+    trial.equal([float(values["half"]) for values in collector.given], [0.0, 0.5, 1.0, 1.5, 50.0])
+
+
+def trains_twice(trial: Trial) -> None:
+    """A hook that is used again begins anew: with the first step, its own count and the tensors of the new graph."""
+    collector = _Collector()
+    hook = trial.call(["square:0"], every_n_iter=3, formatter=collector)
+    for steps in (5, 2):
+        _train(_model(trial), hook, steps)
+    trial.equal([float(values["square:0"]) for values in collector.given], [0.0, 9.0, 0.0])

@@ -106,3 +106,68 @@ def in_dataset(trial: Trial, size: int) -> None:
     outputs = trial.call_inside(body)
     trial.equal([trial.dtype_name(output) for output in outputs], ["int64"] * size)
     trial.equal(trial.numpy(outputs), [x**3 - x for x in range(size)])
+
+
+def several_inputs(trial: Trial) -> None:
+    """The function gets one array for each input, of its dtype and shape, in order; a tuple of dtypes, a name and a
+    function without state are accepted."""
+    names = ("float16", "bool", "uint8", "int64", "complex64")
+    shapes = ((2, 3), (), (4,), (0, 2), (1, 1, 3))
+    hosts = [trial.random(*shape, dtype=name, seed=7 + len(shape)) for name, shape in zip(names, shapes)]
+    given: list[Any] = []
+
+    def on_host(*parts: Any) -> Any:
+        del given[:]
+        given.extend((np.asarray(part).dtype.name, np.asarray(part).copy()) for part in parts)
+        return parts[0] + np.float16(1), np.int64(parts[2].sum(dtype="int64"))
+
+    tensors = [trial.tensor(host, name) for host, name in zip(hosts, names)]
+    outputs = trial.call(on_host, tensors, (tf.float16, tf.int64), stateful=False, name="mixed")
+    trial.equal([name for name, _ in given], list(names))
+    for (_, array), host in zip(given, hosts):
+        trial.equal(array, host)
+    trial.close(outputs[0], hosts[0].astype("float64") + 1, dtype="float16")
+    trial.close(outputs[1], hosts[2].astype("int64").sum(), dtype="int64")
+    trial.close(trial.call(lambda: np.float32(2.5), [], tf.float32), 2.5, dtype="float32")
+
+
+def has_effects(trial: Trial) -> None:
+    """In a tf.function a call whose output is not used is made all the same, each time, and equal calls are not
+    merged."""
+    value = trial.tensor(np.float32(1.5))
+    seen: list[float] = []
+
+    def note(x: Any) -> Any:
+        seen.append(float(x))
+        return np.float32(len(seen))
+
+    def body(numpy_function: Callable[..., Any]) -> Any:
+        del seen[:]
+
+        @tf.function(autograph=False)
+        def twice(x: Any) -> Any:
+            numpy_function(note, [x * 2], tf.float32)
+            return numpy_function(note, [x], tf.float32), numpy_function(note, [x], tf.float32)
+
+        return [twice(value), twice(value)]
+
+    outputs = trial.numpy(trial.call_inside(body))
+    trial.equal(sorted(seen), [1.5] * 4 + [3.0] * 2)
+    trial.check(outputs[0][0] != outputs[0][1] and outputs[1][0] != outputs[1][1], f"calls were merged: {outputs}")
+
+
+def refuses_output(trial: Trial, what: str) -> None:
+    """An output of another dtype or another number of outputs than declared, or an error of the Python function, is an
+    error."""
+    on_host, word = {
+        "dtype": (lambda x: x.astype("float64"), "double"),
+        "count": (lambda x: (x, x, x), "3 values"),
+        "error": (lambda x: int("zz"), "zz"),
+    }[what]
+    value = trial.tensor(np.ones(3, "float32"))
+
+    def body(numpy_function: Callable[..., Any]) -> Any:
+        make = tf.function(lambda x: numpy_function(on_host, [x], [tf.float32, tf.float32][: 1 + (what == "count")]))
+        return make(value)
+
+    trial.raises_inside(["InvalidArgumentError", "UnknownError", "ValueError"], word, body)

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.checkpoints import new_folder
 
 
 def _steps(start: Any, slopes: Sequence[Any], rate: Callable[[int], float], rho: float, epsilon: float) -> list[Any]:
@@ -68,21 +69,28 @@ def sparse_slopes(trial: Trial) -> None:
 
 
 def options(trial: Trial, options: Mapping[str, float]) -> None:
-    """A limit on the gradient's norm or values, or weight decay, acts before the step as documented."""
-    start, slope = trial.random(4, 4, seed=6), trial.random(4, 4, seed=7)
-    weight = tf.Variable(trial.tensor(start))
-    optimizer = trial.make(learning_rate=1.0, epsilon=1e-3, **options)
-    _step(trial, optimizer, [(trial.tensor(slope), weight)], 1)
-    wide_start, wide_slope = start.astype("float64"), slope.astype("float64")
-    limit = options.get("clipnorm", options.get("global_clipnorm"))
-    if limit is not None:
-        wide_slope = wide_slope * min(1.0, limit / np.linalg.norm(wide_slope))
+    """A limit on the gradient's norm, of each weight or of all, or on its values, or weight decay, acts before the step
+    as documented."""
+    # The last weight's gradient is within the limits of a single weight.
+    starts = [trial.random(*shape, seed=6) for shape in ((4, 4), (7,), (3,))]
+    slopes = [trial.random(*start.shape, seed=7) * scale for start, scale in zip(starts, (1, 3, 0.05))]
+    weights = [tf.Variable(trial.tensor(start)) for start in starts]
+    rate = 0.5
+    optimizer = trial.make(learning_rate=rate, epsilon=1e-3, **options)
+    _step(trial, optimizer, [(trial.tensor(slope), weight) for slope, weight in zip(slopes, weights)], 1)
+    wide_slopes = [slope.astype("float64") for slope in slopes]
+    if "clipnorm" in options:
+        wide_slopes = [slope * min(1.0, options["clipnorm"] / np.linalg.norm(slope)) for slope in wide_slopes]
+    if "global_clipnorm" in options:
+        norm = np.sqrt(sum((slope**2).sum() for slope in wide_slopes))
+        wide_slopes = [slope * min(1.0, options["global_clipnorm"] / norm) for slope in wide_slopes]
     if "clipvalue" in options:
-        wide_slope = np.clip(wide_slope, -options["clipvalue"], options["clipvalue"])
-    # Decoupled: the learning rate, here 1, also scales the decay.
-    wide_start = wide_start * (1 - options.get("weight_decay", 0.0))
-    (expected,) = _steps(wide_start, [wide_slope], lambda step: 1.0, 0.95, 1e-3)
-    _close_steps(trial, weight, expected, "float32")
+        wide_slopes = [np.clip(slope, -options["clipvalue"], options["clipvalue"]) for slope in wide_slopes]
+    for weight, start, slope in zip(weights, starts, wide_slopes):
+        # Decoupled: the learning rate also scales the decay.
+        wide_start = start.astype("float64") * (1 - rate * options.get("weight_decay", 0.0))
+        (expected,) = _steps(wide_start, [slope], lambda step: rate, 0.95, 1e-3)
+        _close_steps(trial, weight, expected, "float32")
 
 
 def schedule(trial: Trial) -> None:
@@ -138,3 +146,58 @@ def traced(trial: Trial) -> None:
     wide = slope.astype("float64")
     expected = _steps(start, [wide, wide], lambda step: 1.0, 0.95, 1e-2)[-1]
     _close_steps(trial, trial.call_inside(body), expected, "float32")
+
+
+def averages(trial: Trial, frequency: int | None) -> None:
+    """With ``use_ema`` an average follows the weight, and replaces it after each period of steps, or at the end."""
+    start, slope = trial.random(6, seed=15), trial.random(6, seed=16)
+    weight, plain = (tf.Variable(trial.tensor(start)) for _ in range(2))
+    optimizer = trial.make(
+        learning_rate=1.0, epsilon=1e-2, use_ema=True, ema_momentum=0.75, ema_overwrite_frequency=frequency
+    )
+    other = trial.make(learning_rate=1.0, epsilon=1e-2)
+    trial.repeatable = False
+    # The changes do not depend on the weight: they are those of an optimizer without averages.
+    plain_values = [start.astype("float64"), *_steps(start, [slope.astype("float64")] * 4, lambda _: 1.0, 0.95, 1e-2)]
+    # The average begins with the weight before the first step; in Keras 3 with the one after it.
+    values, means = [plain_values[0]] * 2, [plain_values[0], plain_values[1]]
+    for step in range(1, 5):
+        _step(trial, optimizer, [(trial.tensor(slope), weight)], step)
+        _step(trial, other, [(trial.tensor(slope), plain)], step)
+        values = [value + plain_values[step] - plain_values[step - 1] for value in values]
+        means = [0.75 * mean + 0.25 * value for mean, value in zip(means, values)]
+        if frequency and step % frequency == 0:
+            values = list(means)
+        _close_either(trial, weight, *values)
+        _close_steps(trial, plain, plain_values[step], "float32")
+    if not frequency:
+        optimizer.finalize_variable_values([weight])
+        _close_either(trial, weight, *means)
+
+
+def _close_either(trial: Trial, weight: Any, one: Any, other: Any) -> None:
+    found = trial.numpy(tf.convert_to_tensor(weight)).astype("float64")
+    _close_steps(trial, weight, one if abs(found - one).max() < abs(found - other).max() else other, "float32")
+
+
+def restores(trial: Trial) -> None:
+    """An optimizer that is made of another's configuration and saved state makes the same next step."""
+    start, slopes = trial.random(5, seed=17), [trial.random(5, seed=18 + step) for step in range(3)]
+    wide = [slope.astype("float64") for slope in slopes]
+    first = tf.Variable(trial.tensor(start))
+    optimizer = trial.make(learning_rate=0.5, rho=0.75, epsilon=1e-2, clipvalue=0.5, name="tuned")
+    trial.repeatable = False
+    for count in (1, 2):
+        _step(trial, optimizer, [(trial.tensor(slopes[count - 1]), first)], count)
+    found = optimizer.get_config()
+    kept = {key: found[key] for key in ("name", "rho", "clipvalue", "clipnorm", "use_ema")}
+    trial.equal(kept, {"name": "tuned", "rho": 0.75, "clipvalue": 0.5, "clipnorm": None, "use_ema": False})
+    path = tf.train.Checkpoint(weight=first, optimizer=optimizer).write(str(new_folder() / "kept"))
+    second = tf.Variable(trial.tensor(np.zeros(5, "float32")))
+    again = type(optimizer).from_config(found)
+    again.build([second])
+    tf.train.Checkpoint(weight=second, optimizer=again).read(path).expect_partial()
+    for weight, each in ((first, optimizer), (second, again)):
+        _step(trial, each, [(trial.tensor(slopes[2]), weight)], 3)
+        expected = _steps(start, [np.clip(slope, -0.5, 0.5) for slope in wide], lambda step: 0.5, 0.75, 1e-2)[-1]
+        _close_steps(trial, weight, expected, "float32")

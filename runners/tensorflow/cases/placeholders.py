@@ -206,3 +206,53 @@ def eval_strings(trial: Trial) -> None:
     trial.equal((found.dtype.name, found.shape), ("object", (2, 2)))
     trial.equal(found.tolist(), [[b"ab", b""], ["é".encode(), b"xyz"]])
     trial.equal(trial.call(joined, session=session), "abéxyz".encode())
+
+
+def eval_given_session(trial: Trial) -> None:
+    """A given session is used, not the entered one; several tensors can be fed, also the evaluated one, and values are
+    converted to their dtypes."""
+    with building(trial) as graph:
+        x, y = v1.placeholder(tf.float64, [2]), v1.placeholder_with_default(np.int32(7), [])
+        held = v1.get_variable("held", initializer=tf.constant(2.0, tf.float64), use_resource=True)
+        output = x * tf.cast(y, tf.float64) + held
+        change = held.assign(5.0)
+        start = v1.global_variables_initializer()
+    entered, given = v1.Session(graph=graph), v1.Session(graph=graph)
+    for session in (entered, given):
+        session.run(start)
+    given.run(change)
+
+    def body(evaluate: Callable[..., Any]) -> Any:
+        with entered.as_default():
+            first = evaluate(output, {x: [1, -2]}), evaluate(output, {x: (0.5, 3), y: 4}, given)
+            return (*first, evaluate(output, session=given, feed_dict={output: np.asarray([9, 8])}), evaluate(y))
+
+    found = trial.call_inside(body)
+    for array, wanted in zip(found, ([9.0, -12.0], [7.0, 17.0], [9.0, 8.0])):
+        close(trial, array, wanted, "float64")
+    close(trial, found[3], 7, "int32")
+
+
+def eval_edges(trial: Trial, dtype: str) -> None:
+    """NaN, infinities, zeros of both signs and the ends of the dtype are returned as they were fed."""
+    host = trial.random(3, 31, dtype=dtype, seed=5, special="edges").astype(trial.dtype(dtype).as_numpy_dtype)
+    with building(trial) as graph:
+        x = v1.placeholder(trial.dtype(dtype), [None, 31])
+        y = tf.reverse(x, [0])
+    found = trial.call(y, {x: host}, v1.Session(graph=graph))
+    trial.equal(found.dtype, host.dtype)
+    trial.check(found.tobytes() == host[::-1].tobytes(), "some bits are others")
+
+
+def eval_refuses(trial: Trial, what: str) -> None:
+    """A placeholder without a value, a value of another shape, and a session of another graph are errors."""
+    with building(trial) as graph:
+        x = v1.placeholder(tf.float32, [2])
+        y = x * 2
+    other = v1.Session(graph=tf.Graph())
+    kinds, word, args = {
+        "unfed": (["InvalidArgumentError"], "feed", (None, v1.Session(graph=graph))),
+        "shape": (["ValueError"], "shape", ({x: [1.0, 2.0, 3.0]}, v1.Session(graph=graph))),
+        "graph": (["ValueError"], "graph", ({}, other)),
+    }[what]
+    trial.raises(kinds, word, y, *args)

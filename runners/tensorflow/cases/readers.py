@@ -118,3 +118,18 @@ def of_lines(trial: Trial, lines: Sequence[str], read: int) -> None:
             else:
                 trial.check(False, "a reader of lines was restored")
             trial.equal([session.run(work.next)[1] for _ in lines], expected)
+
+
+def refuses(trial: Trial, what: str) -> None:
+    """What is not a single text is no state, and a text that no reader has written cannot be restored."""
+    with tf.Graph().as_default():
+        reader = v1.IdentityReader()
+        given, word = {"number": (3, "string"), "vector": ([b"a", b"b"], "rank"), "nonsense": (b"nonsense", "state")}[
+            what
+        ]
+
+        def body(restore_state: Any) -> Any:
+            with v1.Session() as session:
+                return session.run(restore_state(reader, given))
+
+        trial.raises_inside(["InvalidArgumentError", "TypeError", "ValueError"], word, body)

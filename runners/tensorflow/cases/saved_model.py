@@ -173,3 +173,19 @@ def whole(trial: Trial, size: int) -> None:
     found = tf.train.load_variable(folder + "/variables/variables", "weights")
     check_dtype(found.dtype.name, "float32")
     trial.equal(found, host)
+
+
+def saves_again(trial: Trial) -> None:
+    """Each of two models, saved after each other, has the values of its time, and its own inputs and outputs."""
+    hosts = [trial.random(3, 2, seed=seed) for seed in (13, 14)]
+    given = trial.random(4, 3, seed=15)
+    with _model(trial, hosts[0]) as model:
+        folders = [_save(trial, model)]
+        model.session.run(model.weights.assign(hosts[1]))
+        folders.append(_save(trial, model, {"rows": model.x, "w": model.weights}, {"out": model.y, "same": model.x}))
+    for folder, host, names in zip(folders, hosts, (("x", "y"), ("rows", "out"))):
+        with beside(tf.Graph()), v1.Session() as session:
+            found = v1.saved_model.load(session, ["serve"], folder).signature_def["serving_default"]
+            x, y = found.inputs[names[0]].name, found.outputs[names[1]].name
+            trial.close(session.run(y, {x: given}), _product(given, host), rtol=1e-5, atol=1e-5)
+    trial.equal((sorted(found.inputs), sorted(found.outputs)), (["rows", "w"], ["out", "same"]))

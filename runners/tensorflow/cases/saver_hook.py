@@ -183,3 +183,39 @@ def saves_when_due(trial: Trial) -> None:
     trial.equal(due, [3, 6])
     for step in (0, 3, 6):
         _check_saved(trial, training, folder, step, "float32")
+
+
+def short_period(trial: Trial) -> None:
+    """With a period in seconds that every step exceeds, it saves at every step, and calls several listeners in their
+    order."""
+    training, folder, order = _training(trial), new_folder(), []
+
+    class _Named(_Listener):
+        def after_save(self, session: Any, global_step_value: Any) -> bool:
+            order.append((self, int(global_step_value)))
+            return super().after_save(session, global_step_value)
+
+    first, second = _Named(), _Named()
+    hook = trial.call(str(folder), 1e-9, listeners=[first, second], checkpoint_basename="fast")
+    _train(training, hook, 3)
+    trial.equal(_saved_steps(folder, "fast"), [0, 1, 2, 3])
+    for step in (1, 2):
+        _check_saved(trial, training, folder, step, "float32", "fast")
+    trial.equal([step for _, step in order[:8]], [0, 0, 1, 1, 2, 2, 3, 3])
+    trial.check([each for each, _ in order[:4]] == [first, second] * 2, "the listeners were called in another order")
+    trial.equal(first.calls, second.calls)
+
+
+def refuses_two_savers(trial: Trial) -> None:
+    """A saver and a scaffold cannot both be given."""
+    with beside(tf.Graph()) as graph:
+        step = v1.train.get_or_create_global_step(graph)
+        saver = v1.train.Saver([step])
+        trial.raises(["ValueError"], "saver", "folder", save_steps=1, saver=saver, scaffold=v1.train.Scaffold())
+
+
+def refuses_no_step(trial: Trial) -> None:
+    """A graph without a global step cannot be saved by steps."""
+    hook = trial.make(str(new_folder()), save_steps=1)
+    with tf.Graph().as_default():
+        trial.method_raises(hook, "begin", ["RuntimeError"], "global step")

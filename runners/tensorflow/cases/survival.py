@@ -61,8 +61,8 @@ def survival_broadcast(trial: Trial, kind: str) -> None:
 def survival_tails(trial: Trial, kind: str, dtype: str, loc: float = 0.0, scale: float = 1.0) -> None:
     """Far out the result keeps its relative precision; at the infinities and NaN it is the limit."""
     # Where 1 - cdf would consist of rounding only.
-    x = np.asarray([-np.inf, -30.0, -9.0, -6.0, 0.0, 5.0, 6.0, 9.0, 12.0, np.inf, np.nan], dtype) * scale + loc
-    x = x.astype(dtype)
+    z = np.asarray([-np.inf, -1e30, -30.0, -9.0, -6.0, 0.0, 5.0, 6.0, 9.0, 12.0, 1e30, np.inf, np.nan])
+    x = (loc + scale * z).astype(dtype)
     found = trial.call(_made(trial, kind, loc, scale, dtype), trial.tensor(x))
     expected = _SURVIVAL[kind](to_float64(x), loc, scale)
     # log1p of a tiny number is that number; it is zero only where it underflows.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+import copy
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -10,9 +11,10 @@ import tensorflow as tf
 from runners.core.testing.trial import Trial
 
 
-def holds(trial: Trial, shape: Sequence[int], dtype: str) -> None:
+def holds(trial: Trial, shape: Sequence[int], dtype: str, special: str | None = None) -> None:
     """A variable holds its initial value, accepts another, and does not change the initial tensor."""
-    host, other = trial.random(*shape, dtype=dtype, seed=1), trial.random(*shape, dtype=dtype, seed=2)
+    host = trial.random(*shape, dtype=dtype, seed=1)
+    other = trial.random(*shape, dtype=dtype, seed=2, special=special)
     initial = trial.tensor(host, dtype=dtype)
     before = trial.numpy(initial)
     variable = trial.call(initial)
@@ -89,3 +91,90 @@ def counts_in_function(trial: Trial) -> None:
 
     for found, expected in zip(trial.call_inside(body), (102.0, 105.0, 110.0)):
         trial.close(found, expected, dtype="float32")
+
+
+def updates(trial: Trial, dtype: str) -> None:
+    """Sums, differences and assignments to slices change the variable one after the other, and return its new value; a
+    deep copy and a variable made of it keep theirs."""
+    hosts = [trial.random(4, 5, dtype=dtype, seed=8 + part) for part in range(3)]
+    first, second, third = map(trial.tensor, hosts)
+    variable = trial.call(first, dtype=trial.dtype(dtype))
+    copied, other = copy.deepcopy(variable), trial.call(variable)
+    expected = hosts[0] + hosts[1]
+    trial.close(variable.assign_add(second), expected, dtype=dtype)
+    trial.check(variable.assign_sub(third, read_value=False) is None, "an unread update returned a value")
+    expected = expected - hosts[2]
+    trial.close(variable.read_value(), expected, dtype=dtype)
+    variable[1:3, ::2].assign(second[1:3, ::2])
+    expected[1:3, ::2] = hosts[1][1:3, ::2]
+    trial.close(variable, expected, dtype=dtype)
+    trial.close(variable[-1, 3] - 2 * variable, expected[-1, 3] - 2 * expected, dtype=dtype)
+    for kept in (copied, other):
+        trial.exact(kept, hosts[0], dtype)
+    trial.exact(first, hosts[0], dtype)
+
+
+_ROWS = (4, 1, 3)
+_SCATTERS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "scatter_sub": lambda old, new: old - new,
+    "scatter_update": lambda old, new: new,
+    "scatter_max": np.maximum,
+    "scatter_min": np.minimum,
+    "scatter_mul": lambda old, new: old * new,
+    "scatter_div": lambda old, new: old / new,
+}
+
+
+def scatters_by(trial: Trial, dtype: str) -> None:
+    """Each sparse update computes the given rows from the old and the new values, and leaves the others; single
+    elements and rows can be read and updated by their indices."""
+    host = trial.random(6, 4, dtype=dtype, seed=11)
+    rows = trial.random(3, 4, dtype=dtype, seed=12, low=0.5, high=2.0) * np.asarray([[1], [-1], [1]], dtype)
+    variable = trial.call(trial.tensor(host))
+    slices = tf.IndexedSlices(trial.tensor(rows), trial.tensor(np.asarray(_ROWS, "int32")))
+    for name, compute in _SCATTERS.items():
+        variable.assign(trial.tensor(host))
+        getattr(variable, name)(slices)
+        expected = host.astype("float64")
+        expected[list(_ROWS)] = compute(expected[list(_ROWS)], rows.astype("float64"))
+        trial.close(variable, expected, dtype=dtype)
+    places = np.asarray([[5, 0], [2, 3]], "int32")
+    variable.scatter_nd_add(trial.tensor(places), trial.tensor(rows[0, :2]))
+    expected[[5, 2], [0, 3]] += rows[0, :2]
+    trial.close(variable, expected, dtype=dtype)
+    trial.close(variable.gather_nd(trial.tensor(places)), expected[[5, 2], [0, 3]], dtype=dtype)
+    trial.close(variable.sparse_read(trial.tensor(np.asarray([3, 0, 3], "int32"))), expected[[3, 0, 3]], dtype=dtype)
+
+
+def configured(trial: Trial) -> None:
+    """Name, constraint, synchronization and aggregation are those given; two variables of one name are two; a variable
+    of unknown shape takes any; one of text holds text; a module finds its trainable variables."""
+    kinds = {"synchronization": tf.VariableSynchronization.ON_READ, "aggregation": tf.VariableAggregation.MEAN}
+    host = trial.random(3, dtype="float64", seed=13)
+    first = trial.call(host, name="kept", constraint=tf.nn.relu, trainable=False, **kinds)
+    second = trial.call(host + 1, name="kept", trainable=True)
+    trial.equal([first.name, second.name], ["kept:0", "kept:0"])
+    trial.equal((first.synchronization, first.aggregation), tuple(kinds.values()))
+    trial.check(first.constraint is tf.nn.relu and second.constraint is None, "another constraint")
+    trial.exact(first, host, "float64")
+    first.assign(first.constraint(first))
+    trial.exact(first, np.maximum(host, 0), "float64")
+    trial.exact(second, host + 1, "float64")
+    loose = trial.call(1.0, shape=tf.TensorShape(None))
+    loose.assign([[2.0, 3.0]])
+    trial.close(loose, [[2.0, 3.0]], dtype="float32")
+    words = trial.call(["ab", ""])
+    words.assign(["c", "longer"])
+    trial.equal(words.numpy().tolist(), [b"c", b"longer"])
+    module = tf.Module()
+    module.held = [first, {"second": second}]
+    trial.equal([variable is second for variable in module.trainable_variables], [True])
+    trial.equal(len(module.variables), 2)
+
+
+def refuses_values(trial: Trial, what: str) -> None:
+    """A value of another shape or dtype is not assigned, and the variable keeps its own."""
+    value, word = {"shape": ([1.0], "shape"), "dtype": (tf.constant([[1, 2], [3, 4]]), "int32")}[what]
+    variable = trial.make([[1.5, -2.0], [0.5, 4.0]])
+    trial.method_raises(variable, "assign", ["ValueError"], word, value)
+    trial.exact(variable, [[1.5, -2.0], [0.5, 4.0]], "float32")

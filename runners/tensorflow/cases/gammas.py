@@ -1,0 +1,60 @@
+"""tf.random.gamma: gradients of broadcast parameters, independence of the draws, and draws without a seed."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import tensorflow as tf
+from scipy import special
+
+from runners.core.testing.compare import check_dtype
+from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.draws import ERRORS
+from runners.tensorflow.cases.tensors import weighted_gradients
+
+
+def gradients_broadcast(trial: Trial, dtype: str) -> None:
+    """A parameter that is broadcast gets the sum of the weighted gradients of its draws."""
+    host_alpha, host_beta = np.asarray([[0.75], [6.0], [90.0]], dtype), np.asarray([0.25, 3.0], dtype)
+    host_weights = trial.random(4, 3, 2, dtype=dtype, seed=1)
+    weights = trial.tensor(host_weights)
+
+    def body(draw: Callable[..., Any], *inputs: Any) -> Any:
+        return weighted_gradients(
+            lambda alpha, beta: draw([4], alpha, beta, dtype=trial.dtype(dtype), seed=2), inputs, weights
+        )
+
+    output, (to_alpha, to_beta) = trial.call_inside(body, trial.tensor(host_alpha), trial.tensor(host_beta))
+    check_dtype(trial.dtype_name(output), dtype)
+    trial.equal(list(output.shape), [4, 3, 2])
+    draws, a, b, w = (np.asarray(p, "float64") for p in (trial.numpy(output), host_alpha, host_beta, host_weights))
+    step = 1e-5
+    change = (special.gammainc(a + step, draws * b) - special.gammainc(a - step, draws * b)) / (2 * step)
+    density = np.exp((a - 1) * np.log(draws * b) - draws * b - special.gammaln(a)) * b
+    # The series for this gradient is accurate to about four digits in float32.
+    rtol = {"float32": 2e-3, "float64": 1e-7}[dtype]
+    trial.close(to_beta, (-w * draws / b).sum(axis=(0, 1)), rtol=rtol, atol=100 * rtol, dtype=dtype)
+    trial.close(to_alpha, (-w * change / density).sum(axis=(0, 2))[:, None], rtol=rtol, atol=10 * rtol, dtype=dtype)
+
+
+def independent(trial: Trial) -> None:
+    """Draws of one call, for equal parameters, and of two calls without a seed are different and not correlated; the
+    shape can be a tensor, and the parameters lists."""
+    tf.random.set_seed(21)
+    shape = trial.tensor(np.asarray([40, 500], "int32"))
+    first, second = (trial.numpy(trial.call(shape, [4.0, 4.0], [2.0, 2.0], dtype=tf.float64)) for _ in range(2))
+    trial.equal([list(first.shape), first.dtype.name], [[40, 500, 2], "float64"])
+    # Mean and standard deviation are 2 and 1.
+    one, two = first - 2.0, second - 2.0
+    trial.check(abs(one.std() - 1) < 0.05, f"the standard deviation is {one.std()}")
+    pairs = {
+        "of two calls": (one, two),
+        "of equal parameters": (one[..., 0], one[..., 1]),
+        "of neighbors": (one[:, 1:], one[:, :-1]),
+        "of rows": (one[1:], one[:-1]),
+    }
+    for which, (left, right) in pairs.items():
+        together, allowed = abs(float(np.mean(left * right))), ERRORS / np.sqrt(left.size)
+        trial.check(together <= allowed, f"the draws {which} are correlated: {together:.3g}, allowed {allowed:.3g}")
+        trial.check((left != right).mean() > 0.99, f"the draws {which} are equal")

@@ -1,0 +1,65 @@
+"""tf.nest.map_structure: which structures match, what is a leaf, and what is refused."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any, Callable
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+
+
+def matches(trial: Trial) -> None:
+    """Dictionaries match by their keys in any order and of any type, and named tuples by name and fields; the output is
+    like the first."""
+    first = collections.OrderedDict([("z", 1), ("a", (5, [7]))])
+    output = trial.call(lambda x, y, z: x - y * z, first, {"a": (2, [3]), "z": 10}, {"z": 4, "a": (6, [-1])})
+    trial.check(type(output) is collections.OrderedDict, f"an ordered dictionary became {type(output)}")
+    trial.equal(list(output.items()), [("z", -39), ("a", (-7, [10]))])
+    one, other = (collections.namedtuple("Point", "x y") for _ in range(2))
+    output = trial.call(lambda x, y: (x, y), one(1, "b"), other(3, None))
+    trial.check(type(output) is one, f"the named tuple became {type(output)}")
+    trial.equal(tuple(output), ((1, 3), ("b", None)))
+
+
+def leaves(trial: Trial) -> None:
+    """Arrays, bytes, sets, shapes and variables are leaves; the function can return a structure or nothing."""
+    variable = tf.Variable(trial.tensor(trial.random(2, 3, seed=1)))
+    given = [np.arange(3), b"ab", {1, 2}, tf.TensorShape([2, 3]), variable, -1.5]
+    seen: list[Any] = []
+
+    def note(leaf: Any) -> Any:
+        seen.append(leaf)
+        return None if leaf is variable else {"kind": [type(leaf).__name__]}
+
+    output = trial.call(note, {"b": given[:3], "a": tuple(given[3:])})
+    trial.check(all(one is two for one, two in zip(seen, given[3:] + given[:3])), f"the leaves are {seen}")
+    kinds = [leaf and leaf["kind"][0] for leaf in (*output["a"], *output["b"])]
+    trial.equal(kinds, ["TensorShape", None, "float", "ndarray", "bytes", "set"])
+
+
+def expands_several(trial: Trial) -> None:
+    """Two ragged tensors are expanded together: the function gets the parts of both."""
+    rows = [trial.random(4, seed=seed) for seed in (2, 3)]
+    ragged = [tf.RaggedTensor.from_row_lengths(trial.tensor(row), [3, 0, 1]) for row in rows]
+    output = trial.call(lambda x, y: x - y if x.dtype.is_floating else x, *ragged, expand_composites=True)
+    trial.check(isinstance(output, tf.RaggedTensor), f"a ragged tensor became {type(output)}")
+    trial.close(output.values, rows[0].astype("float64") - rows[1], dtype="float32")
+    trial.close(output.row_splits, [0, 3, 3, 4], dtype="int64")
+
+
+def refuses(trial: Trial, what: str) -> None:
+    """No structure, another keyword, other keys, and another kind of sequence or named tuple are errors."""
+    point = collections.namedtuple("Point", "x y")
+    other = collections.namedtuple("Other", "x y")
+    call: Callable[[Callable[..., Any]], Any]
+    call, kind, word = {
+        "nothing": (lambda function: function(abs), "ValueError", "structure"),
+        "keyword": (lambda function: function(abs, [1], check=True), "ValueError", "keyword"),
+        "keys": (lambda function: function(max, {"a": 1}, {"b": 1}), "ValueError", "keys"),
+        "sequence": (lambda function: function(max, [1, 2], (1, 2)), "TypeError", "structure"),
+        "tuples": (lambda function: function(max, point(1, 2), other(1, 2)), "TypeError", "structure"),
+    }[what]
+    trial.raises_inside([kind], word, call)

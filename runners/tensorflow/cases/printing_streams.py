@@ -1,0 +1,83 @@
+"""tf.print: the streams and levels of logging that it writes to, and numbers and structures of all kinds."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.printing import _check_written, _file, _print
+
+_LEVELS = {"info": "I", "warning": "W", "error": "E"}
+
+
+def _written(trial: Trial, descriptor: int, *given: Any, **options: Any) -> str:
+    """Return what a call writes to a stream of the process."""
+    trial.repeatable = False  # Repeated calls would write between the framework's own messages.
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(descriptor)
+        os.dup2(file.fileno(), descriptor)
+        try:
+            _print(trial, *given, **options)
+        finally:
+            os.dup2(kept, descriptor)
+            os.close(kept)
+        file.seek(0)
+        return file.read().decode(errors="replace")
+
+
+def streams(trial: Trial) -> None:
+    """It writes to standard output or to standard error, and not to the other one."""
+    values = trial.tensor(np.asarray([2, 7, 1, 8], "int64"))
+    options = {"sep": "|", "end": "#", "summarize": 1}
+    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+        found = _written(trial, descriptor, "digits", values, output_stream=stream, **options)
+        trial.check("digits|[2 ... 8]#" in found, f"got {found!r}")
+        found = _written(trial, 3 - descriptor, "digits", values, output_stream=stream, **options)
+        trial.check("digits" not in found, f"it wrote to the other stream too: {found!r}")
+
+
+def levels(trial: Trial) -> None:
+    """With a level of logging the text is a line of the log, with the letter of the level."""
+    values = trial.tensor(np.asarray([0.5, -2.0], "float32"))
+    for level, letter in _LEVELS.items():
+        if _LEVELS_SHOWN[letter] < int(os.environ.get("TF_CPP_MIN_LOG_LEVEL", "0")):
+            continue
+        stream = getattr(tf.compat.v1.logging, level)
+        found = _written(trial, 2, "shown at", level, values, output_stream=stream)
+        line = next((line for line in found.splitlines() if "shown at" in line), "")
+        trial.check(line.endswith(f"shown at {level} [0.5 -2]"), f"got {found!r}")
+        trial.check(f" {letter} " in line or line.startswith(letter), f"the level {letter} is not in {line!r}")
+
+
+_LEVELS_SHOWN = {"I": 0, "W": 1, "E": 2}
+
+
+def numbers(trial: Trial) -> None:
+    """The ends of the integers and of the floating numbers, complex numbers and zeros of both signs are written with
+    their digits."""
+    file = _file()
+    ends = [np.iinfo(dtype) for dtype in ("int64", "uint8", "int16")]
+    given: list[Any] = [trial.tensor(np.asarray([each.min, each.max], each.dtype)) for each in ends]
+    given += [trial.tensor(np.asarray(values, "float32")) for values in ([1e-30, -3e38], [0.0, -0.0], [0.1, 123456.0])]
+    given.append(trial.tensor(np.asarray([-np.inf, 1.5], "float16"), "float16"))
+    _print(trial, *given, output_stream=f"file://{file}", sep="\n")
+    integers = "[-9223372036854775808 9223372036854775807]\n[0 255]\n[-32768 32767]\n"
+    _check_written(trial, file, integers + "[1e-30 -3e+38]\n[0 -0]\n[0.1 123456]\n[-inf 1.5]\n")
+
+
+def kinds(trial: Trial) -> None:
+    """Variables and ragged tensors inside of structures, empty structures, numbers as keys and other objects are
+    written in their places, each tensor with its own ends."""
+    file = _file()
+    variable = tf.Variable(trial.tensor(np.arange(5, dtype="int32")))
+    rows = tf.ragged.constant([[1, 2, 3], [], [4]])
+    matrix = trial.tensor(np.arange(9, dtype="int64").reshape(3, 3))
+    _print(trial, {2: variable, 1: [rows, {}]}, (), matrix, 1 + 2j, output_stream=f"file://{file}", summarize=1)
+    expected = "{1: [[[1, ..., 3], ..., [4]], {}], 2: [0 ... 4]} () [[0 ... 2]\n ...\n [6 ... 8]] (1+2j)\n"
+    _check_written(trial, file, expected)
