@@ -56,16 +56,20 @@ def _close_steps(trial: Trial, weight: Any, expected: Any, dtype: str) -> None:
 
 
 def sparse_slopes(trial: Trial) -> None:
-    """A sparse gradient with a duplicate row acts like the dense one in which both are added."""
-    start, rows = trial.random(6, 4, seed=4), trial.random(3, 4, seed=5)
+    """A sparse gradient with a duplicate row acts like the dense one in which both are added, step after step."""
+    start = trial.random(6, 4, seed=4)
     weight = tf.Variable(trial.tensor(start))
     optimizer = trial.make(learning_rate=1.0, epsilon=1e-3)
-    slices = tf.IndexedSlices(trial.tensor(rows), trial.tensor(np.asarray([4, 1, 4])), tf.constant([6, 4], tf.int64))
-    _step(trial, optimizer, [(slices, weight)], 1)
-    dense = np.zeros([6, 4])
-    np.add.at(dense, [4, 1, 4], rows.astype("float64"))
-    (expected,) = _steps(start, [dense], lambda step: 1.0, 0.95, 1e-3)
-    _close_steps(trial, weight, expected, "float32")
+    trial.repeatable = False
+    dense = []
+    for count, places in enumerate(([4, 1, 4], [0, 4, 5]), 1):
+        rows = trial.random(3, 4, seed=4 + count)
+        given = trial.tensor(rows), trial.tensor(np.asarray(places)), tf.constant([6, 4], tf.int64)
+        _step(trial, optimizer, [(tf.IndexedSlices(*given), weight)], count)
+        dense.append(np.zeros([6, 4]))
+        np.add.at(dense[-1], places, rows.astype("float64"))
+        expected = _steps(start, dense, lambda step: 1.0, 0.95, 1e-3)[-1]
+        _close_steps(trial, weight, expected, "float32")
 
 
 def options(trial: Trial, options: Mapping[str, float]) -> None:
