@@ -46,8 +46,12 @@ def one_hot_named(trial: Trial) -> None:
 
 def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> None:
     """The output is the k largest of the last axis in descending order, with their places; of equal ones the first is
-    first."""
-    operand = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
+    first. Integers include the ends of their range."""
+    host = trial.random(*shape, dtype=dtype)
+    if host.dtype.kind in "iu":
+        host[..., ::5] = np.iinfo(dtype).max
+        host[..., 2:99] -= host.dtype.type(4)
+    operand = trial.tensor(host, dtype)
     values, places = trial.call(operand, k)
     expected, order = _largest(trial.numpy(operand), k)
     trial.exact(values, expected, dtype)
