@@ -66,6 +66,7 @@ def smooth_l1_slopes(
         trial.tensor([float(value) for value in values], dtype).requires_grad_() for values in (inputs, targets)
     )
     output = trial.call_method(trial.make(reduction="sum", beta=beta), "__call__", x, target)
+    trial.equal([trial.dtype_name(output), list(output.shape)], [dtype, []])
     output.backward()
     slopes = np.array([float(value) for value in expected])
     trial.close(x.grad, slopes, dtype=dtype)

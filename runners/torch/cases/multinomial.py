@@ -56,7 +56,9 @@ def multinomial_many(trial: Trial, categories: int, draws: int, dtype: str, scal
     weights = trial.random(categories, dtype="float64", seed=4, low=0, high=1) * scale
     weights[::7] = 0
     tensor = trial.tensor(weights, dtype)
-    found = trial.numpy(trial.call(tensor, draws, replacement=True))
+    drawn = trial.call(tensor, draws, replacement=True)
+    trial.equal([trial.dtype_name(drawn), list(drawn.shape)], ["int64", [draws]])
+    found = trial.numpy(drawn)
     shares = weights / weights.sum()
     _check_shares(trial, found, shares)
     # In groups of 20 the counts are large enough for all moments.
