@@ -78,7 +78,12 @@ def less_special(trial: Trial, dtype: str) -> None:
 
 def less_close(trial: Trial) -> None:
     """Neighbors in each dtype, and the ends of its range, compare exactly, at any place of a long tensor."""
-    wide = [("float64", 1.0, 1 + 2**-52), ("float32", 16777215.0, 16777216.0), ("int64", 2**53, 2**53 + 1)]
+    wide = [
+        ("float16", 1.0, 1 + 2**-10),
+        ("float64", 1.0, 1 + 2**-52),
+        ("float32", 16777215.0, 16777216.0),
+        ("int64", 2**53, 2**53 + 1),
+    ]
     wide += [(f"int{bits}", -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)]
     wide += [("uint8", 100, 200), ("uint16", 2**15 - 1, 2**16 - 1), ("float64", -1e-300, -0.0)]
     ordered, reversed_once = [], []

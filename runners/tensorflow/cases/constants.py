@@ -69,3 +69,16 @@ def in_graph(trial: Trial) -> None:
     trial.check(refused and "tensor" in refused[0].lower(), f"a symbolic tensor became a constant; errors: {refused}")
     with v1.Session(graph=graph) as session:
         trial.equal(session.run(made), host.reshape(3, 1))
+
+
+def from_scalars(trial: Trial) -> None:
+    """Numbers of NumPy, alone, in lists and in nested tuples, keep their dtype; numbers of several kinds become
+    floats, and a range becomes a vector."""
+    trial.exact(trial.call([np.float64(0.1), np.float64(-0.0)]), [0.1, -0.0], "float64")
+    trial.exact(trial.call(((np.float16(0.1),), (np.float16(-7),))), np.asarray([[0.1], [-7]], "float16"), "float16")
+    trial.exact(trial.call(np.int8(-128)), -128, "int8")
+    trial.exact(trial.call(np.complex64(1 - 2j)), 1 - 2j, "complex64")
+    trial.exact(trial.call([1, 2.5, -3]), [1.0, 2.5, -3.0], "float32")
+    trial.exact(trial.call(range(3, 12, 4)), [3, 7, 11], "int32")
+    trial.exact(trial.call([True, False, True], trial.dtype("float64")), [1.0, 0.0, 1.0], "float64")
+    trial.raises(["ValueError", "OverflowError"], "range", 2**70)
