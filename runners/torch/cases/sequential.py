@@ -113,10 +113,13 @@ def sequential_edited(trial: Trial) -> None:
     first, last = torch.nn.Linear(3, 4).to(trial.device), torch.nn.Linear(4, 2).to(trial.device)
     kept = [first, net[1], net[4], last]
     trial.repeatable = False
-    trial.call_method(net, "__setitem__", 0, first)
-    trial.call_method(net, "__setitem__", -1, last)
-    trial.call_method(net, "__delitem__", slice(2, 4))
-    trial.call_method(net, "__delitem__", -2)
+    for name, args in (
+        ("setitem", (0, first)),
+        ("setitem", (-1, last)),
+        ("delitem", (slice(2, 4),)),
+        ("delitem", (-2,)),
+    ):
+        trial.check(trial.call_method(net, f"__{name}__", *args) is None, "expected None to be returned")
     trial.equal(len(net), 4)
     trial.check(all(mine is module for mine, module in zip(net, kept)), "other modules remain than expected")
     filled(trial, net, "float32")
