@@ -39,18 +39,19 @@ def gradients_broadcast(trial: Trial, dtype: str) -> None:
 
 
 def independent(trial: Trial) -> None:
-    """Draws of one call, for equal parameters, and of two calls without a seed are different and not correlated; the
+    """Draws of one call, also for two parameters, and of two calls without a seed are different and not correlated; the
     shape can be a tensor, and the parameters lists."""
     tf.random.set_seed(21)
     shape = trial.tensor(np.asarray([40, 500], "int32"))
-    first, second = (trial.numpy(trial.call(shape, [4.0, 4.0], [2.0, 2.0], dtype=tf.float64)) for _ in range(2))
+    first, second = (trial.numpy(trial.call(shape, [4.0, 4.0], [2.0, 4.0], dtype=tf.float64)) for _ in range(2))
     trial.equal([list(first.shape), first.dtype.name], [[40, 500, 2], "float64"])
-    # Mean and standard deviation are 2 and 1.
-    one, two = first - 2.0, second - 2.0
-    trial.check(abs(one.std() - 1) < 0.05, f"the standard deviation is {one.std()}")
+    # Means and standard deviations are 2 and 1, 1 and 0.5.
+    one, two = first * [1.0, 2.0] - 2.0, second * [1.0, 2.0] - 2.0
+    trial.check((abs(one.std(axis=(0, 1)) - 1) < 0.05).all(), f"the standard deviations are {one.std(axis=(0, 1))}")
+    trial.check((abs(one.mean(axis=(0, 1))) < 0.05).all(), f"the means are off by {one.mean(axis=(0, 1))}")
     pairs = {
         "of two calls": (one, two),
-        "of equal parameters": (one[..., 0], one[..., 1]),
+        "of two parameters": (one[..., 0], one[..., 1]),
         "of neighbors": (one[:, 1:], one[:, :-1]),
         "of rows": (one[1:], one[:-1]),
     }

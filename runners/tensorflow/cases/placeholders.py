@@ -240,7 +240,7 @@ def eval_edges(trial: Trial, dtype: str) -> None:
         x = v1.placeholder(trial.dtype(dtype), [None, 31])
         y = tf.reverse(x, [0])
     found = trial.call(y, {x: host}, v1.Session(graph=graph))
-    trial.equal(found.dtype, host.dtype)
+    trial.equal((found.dtype, found.shape), (host.dtype, host.shape))
     trial.check(found.tobytes() == host[::-1].tobytes(), "some bits are others")
 
 

@@ -131,6 +131,7 @@ def scatters_by(trial: Trial, dtype: str) -> None:
     host = trial.random(6, 4, dtype=dtype, seed=11)
     rows = trial.random(3, 4, dtype=dtype, seed=12, low=0.5, high=2.0) * np.asarray([[1], [-1], [1]], dtype)
     variable = trial.call(trial.tensor(host))
+    trial.exact(variable, host, dtype)
     slices = tf.IndexedSlices(trial.tensor(rows), trial.tensor(np.asarray(_ROWS, "int32")))
     for name, compute in _SCATTERS.items():
         variable.assign(trial.tensor(host))
