@@ -139,7 +139,7 @@ def has_effects(trial: Trial) -> None:
 
     def note(x: Any) -> Any:
         seen.append(float(x))
-        return np.float32(len(seen))
+        return np.asarray([x, len(seen)], "float32")
 
     def body(numpy_function: Callable[..., Any]) -> Any:
         del seen[:]
@@ -151,9 +151,12 @@ def has_effects(trial: Trial) -> None:
 
         return [twice(value), twice(value)]
 
-    outputs = trial.numpy(trial.call_inside(body))
+    outputs = [output for pair in trial.call_inside(body) for output in pair]
     trial.equal(sorted(seen), [1.5] * 4 + [3.0] * 2)
-    trial.check(outputs[0][0] != outputs[0][1] and outputs[1][0] != outputs[1][1], f"calls were merged: {outputs}")
+    numbers = [float(trial.numpy(output).ravel()[-1]) for output in outputs]
+    for output, number in zip(outputs, numbers):
+        trial.close(output, [1.5, number], dtype="float32")
+    trial.check(len(set(numbers)) == 4, f"calls were merged: {numbers}")
 
 
 def refuses_output(trial: Trial, what: str) -> None:
@@ -164,10 +167,15 @@ def refuses_output(trial: Trial, what: str) -> None:
         "count": (lambda x: (x, x, x), "3 values"),
         "error": (lambda x: int("zz"), "zz"),
     }[what]
-    value = trial.tensor(np.ones(3, "float32"))
+    host = trial.random(3, seed=8)
+    value = trial.tensor(host)
 
-    def body(numpy_function: Callable[..., Any]) -> Any:
-        make = tf.function(lambda x: numpy_function(on_host, [x], [tf.float32, tf.float32][: 1 + (what == "count")]))
-        return make(value)
+    def body(numpy_function: Callable[..., Any], call: Callable[..., Any] = on_host) -> Any:
+        dtypes = [tf.float32, tf.float32] if what == "count" else [tf.float32]
+        return tf.function(lambda x: numpy_function(call, [x], dtypes))(value)
 
+    # The same call with an output as declared.
+    outputs = trial.call_inside(body, (lambda x: (x, -x)) if what == "count" else lambda x: x)
+    for output, expected in zip(outputs, (host, -host)):
+        trial.exact(output, expected, "float32")
     trial.raises_inside(["InvalidArgumentError", "UnknownError", "ValueError"], word, body)
