@@ -116,7 +116,7 @@ def array_outlives(trial: Trial, dtype: str) -> None:
 
 
 def array_of_host(trial: Trial, source: str) -> None:
-    """Python and NumPy objects become arrays: strided views, ranges, bytes and objects with an array protocol."""
+    """Python and NumPy objects become arrays, of int64 with 32 bits: strided views, ranges, bytes, array protocols."""
     base = trial.random(6, 8, dtype="int32", low=-50, high=50)
 
     class Own:
@@ -128,7 +128,7 @@ def array_of_host(trial: Trial, source: str) -> None:
             return trial.tensor(base[1])
 
     sources = {
-        "reversed": base[::-1, ::2],
+        "reversed": base.astype("int64")[::-1, ::2],
         "transposed": base.T,
         "broadcast": np.broadcast_to(base[0], (4, 8)),
         "range": range(3, 30, 4),
