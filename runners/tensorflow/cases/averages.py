@@ -70,7 +70,8 @@ def averages_made(trial: Trial, decay: float) -> None:
         )
     trial.check(made.average(other) is None, "a variable that was not given has an average")
     # Another object has averages of its own, with the decay as a tensor.
-    second = trial.make(tf.constant(0.75))
+    second = trial.call(tf.constant(0.75))
+    trial.equal(second.name, "ExponentialMovingAverage")
     second.apply(variables[:1])
     variables[0].assign(variables[0] * 2.0)
     second.apply(variables[:1])

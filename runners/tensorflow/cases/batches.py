@@ -166,9 +166,13 @@ def kept_splits(trial: Trial) -> None:
 
     def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
         parts = _pieces(trial, rows, "float64"), tf.data.Dataset.from_tensor_slices(kept), tf.data.Dataset.range(3)
-        return list(tf.data.Dataset.zip(parts).apply(dense_to_ragged_batch(3, row_splits_dtype=tf.int32)))
+        source = tf.data.Dataset.zip(parts)
+        pairs = source.apply(dense_to_ragged_batch(2))
+        return list(source.apply(dense_to_ragged_batch(3, row_splits_dtype=tf.int32))), list(pairs)
 
-    ((made, old, numbers),) = trial.call_inside(body)
+    ((made, old, numbers),), ((first, _, _), (last, _, _)) = trial.call_inside(body)
+    _check_ragged(trial, first, rows[:2], "float64")
+    _check_ragged(trial, last, rows[2:], "float64")
     _check_ragged(trial, made, rows, "float64", "int32")
     _check_ragged(trial, old, [[5], [], [6, 7]], "int64")
     trial.close(numbers, [0, 1, 2], dtype="int64")
