@@ -29,7 +29,7 @@ def several_outputs(trial: Trial) -> None:
     trial.close(output["parts"][0], 3 * exact.sum(axis=0), **allowed)
     trial.exact(output["parts"][1], x[::2, 1], "float32")
     for seed in (10, 20):
-        whole, columns, part = (trial.random(*shape, seed=seed + len(shape)) for shape in ((5, 7), (7,), (3,)))
+        whole, columns, part = (trial.random(*shape, seed=seed + shape[0]) for shape in ((5, 7), (7,), (3,)))
         given = {"sum": trial.tensor(whole), "parts": (trial.tensor(columns), trial.tensor(part))}
         to_a, to_b, to_bias, to_factor = pull_back(given)
         placed = np.zeros((5, 7))
