@@ -149,7 +149,8 @@ def kinds(trial: Trial) -> None:
                 second = v1.get_variable(
                     "b", initializer=tf.constant(host), constraint=tf.abs, regularizer=tf.reduce_max
                 )
-            with variable_scope("legacy", use_resource=False):
+            # Devices of XLA have no variables of the legacy kind.
+            with tf.device("/cpu:0"), variable_scope("legacy", use_resource=False):
                 third = v1.get_variable("c", initializer=tf.constant(host))
             return graph, first, second, third, scope, graph.get_collection(v1.GraphKeys.REGULARIZATION_LOSSES)
 
