@@ -76,10 +76,11 @@ def initializes_references(trial: Trial) -> None:
     initialized."""
     host = trial.random(2, 3, dtype="int32", seed=4)
     with building(trial) as graph:
-        old = v1.get_variable("old", initializer=tf.constant(host), use_resource=False)
         with v1.variable_scope("inner"):
             made = v1.get_variable("made", [3], initializer=v1.constant_initializer([1.5, -2.0, 0.25]))
+        # XLA's devices have neither texts nor variables of the old kind.
         with tf.device(None):
+            old = v1.get_variable("old", initializer=tf.constant(host), use_resource=False)
             words = v1.get_variable("words", initializer=tf.constant(["a", ""]), use_resource=True)
         listed = v1.Variable(tf.constant(host) * 2, trainable=False, collections=[v1.GraphKeys.GLOBAL_VARIABLES])
     start = call_building(trial, graph)
@@ -166,11 +167,11 @@ def before_and_after(trial: Trial, dtype: str, resource: bool) -> None:
 def before_and_after_of_text(trial: Trial) -> None:
     """Variables of texts are tested too, of both kinds, and it does not initialize what it tests."""
     graph = tf.Graph()
-    with graph.as_default():
+    with graph.as_default(), tf.device(None):
         pair = [v1.get_variable(f"v{kind}", initializer=tf.constant(["a"]), use_resource=kind) for kind in (0, 1)]
 
     def body(is_variable_initialized: Callable[..., Any]) -> Any:
-        with graph.as_default():
+        with graph.as_default(), tf.device(None):
             return [is_variable_initialized(variable) for variable in pair]
 
     answers = trial.call_inside(body)
