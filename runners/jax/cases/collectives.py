@@ -123,7 +123,7 @@ def pmax_devices(trial: Trial) -> None:
     host = trial.random(len(devices), 4, 8)
     output, of_group = trial.call_inside(lambda pmax, x: _pmax_over(pmax, devices)(x), _spread(host, devices))
     trial.exact(output, np.broadcast_to(host.max(axis=(0, 1)), host.shape), "float32")
-    for group in _groups(devices):
+    for group in _groups(len(devices)):
         for place in group:
             trial.exact(of_group[place], host[group].max(axis=0), "float32")
 
@@ -178,16 +178,9 @@ def _gathered_over(all_gather: Callable[..., Any], devices: Sequence[Any]) -> Ca
 @lru_cache(maxsize=1)
 def _pmax_over(pmax: Callable[..., Any], devices: Sequence[Any]) -> Callable[..., Any]:
     over_rows = jax.vmap(lambda row: pmax(row, ("devices", "rows")), axis_name="rows")
-    groups = _groups(devices)
+    groups = _groups(len(devices))
 
     def both(block: Any) -> Any:
         return over_rows(block), pmax(block, "devices", axis_index_groups=groups)
 
     return jax.pmap(both, axis_name="devices", devices=devices)
-
-
-def _groups(devices: Sequence[Any]) -> list[list[int]]:
-    """Two halves of the devices, or all of an odd number."""
-    places = list(range(len(devices)))
-    half = len(places) // 2
-    return [places] if len(places) % 2 else [places[:half], places[half:]]
