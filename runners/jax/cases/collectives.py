@@ -128,6 +128,22 @@ def pmax_devices(trial: Trial) -> None:
             trial.exact(of_group[place], host[group].max(axis=0), "float32")
 
 
+def pmax_grouped(trial: Trial) -> None:
+    """Groups of indices are kept in the traced program, in their order, and without groups it has none; an axis that is
+    traced needs no devices. Groups must have every index exactly once."""
+    x = trial.tensor(trial.random(3))
+
+    def body(pmax: Callable[..., Any], groups: Any) -> Any:
+        return jax.make_jaxpr(lambda x: pmax(x, "rows", axis_index_groups=groups), axis_env=[("rows", 4)])(x)
+
+    for groups in ([[0, 1], [2, 3]], [[3, 0], [1, 2]], [[2], [1], [0], [3]], None):
+        (equation,) = trial.call_inside(body, groups).eqns
+        found = equation.params["axis_index_groups"]
+        trial.equal(found and [list(group) for group in found], groups)
+    for groups in ([[0, 1], [1, 2]], [[0, 1], [3]], [[0, 0], [1, 1]], [[1, 2], [3, 4]]):
+        trial.raises_inside(["ValueError"], "exactly once", body, groups)
+
+
 def pmax_softmax(trial: Trial) -> None:
     """A softmax over an axis, with the maximum subtracted first, is accurate for large numbers."""
     host = trial.random(8, 16, low=900.0, high=1000.0)

@@ -93,6 +93,24 @@ def fed_to_loop(trial: Trial, turns: int) -> None:
     trial.close(output, expected, rtol=5e-6, dtype="float32")
 
 
+def refuses_shapes(trial: Trial) -> None:
+    """Every leaf of the shape must be a ShapedArray, the partitions a tuple, and the first argument a token. The calls
+    are traced, so none waits for a value."""
+    host = trial.random(3)
+
+    def body(infeed: Callable[..., Any], shape: Any, partitions: Any = None, has_token: bool = True) -> Any:
+        def fed(x: Any) -> Any:
+            return infeed(lax.create_token(x) if has_token else x, shape=shape, partitions=partitions)[0]
+
+        return jax.make_jaxpr(fed)(host)
+
+    taken, given = _aval(host), jax.ShapeDtypeStruct(host.shape, host.dtype)
+    for shape in (given, host, trial.tensor(host), (3,), 1.5, "float32[3]", {"a": taken, "b": [given]}, [host, taken]):
+        trial.raises_inside(["TypeError"], "ShapedArray", body, shape)
+    trial.raises_inside(["ValueError"], "partitions", body, taken, [None])
+    trial.raises_inside(["TypeError"], "token", body, taken, None, False)
+
+
 def _feed(trial: Trial, *hosts: Any) -> None:
     """Send arrays to the device's queue. Skips the test if the device has no such queue."""
     trial.repeatable = False

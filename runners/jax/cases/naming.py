@@ -33,6 +33,31 @@ def named_directly(trial: Trial) -> None:
     trial.close(named(trial.tensor(b), trial.tensor(a)), widened(b) - a, dtype="float32")
 
 
+def named_again(trial: Trial) -> None:
+    """Outside of a trace the function runs at each call, with the arguments of that call, also if another one has the
+    same name and code."""
+    hosts = [trial.random(6, seed=seed) for seed in range(3)]
+    seen: list[int] = []
+
+    def multiplied(factor: int) -> Callable[..., Any]:
+        def by_factor(tree: Any, shift: float = 0.5) -> Any:
+            seen.append(factor)
+            return [factor * tree["x"] + shift]
+
+        return by_factor
+
+    named = [trial.call(multiplied(factor), name="multiplied") for factor in (2, -3)]
+    for host in hosts:
+        moved = {"x": trial.tensor(host)}
+        for factor, function in zip((2, -3), named):
+            for shift in (0.5, 1.5):
+                (output,) = function(moved, shift=shift)
+                trial.close(output, factor * widened(host) + shift, dtype="float32")
+            (output,) = function(moved)
+            trial.close(output, factor * widened(host) + 0.5, dtype="float32")
+    trial.equal(seen, [2, 2, 2, -3, -3, -3] * 3)
+
+
 def name_in_program(trial: Trial, name: str) -> None:
     """The operations of the function, which can be any callable, carry the name in the compiled program; those outside
     of it do not, also after a named function that raised an error."""

@@ -105,7 +105,7 @@ def partially_evaluated(trial: Trial) -> None:
 
         unknown = jax.core.ShapedArray(a.shape, a.dtype)
         pair = [partial_val((None, a)), partial_val((unknown, None))]
-        return partial_eval.trace_to_jaxpr_nounits(_wrapped(combined, 2), pair)
+        return partial_eval.trace_to_jaxpr_nounits(wrapped(combined, 2), pair)
 
     jaxpr, outputs, residuals = trial.call_inside(body, trial.tensor(a))
     trial.equal([equation.primitive.name for equation in jaxpr.eqns], ["mul", "add"])
@@ -125,7 +125,7 @@ def traced(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
     left, right = (trial.random(*shape, dtype=dtype, seed=seed) for seed in (0, 1))
     avals = [jax.core.ShapedArray(tuple(shape), trial.dtype(dtype))] * 2
     operands = [trial.tensor(left, dtype), trial.tensor(right, dtype)]
-    function = _wrapped(lambda a, b: [lax.sub(lax.mul(a, b), b), lax.max(a, b), lax.eq(a, b)], 2)
+    function = wrapped(lambda a, b: [lax.sub(lax.mul(a, b), b), lax.max(a, b), lax.eq(a, b)], 2)
     trial.repeatable = False  # a wrapped function can be traced only once
     jaxpr, outputs, constants = trial.call(function, avals)
     trial.equal([equation.primitive.name for equation in jaxpr.eqns], ["mul", "sub", "max", "eq"])
@@ -147,7 +147,7 @@ def traced_constant(trial: Trial) -> None:
     captured, host = trial.random(8), trial.random(8, seed=1)
     moved = trial.tensor(captured)
     trial.repeatable = False
-    jaxpr, avals, constants = trial.call(_wrapped(lambda x: [x, lax.mul(x, moved)], 1), [_aval(trial, 8)])
+    jaxpr, avals, constants = trial.call(wrapped(lambda x: [x, lax.mul(x, moved)], 1), [_aval(trial, 8)])
     trial.equal((len(constants), len(jaxpr.constvars), len(jaxpr.invars), len(avals)), (1, 1, 1, 2))
     trial.equal(jaxpr.outvars[0] is jaxpr.invars[0], True)
     trial.exact(constants[0], captured, "float32")
@@ -169,7 +169,7 @@ def traced_kept(trial: Trial, keep: Sequence[bool]) -> None:
 
     trial.repeatable = False
     avals = [_aval(trial, 5)] * len(keep)
-    jaxpr, _, constants = trial.call(_wrapped(combined, sum(keep)), avals, keep_inputs=list(keep))
+    jaxpr, _, constants = trial.call(wrapped(combined, sum(keep)), avals, keep_inputs=list(keep))
     trial.equal(seen, [sum(keep)])
     trial.equal(len(jaxpr.invars), len(keep))
     (output,) = jax.core.eval_jaxpr(jaxpr, constants, *map(trial.tensor, hosts))
@@ -185,7 +185,7 @@ def traced_gradient(trial: Trial) -> None:
         return [jax.grad(lambda x: jnp.sum(lax.mul(lax.sin(x), x)))(x)]
 
     trial.repeatable = False
-    jaxpr, avals, constants = trial.call(_wrapped(gradient, 1), [_aval(trial, 12)])
+    jaxpr, avals, constants = trial.call(wrapped(gradient, 1), [_aval(trial, 12)])
     trial.equal([(aval.shape, str(aval.dtype)) for aval in avals], [((12,), "float32")])
     names = {equation.primitive.name for equation in jaxpr.eqns}
     trial.check({"sin", "cos", "mul"} <= names, f"the derivative's equations are missing: {sorted(names)}")
@@ -206,7 +206,7 @@ def traced_loop(trial: Trial, turns: int) -> None:
         return [x, lax.fori_loop(0, turns, lambda _, x: lax.cos(x), x)]
 
     trial.repeatable = False
-    jaxpr, avals, constants = trial.call(_wrapped(looped, 1), [_aval(trial, 6)])
+    jaxpr, avals, constants = trial.call(wrapped(looped, 1), [_aval(trial, 6)])
     trial.equal(seen, [True])
     names = [equation.primitive.name for equation in jaxpr.eqns]
     trial.equal((names[:turns], len(names), len(avals)), (["sin"] * turns, turns + 1, 2))
@@ -225,7 +225,7 @@ def traced_abstract(trial: Trial) -> None:
     side = 10**6
     avals = [jax.core.ShapedArray((side, 3), trial.dtype("float32")), _aval(trial, 3, side)]
     trial.repeatable = False
-    jaxpr, outputs, constants = trial.call(_wrapped(lambda a, b: [lax.dot(a, b), lax.dot(b, a)], 2), avals)
+    jaxpr, outputs, constants = trial.call(wrapped(lambda a, b: [lax.dot(a, b), lax.dot(b, a)], 2), avals)
     trial.equal([aval.shape for aval in outputs], [(side, side), (3, 3)])
     trial.equal([equation.primitive.name for equation in jaxpr.eqns], ["dot_general"] * 2)
     trial.equal(len(constants), 0)
@@ -242,7 +242,7 @@ def _aval(trial: Trial, *shape: int) -> Any:
     return jax.core.ShapedArray(shape, trial.dtype("float32"))
 
 
-def _wrapped(function: Callable[..., Any], inputs: int) -> Any:
+def wrapped(function: Callable[..., Any], inputs: int) -> Any:
     """Wrap the function for JAX's tracers, with a description in versions that need one."""
     described = {}
     if "debug_info" in inspect.signature(linear_util.wrap_init).parameters:

@@ -67,15 +67,42 @@ def jacobian_and_hessian(trial: Trial) -> None:
     trial.close(along, -(a.T * np.sin(phases)) @ a @ v, **allowed)
 
 
+def called_again(trial: Trial) -> None:
+    """What a pullback returns depends on its own cotangent and point alone, not on earlier calls, of it or another."""
+    points = [trial.random(3, 4, seed=seed) for seed in range(2)]
+    cotangents = [trial.random(3, 4, seed=seed) for seed in range(2, 4)]
+    functions = ((jnp.sin, np.sin, np.cos), (lambda x: 3 * x, lambda x: 3 * x, lambda x: 3 * np.ones_like(x)))
+    made = []
+    for function, value, slope in functions:
+        for host in points:
+            output, pull_back = trial.call(function, trial.tensor(host))
+            trial.close(output, value(widened(host)), dtype="float32")
+            made.append((pull_back, slope(widened(host))))
+    for cotangent in (*cotangents, np.zeros((3, 4), "float32"), cotangents[0]):
+        for pull_back, factor in made:
+            (found,) = pull_back(trial.tensor(cotangent))
+            trial.close(found, cotangent * factor, dtype="float32")
+
+
 def refuses_cotangent(trial: Trial) -> None:
-    """The pullback refuses a cotangent with another shape or nesting than the output."""
+    """The pullback refuses a cotangent with another shape, dtype or nesting than the output: it neither broadcasts nor
+    converts. The same pullback still takes a right one."""
     host = trial.random(3, 4)
-    x, short = trial.tensor(host), trial.tensor(trial.random(3))
+    x = trial.tensor(host)
+    made: list[Any] = []
 
     def body(vjp: Callable[..., Any], cotangent: Any) -> Any:
         output, pull_back = vjp(jnp.sin, x)
+        made[:] = [pull_back]
         trial.close(output, np.sin(widened(host)), dtype="float32")
         return pull_back(cotangent)
 
-    trial.raises_inside(["ValueError", "TypeError"], "vjp", body, short)
-    trial.raises_inside(["ValueError", "TypeError"], "tree structure", body, [x])
+    errors = ["ValueError", "TypeError"]
+    for shape in ((3,), (4,), (), (1, 4), (3, 1), (4, 3), (1, 3, 4), (2, 3, 4), (12,)):
+        trial.raises_inside(errors, "vjp", body, trial.tensor(trial.random(*shape, seed=1)))
+    trial.raises_inside(errors, "vjp", body, 1.0)
+    for dtype in ("float16", "bfloat16", "int32", "bool", "complex64"):
+        trial.raises_inside(errors, "vjp", body, trial.tensor(trial.random(3, 4, dtype=dtype), dtype))
+    for nested in ([x], (x, x), {}, None):
+        trial.raises_inside(errors, "tree structure", body, nested)
+    trial.close(made[0](x)[0], widened(host) * np.cos(widened(host)), dtype="float32")

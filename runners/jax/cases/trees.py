@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict, defaultdict
 from functools import lru_cache
 from typing import Any, Callable, NamedTuple
@@ -104,6 +105,24 @@ def tree_empty(trial: Trial) -> None:
     calls: list[Any] = []
     output = trial.call(calls.append, {"nothing": None, "empty": [(), {}]})
     trial.equal((output, calls), ({"nothing": None, "empty": [(), {}]}, []))
+
+
+def tree_containers(trial: Trial) -> None:
+    """The same leaves come out in the containers that they are in, at the same places, for each of two
+    functions."""
+    hosts = [trial.random(4, seed=seed) for seed in range(3)]
+    a, b, c = map(trial.tensor, hosts)
+    trees = ([a, b, c], (a, b, c), {"x": a, "y": b, "z": c}, {"u": a, "v": b, "w": c}, [a, (b, c)], [(a, b), c])
+    more = ((a, None, [b, {}], c), _Interval(a, b, "metre"), _Interval(a, b, "second"), _Pair(a, b), _Layer(a, b))
+    functions = ((lambda leaf: 2 * leaf, 2), (lambda leaf: -3 * leaf, -3))
+    for tree, (function, factor) in itertools.product((*trees, *more), functions):
+        output = trial.call(function, tree)
+        leaves, structure = jax.tree_util.tree_flatten(output)
+        expected = jax.tree_util.tree_structure(tree)
+        trial.check(structure == expected, f"expected {expected}, got {structure}")
+        trial.equal(type(output) is type(tree), True)
+        for leaf, host in zip(leaves, hosts):
+            trial.close(leaf, factor * widened(host), dtype="float32")
 
 
 def tree_large(trial: Trial, leaves: int) -> None:

@@ -1,0 +1,105 @@
+"""Types and values that JAX's abstract values, partial values and traces keep: weak types, and each value its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from jax import lax
+
+from runners.core.testing.arrays import widened
+from runners.core.testing.trial import Trial
+from runners.jax.cases.partial_evaluation import wrapped
+
+# jax.core.get_aval
+
+
+def aval_of_each(trial: Trial) -> None:
+    """Values of one type have abstract values with this type. In versions where they hold the value (0.4), each holds
+    its own."""
+    hosts = [trial.random(2, 3, seed=seed) for seed in range(2)]
+    numbers = [trial.random(seed=seed).item() for seed in range(2)]
+    values = [*map(trial.tensor, hosts), *hosts, *numbers, 7, -7, True, False, *(host[1, 1] for host in hosts)]
+    avals = [trial.call(value) for value in values]
+    for value, aval in zip(values, avals):
+        trial.check(isinstance(aval, jax.core.ShapedArray), f"expected a ShapedArray, got {type(aval).__name__}")
+        trial.equal((aval.shape, bool(aval.weak_type)), (getattr(value, "shape", ()), type(value) in (int, float)))
+        if hasattr(aval, "val"):
+            trial.equal(aval.val, value)
+
+
+# PartialVal
+
+
+def weak_types(trial: Trial) -> None:
+    """A known or unknown value keeps its abstract value, also its weak type."""
+    for weak in (True, False):
+        for dtype in ("float32", "int32"):
+            aval = jax.core.ShapedArray((), trial.dtype(dtype), weak_type=weak)
+            made = trial.make((aval, None))
+            short = trial.call_method(made, "unknown", aval)
+            for found in (made, short):
+                trial.equal(found.get_aval() == aval and found[0] == aval, True)
+                trial.equal((str(found.get_aval().dtype), bool(found.get_aval().weak_type)), (dtype, weak))
+    for known, weak in ((2.5, True), (trial.tensor(trial.random()), False)):
+        for found in (trial.make((None, known)), trial.call_method(made, "known", known)):
+            trial.equal((found.get_known() is known, found.is_known()), (True, True))
+            trial.equal((found.get_aval().shape, bool(found.get_aval().weak_type)), ((), weak))
+
+
+def refuses_pairs(trial: Trial) -> None:
+    """With jax.enable_checks, a pair is either an abstract value and None or None and a value that JAX takes; every
+    other one is an error."""
+    aval, x = jax.core.ShapedArray((), trial.dtype("float32")), trial.tensor(trial.random())
+    with jax.enable_checks(True):
+        trial.equal((trial.make((aval, None)).is_known(), trial.make((None, x)).is_known()), (False, True))
+        for pair in ((aval, x), (aval, 2.5), (None, None), (x, None), (None, "text"), ("text", None)):
+            trial.raises(["AssertionError"], "", pair)
+
+
+# trace_to_jaxpr_dynamic
+
+
+def traced_constants(trial: Trial) -> None:
+    """Each captured array keeps its own value, also among others of the same shape and dtype, and wherever it is
+    used."""
+    captured, host = [trial.random(8, seed=seed) for seed in range(3)], trial.random(8, seed=3)
+    count = trial.random(8, dtype="int32", seed=4)
+    (a, b, c), moved = map(trial.tensor, captured), trial.tensor(count)
+
+    def combined(x: Any) -> Any:
+        return [lax.sub(lax.mul(x, a), b), lax.sub(b, c), c, moved, lax.mul(x, a)]
+
+    trial.repeatable = False  # a wrapped function can be traced only once
+    traced = trial.call(wrapped(combined, 1), [jax.core.ShapedArray((8,), trial.dtype("float32"))])
+    outputs = _evaluated(*traced, trial.tensor(host))
+    x, (a, b, c) = widened(host), map(widened, captured)
+    for output, expected in zip(outputs, (x * a - b, b - c, c, count, x * a)):
+        trial.close(output, expected, dtype="int32" if expected is count else "float32")
+    trial.equal([(aval.shape, str(aval.dtype)) for aval in traced[1]][2:4], [((8,), "float32"), ((8,), "int32")])
+
+
+def traced_weak_types(trial: Trial) -> None:
+    """The types of the outputs, those returned and those in the jaxpr, are weak where only weakly typed inputs and
+    plain numbers took part."""
+    host = trial.random(2)
+    avals = [jax.core.ShapedArray((), trial.dtype("float32"), weak_type=weak) for weak in (True, False)]
+
+    def combined(x: Any, y: Any) -> Any:
+        return [lax.mul(x, x), lax.sin(y), lax.mul(x, y), x, y, 2.5]
+
+    trial.repeatable = False
+    jaxpr, outputs, constants = trial.call(wrapped(combined, 2), avals)
+    expected = [True, False, False, True, False, True]
+    trial.equal([bool(aval.weak_type) for aval in outputs], expected)
+    trial.equal([bool(var.aval.weak_type) for var in jaxpr.outvars], expected)
+    trial.equal([(aval.shape, str(aval.dtype)) for aval in outputs], [((), "float32")] * 6)
+    found = _evaluated(jaxpr, outputs, constants, *map(trial.tensor, host))
+    trial.close(found[2], widened(host)[0] * widened(host)[1], dtype="float32")
+
+
+def _evaluated(jaxpr: Any, avals: Any, constants: Any, *arguments: Any) -> Any:
+    """Evaluates the jaxpr. From 0.12 on, captured arrays are its first inputs."""
+    if len(jaxpr.constvars) == len(constants):
+        return jax.core.eval_jaxpr(jaxpr, constants, *arguments)
+    return jax.core.eval_jaxpr(jaxpr, [], *constants, *arguments)
