@@ -105,4 +105,11 @@ def refuses_cotangent(trial: Trial) -> None:
         trial.raises_inside(errors, "vjp", body, trial.tensor(trial.random(3, 4, dtype=dtype), dtype))
     for nested in ([x], (x, x), {}, None):
         trial.raises_inside(errors, "tree structure", body, nested)
+
+    def of_two(vjp: Callable[..., Any], cotangent: Any) -> Any:
+        return vjp(lambda x: (x.sum(axis=1), x.astype("float16")), x)[1](cotangent)
+
+    row, half = trial.tensor(trial.random(3, seed=2)), trial.tensor(host, "float16")
+    for pair in ((row, x), (row, half[:1]), (row[:1], half), (half, row)):
+        trial.raises_inside(errors, "vjp", of_two, pair)
     trial.close(made[0](x)[0], widened(host) * np.cos(widened(host)), dtype="float32")
