@@ -125,3 +125,44 @@ def inferred_dtypes(trial: Trial) -> None:
     keys, values = filled.export()
     pairs = dict(zip(trial.numpy(keys).tolist(), trial.numpy(values).tolist()))
     trial.equal(pairs, {word.encode(): 5 - place for place, word in enumerate(words)})
+
+
+_BITS = {"int64": [0, 1, 7, 31, 32, 33, 52, 53, 62], "int32": [0, 1, 7, 15, 16, 23, 24, 30]}
+
+
+def _ends(dtype: str) -> Any:
+    """Return values of a dtype that another dtype, or fewer bits, would change: the ends of its range first."""
+    if dtype in _BITS:
+        near = [sign * (2**bit + step) for bit in _BITS[dtype] for sign in (1, -1) for step in (0, 1)]
+        ends = np.iinfo(dtype)
+        return np.asarray([ends.min, ends.max, ends.min + 1, ends.max - 1, *sorted(set(near))], dtype)
+    if dtype == "string":
+        return np.asarray(["", "\x00", "a\x00", "a\x00b", "a", "ä", "a" * 300, "a" * 301], object)
+    if dtype == "bool":
+        return np.asarray([True, False])
+    info = np.finfo(dtype)
+    near = [info.max, info.min, info.tiny, -0.0, 0.0, 1 + info.eps, 1 - info.epsneg, np.inf, np.nan, 1 / 3, -1e-30]
+    return np.asarray(near, dtype)
+
+
+def ends(trial: Trial, keys: str, values: str, as_lists: bool = False) -> None:
+    """Keys and values keep all their bits, in tensors and in lists: ends of their ranges, numbers next to powers of
+    two, text with zero bytes. A key that differs from another in high bits only is another key."""
+    host_keys, host_values = _ends(keys), _ends(values)
+    count = len(host_keys) - 1  # The last one is not in the table.
+    columns = host_keys[:count], np.resize(host_values, count)
+    if as_lists:
+        dtypes = {"key_dtype": trial.dtype(keys), "value_dtype": trial.dtype(values)}
+        initializer = trial.call(*(column.tolist() for column in columns), **dtypes)
+    else:
+        initializer = trial.call(*(trial.tensor(part, dtype) for part, dtype in zip(columns, (keys, values))))
+    default = host_values[-1]
+    filled = tf.lookup.StaticHashTable(initializer, trial.tensor(default, values))
+    trial.equal(filled.size(), count)
+    found = filled.lookup(trial.tensor(host_keys[::-1], keys))
+    expected = [default, *columns[1][::-1]]
+    if values == "string":
+        trial.equal(trial.dtype_name(found), values)
+        trial.equal(trial.numpy(found).tolist(), [text.encode() for text in expected])
+    else:
+        trial.exact(found, np.asarray(expected, values), values)

@@ -63,3 +63,25 @@ def refuses(trial: Trial, what: str) -> None:
         "tuples": (lambda function: function(max, point(1, 2), other(1, 2)), "TypeError", "structure"),
     }[what]
     trial.raises_inside([kind], word, call)
+
+
+def structures_in_turn(trial: Trial) -> None:
+    """Each call has the structure, the function and the options of its own arguments, though classes have one name and
+    structures one form."""
+    point, swapped = (collections.namedtuple("Point", names) for names in ("x y", "y x"))
+    for given in ((1, 2), [1, 2], point(1, 2), swapped(1, 2), {"a": 1, "b": 2}, {"b": 1, "c": 2}, (1, (2,)), ((1,), 2)):
+        for step in (3, -5):
+            output = trial.call(lambda x, step=step: x * step, given)
+            trial.check(type(output) is type(given), f"a {type(given)} became {type(output)}")
+            one = {1: step, 2: 2 * step}
+            expected = repr(given).replace("2", "?").replace("1", str(one[1])).replace("?", str(one[2]))
+            trial.equal(repr(output), expected)
+    host = trial.random(3, seed=5)
+    ragged = tf.RaggedTensor.from_row_lengths(trial.tensor(host), [1, 0, 2])
+    for expand in (False, True, False):
+        seen: list[Any] = []
+        trial.call(lambda leaf, seen=seen: seen.append(leaf) or leaf, ragged, expand_composites=expand)
+        trial.equal([isinstance(leaf, tf.RaggedTensor) for leaf in seen], [False, False] if expand else [True])
+    for _ in range(2):
+        trial.equal(trial.call(max, [1, 4], (3, 2), check_types=False), [3, 4])
+        trial.raises(["TypeError"], "structure", max, [1, 4], (3, 2))

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.cases.printing import _check_written, _file, _print
+from runners.tensorflow.cases.printing import _check_written, _file, _kind, _print
 
 _LEVELS = {"info": "I", "warning": "W", "error": "E"}
 
@@ -81,3 +81,41 @@ def kinds(trial: Trial) -> None:
     _print(trial, {2: variable, 1: [rows, {}]}, (), matrix, 1 + 2j, output_stream=f"file://{file}", summarize=1)
     expected = "{1: [[[1, ..., 3], ..., [4]], {}], 2: [0 ... 4]} () [[0 ... 2]\n ...\n [6 ... 8]] (1+2j)\n"
     _check_written(trial, file, expected)
+
+
+_FLOATS = {"float64": 1e-15, "float32": 1.2e-7, "float16": 5e-4, "bfloat16": 4e-3}
+_RANGES = {"float64": 300, "float32": 37, "float16": 4, "bfloat16": 37}
+
+
+def digits(trial: Trial, dtype: str, in_function: bool = False) -> None:
+    """The digits written are those of the tensor's own dtype: read again, they are the same numbers up to the last
+    digit, very large and very small ones too."""
+    file = _file()
+    if dtype in _FLOATS:
+        exponents = np.linspace(-_RANGES[dtype], _RANGES[dtype], 40)
+        host = trial.random(40, dtype="float64", seed=1, low=1.0, high=6.0) * 10.0**exponents
+        host = np.concatenate([host, -host[::3], np.asarray([1 / 3, 0.1, 2.0**11 + 1, -1e-4, 1 + 2.0**-10])])
+    else:
+        info = np.iinfo(dtype)
+        near = [2**bit + step for bit in (24, 31, 32, 53, 62) for step in (-1, 0, 1) if 2**bit < info.max]
+        host = np.asarray([info.min, info.max, info.max - 1, 7, *near], dtype)
+    tensor = trial.tensor(host, dtype)
+    options = {"output_stream": f"file://{file}", "summarize": -1}
+    made: list[Any] = []
+
+    def body(function: Any) -> Any:
+        def call(x: Any) -> None:
+            made.append(_kind(function(x, x[1], [x], **options)))
+
+        (tf.function(call, autograph=False) if in_function else call)(tensor)
+
+    trial.repeatable = False
+    trial.call_inside(body)
+    trial.equal(made, ["PrintV2"] if in_function else [type(None)])
+    found = np.asarray(file.read_text().replace("[", " ").replace("]", " ").split())
+    if dtype not in _FLOATS:
+        trial.equal(found.tolist(), [str(number) for number in [*host.tolist(), host[1], *host.tolist()]])
+        return
+    held = np.asarray(trial.numpy(tensor)).astype("float64")
+    expected = np.concatenate([held, held[1:2], held])
+    trial.close(found.astype("float64"), expected, rtol=_FLOATS[dtype], atol=0.0)

@@ -133,3 +133,30 @@ def refuses(trial: Trial, what: str) -> None:
                 return session.run(restore_state(reader, given))
 
         trial.raises_inside(["InvalidArgumentError", "TypeError", "ValueError"], word, body)
+
+
+def refuses_shapes(trial: Trial, shape: Sequence[int], known: bool) -> None:
+    """A state that is no scalar is an error, though each of its elements is a state that a reader has written: when the
+    operation is made if its shape is known, otherwise when it is run. The reader then keeps its own state."""
+    graph = tf.Graph()
+    work = _Work(trial, graph, "IdentityReader", ["a", "b", "c", "d"])
+    with v1.Session(graph=graph) as session:
+        session.run(work.fill)
+        session.run(work.next)
+        saved = session.run(work.state)
+        session.run(work.next)
+        with building(trial, graph):
+            state = v1.placeholder(tf.string, shape if known else None)
+
+        def body(restore_state: Any, dims: Sequence[int] = shape) -> Any:
+            with building(trial, graph):
+                restore = restore_state(work.reader, state)
+            return session.run(restore, {state: np.full(dims, saved, object)})
+
+        trial.raises_inside(["InvalidArgumentError", "ValueError"], "rank" if known else "scalar", body)
+        _counts(trial, session, work, 2)
+        if not known:
+            # The same operation takes a scalar.
+            trial.repeatable = False
+            trial.call_inside(body, [])
+            _counts(trial, session, work, 1)
