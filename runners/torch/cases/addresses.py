@@ -62,5 +62,46 @@ def address_of_empty(trial: Trial) -> None:
     _check_address(trial, trial.call(scalar), scalar.storage().data_ptr())
 
 
+def address_of_replaced(trial: Trial) -> None:
+    """Where the elements move, the address moves too: after set_, a change of the view in place and an
+    assignment to .data it is that of the present first element."""
+    tensor, other, small = (trial.tensor(trial.random(*shape)).clone() for shape in ((4, 6), (5, 7), (2, 3)))
+    view, parameter = tensor[1:], torch.nn.Parameter(tensor)
+    begin, second = tensor.storage().data_ptr(), other.storage().data_ptr()
+    for held, offset in ((tensor, 0), (view, 24), (parameter, 0)):
+        _check_address(trial, trial.call(held), begin + offset)
+    parameter.data = other[2]
+    _check_address(trial, trial.call(parameter), second + 4 * 14)
+    _check_address(trial, trial.call(tensor), begin)
+    tensor.set_(other[1])
+    _check_address(trial, trial.call(tensor), second + 4 * 7)
+    _check_address(trial, trial.call(view), begin + 4 * 6)
+    tensor.as_strided_((2, 2), (1, 7), 16)
+    _check_address(trial, trial.call(tensor), second + 4 * 16)
+    tensor.set_()
+    _check_address(trial, trial.call(tensor), 0)
+    tensor.data = small
+    _check_address(trial, trial.call(tensor), small.storage().data_ptr())
+    _check_address(trial, trial.call(small), small.storage().data_ptr())
+
+
+def address_of_resized(trial: Trial) -> None:
+    """After resize_ the address is that of the resized memory, also of a tensor that shares it."""
+    tensor = trial.tensor(trial.random(2, 3)).clone()
+    other = tensor.detach()
+    trial.writes = True  # Else the arguments are read as arrays, and PyTorch resizes no memory that an array shares.
+    for rows, columns in ((300, 1000), (1, 2), (3, 5)):
+        for held in (tensor, other):
+            _check_address(trial, trial.call(held), tensor.storage().data_ptr())
+        try:
+            tensor.resize_(rows, columns)
+        except RuntimeError as error:
+            if "not resizable" not in str(error):
+                raise
+            trial.skip("an array shares the memory, since the arguments were read: it cannot be resized")
+    for held in (tensor, other):
+        _check_address(trial, trial.call(held), tensor.storage().data_ptr())
+
+
 def _check_address(trial: Trial, found: Any, expected: int) -> None:
     trial.check(type(found) is int and found == expected, f"expected the address {expected:#x}, got {found!r}")

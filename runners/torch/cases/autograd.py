@@ -102,6 +102,7 @@ def jvp_refuses(trial: Trial, what: str) -> None:
         "output": ("RuntimeError", "gradient", lambda x: other.clone(), one, one),
         "input": ("RuntimeError", "independent of input 1", lambda x, y: 2 * x, (one, other), (one, other)),
         "vectors": ("RuntimeError", "length", lambda x, y: x * y, (one, other), (one,)),
+        "second": ("RuntimeError", "size", lambda x, y: x * y, (one, other), (one, other[:1])),
         "number": ("TypeError", "Tensor", lambda x: 3.0, one, one),
     }
     kind, word, *args = ways[what]

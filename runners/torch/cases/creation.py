@@ -177,6 +177,33 @@ def randperm_orders(trial: Trial, length: int, draws: int) -> None:
     check_categories([known.index(tuple(order.tolist())) for order in found], [1] * len(known))
 
 
+def randperm_parts(trial: Trial, length: int, draws: int) -> None:
+    """Every number is equally likely at every place: as many numbers as expected stay where they are, in their tile of
+    some width, and in what is left after the last full tile."""
+    check_permutation(trial, trial.call(length, device=trial.device), length, "int64")
+    found = np.stack([trial.numpy(trial.make(length, device=trial.device)) for _ in range(draws)])
+    places = np.arange(length)
+    _check_stays(found == places, draws, "stay at their place")
+    for width in (2**power for power in range(1, length.bit_length())):
+        tiles = places // width
+        shares = np.bincount(tiles)[tiles] / length
+        _check_stays(found // width == tiles, draws * shares.sum(), f"stay in their tile of {width}")
+        begin = length - (length % width or width)
+        rest = found[:, begin:]
+        count, all_rest = length - begin, f"of the last {length - begin}"
+        _check_stays(rest == places[begin:], draws * count / length, f"{all_rest} stay at their place")
+        _check_stays(rest >= begin, draws * count**2 / length, f"{all_rest} stay among the last")
+
+
+def _check_stays(stays: Any, expected: float, which: str) -> None:
+    # The counts are nearly Poisson or narrower. The addition is for the longer tail of small counts.
+    count, allowed = int(stays.sum()), 6 * expected**0.5 + 6
+    if abs(count - expected) > allowed:
+        raise AssertionError(
+            f"{count} numbers {which}, expected {expected:.1f} with a difference of at most {allowed:.1f}"
+        )
+
+
 def randperm_generator(trial: Trial, length: int) -> None:
     """A generator determines the order: the same seed gives the same order, another seed a different one."""
 
