@@ -26,6 +26,7 @@ def options(
     shape: Sizes | None = None,
     dtype: str = "float32",
     pieces: int = 0,
+    library: str = "numpy",
     as_tensors: bool = False,
 ) -> None:
     """Each call has the output of its own arguments, whatever was called before with the same tensors; the first call
@@ -37,7 +38,7 @@ def options(
     hosts = [trial.random(*(shape or ()), dtype=dtype, seed=1 + number) for number in range(count)]
     tensors: list[Any] = [trial.tensor(host) for host in hosts]
     given: list[Any] = [hosts] if pieces else [*hosts]
-    compute = references.find("numpy", reference)
+    compute = references.find(library, reference)
     for call in [*calls, calls[0]]:
         args, kwargs, kind = call.get("args", []), call.get("kwargs", {}), call.get("dtype", dtype)
         expected = np.asarray(
