@@ -6,6 +6,7 @@ What one call keeps, such as a kernel or a program that was made for its shape, 
 from __future__ import annotations
 
 import gc
+import itertools
 from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
@@ -110,7 +111,7 @@ def variables_of_one_name(trial: Trial) -> None:
     for variable, expected in zip(kept, (hosts[0], hosts[1] + np.float32(1), hosts[3])):
         trial.exact(variable, expected, "float32")
     trial.equal([variable.trainable for variable in kept], [True, True, False])
-    drawn = iter(hosts)
+    drawn = itertools.cycle(hosts)
     calls = [trial.call(lambda: trial.tensor(next(drawn)), name="drawn") for _ in range(2)]
     for variable, expected in zip(calls, hosts):
         trial.exact(variable, expected, "float32")
