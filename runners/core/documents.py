@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
+from runners.core.errors import shortened
 from runners.core.schema_predicate import Predicate, predicate
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
@@ -100,11 +101,6 @@ def first_mistake(checker: Checker, document: Any) -> str:
         return schema_mistakes.first(checker.schema, document)
     except RecursionError:
         return "$: objects and lists are nested too deeply"
-
-
-def shortened(message: str, limit: int = 300) -> str:
-    """The beginning and the end of a long message."""
-    return message if len(message) <= limit else message[: limit // 2] + " ... " + message[-limit // 2 :]
 
 
 class _Refused(str):

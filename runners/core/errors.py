@@ -71,3 +71,8 @@ class Interrupted(BaseException):
 def first_line(error: BaseException) -> str:
     """The first line of an error's message, or its type if it has none."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def shortened(message: str, limit: int = 300) -> str:
+    """The beginning and the end of a long message."""
+    return message if len(message) <= limit else message[: limit // 2] + " ... " + message[-limit // 2 :]

@@ -11,7 +11,7 @@ import jsonschema
 import jsonschema.validators
 from jsonschema.exceptions import ValidationError
 
-from runners.core.documents import shortened
+from runners.core.errors import shortened
 from runners.core.schema_predicate import regular_expression
 
 

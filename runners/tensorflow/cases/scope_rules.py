@@ -143,21 +143,21 @@ def kinds(trial: Trial) -> None:
 
     def body(variable_scope: VariableScope) -> Any:
         with building(trial) as graph:
-            options = {"regularizer": tf.reduce_sum, "caching_device": "/cpu:0", "use_resource": True}
+            options = {"regularizer": tf.reduce_sum, "caching_device": trial.device, "use_resource": True}
             with variable_scope("outer", **options), variable_scope("inner", constraint=tf.nn.relu) as scope:
                 first = v1.get_variable("a", initializer=tf.constant(host))
                 second = v1.get_variable(
                     "b", initializer=tf.constant(host), constraint=tf.abs, regularizer=tf.reduce_max
                 )
             # Devices of XLA have no variables of the legacy kind.
-            with tf.device("/cpu:0"), variable_scope("legacy", use_resource=False):
+            with tf.device(None), variable_scope("legacy", use_resource=False):
                 third = v1.get_variable("c", initializer=tf.constant(host))
             return graph, first, second, third, scope, graph.get_collection(v1.GraphKeys.REGULARIZATION_LOSSES)
 
     graph, first, second, third, scope, losses = trial.call_inside(body)
     trial.equal([variable.op.type for variable in (first, second, third)], ["VarHandleOp", "VarHandleOp", "VariableV2"])
     trial.check(first.constraint is tf.nn.relu and second.constraint is tf.abs, "another constraint")
-    trial.equal((scope.caching_device, scope.use_resource, third.constraint), ("/cpu:0", True, None))
+    trial.equal((scope.caching_device, scope.use_resource, third.constraint), (trial.device, True, None))
     trial.equal(len(losses), 2)
     with building(trial, graph), v1.Session(graph=graph) as session:
         session.run(v1.global_variables_initializer())

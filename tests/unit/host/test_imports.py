@@ -75,7 +75,17 @@ RUNNER = Side(
     "runners.core",
     ROOT / "runners" / "core",
     (
-        *("errors", "result", "schema_predicate", "documents", "run_check", "installation", "environment", "devices"),
+        *(
+            "errors",
+            "result",
+            "schema_predicate",
+            "schema_mistakes",
+            "documents",
+            "run_check",
+            "installation",
+            "environment",
+            "devices",
+        ),
         *("vendors", "failure", "adapter"),
         *("selection", "manifest_grids", "programs", "manifest", "public", "testing", "triage", "prediction"),
         *("process", "enumeration", "collection", "cli"),

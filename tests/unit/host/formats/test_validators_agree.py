@@ -15,6 +15,7 @@ from portbench.errors import BadInput
 from portbench.formats.schemas import VERSIONS, fits, validator
 from portbench.util import strict_json
 from runners.core import documents as runner_documents
+from runners.core import schema_mistakes
 from runners.core.documents import Checker
 from tests.fuzz.strategies import documents
 from tests.paths import EXAMPLES
@@ -62,7 +63,7 @@ def test_the_runner_checks_mutated_documents_as_jsonschema_does(kind: str, data:
     checker = runner_checker(kind)
     try:
         document = json.loads(data.draw(documents(kind)))
-        is_valid = checker.validator.is_valid(document)
+        is_valid = not schema_mistakes.first(checker.schema, document)
     except (ValueError, RecursionError):
         return
     assert checker.fits(document) == is_valid
