@@ -36,6 +36,7 @@ WRONG = {
     "tf.tensor_scatter_nd_update",
     # XLA's random numbers ignore the seed.
     "tf.Graph.as_default",
+    "tf.compat.v1.distributions.Normal",
     "tf.experimental.numpy.random.standard_normal",
 }
 """Functions that give other results than on the CPU."""

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 
-from tests.contract.contracts import WRONG_IN_THE_STUDY, current_of, findings, is_as_known, removed, study_of
+from tests.contract.contracts import (
+    VERSIONS,
+    WRONG_IN_THE_STUDY,
+    current_of,
+    findings,
+    is_as_known,
+    known_failures,
+    removed,
+    study_of,
+)
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow, pytest.mark.xdist_group("study of torch")]
 
 Run = Callable[..., dict[str, Any]]
-
-CHANGED = {
-    # gelu(+inf) is inf in 1.12.0 and nan in 2.9.0.
-    ("torch.nn.GELU", "infinity[dtype=float32,approximate=none]"): "other",
-    # gelu(3.3e38) is 3.3e38 in 1.12.0 and inf in 2.9.0.
-    ("torch.nn.GELU", "largest[approximate=none]"): "other",
-}
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def test_the_current_version_has_every_function_and_changed_one(run_manifest: Ru
     assert removed(current) == set()
     found = findings(study)
     assert {test: found.pop(test, None) for test in WRONG_IN_THE_STUDY} == WRONG_IN_THE_STUDY
-    assert findings(current) == {**found, **CHANGED}
+    assert findings(current) == {**found, **known_failures("torch", VERSIONS["torch"][1])}
 
 
 def test_all_tensors_are_on_the_device(study: dict[str, Any]) -> None:
