@@ -45,18 +45,19 @@ def jacobian_and_hessian(trial: Trial) -> None:
     derivatives."""
     matrix, x, v = trial.random(4, 7), trial.random(7, seed=1), trial.random(7, seed=2)
 
-    def body(vjp: Callable[..., Any], matrix: Any, x: Any, v: Any) -> Any:
-        def waves(x: Any) -> Any:
-            return jnp.sin((matrix * x).sum(axis=1))
+    def body(vjp: Callable[..., Any], *given: Any) -> Any:
+        # The matrix is an argument: JAX 0.12 reads what a compiled function captures.
+        def both(matrix: Any, x: Any, v: Any) -> Any:
+            def waves(x: Any) -> Any:
+                return jnp.sin((matrix * x).sum(axis=1))
 
-        def slope(x: Any) -> Any:
-            output, pull_back = vjp(lambda x: jnp.sum(waves(x)), x)
-            return pull_back(jnp.ones_like(output))[0]
+            def slope(x: Any) -> Any:
+                output, pull_back = vjp(lambda x: jnp.sum(waves(x)), x)
+                return pull_back(jnp.ones_like(output))[0]
 
-        def both(x: Any, v: Any) -> Any:
             return jax.vmap(vjp(waves, x)[1])(jnp.eye(4))[0], vjp(slope, x)[1](v)[0]
 
-        return jax.jit(both)(x, v)
+        return jax.jit(both)(*given)
 
     jacobian, along = trial.call_inside(body, *map(trial.tensor, (matrix, x, v)))
     a = widened(matrix)
