@@ -29,8 +29,8 @@ FALLS_BACK = {
 }
 """Functions whose tests pass although an operation falls back to the host."""
 
-DRAWS_ON_HOST = ("without-replacement", "seed-without-replacement")
-"""How the tests of torch.multinomial begin that draw without replacement."""
+DRAWS_ON_HOST = ("without-replacement[draws=3", "without-replacement[draws=6", "seed-without-replacement")
+"""How the tests of torch.multinomial begin that draw several without replacement."""
 
 WRONG = {
     # The sign is real, and the logarithm is complex.
