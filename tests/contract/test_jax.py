@@ -79,7 +79,8 @@ def test_collectives_span_the_devices(run_manifest: Run, version: str) -> None:
     options = {"env": {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}, "runs": 1, "protocol": "cold"}
     document = run_manifest("jax", version, "study", function="jax.lax.[ap]*", **options)
     assert document["environment"]["device"]["devices"] == 2
-    assert {result["outcome"] for result in document["results"]} == {"passed"}
+    # XLA of 0.4.13 takes the smallest normal number where all numbers are negative.
+    assert set(findings(document)) == ({("jax.lax.pmax", "devices")} if version == STUDY else set())
     spanning = [result["placement"] for result in document["results"] if result["test"] == "devices"]
     assert [placement["verdict"] for placement in spanning] == ["device"] * 2
     assert [placement["evidence"] for placement in spanning] == [["output on cpu:0,cpu:1"]] * 2
