@@ -187,7 +187,7 @@ def short_period(trial: Trial) -> None:
 
 
 def trains_twice(trial: Trial) -> None:
-    """A hook that is used a second time starts again: with the first step, its own count and the tensors of the new graph."""
+    """A hook that is used twice starts again: with the first step, its own count and the tensors of the new graph."""
     collector = _Collector()
     hook = trial.call(["square:0"], every_n_iter=3, formatter=collector)
     for steps in (5, 2):
