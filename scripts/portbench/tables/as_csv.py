@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import lru_cache
 
 from portbench.tables.model import Cell, Table
-from portbench.util.text import escape_control
+from portbench.util.text import KEPT_TEXTS, escape_control
 
 
 def as_csv(table: Table) -> str:
@@ -17,15 +18,17 @@ def as_csv(table: Table) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["method", *(column.name for column in table.flat_columns)])
-    for row in table.flat_rows:
-        writer.writerow([table.method, *map(_cell, row)])
+    writer.writerows([table.method, *map(_cell, row)] for row in table.flat_rows)
     return file.getvalue()
 
 
 def _cell(cell: Cell) -> str:
     if cell is None:
         return ""
-    if not isinstance(cell, str):
-        return repr(cell)
+    return _text(cell) if isinstance(cell, str) else repr(cell)
+
+
+@lru_cache(maxsize=KEPT_TEXTS)
+def _text(text: str) -> str:
     # Spreadsheets run text that begins with one of these as a formula.
-    return f"'{escape_control(cell)}" if cell.startswith(("=", "+", "-", "@")) else escape_control(cell)
+    return f"'{escape_control(text)}" if text.startswith(("=", "+", "-", "@")) else escape_control(text)

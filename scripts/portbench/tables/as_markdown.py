@@ -32,7 +32,8 @@ def _group(shown: Table) -> Iterator[str]:
     (group,) = shown.groups
     texts = [place for place, column in enumerate(shown.columns) if column.shown is None]
     numbers = [place for place, column in enumerate(shown.columns) if column.shown is not None]
-    rows = ([_cell(shown.columns[place], row[place]) for place in (*texts, *numbers)] for row in group.rows)
+    cells = list(zip(*group.rows, strict=True))
+    rows = zip(*(_cells(shown.columns[place], cells[place]) for place in (*texts, *numbers) if cells), strict=True)
     titles = [plain(column.title) for column in shown.columns]
     # The notes of a group without rows say why; without notes its empty table says that there is nothing.
     if group.rows or not group.notes:
@@ -45,10 +46,9 @@ def _notes(notes: tuple[str, ...]) -> Iterator[str]:
         yield from (plain(note, limit=None), "")
 
 
-def _cell(column: Column, cell: Cell) -> str:
-    if isinstance(cell, str):
-        return code(cell) if column.is_code else plain(cell)
-    return column.text(cell)
+def _cells(column: Column, cells: Sequence[Cell]) -> list[str]:
+    escaped = code if column.is_code else plain
+    return [escaped(cell) if isinstance(cell, str) else column.text(cell) for cell in cells]
 
 
 def index(tables: Sequence[Table], absent: Sequence[str]) -> str:

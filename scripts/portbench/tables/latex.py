@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from portbench.tables.model import Column, Group, Table
+from portbench.tables.model import Cell, Column, Group, Table
 from portbench.util.format import NOTHING
 from portbench.util.text import KEPT_TEXTS, escape_control
 
@@ -82,10 +82,11 @@ def _group(table: Table, group: Group) -> Iterator[str]:
     if heading := table.heading_of(group):
         across = f"\\multicolumn{{{sum(not column.role for column in table.columns)}}}{{p{{0.9\\linewidth}}}}"
         yield f"{across}{{\\raggedright\\textit{{{escaped(heading)}}}}} \\\\"
-    parts = _parts(table.columns)
-    for row in group.rows:
-        cells = [None if cell is None else _cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
-        yield _line(_figure(cells, own, of) for own, of in parts.items())
+    by_column = zip(*group.rows, strict=True)
+    cells = [_cells(column, values) for column, values in zip(table.columns, by_column, strict=False)]
+    if cells:
+        figures = [_figures(cells, own, of) for own, of in _parts(table.columns).items()]
+        yield from map(_line, zip(*figures, strict=True))
 
 
 def _parts(columns: Sequence[Column]) -> dict[int, dict[str, int]]:
@@ -98,13 +99,18 @@ def _parts(columns: Sequence[Column]) -> dict[int, dict[str, int]]:
     return parts
 
 
-def _figure(cells: Sequence[str | None], own: int, of: Mapping[str, int]) -> str:
-    """A cell, with its interval in brackets and the published figure in parentheses; without the difference."""
-    low, high, published = (cells[of[role]] if role in of else None for role in ("low", "high", "published"))
-    interval = f" {{[}}{low}, {high}{{]}}" if low and high else ""
-    in_parentheses = f" ({published})" if published else ""
-    figure = cells[own]
-    return (escaped(NOTHING) if figure is None else figure) + interval + in_parentheses
+def _figures(cells: Sequence[Sequence[str | None]], own: int, of: Mapping[str, int]) -> list[str]:
+    """The cells of a column, each with its interval in brackets and the published figure in parentheses; without the
+    difference."""
+    nothing = escaped(NOTHING)
+    figures = [nothing if figure is None else figure for figure in cells[own]]
+    if "low" in of:
+        ends = zip(figures, cells[of["low"]], cells[of["high"]], strict=True)
+        figures = [f"{figure} {{[}}{low}, {high}{{]}}" if low and high else figure for figure, low, high in ends]
+    if "published" in of:
+        both = zip(figures, cells[of["published"]], strict=True)
+        figures = [f"{figure} ({published})" if published else figure for figure, published in both]
+    return figures
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -124,8 +130,17 @@ def _notes(table: Table) -> Iterator[str]:
         yield "In parentheses: the figure that the paper prints."
 
 
-def _cell(column: Column, cell: str | int | float) -> str:
-    if isinstance(cell, str):
-        return f"\\texttt{{{escaped(cell)}}}" if column.is_code else escaped(cell)
-    text = column.text(cell)
+def _cells(column: Column, cells: Iterable[Cell]) -> list[str | None]:
+    """The cells of a column; None where one is empty."""
+    text = _code if column.is_code else escaped
+    return [
+        None if cell is None else text(cell) if isinstance(cell, str) else _number(column.text(cell)) for cell in cells
+    ]
+
+
+def _code(text: str) -> str:
+    return f"\\texttt{{{escaped(text)}}}"
+
+
+def _number(text: str) -> str:
     return f"$-${text[1:]}" if text.startswith("-") else text

@@ -150,10 +150,12 @@ def without_empty_columns(table: Table) -> Table:
         for place, column in enumerate(table.columns)
         if not column.is_optional or any(row[place] is not None for row in rows)
     ]
-    groups = tuple(
-        Group(tuple(tuple(row[place] for place in kept) for row in group.rows), group.key, group.notes)
-        for group in table.groups
-    )
+    groups = table.groups
+    if len(kept) < len(table.columns):
+        groups = tuple(
+            Group(tuple(tuple(row[place] for place in kept) for row in group.rows), group.key, group.notes)
+            for group in groups
+        )
     columns = tuple(table.columns[place] for place in kept)
     has_published = any(column.role == "published" for column in columns)
     return replace(table, columns=columns, groups=groups, on_published=table.on_published if has_published else "")
@@ -170,7 +172,7 @@ def exclusion_notes(exclusions: Iterable[Excluded]) -> tuple[str, ...]:
 
 def fixed(decimals: int) -> Shown:
     """Formats a number with so many decimals: 1,234.50. A zero has no sign."""
-    return lambda value: f"{value:z,.{decimals}f}"
+    return f"{{:z,.{decimals}f}}".format
 
 
 def signed(decimals: int) -> Shown:

@@ -7,11 +7,17 @@ from collections.abc import Callable, Mapping
 NOTHING = "-"
 
 
+_SIGNIFICANT = tuple(
+    (limit, f"{{:,.{decimals}f}}".format)
+    for limit, decimals in ((100, 0), (10, 1), (1, 2), (0.1, 3), (0.01, 4), (0.001, 5))
+)
+
+
 def significant(value: float) -> str:
     """A number with three significant digits, or with all digits before the point: 0.0123, 1.23, 12.3, 1,234."""
-    for limit, decimals in ((100, 0), (10, 1), (1, 2), (0.1, 3), (0.01, 4), (0.001, 5)):
+    for limit, shown in _SIGNIFICANT:
         if value >= limit:
-            return f"{value:,.{decimals}f}"
+            return shown(value)
     return f"{value:.2g}" if value else "0"
 
 

@@ -15,6 +15,7 @@ def code(text: str) -> str:
     return f"`{text}`" if re.fullmatch(r"[A-Za-z0-9_.\[\]=,:-]{1,200}", text) else plain(text)
 
 
+@lru_cache(maxsize=KEPT_TEXTS)
 def plain(text: str, limit: int | None = 300) -> str:
     """The text on one line, with Markdown, HTML and links escaped. Cut to ``limit`` characters; None for no limit."""
     cut = text if limit is None else shortened(text, limit)

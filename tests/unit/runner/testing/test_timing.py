@@ -79,7 +79,7 @@ def test_a_constant_cost_is_stable_as_soon_as_there_are_enough_blocks(clock):
 
 def test_the_warm_up_takes_its_share_before_anything_counts(clock):
     costs = itertools.chain([15 * MS, 30 * MS], itertools.repeat(MS))
-    steady = timing.steady(clock, lambda: clock.spend(next(costs)), lambda output: None, (), {}, 200 * MS)
+    steady = timing.steady(clock, lambda: clock.spend(next(costs)), lambda output: None, (), {}, 2_000 * MS)
     assert set(steady["block_ns"]) == {MS}
 
 
