@@ -21,8 +21,8 @@ class Cost(NamedTuple):
 
 
 def measure(command: list[str]) -> Cost:
-    """The cost of a command and its processes; memory is looked at every twentieth of a second. Raises SystemExit if it
-    fails."""
+    """The cost of a command and its processes. Memory is looked at every twentieth of a second, or less often where a look
+    takes long. Raises SystemExit if the command fails."""
     before = os.times()
     begin = time.perf_counter()
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
@@ -31,8 +31,11 @@ def measure(command: list[str]) -> Cost:
 
     def watch() -> None:
         nonlocal peak
-        while not ended.wait(0.05):
+        pause_s = 0.05
+        while not ended.wait(pause_s):
+            look = time.perf_counter()
             peak = max(peak, held_bytes(process.pid))
+            pause_s = max(0.05, 19 * (time.perf_counter() - look))
 
     watcher = threading.Thread(target=watch)
     watcher.start()

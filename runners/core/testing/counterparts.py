@@ -49,9 +49,22 @@ def pairs(
                 counterpart = functools.partial(_shifted, counterpart)
             if name in ("eigh", "eigvalsh"):
                 counterpart = functools.partial(_of_hermitian, counterpart)
+            if name in _ORDERED:
+                counterpart = functools.partial(_of_ordered, counterpart, _ORDERED[name])
             full = f"{home}.{name}"
             found[full] = Pair(function, counterpart, unique.get(full, Pair._field_defaults["unique"]))
     return found
+
+
+_ORDERED = {"interp": 1, "searchsorted": 0}
+"""The places of arguments that are searched, and so must be in order."""
+
+
+def _of_ordered(function: Call, place: int, *args: Any, **kwargs: Any) -> Any:
+    """What is found in other values depends on how they are searched."""
+    if np.any(np.asarray(args[place])[..., 1:] <= np.asarray(args[place])[..., :-1]):
+        raise ValueError("the values are not in ascending order")
+    return function(*args, **kwargs)
 
 
 def _shifted(shift: Call, x: Any, places: Any) -> Any:
@@ -165,8 +178,8 @@ def _widened(leaf: Any) -> Any:
 
 
 def _forms(function: Call, dtype: str) -> Iterator[Iterator[tuple[Sequence[Any], Mapping[str, Any]]]]:
-    """Arguments that a function of these parameters may take: first those with arrays of the dtype, then, as if they
-    were of float32, those with none."""
+    """Arguments that a function of these parameters may take: first those with arrays of the dtype, then one in
+    ascending order, then, as if they were of float32, those with none."""
     required, named = _parameters(function)
     options: list[Mapping[str, Any]] = [{}]
     if "axis" in named:
@@ -175,6 +188,9 @@ def _forms(function: Call, dtype: str) -> Iterator[Iterator[tuple[Sequence[Any],
         options.append({"axis": 1, "keepdims": True})
     inputs = _Inputs(dtype)
     yield ((args, kwargs) for count in required for args in inputs.of(count) for kwargs in options)
+    row, other, third = inputs.array(4), inputs.array(4), inputs.array(4)
+    ordered = ([np.sort(row), other], [row, np.sort(other)], [row, np.sort(other), third])
+    yield ((args, {}) for args in ordered if len(args) in required)
     if dtype == _OF_GRADIENTS:
         yield ((args, {}) for args in ([5], [5, 3], [3, 0, 2]) if len(args) in required)
 

@@ -31,6 +31,8 @@ _LEFT_OUT = (
     *("Configure", "Infeed", "IsTPU", "Outfeed", "PyFunc", "Recv", "Retrieve", "Send", "Shutdown"),
     # What they return was in memory, or is put there by others: they wait for it.
     *("DynamicStitch", "Empty", "Map", "OrderedMap", "ParallelDynamicStitch", "Stage", "Unstage"),
+    # It returns another text each time.
+    "Fact",
     # They read and write files.
     *("Load", "Matching", "Merge", "ReadFile", "Restore", "Save", "Shard", "WriteFile"),
     # Their arguments must belong together, which no definition says: a maximum to its place, a shift to the width,
