@@ -21,8 +21,8 @@ class Cost(NamedTuple):
 
 
 def measure(command: list[str]) -> Cost:
-    """The cost of a command and its processes. Memory is looked at every twentieth of a second, or less often where a look
-    takes long. Raises SystemExit if the command fails."""
+    """The cost of a command and its processes. Memory is looked at every twentieth of a second, or less often
+    where a look takes long. Raises SystemExit if the command fails."""
     before = os.times()
     begin = time.perf_counter()
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
