@@ -1,11 +1,14 @@
 """Calls that are written by hand, as a source of samples: for functions that no installed package has inputs for.
 
-A table is a function ``table(call)``: it calls ``call`` for each call. A framework's source is made of its tables.
+A table is a function ``table(call)`` of a module: it calls ``call`` for each call. A framework's source is made of its
+tables.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
+from functools import lru_cache
 from typing import Any, Callable, Iterable, NamedTuple, Protocol, Sequence
 
 import numpy as np
@@ -41,9 +44,45 @@ class Call(Protocol):
 Table = Callable[[Call], None]
 
 
-class _Written(NamedTuple):
+class _OneCall(NamedTuple):
     sample: Sample
     gradient: bool
+
+
+class Written:
+    """The source of a framework's tables, which are the modules ``names`` of ``package``. ``to_host`` and ``marked``:
+    see Calls."""
+
+    def __init__(
+        self,
+        framework: str,
+        package: str,
+        names: Sequence[str],
+        to_host: Callable[[Any], Any],
+        marked: Callable[[Any], Any],
+    ) -> None:
+        self._modules = [f"{package}.{name}" for name in names]
+        self._calls = lru_cache(maxsize=None)(lambda: Calls(self._tables(), to_host, marked, public(framework)))
+
+    def prepare(self) -> None:
+        """Imports the tables. The calls are made where they are needed: to make some computes, and a zygote that has
+        computed leaves its forks with threads that are gone. Raises ImportError where the framework lacks what a table
+        uses."""
+        try:
+            self._tables()
+        except AttributeError as error:
+            raise ImportError(str(error)) from error
+
+    def entries(self) -> Sequence[Entry]:
+        """An entry for each function and variant that this version has."""
+        return self._calls().entries()
+
+    def samples(self, entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
+        """The samples of an entry, whose dtype is DTYPE. Raises KeyError for an unknown one."""
+        return self._calls().samples(entry, gradient)
+
+    def _tables(self) -> Sequence[Table]:
+        return [importlib.import_module(module).table for module in self._modules]
 
 
 class Calls:
@@ -58,7 +97,7 @@ class Calls:
         find: Callable[[str], Any],
     ) -> None:
         self._to_host, self._marked, self._find = to_host, marked, find
-        self._calls: dict[str, list[_Written]] = {}
+        self._calls: dict[str, list[_OneCall]] = {}
         self._names: dict[str, tuple[str, str]] = {}
         for table in tables:
             table(self._add)
@@ -97,7 +136,7 @@ class Calls:
         reference = None if expect is None else functools.partial(self._expected, expect, args)
         self._names[entry] = name, variant
         sample = Sample(args, {}, unique, reference, body=body)
-        self._calls.setdefault(entry, []).append(_Written(sample, gradient))
+        self._calls.setdefault(entry, []).append(_OneCall(sample, gradient))
 
     def _expected(self, expect: Any, args: Sequence[Any]) -> Any:
         if not callable(expect):

@@ -5,15 +5,13 @@ Each module of this folder is a table (see runners.core.testing.written). ``inpu
 
 from __future__ import annotations
 
-import importlib
-from functools import lru_cache
-from typing import Any, Sequence
+from typing import Any
 
 import torch
 
-from runners.core.testing import tree, written
-from runners.core.testing.samples import Entry, Sample
-from runners.core.testing.written import Calls
+from runners.core.testing import tree
+from runners.core.testing.samples import Sample
+from runners.core.testing.written import Written
 from runners.torch.samples import internal
 
 PACKAGE = "torch"
@@ -24,34 +22,8 @@ _TABLES = (
 )
 
 
-def prepare() -> None:
-    """Imports the tables. The calls are made where they are needed: to make some computes, and a zygote that has
-    computed leaves its forks with threads that are gone. Raises ImportError where PyTorch lacks what a table uses."""
-    try:
-        _tables()
-    except AttributeError as error:
-        raise ImportError(str(error)) from error
-
-
-def entries() -> Sequence[Entry]:
-    return _calls().entries()
-
-
-def samples(entry: str, dtype: str, gradient: bool) -> Sequence[Sample]:
-    return _calls().samples(entry, gradient)
-
-
 def look(sample: Sample) -> str:
     return internal.look((list(sample.args), sample.kwargs))
-
-
-def _tables() -> Sequence[written.Table]:
-    return [importlib.import_module(f"{__name__}.{name}").table for name in _TABLES]
-
-
-@lru_cache(maxsize=None)
-def _calls() -> Calls:
-    return Calls(_tables(), _to_host, _marked, written.public("torch"))
 
 
 def _to_host(value: Any) -> Any:
@@ -61,3 +33,9 @@ def _to_host(value: Any) -> Any:
 def _marked(leaf: Any) -> Any:
     floating = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
     return leaf.detach().clone().requires_grad_() if floating else leaf
+
+
+_source = Written("torch", __name__, _TABLES, _to_host, _marked)
+prepare = _source.prepare
+entries = _source.entries
+samples = _source.samples
