@@ -136,3 +136,36 @@ def lbfgs_changed(trial: Trial) -> None:
     optimizer.param_groups[0].update(lr=0.0, max_iter=1)
     trial.call_method(optimizer, "step", problem.closure)
     trial.equal(problem.where(), before)
+
+
+def state_entries(trial: Trial, rule: str, options: Mapping[str, Any], entries: Mapping[str, str], dtype: str) -> None:
+    """The state has the step and the moments of each parameter by its number over all groups, and the groups have their
+    options; a parameter without a gradient has no state.
+
+    ``entries``: the name of each entry, and what the rule calls it.
+    """
+    host = [trial.random(4, dtype=dtype, seed=seed) for seed in range(3)]
+    parameters = [trial.tensor(values).requires_grad_() for values in host]
+    rules = [_RULES[rule](values, **options) for values in host]
+    optimizer = trial.make([{"params": parameters[:1], "lr": 0.5}, {"params": parameters[1:]}], **options)
+    rules[0] = _RULES[rule](host[0], **{**options, "lr": 0.5})
+    trial.repeatable = False
+    for step in range(3):
+        for number in (0, 2):
+            gradient = trial.random(4, dtype=dtype, seed=80 + 10 * step + number)
+            parameters[number].grad = trial.tensor(gradient)
+            rules[number].step(gradient)
+        optimizer.step()
+    found = trial.call_method(optimizer, "state_dict")
+    trial.equal([group["params"] for group in found["param_groups"]], [[0], [1, 2]])
+    trial.equal([group["lr"] for group in found["param_groups"]], [0.5, options["lr"]])
+    for name in set(options) - {"lr"}:
+        wanted = options[name]
+        for group in found["param_groups"]:
+            trial.equal(list(group[name]) if isinstance(wanted, list) else group[name], wanted)
+    trial.equal(sorted(found["state"]), [0, 2])
+    for number in (0, 2):
+        state = found["state"][number]
+        trial.equal(float(state["step"]), 3.0)
+        for name, known in entries.items():
+            trial.close(state[name], getattr(rules[number], known), dtype=dtype)

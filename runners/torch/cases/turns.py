@@ -87,7 +87,7 @@ def same_tensors(trial: Trial, case: str, params: Mapping[str, Any]) -> None:
         if number == 2:
             keep(output)
 
-    patches = {"tensor": written, "seed": other, "keep": kept}
+    patches: Any = {"tensor": written, "seed": other, "keep": kept}
     with mock.patch.multiple(trial, **patches):
         for turn in range(3):
             number = turn
@@ -138,7 +138,7 @@ def gradient_modes(
                 (leaf * trial.tensor(trial.random(*leaf.shape, seed=9), trial.dtype_name(leaf))).sum()
                 for leaf in with_history
             )
-            total.backward()  # type: ignore[union-attr]
+            total.backward()
             gradients.append([trial.numpy(tensor.grad).copy() for tensor in floating])
     for later in outputs[1:]:
         for found, expected in zip(later, outputs[0]):
