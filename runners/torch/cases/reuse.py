@@ -38,6 +38,9 @@ def _instances(trial: Trial, module: str, every: Mapping[str, Any], calls: Seque
     make, random = trial.make, trial.random
     made: list[Any] = []
     states: list[Any] = [{} for _ in range(count)]
+    if len({params.get("dtype") for _, params in calls}) > 1:
+        # A converted instance does not take the inputs of its earlier calls.
+        trial.repeatable = False
     for number, (name, params) in enumerate(calls):
         place = number % count
         options = {**every, **params}
