@@ -163,3 +163,14 @@ def dataset_in_turns(trial: Trial) -> None:
     trial.exact(sums[0][6], values[1][0], "float32")
     trial.exact(sums[1][6], values[0][2], "float32")
     trial.equal([len(first), len(second)], [6, 4])
+
+
+def dataset_sums(trial: Trial) -> None:
+    """Several sums with the same data set, of parts of one length, have each the items of their own parts."""
+    values = [trial.random(3, 2, seed=seed) for seed in range(3)]
+    made = [_data_set(trial, trial.tensor(each)) for each in values]
+    for one, other in ((0, 1), (0, 2), (1, 2), (2, 1), (0, 0), (0, 1)):
+        joined = trial.call_method(made[one], "__add__", made[other])
+        trial.equal(len(joined), 6)
+        for index, row in enumerate(np.concatenate([values[one], values[other]])):
+            trial.exact(joined[index], row, "float32")

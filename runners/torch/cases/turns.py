@@ -95,6 +95,28 @@ def same_tensors(trial: Trial, case: str, params: Mapping[str, Any]) -> None:
             _case(case)(trial, **params)
 
 
+def same_inputs(trial: Trial, calls: Sequence[Sequence[Any]]) -> None:
+    """Each call gives what belongs to its own options, also after calls of the same tensors with other options.
+
+    ``calls``: as for in_turns, with equal tensors. All get the tensors of the first one.
+    """
+    make = trial.tensor
+    tensors: list[Any] = []
+    place = 0
+
+    def made_once(*args: Any, **kwargs: Any) -> Any:
+        nonlocal place
+        place += 1
+        if place > len(tensors):
+            tensors.append(make(*args, **kwargs))
+        return tensors[place - 1]
+
+    with mock.patch.object(trial, "tensor", made_once):
+        for name, params in [*calls, *calls]:
+            place = 0
+            _case(name)(trial, **params)
+
+
 def gradient_modes(
     trial: Trial,
     args: Sequence[Any],
