@@ -145,3 +145,32 @@ def dataset_abstract(trial: Trial) -> None:
         except error:
             continue
         trial.check(False, f"expected {error.__name__}, got {found!r}")
+
+
+def dataset_in_turns(trial: Trial) -> None:
+    """Two data sets of one class, two loaders of one of them, and sums of them go on side by side."""
+    values = [trial.random(length, 3, seed=length) for length in (6, 4)]
+    first, second = (_data_set(trial, trial.tensor(each)) for each in values)
+    trial.repeatable = False
+    for number in (0, 1, 0):
+        trial.exact(trial.call_method((first, second)[number], "__getitem__", 2), values[number][2], "float32")
+    loaders = [iter(torch.utils.data.DataLoader(first, batch_size=size)) for size in (2, 3)]
+    for number, begin in ((0, 0), (1, 0), (0, 2), (0, 4), (1, 3)):
+        batch = next(loaders[number])
+        trial.exact(batch, values[0][begin : begin + number + 2], "float32")
+    sums = [trial.call_method(left, "__add__", right) for left, right in ((first, second), (second, first))]
+    trial.equal([len(joined) for joined in sums], [10, 10])
+    trial.exact(sums[0][6], values[1][0], "float32")
+    trial.exact(sums[1][6], values[0][2], "float32")
+    trial.equal([len(first), len(second)], [6, 4])
+
+
+def dataset_sums(trial: Trial) -> None:
+    """Several sums with the same data set, of parts of one length, have each the items of their own parts."""
+    values = [trial.random(3, 2, seed=seed) for seed in range(3)]
+    made = [_data_set(trial, trial.tensor(each)) for each in values]
+    for one, other in ((0, 1), (0, 2), (1, 2), (2, 1), (0, 0), (0, 1)):
+        joined = trial.call_method(made[one], "__add__", made[other])
+        trial.equal(len(joined), 6)
+        for index, row in enumerate(np.concatenate([values[one], values[other]])):
+            trial.exact(joined[index], row, "float32")

@@ -66,3 +66,34 @@ def concat_asks(trial: Trial) -> None:
 def concat_refuses_streams(trial: Trial) -> None:
     """A data set that can only be iterated raises an error, also behind others."""
     trial.raises(["AssertionError"], "IterableDataset", [_Asked(3), _Stream()])
+
+
+def subset_in_turns(trial: Trial) -> None:
+    """Two subsets of one data set, and two loops over one of them, go on side by side; new items of the data set and
+    new indices are seen."""
+    whole, chosen = [10, 11, 12, 13], [3, 0, 2]
+    first, second = trial.make(whole, chosen), trial.make(whole, [1, 1])
+    trial.repeatable = False
+    found = [trial.call_method(part, "__getitem__", place) for place in (0, 1) for part in (first, second, first)]
+    trial.equal(found, [13, 11, 13, 10, 11, 10])
+    trial.equal(list(zip(first, first)), [(13, 13), (10, 10), (12, 12)])
+    whole[3] = 99
+    trial.equal(trial.call_method(first, "__getitem__", 0), 99)
+    chosen.append(1)
+    trial.equal([trial.call_method(first, "__len__"), trial.call_method(second, "__len__")], [4, 2])
+    trial.equal(trial.call_method(first, "__getitem__", 3), 11)
+
+
+def concat_in_turns(trial: Trial) -> None:
+    """One part in two places and in two joined data sets; two loops go on side by side, and new items are seen."""
+    part, other = [1, 2], [7, 8, 9]
+    first, second = trial.make([part, other, part]), trial.make([other, part])
+    trial.repeatable = False
+    for index, expected in ((0, [1, 7]), (5, [1, None]), (-1, [2, 2]), (3, [8, 1]), (0, [1, 7])):
+        trial.equal(trial.call_method(first, "__getitem__", index), expected[0])
+        if expected[1] is not None:
+            trial.equal(trial.call_method(second, "__getitem__", index), expected[1])
+    trial.equal(list(zip(first, second)), [(1, 7), (2, 8), (7, 9), (8, 1), (9, 2)])
+    part[1] = 50
+    trial.equal([trial.call_method(first, "__getitem__", index) for index in (1, 6)], [50, 50])
+    trial.equal([len(first), len(second), list(first.cumulative_sizes)], [7, 5, [2, 5, 7]])

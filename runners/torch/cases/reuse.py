@@ -15,29 +15,56 @@ _SEEDS_OF_A_CALL = 100
 
 
 def one_instance(trial: Trial, module: str, every: Mapping[str, Any], calls: Sequence[Sequence[Any]]) -> None:
-    """Each output and gradient depends on the inputs of its call and on the parameters and the mode at that time, not
-    on earlier calls of the same instance.
+    """Each output and gradient depends on the inputs of its call and on the parameters, the mode and the dtype at that
+    time, not on earlier calls of the same instance.
 
     ``calls``: cases of the module with parameters, besides those of ``every`` call. The first case makes the instance.
-    The later ones get the same instance and other random values, and set other values of its parameters.
+    The later ones get the same instance and other random values, and set other values of its parameters. A call with
+    another ``dtype`` converts the instance.
     """
+    _instances(trial, module, every, calls, 1)
+
+
+def two_instances(trial: Trial, module: str, every: Mapping[str, Any], calls: Sequence[Sequence[Any]]) -> None:
+    """Two instances that are called in turns do not share anything: a call of one changes no parameter and no buffer
+    of the other one, and each computes with its own.
+
+    ``calls`` as for one_instance: the first makes the first instance, the second the second one.
+    """
+    _instances(trial, module, every, calls, 2)
+
+
+def _instances(trial: Trial, module: str, every: Mapping[str, Any], calls: Sequence[Sequence[Any]], count: int) -> None:
     make, random = trial.make, trial.random
     made: list[Any] = []
-
-    def made_once(*args: Any, **kwargs: Any) -> Any:
-        if not made:
-            made.append(make(*args, **kwargs))
-        for parameter in made[0].parameters():
-            parameter.grad = None
-        return made[0]
-
+    states: list[Any] = [{} for _ in range(count)]
+    if len({params.get("dtype") for _, params in calls}) > 1:
+        # A converted instance does not take the inputs of its earlier calls.
+        trial.repeatable = False
     for number, (name, params) in enumerate(calls):
+        place = number % count
+        options = {**every, **params}
+        wanted = options.get("dtype")
+
+        def made_once(*args: Any, place: int = place, wanted: Any = wanted, **kwargs: Any) -> Any:
+            if len(made) == place:
+                made.append(make(*args, **kwargs))
+            if wanted and isinstance(made[place], torch.nn.Module):
+                made[place].to(trial.dtype(wanted))
+            for parameter in made[place].parameters():
+                parameter.grad = None
+            return made[place]
 
         def other(*shape: int, seed: int = 0, number: int = number, **options: Any) -> Any:
             return random(*shape, seed=seed + _SEEDS_OF_A_CALL * number, **options)
 
         with mock.patch.object(trial, "make", made_once), mock.patch.object(trial, "random", other):
-            cases.case(f"torch.{module}:{name}")(trial, **every, **params)
+            cases.case(f"torch.{module}:{name}")(trial, **options)
+        for instance, state in zip(made, states):
+            if instance is made[place]:
+                state.update((key, trial.numpy(value).copy()) for key, value in instance.state_dict().items())
+            for key, value in instance.state_dict().items():
+                trial.equal(value, state[key])
 
 
 def separate_outputs(

@@ -170,8 +170,9 @@ def _check_row(trial: Trial, found: Any, logits: Any, temperature: float) -> Non
         check_draws(ratios, "logistic", {})
 
 
-def relaxed_rsample_gradients(trial: Trial, temperature: float, dtype: str) -> None:
-    """A draw's gradient for logits and temperature is that of a softmax with fixed noise."""
+def relaxed_rsample_gradients(trial: Trial, temperature: Any, dtype: str) -> None:
+    """A draw's gradient for logits and temperature is that of a softmax with fixed noise. The temperature is one number
+    or a column with one for each row."""
     logits = trial.random(5, 3, dtype=dtype, seed=2)
     tensor = trial.tensor(logits).requires_grad_()
     heat = trial.tensor(np.array(temperature, dtype)).requires_grad_()
@@ -185,8 +186,11 @@ def relaxed_rsample_gradients(trial: Trial, temperature: float, dtype: str) -> N
     trial.check(np.allclose(x.sum(-1), 1, rtol=0, atol=1e-5), "the parts do not sum to 1")
     centred = x * (weights - (weights * x).sum(-1, keepdims=True))
     tolerances = {"rtol": _RTOL[dtype], "atol": _ATOL[dtype]}
-    trial.close(tensor.grad, centred / temperature, dtype=dtype, **tolerances)
-    trial.close(heat.grad, -(centred * np.log(x)).sum() / temperature, dtype=dtype, **tolerances)
+    given = widened(np.array(temperature, dtype))
+    trial.close(tensor.grad, centred / given, dtype=dtype, **tolerances)
+    of_heat = -centred * np.log(x) / given
+    expected = of_heat.sum(-1, keepdims=True) if given.ndim else of_heat.sum()
+    trial.close(heat.grad, expected, dtype=dtype, **tolerances)
 
 
 def relaxed_same_seed(trial: Trial, method: str) -> None:

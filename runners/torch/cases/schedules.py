@@ -182,3 +182,38 @@ def exponential_chained(trial: Trial) -> None:
         trial.check(trial.call_method(scheduler, "step") is None, "expected None to be returned")
         halved.step()
         _check_rates(trial, _rates(optimizer), [0.9**step * 0.5 ** (step // 2)])
+
+
+def exponential_in_turns(trial: Trial) -> None:
+    """Two schedules of two optimizers in turns follow their own factors and steps; a saved state does not change."""
+    rates, factors = ([0.5, 0.02], [3.0]), (0.8, 1.1)
+    optimizers = [_optimizer(trial, each) for each in rates]
+    schedules = [trial.make(optimizer, gamma) for optimizer, gamma in zip(optimizers, factors)]
+    steps, saved = [0, 0], trial.call_method(schedules[0], "state_dict")
+    trial.repeatable = False
+    for number in (0, 1, 1, 0, 1):
+        optimizers[number].step()
+        trial.call_method(schedules[number], "step")
+        steps[number] += 1
+        for optimizer, schedule, begin, gamma, step in zip(optimizers, schedules, rates, factors, steps):
+            _check_rates(trial, _rates(optimizer), [rate * gamma**step for rate in begin])
+            _check_rates(trial, schedule.get_last_lr(), [rate * gamma**step for rate in begin])
+            trial.equal([schedule.last_epoch, list(schedule.base_lrs)], [step, begin])
+    trial.equal([saved["last_epoch"], list(saved["base_lrs"])], [0, [0.5, 0.02]])
+
+
+def exponential_regrouped(trial: Trial) -> None:
+    """A group that is added later takes part from then on, and gamma that is changed holds from the next step on."""
+    optimizer = _optimizer(trial, [0.5])
+    schedule = trial.make(optimizer, 0.8)
+    trial.repeatable = False
+    optimizer.step()
+    trial.call_method(schedule, "step")
+    optimizer.add_param_group({"params": [torch.nn.Parameter(trial.tensor(trial.random(2)))], "lr": 2.0})
+    optimizer.step()
+    trial.call_method(schedule, "step")
+    _check_rates(trial, _rates(optimizer), [0.5 * 0.8**2, 2.0 * 0.8])
+    schedule.gamma = 0.5
+    optimizer.step()
+    trial.call_method(schedule, "step")
+    _check_rates(trial, _rates(optimizer), [0.5 * 0.8**2 * 0.5, 2.0 * 0.8 * 0.5])

@@ -25,6 +25,7 @@ def variable_of(
     host = trial.numpy(tensor)
     made = trial.call(tensor) if requires_grad is None else trial.call(tensor, requires_grad)
     _check_leaf(trial, made, tensor, bool(requires_grad))
+    trial.check(not tensor.requires_grad, "the tensor requires a gradient, not only the variable")
     trial.exact(made, host, dtype)
 
 
@@ -34,6 +35,7 @@ def variable_by_keywords(trial: Trial, requires_grad: bool, dtype: str) -> None:
     tensor = trial.tensor(host)
     made = trial.call(data=tensor, requires_grad=requires_grad)
     _check_leaf(trial, made, tensor, requires_grad)
+    trial.check(not tensor.requires_grad, "the tensor requires a gradient, not only the variable")
     trial.exact(made, host, dtype)
 
 

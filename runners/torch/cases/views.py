@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from runners.core.testing import references
+from runners.core.testing.arrays import widened
 from runners.core.testing.compare import check_signs_of_zeros
 from runners.core.testing.trial import Trial
 from runners.torch.cases.math import seen
@@ -36,6 +37,16 @@ def moved_gradient(
     trial.close(output, np.concatenate([[0], values.ravel()])[origin], dtype=dtype)
     expected = np.bincount(origin.ravel(), weights.ravel(), values.size + 1)[1:]
     trial.close(tensor.grad, expected.reshape(values.shape), dtype=dtype)
+
+
+def of_lazy(trial: Trial, shape: Sequence[int], numpy: str, dtype: str, args: Sequence[Any] = ()) -> None:
+    """A conjugated tensor and its imaginary part, which PyTorch conjugates or negates only when they are read, give
+    what their values give."""
+    values = trial.random(*shape, dtype=dtype, seed=1).conj()
+    lazy = trial.tensor(values.conj(), dtype).conj()
+    for tensor, host in ((lazy, values), (lazy.imag, values.imag)):
+        output = trial.call(tensor, *args)
+        trial.close(output, references.find("numpy", numpy)(widened(host), *args), dtype=host.dtype.name)
 
 
 def is_view(
