@@ -28,6 +28,9 @@ Tests = Iterator[dict[str, Any]]
 ODD = [[7, 257], [129, 33], [17, 9, 15]]
 """Around 8, 16, 32, 128 and 256, and no multiple of a tile of any axis."""
 
+LONG = [3, 5003]
+"""Rows longer than any usual tile, which they do not fill at the end."""
+
 SPECIAL_ROWS = [
     [1, "nan", 2, -1, 0.5],
     ["nan", "inf", "-inf", 0, 1],
@@ -147,6 +150,19 @@ def sizes(e: Entry) -> Tests:
         {"shape": shapes, **axis_grid(e)},
         dtype,
     )
+
+
+def long(e: Entry) -> Tests:
+    """A long axis that ends within a tile, also of negative numbers alone: what fills up the tile must not count."""
+    shape = e.get("long_shape", LONG)
+    dtype = e.get("size_dtype", "float32")
+    axes = e.get("axes", [])
+    grid = {"grid": {"axis": [-1 if -1 in axes else axes[-1]]}} if axes else {}
+    if shape:
+        yield test(e, "long", random_tensor(e, shape, dtype), second(e, shape, dtype), dtype=dtype, **grid)
+        if e["kind"] in ("order", "reduction") and e.get("domain", [-1])[0] < 0:
+            x = {"tensor": {"shape": shape, "dtype": dtype, "seed": 5, "low": -2, "high": -1}}
+            yield test(e, "long-negative", x, dtype=dtype, **grid)
 
 
 def axis_grid(e: Entry) -> dict[str, Any]:
@@ -298,13 +314,13 @@ def ties(e: Entry) -> Tests:
 
 
 FAMILIES: Mapping[str, Sequence[Callable[[Entry], Tests]]] = {
-    "movement": (sizes, layouts, empty, ones, edges, edge_layouts),
-    "elementwise": (sizes, layouts, empty, relative_edges, integer_edges, ranges),
-    "binary": (sizes, layouts, empty, relative_edges, integer_edges, ranges, broadcasts),
-    "comparison": (sizes, layouts, empty, integer_edges, ranges, broadcasts),
-    "reduction": (sizes, layouts, empty, ones, special_rows, overflows, integer_rows),
-    "order": (sizes, layouts, empty, ones, special_rows, integer_rows, ties),
-    "bits": (sizes, layouts, empty, integer_edges),
+    "movement": (sizes, long, layouts, empty, ones, edges, edge_layouts),
+    "elementwise": (sizes, long, layouts, empty, relative_edges, integer_edges, ranges),
+    "binary": (sizes, long, layouts, empty, relative_edges, integer_edges, ranges, broadcasts),
+    "comparison": (sizes, long, layouts, empty, integer_edges, ranges, broadcasts),
+    "reduction": (sizes, long, layouts, empty, ones, special_rows, overflows, integer_rows),
+    "order": (sizes, long, layouts, empty, ones, special_rows, integer_rows, ties),
+    "bits": (sizes, long, layouts, empty, integer_edges),
 }
 
 

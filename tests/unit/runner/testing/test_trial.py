@@ -12,8 +12,8 @@ from runners.core.testing.trial import Accepted, MisusedTrial, Trial
 from runners.fake import adapter, library
 
 
-def trial_of(function):
-    ticks = itertools.count(0, 10)
+def trial_of(function, tick_ns=10):
+    ticks = itertools.count(0, tick_ns)
     return Trial("fake", function, adapter, "cpu", mmap.mmap(-1, 1), lambda: next(ticks))
 
 
@@ -45,6 +45,15 @@ def test_later_work_is_timed_apart_from_the_call():
     after = trial.calls[0]["cold"]
     assert {**after, "counters": {}} == {**before, "counters": {}}
     assert after["counters"] == {"session_first_ns": 10, "session_runs": 2, "session_ns": 20}
+
+
+def test_the_first_calls_of_a_test_have_a_steady_state():
+    trial = trial_of(library.scale, tick_ns=300_000)
+    for factor in range(1, 5):
+        trial.repeatable = factor > 1
+        trial.call(trial.tensor([1.0]), factor)
+    trial.measure_steady(1_000_000)
+    assert [call["steady"] is not None for call in trial.calls] == [False, True, True, False]
 
 
 class Halver:
