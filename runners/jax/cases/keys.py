@@ -64,6 +64,22 @@ def key_double(trial: Trial) -> None:
     trial.close(call_with_x64(trial, np.int64(-(2**40) - 1)), np.array([2**32 - 257, 2**32 - 1]), dtype="uint32")
 
 
+def keys_in_turn(trial: Trial) -> None:
+    """Keys of several seeds are independent of the calls before: each gives its own numbers whenever it is used, which
+    splitting and folding do not change, and a traced seed gives the same ones."""
+    seeds = (3, 5, 3, 4, 5)
+    keys = [trial.call(seed) for seed in seeds]
+    first = {seed: trial.numpy(jax.random.bits(key, (4,))) for seed, key in zip(seeds, keys)}
+    trial.equal(len({tuple(bits.tolist()) for bits in first.values()}), 3)
+    inside = trial.call_inside(lambda make: jax.vmap(make)(np.array(seeds, "int32")))
+    for seed, key, mapped in zip(seeds, keys, inside):
+        jax.random.split(key)
+        jax.random.fold_in(key, 7)
+        trial.equal(key, [0, seed])
+        trial.equal(jax.random.bits(key, (4,)), first[seed])
+        trial.equal(jax.random.bits(mapped, (4,)), first[seed])
+
+
 @lru_cache(maxsize=1)
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile once for each function, so that a repeated call does not compile again."""
