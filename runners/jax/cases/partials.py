@@ -148,7 +148,9 @@ def partials_in_turn(trial: Trial) -> None:
         ([2 * one], {"y": 2 * two}),
     ]
     for (found, values), (wanted, keywords) in zip((*outputs, *after), expected):
-        trial.equal([item if isinstance(item, str) else trial.numpy(item) for item in found], [*wanted, *sorted(keywords)])
+        trial.equal(
+            [item if isinstance(item, str) else trial.numpy(item) for item in found], [*wanted, *sorted(keywords)]
+        )
         trial.equal(list(map(trial.numpy, values)), [keywords[key] for key in sorted(keywords)])
     trial.equal(kept, [1, 1, ["y"]])
 
@@ -164,7 +166,9 @@ def partials_compiled_in_turn(trial: Trial) -> None:
         for made in (partial(lax.sub, bound), partial(lax.mul, bound), partial(jnp.sin), partial(lax.sub, x)):
             value, same = applied(made, x)
             outputs += [value, same(x), lax.cond(True, lambda f, x: f(x), lambda f, x: x, made, x)]
-        grown = lax.fori_loop(0, 3, lambda _, f: jax.tree_util.tree_map(lambda leaf: 2 * leaf, f), partial(lax.sub, bound))
+        grown = lax.fori_loop(
+            0, 3, lambda _, f: jax.tree_util.tree_map(lambda leaf: 2 * leaf, f), partial(lax.sub, bound)
+        )
         return outputs, grown(x)
 
     outputs, grown = trial.call_inside(body, trial.tensor(host), trial.tensor(x))

@@ -69,15 +69,20 @@ def map_in_turn(trial: Trial) -> None:
     """Trees of other containers and functions, is_leaf and several trees in turn: each output is its own, a new tree,
     and no tree is changed. None is no leaf unless is_leaf says so."""
     trees = ([1, 2], (1, 2), {"b": 1, "a": 2}, [[1], 2], {"a": (1, [None, 2])}, None, 7)
-    outputs = ([2, 4], (2, 4), {"b": 2, "a": 4}, [[2], 4], {"a": (2, [None, 4])}, None, 14)
+    outputs = ([2, 4], (2, 4), {"a": 4, "b": 2}, [[2], 4], {"a": (2, [None, 4])}, None, 14)
     texts = list(map(repr, trees))
     for tree, expected in (*zip(trees, outputs), *zip(trees[::-1], outputs[::-1])):
         output = trial.call(lambda leaf: 2 * leaf, tree)
         trial.equal((repr(output), type(output) is type(expected)), (repr(expected), True))
         trial.check(output is not tree or tree is None, "the output is the tree itself")
-    is_none = [trial.call(lambda leaf: leaf is None, [None, 1], is_leaf=lambda node: node is None), trial.call(str, [None])]
+    is_none = [
+        trial.call(lambda leaf: leaf is None, [None, 1], is_leaf=lambda node: node is None),
+        trial.call(str, [None]),
+    ]
     trial.equal((repr(is_none[0]), is_none[1]), ("[True, False]", [None]))
-    pairs = trial.call(lambda pair, other: (len(pair), other), {"a": (1, 2)}, {"a": 3}, is_leaf=lambda node: type(node) is tuple)
+    pairs = trial.call(
+        lambda pair, other: (len(pair), other), {"a": (1, 2)}, {"a": 3}, is_leaf=lambda node: type(node) is tuple
+    )
     trial.equal(pairs, {"a": (2, 3)})
     trial.equal(trial.call(lambda a, b: (a, b), {"a": 1, "b": 2}, {"b": 20, "a": 10}), {"a": (1, 10), "b": (2, 20)})
     trial.equal(list(map(repr, trees)), texts)
@@ -87,7 +92,14 @@ def unflatten_refuses(trial: Trial) -> None:
     """Another number of leaves, for every kind of container, what is no structure, and leaves that cannot be iterated
     are errors."""
     structure = jax.tree_util.tree_structure
-    for tree, leaves in (({"a": 0, "b": 0}, 2), (_Pair(0, 0), 2), ([], 0), (None, 0), (7, 1), ([[0], (0, {"x": 0})], 3)):
+    for tree, leaves in (
+        ({"a": 0, "b": 0}, 2),
+        (_Pair(0, 0), 2),
+        ([], 0),
+        (None, 0),
+        (7, 1),
+        ([[0], (0, {"x": 0})], 3),
+    ):
         for count in (leaves - 1, leaves + 1, leaves + 2):
             if count >= 0:
                 trial.raises(["ValueError"], "leaves", structure(tree), [0] * count)
@@ -105,7 +117,9 @@ def unflatten_in_turn(trial: Trial) -> None:
     sequence, and can be containers themselves."""
     host = trial.random(2)
     array = trial.tensor(host)
-    structures = [jax.tree_util.tree_structure(tree) for tree in ([0, 0], (0, 0), {"b": 0, "a": 0}, _Pair(0, 0), [[0], 0])]
+    structures = [
+        jax.tree_util.tree_structure(tree) for tree in ([0, 0], (0, 0), {"b": 0, "a": 0}, _Pair(0, 0), [[0], 0])
+    ]
     expected = ([1, 2], (1, 2), {"a": 1, "b": 2}, _Pair(1, 2), [[1], 2])
     for number in (0, 1, 2, 3, 4, 0, 3, 1):
         for leaves in ([1, 2], (1, 2), iter((1, 2)), {1: "a", 2: "b"}):

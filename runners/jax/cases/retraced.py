@@ -90,7 +90,14 @@ def jaxpr_statics(trial: Trial) -> None:
         return {name: lax.mul(x, jnp.full_like(x, scale))}
 
     make = trial.call(powers, static_argnums=(1, 2, 3), return_shape=True)
-    for turns, name, scale in ((1, "a", 2.0), (3, "a", 2.0), (1, "b", 2.0), (1, "a", -3.0), (0, "a", 2.0), (1, "a", 2.0)):
+    for turns, name, scale in (
+        (1, "a", 2.0),
+        (3, "a", 2.0),
+        (1, "b", 2.0),
+        (1, "a", -3.0),
+        (0, "a", 2.0),
+        (1, "a", 2.0),
+    ):
         jaxpr, shapes = make(x, turns, name, scale)
         trial.equal((list(shapes), shapes[name].shape, len(jaxpr.in_avals)), ([name], (3,), 1))
         trial.equal(_primitives(jaxpr).count("mul"), turns + 1)
@@ -109,7 +116,12 @@ def pullbacks_in_turn(trial: Trial) -> None:
     def product(*factors: Any) -> Any:
         return functools.reduce(lambda left, right: left * right, factors)
 
-    for shapes, dtype in (([(3,)], "float32"), ([(3,), (3,)], "float32"), ([(2, 2)], "float16"), ([(3,), (2, 3)], "float32")):
+    for shapes, dtype in (
+        ([(3,)], "float32"),
+        ([(3,), (3,)], "float32"),
+        ([(2, 2)], "float16"),
+        ([(3,), (2, 3)], "float32"),
+    ):
         hosts = [trial.random(*shape, dtype=dtype, seed=seed, low=0.5, high=1.5) for seed, shape in enumerate(shapes)]
         output, pull_back = trial.call(product, *[trial.tensor(host, dtype) for host in hosts])
         expected = functools.reduce(lambda left, right: left * right, map(widened, hosts))
