@@ -88,6 +88,36 @@ def map_in_turn(trial: Trial) -> None:
     trial.equal(list(map(repr, trees)), texts)
 
 
+def map_containers(trial: Trial) -> None:
+    """A defaultdict keeps its factory, an OrderedDict its order, a named tuple its type; one value at several places is
+    mapped at each of them; is_leaf is asked for the root too, and for each part above a leaf."""
+    tree = defaultdict(list, {"b": _Pair(1, OrderedDict([("z", 2), ("a", 3)]))})
+    output = trial.call(lambda leaf: 10 * leaf, tree)
+    trial.equal((type(output), output.default_factory), (defaultdict, list))
+    trial.equal(repr(output["b"]), repr(_Pair(10, OrderedDict([("z", 20), ("a", 30)]))))
+    same = object()
+    calls: list[Any] = []
+
+    def count(leaf: Any) -> int:
+        calls.append(leaf)
+        return len(calls)
+
+    trial.repeatable = False  # it counts its calls
+    trial.equal(trial.call(count, [same, (same, same)]), [1, (2, 3)])
+    trial.repeatable = True
+    asked: list[str] = []
+
+    def is_pair(node: Any) -> bool:
+        asked.append(repr(node))
+        return isinstance(node, _Pair)
+
+    trial.equal(trial.call(len, _Pair(1, 2), is_leaf=is_pair), 2)
+    trial.equal(trial.call(len, [_Pair(1, 2), (_Pair(3, [4]),)], is_leaf=is_pair), [2, (2,)])
+    trial.check(
+        {"[_Pair(first=1, second=2), (_Pair(first=3, second=[4]),)]"} <= set(asked), f"it was asked for {asked}"
+    )
+
+
 def unflatten_refuses(trial: Trial) -> None:
     """Another number of leaves, for every kind of container, what is no structure, and leaves that cannot be iterated
     are errors."""

@@ -30,6 +30,13 @@ def one_hot_compiled(trial: Trial) -> None:
     trial.exact(output, _one_hot(labels, 7, -1), "float32")
 
 
+def one_hot_of_bytes(trial: Trial, indices: str) -> None:
+    """Labels of eight bits can have more classes than they have values: each still has one place."""
+    labels = trial.random(20, dtype=indices, low=0, high=100)
+    output = trial.call(trial.tensor(labels), 300)
+    trial.exact(output, _one_hot(labels.astype("int32"), 300, -1), "float32")
+
+
 def one_hot_named(trial: Trial) -> None:
     """The classes can be a mapped axis: each row of it tells which labels are its class, in the wanted dtype."""
     labels = trial.random(3, 5, dtype="int32", low=-1, high=6)
