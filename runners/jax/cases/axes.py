@@ -54,6 +54,26 @@ def gather_nested(trial: Trial) -> None:
     trial.close(total, np.broadcast_to(widened(host).sum(axis=0), (3, 2, 2, 4)), dtype="float32")
 
 
+def gather_within(trial: Trial) -> None:
+    """In the body of a scan, and of a compiled and mapped function, each row gets the rows of the current step; its
+    derivative is summed over the steps."""
+    host = trial.random(3, 5, 2)
+
+    def body(all_gather: Callable[..., Any], x: Any) -> Any:
+        def step(total: Any, part: Any) -> Any:
+            return total + part, all_gather(total, "rows")
+
+        rows = jax.vmap(lambda row: lax.scan(step, 0 * row[0], row)[1], axis_name="rows")
+        return jax.jit(rows)(x), jax.grad(lambda x: rows(x).sum())(x)
+
+    output, gradient = trial.call_inside(body, trial.tensor(host))
+    before = np.cumsum(widened(host), axis=1) - host
+    expected = np.stack([np.moveaxis(before, 1, 0)] * 3)
+    trial.close(output, expected, rtol=1e-6, atol=2e-6, dtype="float32")
+    # Each part is in the total of all later steps, of three rows; the first one's multiple of zero adds nothing.
+    trial.close(gradient, np.broadcast_to(3.0 * np.arange(4, -1, -1)[None, :, None], host.shape), dtype="float32")
+
+
 def gather_refuses(trial: Trial) -> None:
     """An axis that is missing, in the array or around the call, an axis that is no number, groups within jax.vmap and
     groups that leave an index out are errors. After an error the name is unknown and the same call works."""
@@ -121,6 +141,22 @@ def pmax_nested(trial: Trial) -> None:
     trial.exact(number, np.full((3, 2), 2.5), "float32")
     trial.exact(near, np.broadcast_to(host.max(axis=1, keepdims=True), host.shape), "float32")
     trial.exact(far, np.broadcast_to(host.max(axis=0), host.shape), "float32")
+
+
+def pmax_within(trial: Trial) -> None:
+    """In the body of a scan, and of a compiled and mapped function, all rows have the maximum of the current step."""
+    host = trial.random(3, 5, 2)
+
+    def body(pmax: Callable[..., Any], x: Any) -> Any:
+        def step(total: Any, part: Any) -> Any:
+            largest = pmax(total + part, "rows")
+            return total + part, largest
+
+        return jax.jit(jax.vmap(lambda row: lax.scan(step, 0 * row[0], row)[1], axis_name="rows"))(x)
+
+    output = trial.call_inside(body, trial.tensor(host))
+    largest = np.cumsum(widened(host), axis=1).max(axis=0)
+    trial.close(output, np.stack([largest] * 3), rtol=1e-6, atol=2e-6, dtype="float32")
 
 
 def pmax_refuses(trial: Trial) -> None:

@@ -58,6 +58,30 @@ def vjp_dtypes(trial: Trial) -> None:
     trial.exact(pulled[4], np.zeros(2), "float16")
 
 
+def vjp_of_control_flow(trial: Trial) -> None:
+    """Only the chosen branch has cotangents, a loop multiplies them, an element that is read twice has both, and a
+    function that is computed again or has its own forward rule has the same ones."""
+    host = trial.random(4, low=0.5, high=1.5)
+
+    @jax.custom_jvp
+    def doubled(x: Any) -> Any:
+        return x * x
+
+    doubled.defjvp(lambda primals, tangents: (primals[0] ** 2, 3 * tangents[0]))
+    functions = (
+        (lambda x: lax.cond(x[0] > 0, jnp.sin, jnp.cos, x), np.cos),
+        (lambda x: lax.fori_loop(0, 3, lambda _, x: 2 * x, x), lambda x: 8 + 0 * x),
+        (lambda x: x[np.array([0, 0, 3, 1])], lambda x: np.array([2, 1, 0, 1])),
+        (jax.checkpoint(jnp.sin), np.cos),
+        (doubled, lambda x: 3 + 0 * x),
+    )
+    for function, slope in functions:
+        output, pull_back = trial.call(function, trial.tensor(host))
+        trial.exact(output, trial.numpy(function(trial.tensor(host))), "float32")
+        (pulled,) = pull_back(jnp.ones(4))
+        trial.close(pulled, slope(widened(host)), dtype="float32")
+
+
 # jax.make_jaxpr
 
 

@@ -1,9 +1,10 @@
-"""jax.numpy.all and max, where a ``call`` test is not enough."""
+"""Reductions whose output one element decides, wherever it is."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from runners.core.testing import references
 from runners.core.testing.trial import Trial
 
 
@@ -38,3 +39,17 @@ def max_last(trial: Trial, count: int, dtype: str) -> None:
     for output in (trial.call(moved, axis=1), trial.call(turned, axis=0)):
         trial.close(output, [50, 60, 70], dtype=dtype)
     trial.close(trial.call(moved[:2]), 60, dtype=dtype)
+
+
+def ends_counted(trial: Trial, reference: str, count: int, dtype: str = "float32", others: float = 0) -> None:
+    """The first and the last of many elements count, along each axis and over both: all others are zero or one.
+
+    ``reference``: the name of a function of NumPy that takes an axis.
+    """
+    host = np.full((3, count), others, "float32")
+    host[[0, 1, 2], [0, count - 1, count * 2 // 3]] = [2, 4, 8]
+    reduced = references.find("numpy", reference)
+    for values, axis in ((host, 1), (host.T, 0), (host[1:2], None)):
+        output = trial.call(trial.tensor(values, dtype), axis=axis)
+        allowed = 2e-3 if dtype == "float16" else 3e-6
+        trial.close(output, reduced(values.astype("float64"), axis=axis), rtol=allowed, atol=0, dtype=dtype)
