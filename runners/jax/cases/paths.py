@@ -55,12 +55,14 @@ def paths_in_turn(trial: Trial) -> None:
 def path_forms(trial: Trial, form: str) -> None:
     """In every notation of the sum, the path uses each operand once."""
     a, b = (trial.tensor(trial.random(3, 3, seed=seed)) for seed in range(2))
+    chain = [trial.tensor(trial.random(*shape)) for shape in ((5, 60, 3), (3, 50), (50, 2))]
     forms = {
         "one": (("ij->ji", a), [(0,)]),
         "implicit": (("ij,jk", a, b), [(0, 1)]),
         "ellipsis": (("...j,j...", a, b), [(0, 1)]),
         "interleaved": ((a, [0, 1], b, [1, 2], [0, 2]), [(0, 1)]),
         "trace": (("ij,ji->", a, b), [(0, 1)]),
+        "three": (("...ab,bc,cd->...ad", *chain), [(1, 2), (0, 1)]),
     }
     args, expected = forms[form]
     trial.equal(trial.call(*args)[0], expected)

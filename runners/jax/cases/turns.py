@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+import contextlib
+from typing import Any, Callable, Mapping, Sequence
 
 import jax
 
@@ -17,7 +18,7 @@ _OTHER_SEED = 1000
 
 def in_turn(trial: Trial, calls: Sequence[Mapping[str, Any]], traced: bool = True) -> None:
     """Calls with other shapes, dtypes and options give their own output, in their order and, with other values, in the
-    reverse order. Between both they are traced, if they can be: this computes types and leaves nothing behind.
+    reverse order. Between both they are traced, if they can be, and one call fails: this leaves nothing behind.
 
     Each of the ``calls`` has the arguments and what is expected as in a manifest's ``call``; with ``double`` it is made
     while 64-bit types are enabled.
@@ -28,6 +29,7 @@ def in_turn(trial: Trial, calls: Sequence[Mapping[str, Any]], traced: bool = Tru
         for given in calls:
             if not given.get("double"):
                 _trace(trial, given)
+    trial.call_inside(_failed)
     for given in reversed(calls):
         _one(trial, _reseeded(given))
 
@@ -63,6 +65,12 @@ def _one(trial: Trial, given: Mapping[str, Any]) -> None:
         double(trial, **rest)
     else:
         call(trial, **rest)
+
+
+def _failed(function: Callable[..., Any]) -> None:
+    """Call the function with what no function of arrays takes; other tests check the error."""
+    with contextlib.suppress(Exception):
+        function(object())
 
 
 def _trace(trial: Trial, given: Mapping[str, Any]) -> None:
