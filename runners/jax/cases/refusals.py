@@ -189,7 +189,7 @@ def partial_refuses(trial: Trial) -> None:
 
 
 def partial_value_refuses(trial: Trial) -> None:
-    """A partial value is made from one pair, without enable_checks too, and cannot be changed."""
+    """A partial value is made from one pair, without enable_checks too; a text has no abstract value."""
     x = trial.tensor(trial.random(3))
     for pair in ((None, x, x), (None,), (), 3, None):
         trial.raises(["ValueError", "TypeError"], "", pair)
@@ -199,6 +199,7 @@ def partial_value_refuses(trial: Trial) -> None:
     def text(partial_val: Any) -> Any:
         return partial_val.known("text").get_aval()
 
+    trial.raises_inside(_TYPE, "type", text)
     made = trial.make((None, x))
     for name in ("get_aval", "is_known"):
         trial.method_raises(made, name, _TYPE, "argument", x)
