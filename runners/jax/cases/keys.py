@@ -80,6 +80,22 @@ def keys_in_turn(trial: Trial) -> None:
         trial.equal(jax.random.bits(mapped, (4,)), first[seed])
 
 
+def keys_of_generators(trial: Trial) -> None:
+    """A key is one of the generator that is the default when it is made: of Threefry the two halves of the seed, of the
+    generator RBG these twice. Afterwards the former default is in force again."""
+
+    def body(make: Callable[..., Any], seed: int) -> list[Any]:
+        keys = [make(seed)]
+        for generator in ("rbg", "threefry2x32", "unsafe_rbg"):
+            with jax.default_prng_impl(generator):
+                keys.append(make(seed))
+        return [*keys, make(seed)]
+
+    for seed in (42, 7):
+        for key, times in zip(trial.call_inside(body, seed), (1, 2, 1, 2, 1)):
+            trial.exact(key, np.array([0, seed] * times), "uint32")
+
+
 @lru_cache(maxsize=1)
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile once for each function, so that a repeated call does not compile again."""

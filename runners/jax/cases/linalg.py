@@ -140,6 +140,15 @@ def _check_lu(trial: Trial, output: Any, matrix: Any) -> None:
     properties.lu(trial, output, [widened(matrix)])
 
 
+def factors_of_host(trial: Trial, property: str, shape: Sequence[int], dtype: str, order: str = "C") -> None:
+    """A NumPy matrix that could be written to, of either order, is factored and not changed."""
+    given = np.array(trial.random(*shape, dtype=dtype), order=order)  # type: ignore[call-overload]
+    before = given.copy()
+    output = trial.call(given)
+    properties.find(property)(trial, output, [widened(before)])
+    trial.equal(given, before)
+
+
 # jax.numpy.linalg.eig
 
 

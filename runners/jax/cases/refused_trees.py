@@ -88,6 +88,26 @@ def map_in_turn(trial: Trial) -> None:
     trial.equal(list(map(repr, trees)), texts)
 
 
+def map_several_leaf_rules(trial: Trial) -> None:
+    """is_leaf holds for the first of several trees. The function gets what all have there, though they could be
+    descended together: whole lists, None, a registered container, the whole trees."""
+    trees = [{"a": [number, 2], "b": ([3], [number])} for number in (10, 20, 30)]
+
+    def is_list(node: Any) -> bool:
+        return isinstance(node, list)
+
+    joined = {"a": [10, 2, 20, 2], "b": ([3, 3], [10, 20])}
+    trial.equal(trial.call(lambda a, b: a + b, *trees[:2], is_leaf=is_list), joined)
+    lengths = trial.call(lambda *parts: [len(part) for part in parts], *trees, is_leaf=is_list)
+    trial.equal(lengths, {"a": [2, 2, 2], "b": ([1, 1, 1], [1, 1, 1])})
+    trial.equal(trial.call(lambda *parts: parts, *trees, is_leaf=lambda node: True), tuple(trees))
+    nothing = trial.call(lambda a, b: (a, b), [None, 1], [None, 2], is_leaf=lambda node: node is None)
+    trial.equal(repr(nothing), "[(None, None), (1, 2)]")
+    pairs = [[_Pair(number, [2])] for number in (1, 5)]
+    found = trial.call(lambda a, b: (a.first, b.first), *pairs, is_leaf=lambda node: isinstance(node, _Pair))
+    trial.equal(found, [(1, 5)])
+
+
 def map_containers(trial: Trial) -> None:
     """A defaultdict keeps its factory, an OrderedDict its order, a named tuple its type; one value at several places is
     mapped at each of them; is_leaf is asked for the root too, and for each part above a leaf."""

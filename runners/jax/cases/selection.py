@@ -66,6 +66,19 @@ def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> Non
     trial.equal(places, order)
 
 
+def top_k_ends(trial: Trial, count: int, dtype: str) -> None:
+    """The largest of many elements are found wherever they are: the last ones, the first ones or between."""
+    host = np.asarray(trial.random(4, count, dtype=dtype, low=-90, high=-9))
+    for row, places in zip(host, ([-1, -2, -3], [0, 1, 2], [-1, 0, count // 2], [-2, count * 2 // 3, count // 3])):
+        row[places] = [70, 60, 50]
+    moved = trial.tensor(host, dtype)
+    for rows, given in ((trial.numpy(moved), moved), (trial.numpy(moved)[0], moved[0])):
+        values, places = trial.call(given, 3)
+        expected, order = _largest(rows, 3)
+        trial.exact(values, expected, dtype)
+        trial.equal(places, order)
+
+
 def top_k_double(trial: Trial) -> None:
     """With 64-bit types enabled, numbers that are the same in float32 are ordered."""
     host = 1 + 1e-9 * trial.random(5, 33, dtype="float64")
