@@ -57,6 +57,25 @@ def refuses_pairs(trial: Trial) -> None:
             trial.raises(["AssertionError"], "", pair)
 
 
+def partial_values_in_turn(trial: Trial) -> None:
+    """Known and unknown values side by side each have their own value and type, whichever is asked first and how
+    often."""
+    hosts = [trial.random(2, 3), trial.random(4, dtype="int32", seed=1), trial.random(2, 3, seed=2)]
+    arrays = list(map(trial.tensor, hosts))
+    avals = [jax.core.ShapedArray(host.shape, host.dtype) for host in hosts]
+    known = [trial.make((None, array)) for array in arrays]
+    unknown = [trial.make((aval, None)) for aval in avals]
+    for number in (0, 1, 2, 1, 0):
+        host, one, other = hosts[number], known[number], unknown[number]
+        trial.equal((trial.call_method(one, "is_known"), trial.call_method(other, "is_known")), (True, False))
+        trial.equal((trial.call_method(other, "get_known"), tuple(other)), (None, (avals[number], None)))
+        trial.exact(trial.call_method(one, "get_known"), host, str(host.dtype))
+        for found in (one, other):
+            aval = trial.call_method(found, "get_aval")
+            trial.equal((aval.shape, str(aval.dtype)), (host.shape, str(host.dtype)))
+    trial.equal(known[0] == (None, arrays[0]), True)
+
+
 # trace_to_jaxpr_dynamic
 
 

@@ -91,6 +91,15 @@ def double(
     _check(trial, output, expected, dtype, 0 if exact else rtol, 0 if exact else atol)
 
 
+def of_host(trial: Trial, args: Sequence[Data], expect: Mapping[str, Any], kwargs: Any = None) -> None:
+    """NumPy arrays that could be written to give the reference's output, and the call does not change them."""
+    given = _Given(trial, args, kwargs)
+    hosts = [np.array(tensor) for tensor in given.tensors]
+    output = trial.call(*given.with_tensors(hosts), **given.kwargs)
+    _check(trial, output, given.expected(expect, given.host), expect.get("dtype", "float32"), None, None)
+    trial.equal(hosts, list(map(trial.numpy, given.tensors)))
+
+
 def special(
     trial: Trial, args: Sequence[Sequence[str]], expected: Sequence[str], dtype: str = "float32", rtol: float = 1e-2
 ) -> None:

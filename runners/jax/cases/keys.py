@@ -64,6 +64,38 @@ def key_double(trial: Trial) -> None:
     trial.close(call_with_x64(trial, np.int64(-(2**40) - 1)), np.array([2**32 - 257, 2**32 - 1]), dtype="uint32")
 
 
+def keys_in_turn(trial: Trial) -> None:
+    """Keys of several seeds are independent of the calls before: each gives its own numbers whenever it is used, which
+    splitting and folding do not change, and a traced seed gives the same ones."""
+    seeds = (3, 5, 3, 4, 5)
+    keys = [trial.call(seed) for seed in seeds]
+    first = {seed: trial.numpy(jax.random.bits(key, (4,))) for seed, key in zip(seeds, keys)}
+    trial.equal(len({tuple(bits.tolist()) for bits in first.values()}), 3)
+    inside = trial.call_inside(lambda make: jax.vmap(make)(np.array(seeds, "int32")))
+    for seed, key, mapped in zip(seeds, keys, inside):
+        jax.random.split(key)
+        jax.random.fold_in(key, 7)
+        trial.equal(key, [0, seed])
+        trial.equal(jax.random.bits(key, (4,)), first[seed])
+        trial.equal(jax.random.bits(mapped, (4,)), first[seed])
+
+
+def keys_of_generators(trial: Trial) -> None:
+    """A key is one of the generator that is the default when it is made: of Threefry the two halves of the seed, of the
+    generator RBG these twice. Afterwards the former default is in force again."""
+
+    def body(make: Callable[..., Any], seed: int) -> list[Any]:
+        keys = [make(seed)]
+        for generator in ("rbg", "threefry2x32", "unsafe_rbg"):
+            with jax.default_prng_impl(generator):
+                keys.append(make(seed))
+        return [*keys, make(seed)]
+
+    for seed in (42, 7):
+        for key, times in zip(trial.call_inside(body, seed), (1, 2, 1, 2, 1)):
+            trial.exact(key, np.array([0, seed] * times), "uint32")
+
+
 @lru_cache(maxsize=1)
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile once for each function, so that a repeated call does not compile again."""

@@ -140,6 +140,20 @@ def _check_lu(trial: Trial, output: Any, matrix: Any) -> None:
     properties.lu(trial, output, [widened(matrix)])
 
 
+def factors_of_host(trial: Trial, shape: Sequence[int], dtype: str, order: str = "C") -> None:
+    """A NumPy matrix that could be written to, of either order, is factored and not changed."""
+    given = np.array(trial.random(*shape, dtype=dtype), order=order)  # type: ignore[call-overload]
+    before = given.copy()
+    output = trial.call(given)
+    trial.equal(given, before)
+    if trial.function.__name__ == "lu":
+        _check_lu(trial, output, before)
+    elif trial.function.__name__ == "svd":
+        _check_svd(trial, output, before, full_matrices=True)
+    else:
+        _check_eig(trial, output, before, "complex64")
+
+
 # jax.numpy.linalg.eig
 
 

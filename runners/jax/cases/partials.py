@@ -115,3 +115,64 @@ def partial_nested(trial: Trial) -> None:
     leaves = jax.tree_util.tree_leaves(outer)
     trial.equal(len(leaves), 1)
     trial.exact(leaves[0], two, "float32")
+
+
+def partials_in_turn(trial: Trial) -> None:
+    """Calls leave a partial as it is: arguments and keywords of one call are not there at the next one, nor in another
+    partial of the same function, and a changed leaf is a new partial."""
+    one, two, three = (trial.random(4, seed=seed) for seed in range(3))
+    a, b, c = map(trial.tensor, (one, two, three))
+    named = {"y": b}
+
+    def body(partial: Callable[..., Any]) -> Any:
+        def given(*args: Any, **kwargs: Any) -> Any:
+            return [*args, *sorted(kwargs)], [kwargs[key] for key in sorted(kwargs)]
+
+        first, second = partial(given, a, **named), partial(given, b)
+        named["z"] = c
+        outputs = [first(c), first(), first(b, x=a), second(), first(y=c), second(c, y=a), first()]
+        doubled = jax.tree_util.tree_map(lambda leaf: 2 * leaf, first)
+        return outputs, [doubled(), first(), doubled()], [len(first.args), len(second.args), sorted(first.keywords)]
+
+    outputs, after, kept = trial.call_inside(body)
+    expected: list[Any] = [
+        ([one, three], {"y": two}),
+        ([one], {"y": two}),
+        ([one, two], {"x": one, "y": two}),
+        ([two], {}),
+        ([one], {"y": three}),
+        ([two, three], {"y": one}),
+        ([one], {"y": two}),
+        ([2 * one], {"y": 2 * two}),
+        ([one], {"y": two}),
+        ([2 * one], {"y": 2 * two}),
+    ]
+    for (found, values), (wanted, keywords) in zip((*outputs, *after), expected):
+        trial.equal(
+            [item if isinstance(item, str) else trial.numpy(item) for item in found], [*wanted, *sorted(keywords)]
+        )
+        trial.equal(list(map(trial.numpy, values)), [keywords[key] for key in sorted(keywords)])
+    trial.equal(kept, [1, 1, ["y"]])
+
+
+def partials_compiled_in_turn(trial: Trial) -> None:
+    """A compiled function takes partials of several functions and structures in turn, each with its own values; a
+    partial can be its output, a loop's state and a branch's argument."""
+    host, x = trial.random(4), trial.random(4, seed=1)
+
+    def body(partial: Callable[..., Any], bound: Any, x: Any) -> Any:
+        applied = jax.jit(lambda function, x: (function(x), function))
+        outputs = []
+        for made in (partial(lax.sub, bound), partial(lax.mul, bound), partial(jnp.sin), partial(lax.sub, x)):
+            value, same = applied(made, x)
+            outputs += [value, same(x), lax.cond(True, lambda f, x: f(x), lambda f, x: x, made, x)]
+        grown = lax.fori_loop(
+            0, 3, lambda _, f: jax.tree_util.tree_map(lambda leaf: 2 * leaf, f), partial(lax.sub, bound)
+        )
+        return outputs, grown(x)
+
+    outputs, grown = trial.call_inside(body, trial.tensor(host), trial.tensor(x))
+    expected = (widened(host) - x, widened(host) * x, np.sin(widened(x)), 0 * widened(x))
+    for number, output in enumerate(outputs):
+        trial.close(output, expected[number // 3], dtype="float32")
+    trial.close(grown, 8 * widened(host) - x, dtype="float32")

@@ -38,15 +38,31 @@ def path_of_chain(trial: Trial, sizes: Sequence[int], expected: Sequence[Sequenc
     trial.close(operands[0][0], np.linalg.multi_dot([host.astype("float64") for host in hosts]))
 
 
+def paths_in_turn(trial: Trial) -> None:
+    """Chains of the same letters and other sizes, or the same sizes and another strategy, have their own paths."""
+    first, last = [[0, 1], [0, 1]], [[1, 2], [0, 1]]
+    for sizes, expected, optimize in (
+        ([2, 50, 3, 60], first, None),
+        ([60, 3, 50, 2], last, None),
+        ([60, 3, 50, 2], first, first),
+        ([60, 3, 50, 2], last, "optimal"),
+        ([2, 50, 3, 60], last, last),
+        ([2, 50, 3, 60], first, None),
+    ):
+        path_of_chain(trial, sizes, expected, optimize)
+
+
 def path_forms(trial: Trial, form: str) -> None:
     """In every notation of the sum, the path uses each operand once."""
     a, b = (trial.tensor(trial.random(3, 3, seed=seed)) for seed in range(2))
+    chain = [trial.tensor(trial.random(*shape)) for shape in ((5, 60, 3), (3, 50), (50, 2))]
     forms = {
         "one": (("ij->ji", a), [(0,)]),
         "implicit": (("ij,jk", a, b), [(0, 1)]),
         "ellipsis": (("...j,j...", a, b), [(0, 1)]),
         "interleaved": ((a, [0, 1], b, [1, 2], [0, 2]), [(0, 1)]),
         "trace": (("ij,ji->", a, b), [(0, 1)]),
+        "three": (("...ab,bc,cd->...ad", *chain), [(1, 2), (0, 1)]),
     }
     args, expected = forms[form]
     trial.equal(trial.call(*args)[0], expected)

@@ -30,6 +30,13 @@ def one_hot_compiled(trial: Trial) -> None:
     trial.exact(output, _one_hot(labels, 7, -1), "float32")
 
 
+def one_hot_of_bytes(trial: Trial, indices: str) -> None:
+    """Labels of eight bits can have more classes than they have values: each still has one place."""
+    labels = trial.random(20, dtype=indices, low=0, high=100)
+    output = trial.call(trial.tensor(labels), 300)
+    trial.exact(output, _one_hot(labels.astype("int32"), 300, -1), "float32")
+
+
 def one_hot_named(trial: Trial) -> None:
     """The classes can be a mapped axis: each row of it tells which labels are its class, in the wanted dtype."""
     labels = trial.random(3, 5, dtype="int32", low=-1, high=6)
@@ -57,6 +64,19 @@ def top_k(trial: Trial, shape: list[int], k: int, dtype: str = "float32") -> Non
     trial.exact(values, expected, dtype)
     trial.equal(trial.dtype_name(places), "int32")
     trial.equal(places, order)
+
+
+def top_k_ends(trial: Trial, count: int, dtype: str) -> None:
+    """The largest of many elements are found wherever they are: the last ones, the first ones or between."""
+    host = np.asarray(trial.random(4, count, dtype=dtype, low=-90, high=-9))
+    for row, places in zip(host, ([-1, -2, -3], [0, 1, 2], [-1, 0, count // 2], [-2, count * 2 // 3, count // 3])):
+        row[places] = [70, 60, 50]
+    moved = trial.tensor(host, dtype)
+    for rows, given in ((trial.numpy(moved), moved), (trial.numpy(moved)[0], moved[0])):
+        values, places = trial.call(given, 3)
+        expected, order = _largest(rows, 3)
+        trial.exact(values, expected, dtype)
+        trial.equal(places, order)
 
 
 def top_k_double(trial: Trial) -> None:

@@ -1,9 +1,10 @@
-"""jax.numpy.all, where a ``call`` test is not enough."""
+"""Reductions whose output one element decides, wherever it is."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from runners.core.testing import references
 from runners.core.testing.trial import Trial
 
 
@@ -21,3 +22,34 @@ def all_last(trial: Trial, count: int, dtype: str) -> None:
     host[[1, 2, 3], [0, count - 1, count * 2 // 3]] = 0
     trial.close(trial.call(trial.tensor(host), axis=-1), [True, False, False, False, True], dtype="bool")
     trial.close(trial.call(trial.tensor(host[2]), keepdims=True), [False], dtype="bool")
+
+
+def all_last_row(trial: Trial, count: int) -> None:
+    """Of many rows, one zero in the first, the last or one between makes its column false."""
+    host = np.ones((count, 5), "int32")
+    host[[0, count - 1, count * 2 // 3], [1, 2, 3]] = 0
+    trial.close(trial.call(trial.tensor(host), axis=0), [True, False, False, False, True], dtype="bool")
+
+
+def max_last(trial: Trial, count: int, dtype: str) -> None:
+    """The largest of many elements is found wherever it is: the first, the last or one between, along each axis."""
+    host = np.asarray(trial.random(3, count, dtype=dtype, low=-9, high=9))
+    host[[0, 1, 2], [0, count - 1, count * 2 // 3]] = [50, 60, 70]
+    moved, turned = trial.tensor(host, dtype), trial.tensor(host.T, dtype)
+    for output in (trial.call(moved, axis=1), trial.call(turned, axis=0)):
+        trial.close(output, [50, 60, 70], dtype=dtype)
+    trial.close(trial.call(moved[:2]), 60, dtype=dtype)
+
+
+def ends_counted(trial: Trial, reference: str, count: int, dtype: str = "float32", others: float = 0) -> None:
+    """The first and the last of many elements count, along each axis and over both: all others are zero or one.
+
+    ``reference``: the name of a function of NumPy that takes an axis.
+    """
+    host = np.full((3, count), others, "float32")
+    host[[0, 1, 2], [0, count - 1, count * 2 // 3]] = [2, 4, 8]
+    reduced = references.find("numpy", reference)
+    for values, axis in ((host, 1), (host.T, 0), (host[1:2], None)):
+        output = trial.call(trial.tensor(values, dtype), axis=axis)
+        allowed = 2e-3 if dtype == "float16" else 3e-6
+        trial.close(output, reduced(values.astype("float64"), axis=axis), rtol=allowed, atol=0, dtype=dtype)
