@@ -16,20 +16,27 @@ v1 = tf.compat.v1
 _INVALID = ["InvalidArgumentError", "ValueError"]
 
 
+def _kinds(raises: Mapping[str, Any]) -> Sequence[str]:
+    found = raises["class"]
+    return [found] if isinstance(found, str) else found
+
+
 def in_graph(trial: Trial, args: Sequence[Any], raises: Mapping[str, Any], options: Mapping[str, Any] = {}) -> None:
     """The call raises the error while a v1 graph is built."""
     with tf.Graph().as_default():
-        trial.raises([raises["class"]], raises["message"], *args, **options)
+        trial.raises(_kinds(raises), raises["message"], *args, **options)
 
 
-def on_entry(trial: Trial, args: Sequence[Any], raises: Mapping[str, Any]) -> None:
+def on_entry(
+    trial: Trial, args: Sequence[Any], raises: Mapping[str, Any], options: Mapping[str, Any] = {}
+) -> None:
     """The context manager raises the error when it is made or entered."""
 
     def body(function: Callable[..., Any]) -> None:
-        with tf.Graph().as_default(), function(*args):
+        with tf.Graph().as_default(), function(*args, **options):
             pass
 
-    trial.raises_inside([raises["class"]], raises["message"], body)
+    trial.raises_inside(_kinds(raises), raises["message"], body)
 
 
 def averages_integers(trial: Trial) -> None:
