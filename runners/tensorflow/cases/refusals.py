@@ -27,9 +27,7 @@ def in_graph(trial: Trial, args: Sequence[Any], raises: Mapping[str, Any], optio
         trial.raises(_kinds(raises), raises["message"], *args, **options)
 
 
-def on_entry(
-    trial: Trial, args: Sequence[Any], raises: Mapping[str, Any], options: Mapping[str, Any] = {}
-) -> None:
+def on_entry(trial: Trial, args: Sequence[Any], raises: Mapping[str, Any], options: Mapping[str, Any] = {}) -> None:
     """The context manager raises the error when it is made or entered."""
 
     def body(function: Callable[..., Any]) -> None:
