@@ -51,6 +51,33 @@ def options(
         trial.close(output, expected != 0 if kind == "bool" else expected, dtype=kind)
 
 
+def inputs(trial: Trial, reference: str, calls: Sequence[Call], library: str = "numpy", listed: bool = False) -> None:
+    """Each call has the output of its own tensors, whatever was called before with others; the first call is made once
+    more at the end, with other values. Neither outputs nor tensors are changed by a later call.
+
+    A call has the ``shapes`` and ``dtypes`` of its tensors, ``low`` and ``high`` of their values, and may have the
+    ``dtype`` of its output. With ``listed`` the function gets the tensors in a list."""
+    compute = references.find(library, reference)
+    kept: list[Any] = []
+    for number, call in enumerate([*calls, calls[0]]):
+        dtypes = call.get("dtypes") or ["float32"] * len(call["shapes"])
+        tensors: list[Any] = []
+        for place, (shape, dtype) in enumerate(zip(call["shapes"], dtypes)):
+            limits = {key: call[key] for key in ("low", "high") if key in call}
+            host = trial.random(*shape, dtype=dtype, seed=10 * number + place, **limits)
+            tensors.append(trial.tensor(host, dtype))
+        hosts = [np.array(trial.numpy(tensor)) for tensor in tensors]
+        wide = [host.astype("float64") if host.dtype.kind == "f" or dtype == "bfloat16" else host for host in hosts]
+        args, kwargs = call.get("args", []), call.get("kwargs", {})
+        output = trial.call(*([tensors] if listed else tensors), *args, **kwargs)
+        others = call.get("reference_args", args), call.get("reference_kwargs", kwargs)
+        expected = np.asarray(compute(*([wide] if listed else wide), *others[0], **others[1]))
+        kept.append((output, expected, call.get("dtype", dtypes[0]), tensors, hosts))
+    for output, expected, dtype, tensors, hosts in kept:
+        trial.close(output, expected, dtype=dtype)
+        trial.equal(tensors, hosts)
+
+
 def in_turn(trial: Trial, topic: str, case: str, each: Sequence[Call]) -> None:
     """Each call has the output of its own arguments, whatever was called before: another case of a ``topic`` is run
     with each set of parameters in turn, and with the first one again."""
