@@ -191,3 +191,17 @@ def set_diagonal_unknown_shape(trial: Trial) -> None:
 
     for output, (matrix, diagonal) in zip(trial.call_inside(body), hosts):
         trial.close(output, _with_diagonals(matrix, diagonal[:, None], 0, 0, "LEFT_LEFT"), dtype="float32")
+
+
+def refuses_gradient(trial: Trial) -> None:
+    """Gradients of the factors are not known for full matrices that are far from square."""
+    matrix = trial.tensor(trial.random(2, 5, dtype="float64", seed=31))
+
+    def body(svd: Callable[..., Any]) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(matrix)
+            _s, u, v = svd(matrix, full_matrices=True)
+            total = tf.reduce_sum(u) + tf.reduce_sum(v)
+        return tape.gradient(total, matrix)
+
+    trial.raises_inside(["NotImplementedError"], "gradient", body)

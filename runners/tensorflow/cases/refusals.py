@@ -94,6 +94,38 @@ def batches_of_none(trial: Trial) -> None:
     trial.raises_inside(_INVALID, "batch", lambda function: list(tf.data.Dataset.range(10).apply(function(0))))
 
 
+def batches(trial: Trial, what: str) -> None:
+    """The size of a batch is one positive integer, row splits are integers, and the rows have one number of axes."""
+    kinds, word, args = {
+        "negative": (_INVALID, "batch", (-2,)),
+        "vector": (_INVALID, "scalar", ([2, 2],)),
+        "fraction": (["TypeError", "ValueError"], "int64", (2.5,)),
+        "splits": ([*_INVALID, "TypeError"], "float", (2, False, tf.float32)),
+        "drop": (["TypeError", "ValueError"], "bool", (2, "yes")),
+    }[what]
+    rows = tf.data.Dataset.range(4).map(lambda size: tf.fill([size], 1.0))
+    trial.raises_inside(kinds, word, lambda function: list(rows.apply(function(*args))))
+
+
+def shard_kinds(trial: Trial, what: str) -> None:
+    """Number and index of shards are single integers, and both are needed."""
+    count, index, word = {"fraction": (2.5, 0, "int64"), "text": (2, "a", "int64"), "vector": ([2, 3], 0, "scalar")}[
+        what
+    ]
+    trial.raises([*_INVALID, "TypeError"], word, tf.data.Dataset.range(10), count, index)
+
+
+def shares(trial: Trial, what: str) -> None:
+    """A batch is a number that can be divided among the replicas."""
+    context = tf.distribute.InputContext(num_replicas_in_sync=2)
+    kinds, word, size = {
+        "fraction": (["ValueError"], "divisible", 2.5),
+        "negative": (["ValueError"], "divisible", -3),
+        "none": (["TypeError"], "none", None),
+    }[what]
+    trial.raises(kinds, word, context, size)
+
+
 def table_of_unequal_lists(trial: Trial) -> None:
     """A table needs one value for each key."""
     trial.raises_inside(

@@ -145,3 +145,33 @@ def variables_of_one_name(trial: Trial) -> None:
     wide = trial.call(hosts[0], dtype=tf.float64, name="weights", shape=tf.TensorShape(None))
     trial.exact(wide, hosts[0].astype("float64"), "float64")
     trial.equal([wide.shape.rank, kept[0].shape.rank], [None, 2])
+
+
+def listed_again(trial: Trial) -> None:
+    """Data sets of lists have the elements of their time, though the list is changed later, and are read in turn."""
+    elements = [1.5, 2.5, 3.5]
+    trial.repeatable = False
+    first = trial.call(elements)
+    elements[0] = 9.0
+    second = trial.call(elements)
+    elements.append(4.5)
+    third = trial.call(elements)
+    for made, expected in ((first, [1.5, 2.5, 3.5]), (second, [9.0, 2.5, 3.5]), (third, [9.0, 2.5, 3.5, 4.5])) * 2:
+        trial.equal(trial.numpy(list(made)), [np.float32(each) for each in expected])
+    pairs = trial.numpy(list(zip(first, second, third)))
+    trial.equal([[float(each) for each in row] for row in pairs], [[1.5, 9.0, 9.0], [2.5] * 3, [3.5] * 3])
+
+
+def shards_in_turn(trial: Trial) -> None:
+    """Shards of one data set, and the data set itself, are read in turn: each has its own place."""
+    source = tf.data.Dataset.range(9)
+
+    def body(shard: Callable[..., Any]) -> Any:
+        parts = [shard(source, 3, index) for index in (2, 0, 1)]
+        return list(zip(source, *parts)), list(parts[0]), list(shard(parts[1], 2, 1)), list(shard(source, 2, 0))
+
+    rows, last, inner, half = trial.numpy(trial.call_inside(body))
+    trial.equal([[int(each) for each in row] for row in rows], [[0, 2, 0, 1], [1, 5, 3, 4], [2, 8, 6, 7]])
+    trial.equal([int(each) for each in last], [2, 5, 8])
+    trial.equal([int(each) for each in inner], [3])
+    trial.equal([int(each) for each in half], [0, 2, 4, 6, 8])

@@ -21,16 +21,16 @@ def optimizers(trial: Trial) -> None:
     learning rate counts from the next step; a weight without a gradient stays."""
     options = [{"learning_rate": 1.0, "rho": 0.9, "epsilon": 1e-2}, {"learning_rate": 0.5, "rho": 0.5, "epsilon": 1e-3}]
     hosts = [trial.random(4, seed=number) for number in (1, 2)]
-    slopes = [[trial.random(4, seed=10 * number + step) for step in range(4)] for number in (1, 2)]
+    slopes = [[trial.random(4, seed=10 * number + step) for step in range(3)] for number in (1, 2)]
     weights = [tf.Variable(trial.tensor(host), name="w") for host in hosts]
     idle = tf.Variable(trial.tensor(hosts[0]), name="idle")
     made = [trial.make(**each) for each in options]
-    rates: Sequence[Callable[[int], float]] = [lambda step: 1.0 if step < 2 else 0.125, lambda step: 0.5]
+    rates: Sequence[Callable[[int], float]] = [lambda step: 1.0 if step < 1 else 0.125, lambda step: 0.5]
     for each, weight in zip(made, weights):
         each.build([weight, idle])
     trial.repeatable = False
-    for step in range(4):
-        if step == 2:
+    for step in range(3):
+        if step == 1:
             made[0].learning_rate = 0.125
         for number in (0, 1) if step % 2 else (1, 0):
             pairs = [(trial.tensor(slopes[number][step]), weights[number]), (None, idle)]
