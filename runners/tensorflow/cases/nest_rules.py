@@ -82,6 +82,11 @@ def structures_in_turn(trial: Trial) -> None:
         seen: list[Any] = []
         trial.call(lambda leaf, seen=seen: seen.append(leaf) or leaf, ragged, expand_composites=expand)
         trial.equal([isinstance(leaf, tf.RaggedTensor) for leaf in seen], [False, False] if expand else [True])
+    # The default again, after calls that asked for each.
+    kinds: list[Any] = []
+    trial.call(lambda leaf: kinds.append(type(leaf)) or leaf, ragged, expand_composites=True)
+    trial.call(lambda leaf: kinds.append(type(leaf)) or leaf, ragged)
+    trial.equal([issubclass(kind, tf.RaggedTensor) for kind in kinds], [False, False, True])
     for _ in range(2):
         trial.equal(trial.call(max, [1, 4], (3, 2), check_types=False), [3, 4])
         trial.raises(["TypeError"], "structure", max, [1, 4], (3, 2))

@@ -78,6 +78,15 @@ def inputs(trial: Trial, reference: str, calls: Sequence[Call], library: str = "
         trial.equal(tensors, hosts)
 
 
+def values(trial: Trial, tensors: Sequence[Any], calls: Sequence[Call], dtype: str = "float32") -> None:
+    """Calls with the same tensors have the values of their own arguments: also those without options that the calls
+    before had."""
+    made = [trial.tensor(np.asarray(each, dtype)) for each in tensors]
+    for call in [*calls, calls[0]]:
+        output = trial.call(*made, *call.get("args", []), **call.get("kwargs", {}))
+        trial.close(output, np.asarray(call["value"]), dtype=dtype)
+
+
 def in_turn(trial: Trial, topic: str, case: str, each: Sequence[Call]) -> None:
     """Each call has the output of its own arguments, whatever was called before: another case of a ``topic`` is run
     with each set of parameters in turn, and with the first one again."""
