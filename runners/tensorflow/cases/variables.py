@@ -211,3 +211,21 @@ def saved(trial: Trial) -> None:
         tf.train.Checkpoint(one=variable([1.0])).read(path).expect_partial()
 
     trial.raises_inside(["ValueError", "InvalidArgumentError"], "shape", unfit)
+
+
+def updates_wide(trial: Trial, dtype: str, size: int) -> None:
+    """Updates keep all digits of the dtype: of the variable, and of what is added, subtracted and assigned."""
+    host = np.asarray([size, -size + 1, 3, -size + 2, size - 3], dtype)
+    step = np.asarray([-size + 1, size - 4, size - 5, 2, -2], dtype)
+    rows = trial.tensor(np.asarray([3, 4], "int32"))
+    variable = trial.call(trial.tensor(host))
+    trial.exact(variable.assign_add(trial.tensor(step)), host + step, dtype)
+    trial.exact(variable.assign_sub(trial.tensor(host)), step, dtype)
+    trial.exact(variable.assign(trial.tensor(host)), host, dtype)
+    slices = tf.IndexedSlices(trial.tensor(step[1:3]), rows)
+    for name, sign in (("scatter_add", 1), ("scatter_sub", -1)):
+        variable.assign(trial.tensor(-step))
+        getattr(variable, name)(slices)
+        expected = -step
+        expected[[3, 4]] += sign * step[1:3]
+        trial.exact(variable, expected, dtype)
