@@ -178,3 +178,19 @@ def equal_own_types(trial: Trial) -> None:
     same, different, short = trial.call_inside(body)
     trial.equal(seen, [("apple", "apple", 2), ("apple", "avocado", 2)])
     trial.equal((same, str(different), str(short)), (None, "not the same word", "only this"))
+
+
+def equal_messages_in_turn(trial: Trial) -> None:
+    """A failure has the message of its own call, also none after one that had one; what is equal passes in between."""
+    test_case = tf.test.TestCase()
+
+    def body(assert_equal: Assertion) -> Any:
+        errors = []
+        for options in ({"msg": "first"}, {}, {"msg": "second"}, {}):
+            errors.append(error_of(assert_equal, test_case, 3, 4, **options))
+            assert_equal(test_case, 3, 3)
+        return errors
+
+    for error, word in zip(trial.call_inside(body), ("first", "", "second", "")):
+        trial.check(isinstance(error, AssertionError), f"3 and 4 gave {error!r}")
+        trial.equal([each for each in ("first", "second") if each in str(error)], [word] if word else [])

@@ -182,3 +182,23 @@ def less_while_building(trial: Trial) -> None:
     _check_error(trial, greater, "the constants were greater")
     with v1.Session(graph=graph) as session:
         trial.check(run(trial, session, operation) is None, "an operation has no value")
+
+
+def less_messages_in_turn(trial: Trial) -> None:
+    """An assertion has the message and the number of elements of its own call, also none after one that had some, and
+    passes after one that failed."""
+    low, high = trial.tensor(np.arange(5, dtype="int32")), trial.tensor(np.arange(7771, 7776, dtype="int32"))
+
+    def body(assert_less: Assertion) -> Any:
+        errors = []
+        for options in ({"message": "alpha", "summarize": 1}, {}, {"message": "omega"}, {}):
+            errors.append(error_of(assert_less, high, low, **options))
+            assert_less(low, high)
+        return errors
+
+    errors = trial.call_inside(body)
+    for error, word in zip(errors, ("alpha", "", "omega", "")):
+        _check_error(trial, error, "all elements were greater")
+        found = [each for each in ("alpha", "omega") if each in error.message]
+        trial.equal(found, [word] if word else [])
+        trial.equal("7773" in error.message, word != "alpha")

@@ -134,3 +134,39 @@ def sharded(trial: Trial) -> None:
         path = saver.save(session, str(new_folder() / "model.ckpt"))
     wanted = sorted((name.encode(), shape) for name, (shape, _) in shapes.items())
     trial.equal(trial.call(path), [(name.decode(), shape) for name, shape in wanted])
+
+
+def replaced(trial: Trial) -> None:
+    """Checkpoints are listed in turn, each with its own variables. One that is written over is listed as it is now; one
+    that is deleted is an error."""
+    folder = new_folder()
+    end = "/.ATTRIBUTES/VARIABLE_VALUE"
+
+    def write(name: str, **shapes: Sequence[int]) -> str:
+        variables = {key: tf.Variable(trial.tensor(np.zeros(shape, "float32"))) for key, shape in shapes.items()}
+        return str(tf.train.Checkpoint(**variables).write(str(folder / name)))
+
+    trial.repeatable = False
+    one, two = write("one", a=[2, 3]), write("two", a=[4], b=[])
+    for path, expected in ((one, {"a": [2, 3]}), (two, {"a": [4], "b": []}), (one, {"a": [2, 3]})):
+        trial.equal(trial.call(path), [_GRAPH, *((key + end, shape) for key, shape in expected.items())])
+    write("one", c=[5, 1])
+    trial.equal(trial.call(one), [_GRAPH, ("c" + end, [5, 1])])
+    for file in folder.glob("one*"):
+        file.unlink()
+    trial.raises(["NotFoundError", "OpError", "ValueError"], "one", one)
+
+
+def refuses(trial: Trial, what: str) -> None:
+    """A checkpoint whose index is cut or is something else, and a folder that names a missing one, are errors."""
+    folder = new_folder()
+    path = tf.train.Checkpoint(a=tf.Variable([1.0, 2.0])).save(str(folder / "kept"))
+    index = folder / (Path(path).name + ".index")
+    if what == "cut":
+        index.write_bytes(index.read_bytes()[:-9])
+    elif what == "other":
+        index.write_text("no index" * 20, "utf-8")
+    else:
+        index.unlink()
+    given = str(folder) if what == "missing" else path
+    trial.raises(["OpError", "ValueError"], "find" if what == "missing" else "sstable", given)

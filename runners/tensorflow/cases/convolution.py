@@ -69,11 +69,16 @@ def forward(
 
 
 def gradients(
-    trial: Trial, dtype: str, strides: Sizes = (1, 1, 1), padding: str = "SAME", dilations: Sizes = (1, 1, 1)
+    trial: Trial,
+    dtype: str,
+    strides: Sizes = (1, 1, 1),
+    padding: str = "SAME",
+    dilations: Sizes = (1, 1, 1),
+    batch: int = 2,
 ) -> None:
     """The gradients of volume and filters are the two adjoints of the convolution, computed window by window."""
     host_image, host_filters = (
-        trial.random(2, 4, 5, 3, 2, dtype=dtype),
+        trial.random(batch, 4, 5, 3, 2, dtype=dtype),
         trial.random(2, 3, 2, 2, 3, dtype=dtype, seed=1),
     )
     wide_image, wide_filters = host_image.astype("float64"), host_filters.astype("float64")

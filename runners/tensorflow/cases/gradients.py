@@ -187,3 +187,19 @@ def refuses(trial: Trial, what: str) -> None:
 
     word = {"integers": "int32", "shape": "shape", "independent": "dx"}[what]
     trial.raises_inside(["AssertionError", "TypeError", "ValueError"], word, body)
+
+
+def several_wrong(trial: Trial, place: int, dtype: str) -> None:
+    """The largest error counts, whichever of the inputs it is in."""
+    shapes = [[2, 2], [3], [1, 2]]
+    hosts = [trial.random(*shape, dtype=dtype, seed=8 + number) for number, shape in enumerate(shapes)]
+
+    def scaled(x: Any, off: float) -> Any:
+        return tf.custom_gradient(lambda x: (2.0 * x, lambda upstream: (2.0 + off) * upstream))(x)
+
+    with building(trial) as graph:
+        inputs = [tf.constant(host) for host in hosts]
+        terms = [scaled(x, -2.0 if number == place else 0.25) for number, x in enumerate(inputs)]
+        y = tf.add_n([tf.reduce_sum(term) for term in terms])
+    found = _error(trial, graph, inputs, shapes, y, [], x_init_value=hosts, delta=0.125)
+    _check(trial, found, 2.0, 4 * _ROUNDING[dtype])

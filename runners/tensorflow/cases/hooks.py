@@ -193,3 +193,24 @@ def trains_twice(trial: Trial) -> None:
     for steps in (5, 2):
         _train(_model(trial), hook, steps)
     trial.equal([float(values["square:0"]) for values in collector.given], [0.0, 9.0, 0.0])
+
+
+def side_by_side(trial: Trial) -> None:
+    """Two hooks of one training report each its own tensors in its own steps."""
+    model, first, second = _model(trial), _Collector(), _Collector()
+    trial.repeatable = False
+    hooks = [
+        trial.call({"square": model.square}, every_n_iter=2, formatter=first),
+        trial.call({"half": model.half}, every_n_iter=3, formatter=second),
+    ]
+    with beside(model.graph), v1.train.SingularMonitoredSession(hooks=hooks) as session:
+        for number in range(7):
+            session.run(model.half, feed_dict={model.step: number})
+    trial.equal(
+        [{key: float(each) for key, each in given.items()} for given in first.given],
+        [{"square": float(n * n)} for n in (0, 2, 4, 6)],
+    )
+    trial.equal(
+        [{key: float(each) for key, each in given.items()} for given in second.given],
+        [{"half": n / 2} for n in (0, 3, 6)],
+    )

@@ -179,3 +179,22 @@ def refuses_output(trial: Trial, what: str) -> None:
     for output, expected in zip(outputs, (host, -host)):
         trial.exact(output, expected, "float32")
     trial.raises_inside(["InvalidArgumentError", "UnknownError", "ValueError"], word, body)
+
+
+def without_state(trial: Trial) -> None:
+    """A function without state is called again when any of its inputs has other values."""
+    hosts = [trial.random(3, dtype="float64", seed=20 + number) for number in range(4)]
+    orders = [(0, 1, 2), (0, 1, 3), (0, 3, 2), (3, 1, 2), (1, 0, 2), (0, 1, 2)]
+    tensors = [trial.tensor(host) for host in hosts]
+
+    def on_host(x: Any, y: Any, z: Any) -> Any:
+        return x - 2 * y + 4 * z
+
+    def body(numpy_function: Callable[..., Any]) -> Any:
+        def apply(*given: Any) -> Any:
+            return numpy_function(on_host, given, tf.float64, stateful=False)
+
+        return [call(*(tensors[n] for n in order)) for call in (apply, tf.function(apply)) for order in orders]
+
+    for output, order in zip(trial.call_inside(body), orders * 2):
+        trial.close(output, on_host(*(hosts[n] for n in order)), dtype="float64")

@@ -231,3 +231,19 @@ def eager_variable(trial: Trial, dtype: str) -> None:
         return tf.function(lambda: is_variable_initialized(variable))()
 
     trial.close(trial.call_inside(body), True, dtype="bool")
+
+
+def side_by_side(trial: Trial) -> None:
+    """Whether variables have values is told for each session and variable by itself, in turn."""
+    with building(trial) as graph:
+        one, two = (random_variable(trial, name, [2], "float32")[0] for name in ("one", "two"))
+        starts = [v1.variables_initializer([variable]) for variable in (one, two)]
+    asked = [call_building(trial, graph, variable) for variable in (one, two)]
+    with v1.Session(graph=graph) as first, v1.Session(graph=graph) as second:
+        trial.equal(run(trial, first, asked), [False, False])
+        first.run(starts[1])
+        trial.equal([session.run(asked) for session in (first, second)], [[False, True], [False, False]])
+        second.run(starts[0])
+        trial.equal([session.run(asked) for session in (first, second)], [[False, True], [True, False]])
+        first.run(starts)
+        trial.equal([session.run(asked) for session in (first, second)], [[True, True], [True, False]])

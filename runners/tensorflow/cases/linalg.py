@@ -142,20 +142,22 @@ def set_band(trial: Trial, shape: Sizes, low: int, high: int, align: str | None 
     trial.exact(output, _with_diagonals(seen(trial, matrix), diagonals, low, high, align or "RIGHT_LEFT"), dtype)
 
 
-def set_diagonal_gradients(trial: Trial, dtype: str) -> None:
+def set_diagonal_gradients(trial: Trial, dtype: str, k: int = 0) -> None:
     """The incoming gradient's diagonal goes to the diagonal, the rest of it to the matrix."""
-    host, host_diagonal = trial.random(2, 3, 4, dtype=dtype, seed=26), trial.random(2, 3, dtype=dtype, seed=27)
+    length = min(3, 4 - k) if k >= 0 else 3 + k
+    host, host_diagonal = trial.random(2, 3, 4, dtype=dtype, seed=26), trial.random(2, length, dtype=dtype, seed=27)
     host_weights = trial.random(2, 3, 4, dtype=dtype, seed=28)
     weights = trial.tensor(host_weights)
 
     def body(set_diag: Callable[..., Any], *inputs: Any) -> Any:
-        return weighted_gradients(set_diag, inputs, weights)
+        options = {"k": k} if k else {}
+        return weighted_gradients(lambda x, diagonal: set_diag(x, diagonal, **options), inputs, weights)
 
     output, (to_matrix, to_diagonal) = trial.call_inside(body, trial.tensor(host), trial.tensor(host_diagonal))
-    trial.close(output, _with_diagonals(host, host_diagonal[:, None], 0, 0, "LEFT_LEFT"), dtype=dtype)
-    zeros = np.zeros([2, 1, 3], dtype)
-    trial.close(to_matrix, _with_diagonals(host_weights, zeros, 0, 0, "LEFT_LEFT"), dtype=dtype)
-    trial.close(to_diagonal, np.diagonal(host_weights, axis1=1, axis2=2), dtype=dtype)
+    trial.close(output, _with_diagonals(host, host_diagonal[:, None], k, k, "LEFT_LEFT"), dtype=dtype)
+    zeros = np.zeros([2, 1, length], dtype)
+    trial.close(to_matrix, _with_diagonals(host_weights, zeros, k, k, "LEFT_LEFT"), dtype=dtype)
+    trial.close(to_diagonal, np.diagonal(host_weights, k, axis1=1, axis2=2), dtype=dtype)
 
 
 def set_band_gradients(trial: Trial, shape: Sizes, low: int, high: int, align: str) -> None:
@@ -191,3 +193,17 @@ def set_diagonal_unknown_shape(trial: Trial) -> None:
 
     for output, (matrix, diagonal) in zip(trial.call_inside(body), hosts):
         trial.close(output, _with_diagonals(matrix, diagonal[:, None], 0, 0, "LEFT_LEFT"), dtype="float32")
+
+
+def refuses_gradient(trial: Trial) -> None:
+    """Gradients of the factors are not known for full matrices that are far from square."""
+    matrix = trial.tensor(trial.random(2, 5, dtype="float64", seed=31))
+
+    def body(svd: Callable[..., Any]) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(matrix)
+            _s, u, v = svd(matrix, full_matrices=True)
+            total = tf.reduce_sum(u) + tf.reduce_sum(v)
+        return tape.gradient(total, matrix)
+
+    trial.raises_inside(["NotImplementedError"], "gradient", body)

@@ -82,6 +82,25 @@ def structures_in_turn(trial: Trial) -> None:
         seen: list[Any] = []
         trial.call(lambda leaf, seen=seen: seen.append(leaf) or leaf, ragged, expand_composites=expand)
         trial.equal([isinstance(leaf, tf.RaggedTensor) for leaf in seen], [False, False] if expand else [True])
+    # The default again, after calls that asked for each.
+    kinds: list[Any] = []
+    trial.call(lambda leaf: kinds.append(type(leaf)) or leaf, ragged, expand_composites=True)
+    trial.call(lambda leaf: kinds.append(type(leaf)) or leaf, ragged)
+    trial.equal([issubclass(kind, tf.RaggedTensor) for kind in kinds], [False, False, True])
     for _ in range(2):
         trial.equal(trial.call(max, [1, 4], (3, 2), check_types=False), [3, 4])
         trial.raises(["TypeError"], "structure", max, [1, 4], (3, 2))
+
+
+def keys_in_any_order(trial: Trial) -> None:
+    """Flat dictionaries, two or three, plain or ordered, match by their keys, whichever was put in first."""
+    keys = ["z", "b", "a"]
+    for kind in (dict, collections.OrderedDict):
+        first, second, third = (
+            kind((key, 10**power * (1 + keys.index(key))) for key in order)
+            for power, order in enumerate((keys, keys[::-1], keys[1:] + keys[:1]))
+        )
+        output = trial.call(lambda *given: given, first, second)
+        trial.equal(sorted(output.items()), [("a", (3, 30)), ("b", (2, 20)), ("z", (1, 10))])
+        output = trial.call(lambda *given: given, second, first, third)
+        trial.equal(sorted(output.items()), [("a", (30, 3, 300)), ("b", (20, 2, 200)), ("z", (10, 1, 100))])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 import numpy as np
 import tensorflow as tf
 
@@ -58,3 +60,50 @@ def sample_seeds(trial: Trial, dtype: str) -> None:
     trial.check((rows[3] != rows[0]).mean() > 0.99, "another seed gave the same draws")
     single = trial.call_method(made, "sample", seed=5)
     trial.equal(list(single.shape), [2, 3])
+
+
+def extreme_scales(trial: Trial, method: str, dtype: str) -> None:
+    """A scale or a distance whose square is outside of the dtype's range gives the result of their ratio."""
+    size = {"float32": 1e30, "float64": 1e250}[dtype]
+    scale = np.asarray([1 / size, 1.0, size], dtype)
+    loc = scale * np.asarray([2.0, 1.0, -0.5], dtype)
+    x = (to_float64(loc) + np.asarray([-6.0, -1.0, 0.0, 0.5, 3.0])[:, None] * to_float64(scale)).astype(dtype)
+    made = trial.make(trial.tensor(loc), trial.tensor(scale))
+    found = trial.call_method(made, method, trial.tensor(x))
+    expected = NORMAL_METHODS[method](to_float64(x), to_float64(loc), to_float64(scale))
+    rtol, atol = {"float32": (1e-4, 1e-37), "float64": (1e-10, 1e-300)}[dtype]
+    trial.close(found, expected, rtol, atol, dtype=dtype)
+
+
+def _summed_to(values: Any, shape: Sequence[int]) -> Any:
+    """The adjoint of broadcasting from ``shape``."""
+    values = values.sum(tuple(range(values.ndim - len(shape))))
+    return values.sum(tuple(axis for axis, size in enumerate(shape) if size == 1), keepdims=True)
+
+
+def sample_broadcast(trial: Trial, loc_shape: Sequence[int], scale_shape: Sequence[int], dtype: str) -> None:
+    """Location and scale are broadcast: each member of the batch has draws of its own, and the gradient of a sample
+    reaches both, summed over what was broadcast."""
+    loc = np.asarray(trial.random(*loc_shape, dtype=dtype, seed=6))
+    scale = np.asarray(trial.random(*scale_shape, dtype=dtype, seed=7, low=0.5, high=2.0))
+    given, count = [trial.tensor(loc), trial.tensor(scale)], 2000
+
+    def body(normal: Callable[..., Any]) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            sample = normal(*given).sample(count, seed=8)
+        return sample, tape.gradient(sample, given)
+
+    sample, (to_loc, to_scale) = trial.call_inside(body)
+    check_dtype(trial.dtype_name(sample), dtype)
+    z = (to_float64(trial.numpy(sample)) - to_float64(loc)) / to_float64(scale)
+    trial.equal(list(z.shape), [count, *np.broadcast_shapes(loc.shape, scale.shape)])
+    members = z.reshape(count, -1).T
+    for member in members:
+        check_draws(member, "normal", {}, 100 * EPSILON[dtype])
+    off = abs(np.corrcoef(members) - np.eye(len(members))).max()
+    trial.check(off < 6 / np.sqrt(count), f"members of the batch are correlated by {off:.3g}")
+    # The rounding of a sum of count numbers, and of the standardized sample.
+    room = z.size * 10 * EPSILON[dtype]
+    trial.close(to_loc, _summed_to(np.ones_like(z), loc.shape), 0.0, room, dtype=dtype)
+    trial.close(to_scale, _summed_to(z, scale.shape), 0.0, room, dtype=dtype)

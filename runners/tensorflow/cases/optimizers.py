@@ -11,7 +11,9 @@ from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.checkpoints import new_folder
 
 
-def _steps(start: Any, slopes: Sequence[Any], rate: Callable[[int], float], rho: float, epsilon: float) -> list[Any]:
+def expected_steps(
+    start: Any, slopes: Sequence[Any], rate: Callable[[int], float], rho: float, epsilon: float
+) -> list[Any]:
     """Return the values of a weight after each step of Adadelta (Zeiler, 2012) with a learning rate."""
     value, mean_slope, mean_change = start.astype("float64"), 0.0, 0.0
     values = []
@@ -31,7 +33,7 @@ def update_rule(trial: Trial, dtype: str, rate: float = 1.0, rho: float = 0.95, 
     weights = [tf.Variable(trial.tensor(start)) for start in starts]
     optimizer = trial.make(learning_rate=rate, rho=rho, epsilon=epsilon)
     expected = [
-        _steps(start, [slope.astype("float64") for slope in row], lambda step: rate, rho, epsilon)
+        expected_steps(start, [slope.astype("float64") for slope in row], lambda step: rate, rho, epsilon)
         for start, row in zip(starts, slopes)
     ]
     trial.repeatable = False
@@ -41,7 +43,7 @@ def update_rule(trial: Trial, dtype: str, rate: float = 1.0, rho: float = 0.95, 
         trial.repeatable = step == 3
         _step(trial, optimizer, pairs, step + 1)
         for weight, values in zip(weights, expected):
-            _close_steps(trial, weight, values[step], dtype)
+            close_steps(trial, weight, values[step], dtype)
 
 
 def _step(trial: Trial, optimizer: Any, pairs: Sequence[Any], count: int) -> None:
@@ -50,7 +52,7 @@ def _step(trial: Trial, optimizer: Any, pairs: Sequence[Any], count: int) -> Non
     trial.close(counted, count, dtype="int64")
 
 
-def _close_steps(trial: Trial, weight: Any, expected: Any, dtype: str) -> None:
+def close_steps(trial: Trial, weight: Any, expected: Any, dtype: str) -> None:
     # The steps are small compared with the weights: float32 keeps at most six of their digits.
     trial.close(weight, expected, dtype=dtype, **({"rtol": 1e-6, "atol": 1e-7} if dtype == "float32" else {}))
 
@@ -68,8 +70,8 @@ def sparse_slopes(trial: Trial) -> None:
         _step(trial, optimizer, [(tf.IndexedSlices(*given), weight)], count)
         dense.append(np.zeros([6, 4]))
         np.add.at(dense[-1], places, rows.astype("float64"))
-        expected = _steps(start, dense, lambda step: 1.0, 0.95, 1e-3)[-1]
-        _close_steps(trial, weight, expected, "float32")
+        expected = expected_steps(start, dense, lambda step: 1.0, 0.95, 1e-3)[-1]
+        close_steps(trial, weight, expected, "float32")
 
 
 def options(trial: Trial, options: Mapping[str, float]) -> None:
@@ -93,8 +95,8 @@ def options(trial: Trial, options: Mapping[str, float]) -> None:
     for weight, start, slope in zip(weights, starts, wide_slopes):
         # Decoupled: the learning rate also scales the decay.
         wide_start = start.astype("float64") * (1 - rate * options.get("weight_decay", 0.0))
-        (expected,) = _steps(wide_start, [slope], lambda step: rate, 0.95, 1e-3)
-        _close_steps(trial, weight, expected, "float32")
+        (expected,) = expected_steps(wide_start, [slope], lambda step: rate, 0.95, 1e-3)
+        close_steps(trial, weight, expected, "float32")
 
 
 def schedule(trial: Trial) -> None:
@@ -108,7 +110,7 @@ def schedule(trial: Trial) -> None:
     for count, slope in enumerate(slopes, 1):
         _step(trial, optimizer, [(trial.tensor(slope), weight)], count)
     wide = [slope.astype("float64") for slope in slopes]
-    _close_steps(trial, weight, _steps(start, wide, lambda step: 2.0 * 0.5**step, 0.95, 1e-2)[-1], "float32")
+    close_steps(trial, weight, expected_steps(start, wide, lambda step: 2.0 * 0.5**step, 0.95, 1e-2)[-1], "float32")
 
 
 def loss_falls(trial: Trial) -> None:
@@ -148,8 +150,8 @@ def traced(trial: Trial) -> None:
         return weight
 
     wide = slope.astype("float64")
-    expected = _steps(start, [wide, wide], lambda step: 1.0, 0.95, 1e-2)[-1]
-    _close_steps(trial, trial.call_inside(body), expected, "float32")
+    expected = expected_steps(start, [wide, wide], lambda step: 1.0, 0.95, 1e-2)[-1]
+    close_steps(trial, trial.call_inside(body), expected, "float32")
 
 
 def averages(trial: Trial, frequency: int | None) -> None:
@@ -162,7 +164,10 @@ def averages(trial: Trial, frequency: int | None) -> None:
     other = trial.make(learning_rate=1.0, epsilon=1e-2)
     trial.repeatable = False
     # The changes do not depend on the weight: they are those of an optimizer without averages.
-    plain_values = [start.astype("float64"), *_steps(start, [slope.astype("float64")] * 4, lambda _: 1.0, 0.95, 1e-2)]
+    plain_values = [
+        start.astype("float64"),
+        *expected_steps(start, [slope.astype("float64")] * 4, lambda _: 1.0, 0.95, 1e-2),
+    ]
     # The average begins with the weight before the first step; in Keras 3 with the one after it.
     values, means = [plain_values[0]] * 2, [plain_values[0], plain_values[1]]
     for step in range(1, 5):
@@ -173,7 +178,7 @@ def averages(trial: Trial, frequency: int | None) -> None:
         if frequency and step % frequency == 0:
             values = list(means)
         _close_either(trial, weight, *values)
-        _close_steps(trial, plain, plain_values[step], "float32")
+        close_steps(trial, plain, plain_values[step], "float32")
     if not frequency:
         optimizer.finalize_variable_values([weight])
         _close_either(trial, weight, *means)
@@ -181,7 +186,7 @@ def averages(trial: Trial, frequency: int | None) -> None:
 
 def _close_either(trial: Trial, weight: Any, one: Any, other: Any) -> None:
     found = trial.numpy(tf.convert_to_tensor(weight)).astype("float64")
-    _close_steps(trial, weight, one if abs(found - one).max() < abs(found - other).max() else other, "float32")
+    close_steps(trial, weight, one if abs(found - one).max() < abs(found - other).max() else other, "float32")
 
 
 def restores(trial: Trial) -> None:
@@ -203,5 +208,7 @@ def restores(trial: Trial) -> None:
     tf.train.Checkpoint(weight=second, optimizer=again).read(path).expect_partial()
     for weight, each in ((first, optimizer), (second, again)):
         _step(trial, each, [(trial.tensor(slopes[2]), weight)], 3)
-        expected = _steps(start, [np.clip(slope, -0.5, 0.5) for slope in wide], lambda step: 0.5, 0.75, 1e-2)[-1]
-        _close_steps(trial, weight, expected, "float32")
+        expected = expected_steps(start, [np.clip(slope, -0.5, 0.5) for slope in wide], lambda step: 0.5, 0.75, 1e-2)[
+            -1
+        ]
+        close_steps(trial, weight, expected, "float32")

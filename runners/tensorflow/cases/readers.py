@@ -160,3 +160,27 @@ def refuses_shapes(trial: Trial, shape: Sequence[int], known: bool) -> None:
             trial.repeatable = False
             trial.call_inside(body, [])
             _counts(trial, session, work, 1)
+
+
+def side_by_side(trial: Trial) -> None:
+    """Two readers of one graph are restored in turn, each to the state that it is given, also to the same one twice."""
+    graph = tf.Graph()
+    works = [_Work(trial, graph, "IdentityReader", [f"{name}{number}" for number in range(6)]) for name in "ab"]
+    with building(trial, graph):
+        state = v1.placeholder(tf.string, [])
+    trial.repeatable = False
+    restores = [call_building(trial, graph, work.reader, state) for work in works]
+    with v1.Session(graph=graph) as session:
+        saved = []
+        for work in works:
+            session.run(work.fill)
+        for work in (works[0], works[1], works[1]):
+            session.run(work.next)
+            saved.append(session.run(work.state))
+        for number, place, expected in ((0, 2, [2, 2]), (1, 0, [2, 1]), (0, 0, [1, 1]), (0, 2, [2, 1]), (0, 2, [2, 1])):
+            run(trial, session, restores[number], {state: saved[place]})
+            for work, count in zip(works, expected):
+                _counts(trial, session, work, count)
+        trial.equal(session.run(works[0].next)[1], b"a1")
+        _counts(trial, session, works[0], 3)
+        _counts(trial, session, works[1], 1)

@@ -16,20 +16,25 @@ v1 = tf.compat.v1
 _INVALID = ["InvalidArgumentError", "ValueError"]
 
 
+def _kinds(raises: Mapping[str, Any]) -> Sequence[str]:
+    found = raises["class"]
+    return [found] if isinstance(found, str) else found
+
+
 def in_graph(trial: Trial, args: Sequence[Any], raises: Mapping[str, Any], options: Mapping[str, Any] = {}) -> None:
     """The call raises the error while a v1 graph is built."""
     with tf.Graph().as_default():
-        trial.raises([raises["class"]], raises["message"], *args, **options)
+        trial.raises(_kinds(raises), raises["message"], *args, **options)
 
 
-def on_entry(trial: Trial, args: Sequence[Any], raises: Mapping[str, Any]) -> None:
+def on_entry(trial: Trial, args: Sequence[Any], raises: Mapping[str, Any], options: Mapping[str, Any] = {}) -> None:
     """The context manager raises the error when it is made or entered."""
 
     def body(function: Callable[..., Any]) -> None:
-        with tf.Graph().as_default(), function(*args):
+        with tf.Graph().as_default(), function(*args, **options):
             pass
 
-    trial.raises_inside([raises["class"]], raises["message"], body)
+    trial.raises_inside(_kinds(raises), raises["message"], body)
 
 
 def averages_integers(trial: Trial) -> None:
@@ -87,6 +92,38 @@ def shards(trial: Trial, count: int, index: int, word: str) -> None:
 def batches_of_none(trial: Trial) -> None:
     """A batch has at least one element."""
     trial.raises_inside(_INVALID, "batch", lambda function: list(tf.data.Dataset.range(10).apply(function(0))))
+
+
+def batches(trial: Trial, what: str) -> None:
+    """The size of a batch is one positive integer, row splits are integers, and the rows have one number of axes."""
+    kinds, word, args = {
+        "negative": (_INVALID, "batch", (-2,)),
+        "vector": (_INVALID, "scalar", ([2, 2],)),
+        "fraction": (["TypeError", "ValueError"], "int64", (2.5,)),
+        "splits": ([*_INVALID, "TypeError"], "float", (2, False, tf.float32)),
+        "drop": (["TypeError", "ValueError"], "bool", (2, "yes")),
+    }[what]
+    rows = tf.data.Dataset.range(4).map(lambda size: tf.fill([size], 1.0))
+    trial.raises_inside(kinds, word, lambda function: list(rows.apply(function(*args))))
+
+
+def shard_kinds(trial: Trial, what: str) -> None:
+    """Number and index of shards are single integers, and both are needed."""
+    count, index, word = {"fraction": (2.5, 0, "int64"), "text": (2, "a", "int64"), "vector": ([2, 3], 0, "scalar")}[
+        what
+    ]
+    trial.raises([*_INVALID, "TypeError"], word, tf.data.Dataset.range(10), count, index)
+
+
+def shares(trial: Trial, what: str) -> None:
+    """A batch is a number that can be divided among the replicas."""
+    context = tf.distribute.InputContext(num_replicas_in_sync=2)
+    kinds, word, size = {
+        "fraction": (["ValueError"], "divisible", 2.5),
+        "negative": (["ValueError"], "divisible", -3),
+        "none": (["TypeError"], "none", None),
+    }[what]
+    trial.raises(kinds, word, context, size)
 
 
 def table_of_unequal_lists(trial: Trial) -> None:

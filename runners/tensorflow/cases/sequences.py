@@ -71,3 +71,27 @@ def edges(trial: Trial) -> None:
     trial.exact(sequences["x"], floats, "float32")
     trial.equal([found["none"].shape.as_list(), sequences["ragged"].to_list()], [[0], []])
     check_sparse(trial, sequences["sparse"], [], np.zeros(0, "int64"), [0, 0], "int64")
+
+
+def refuses(trial: Trial, what: str) -> None:
+    """A feature needs a dtype and a shape that are known, a default of that shape and dtype, and partitions that it
+    has; the text is one."""
+    fixed, frames, int64 = tf.io.FixedLenFeature, tf.io.FixedLenSequenceFeature, tf.int64
+    one = tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))
+    lists = tf.train.FeatureLists(feature_list={"f": tf.train.FeatureList(feature=[one, one])})
+    text = tf.train.SequenceExample(context=tf.train.Features(feature={"a": one}), feature_lists=lists)
+    given = text.SerializeToString()
+    word, text_given, context, sequence = {
+        "shape": ("shape", given, {"a": fixed(None, int64)}, None),
+        "dtype": ("type", given, {"a": fixed([2], None)}, None),
+        "unknown-size": ("a", given, {"a": fixed([None], int64)}, None),
+        "list-as-context": ("unsupported", given, {"a": frames([2], int64)}, None),
+        "context-as-list": ("unsupported", given, None, {"f": fixed([2], int64)}),
+        "texts": ("scalar", [given, given], {"a": fixed([2], int64)}, None),
+        "default-shape": ("a", given, {"b": fixed([2], int64, [1, 2, 3])}, None),
+        "wide": ("double", given, {"a": tf.io.VarLenFeature(tf.float64)}, None),
+        "cut": ("parse", given[:-3], {"a": fixed([2], int64)}, None),
+        "ragged-dtype": ("float", given, {"r": tf.io.RaggedFeature(tf.float32, value_key="a")}, None),
+    }[what]
+    kinds = ["InvalidArgumentError", "TypeError", "ValueError"]
+    trial.raises(kinds, word, text_given, context, sequence)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -218,3 +218,27 @@ def traced(trial: Trial) -> None:
     trial.check("sum" in names, f"the trace has no operation named sum, only {sorted(names)}")
     _check(trial, trial.call(session, y, {x: host}, run_metadata=empty), 2 * host.astype("float64"), "float32")
     trial.equal(len(empty.step_stats.dev_stats), 0)
+
+
+def array_fed_again(trial: Trial, shape: Sequence[int], dtype: str) -> None:
+    """An array that was changed in place and is fed again is read again, to each of two tensors; what was fetched
+    before stays."""
+    host, other = (trial.random(*shape, dtype=dtype, seed=seed) for seed in (8, 9))
+    with _graph(trial) as graph:
+        x, y = (v1.placeholder(trial.dtype(dtype), shape) for _ in range(2))
+        z = x - y * 2
+    session = v1.Session(graph=graph)
+    trial.repeatable = False
+    kept = []
+    for change in (
+        lambda: None,
+        lambda: host.put(-1, 3),
+        lambda: host.put(0, 5),
+        lambda: np.negative(other, out=other),
+    ):
+        change()
+        expected = host.astype("float64") - 2 * other.astype("float64")
+        kept.append((trial.call(session, z, {x: host, y: other}), expected))
+    kept.append((trial.call(session, z, {x: other, y: host}), other.astype("float64") - 2 * host.astype("float64")))
+    for found, expected in kept:
+        _check(trial, found, expected, dtype)

@@ -84,6 +84,18 @@ def intersection_out_of_order(trial: Trial, places: Sequence[Sequence[int]], wor
         trial.raises(["InvalidArgumentError"], word, *pair)
 
 
+def intersection_validates_in_turn(trial: Trial) -> None:
+    """Places out of order are an error also after a call that did not look at them."""
+    values, shape = trial.tensor(np.asarray([5, 6])), trial.tensor(np.asarray([2, 3]))
+    places = trial.tensor(np.asarray([[1, 0], [0, 1]]))
+    bad = tf.SparseTensor(places, values, shape)
+    good = tf.sparse.reorder(bad)
+    for _ in range(2):
+        _check_sets(trial, trial.call(good, good, validate_indices=False), ([[0, 0], [1, 0]], [6, 5], [2, 1]), "int64")
+        trial.raises(["InvalidArgumentError"], "order", bad, good, validate_indices=True)
+        trial.raises(["InvalidArgumentError"], "order", good, bad)
+
+
 def intersection_strings(trial: Trial, sparse: bool = False) -> None:
     """Sets of strings are sorted by bytes; the caller can switch off their validation."""
     first = np.asarray([[b"b", b"a", b"zz"], [b"x", b"y", b"x"]], dtype=object)

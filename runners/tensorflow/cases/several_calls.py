@@ -51,6 +51,42 @@ def options(
         trial.close(output, expected != 0 if kind == "bool" else expected, dtype=kind)
 
 
+def inputs(trial: Trial, reference: str, calls: Sequence[Call], library: str = "numpy", listed: bool = False) -> None:
+    """Each call has the output of its own tensors, whatever was called before with others; the first call is made once
+    more at the end, with other values. Neither outputs nor tensors are changed by a later call.
+
+    A call has the ``shapes`` and ``dtypes`` of its tensors, ``low`` and ``high`` of their values, and may have the
+    ``dtype`` of its output. With ``listed`` the function gets the tensors in a list."""
+    compute = references.find(library, reference)
+    kept: list[Any] = []
+    for number, call in enumerate([*calls, calls[0]]):
+        dtypes = call.get("dtypes") or ["float32"] * len(call["shapes"])
+        tensors: list[Any] = []
+        for place, (shape, dtype) in enumerate(zip(call["shapes"], dtypes)):
+            limits = {key: call[key] for key in ("low", "high") if key in call}
+            host = trial.random(*shape, dtype=dtype, seed=10 * number + place, **limits)
+            tensors.append(trial.tensor(host, dtype))
+        hosts = [np.array(trial.numpy(tensor)) for tensor in tensors]
+        wide = [host.astype("float64") if host.dtype.kind == "f" or dtype == "bfloat16" else host for host in hosts]
+        args, kwargs = call.get("args", []), call.get("kwargs", {})
+        output = trial.call(*([tensors] if listed else tensors), *args, **kwargs)
+        others = call.get("reference_args", args), call.get("reference_kwargs", kwargs)
+        expected = np.asarray(compute(*([wide] if listed else wide), *others[0], **others[1]))
+        kept.append((output, expected, call.get("dtype", dtypes[0]), tensors, hosts))
+    for output, expected, dtype, tensors, hosts in kept:
+        trial.close(output, expected, dtype=dtype)
+        trial.equal(tensors, hosts)
+
+
+def values(trial: Trial, tensors: Sequence[Any], calls: Sequence[Call], dtype: str = "float32") -> None:
+    """Calls with the same tensors have the values of their own arguments: also those without options that the calls
+    before had."""
+    made = [trial.tensor(np.asarray(each, dtype)) for each in tensors]
+    for call in [*calls, calls[0]]:
+        output = trial.call(*made, *call.get("args", []), **call.get("kwargs", {}))
+        trial.close(output, np.asarray(call["value"]), dtype=dtype)
+
+
 def in_turn(trial: Trial, topic: str, case: str, each: Sequence[Call]) -> None:
     """Each call has the output of its own arguments, whatever was called before: another case of a ``topic`` is run
     with each set of parameters in turn, and with the first one again."""
@@ -118,3 +154,33 @@ def variables_of_one_name(trial: Trial) -> None:
     wide = trial.call(hosts[0], dtype=tf.float64, name="weights", shape=tf.TensorShape(None))
     trial.exact(wide, hosts[0].astype("float64"), "float64")
     trial.equal([wide.shape.rank, kept[0].shape.rank], [None, 2])
+
+
+def listed_again(trial: Trial) -> None:
+    """Data sets of lists have the elements of their time, though the list is changed later, and are read in turn."""
+    elements = [1.5, 2.5, 3.5]
+    trial.repeatable = False
+    first = trial.call(elements)
+    elements[0] = 9.0
+    second = trial.call(elements)
+    elements.append(4.5)
+    third = trial.call(elements)
+    for made, expected in ((first, [1.5, 2.5, 3.5]), (second, [9.0, 2.5, 3.5]), (third, [9.0, 2.5, 3.5, 4.5])) * 2:
+        trial.equal(trial.numpy(list(made)), [np.float32(each) for each in expected])
+    pairs = trial.numpy(list(zip(first, second, third)))
+    trial.equal([[float(each) for each in row] for row in pairs], [[1.5, 9.0, 9.0], [2.5] * 3, [3.5] * 3])
+
+
+def shards_in_turn(trial: Trial) -> None:
+    """Shards of one data set, and the data set itself, are read in turn: each has its own place."""
+    source = tf.data.Dataset.range(9)
+
+    def body(shard: Callable[..., Any]) -> Any:
+        parts = [shard(source, 3, index) for index in (2, 0, 1)]
+        return list(zip(source, *parts)), list(parts[0]), list(shard(parts[1], 2, 1)), list(shard(source, 2, 0))
+
+    rows, last, inner, half = trial.numpy(trial.call_inside(body))
+    trial.equal([[int(each) for each in row] for row in rows], [[0, 2, 0, 1], [1, 5, 3, 4], [2, 8, 6, 7]])
+    trial.equal([int(each) for each in last], [2, 5, 8])
+    trial.equal([int(each) for each in inner], [3])
+    trial.equal([int(each) for each in half], [0, 2, 4, 6, 8])

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.checkpoints import new_folder
 
 
 def holds(trial: Trial, shape: Sequence[int], dtype: str, special: str | None = None) -> None:
@@ -186,3 +187,45 @@ def refuses_values(trial: Trial, what: str) -> None:
     variable = trial.make([[1.5, -2.0], [0.5, 4.0]])
     trial.method_raises(variable, "assign", ["ValueError"], word, value)
     trial.exact(variable, [[1.5, -2.0], [0.5, 4.0]], "float32")
+
+
+def saved(trial: Trial) -> None:
+    """Variables are restored to what they were when they were saved, each from its own entry; one that is made later
+    gets its value when it joins. A value of another shape is not restored."""
+    hosts = [trial.random(2, 3, seed=number) for number in (1, 2)]
+    one, two = (trial.call(trial.tensor(host), name="same") for host in hosts)
+    path = tf.train.Checkpoint(one=one, two=two).write(str(new_folder() / "kept"))
+    one.assign(two)
+    two.assign_add(tf.ones([2, 3]))
+    checkpoint = tf.train.Checkpoint(two=two, one=one)
+    checkpoint.read(path).assert_consumed()
+    for variable, host in ((one, hosts[0]), (two, hosts[1])):
+        trial.exact(variable, host, "float32")
+    later = tf.train.Checkpoint()
+    later.read(path)
+    later.one = trial.call(tf.zeros([2, 3]))
+    trial.exact(later.one, hosts[0], "float32")
+    trial.exact(one, hosts[0], "float32")
+
+    def unfit(variable: Callable[..., Any]) -> None:
+        tf.train.Checkpoint(one=variable([1.0])).read(path).expect_partial()
+
+    trial.raises_inside(["ValueError", "InvalidArgumentError"], "shape", unfit)
+
+
+def updates_wide(trial: Trial, dtype: str, size: int) -> None:
+    """Updates keep all digits of the dtype: of the variable, and of what is added, subtracted and assigned."""
+    host = np.asarray([size, -size + 1, 3, -size + 2, size - 3], dtype)
+    step = np.asarray([-size + 1, size - 4, size - 5, 2, -2], dtype)
+    rows = trial.tensor(np.asarray([3, 4], "int32"))
+    variable = trial.call(trial.tensor(host))
+    trial.exact(variable.assign_add(trial.tensor(step)), host + step, dtype)
+    trial.exact(variable.assign_sub(trial.tensor(host)), step, dtype)
+    trial.exact(variable.assign(trial.tensor(host)), host, dtype)
+    slices = tf.IndexedSlices(trial.tensor(step[1:3]), rows)
+    for name, sign in (("scatter_add", 1), ("scatter_sub", -1)):
+        variable.assign(trial.tensor(-step))
+        getattr(variable, name)(slices)
+        expected = -step
+        expected[[3, 4]] += sign * step[1:3]
+        trial.exact(variable, expected, dtype)
