@@ -29,8 +29,8 @@ FALLS_BACK = {
 }
 """Functions whose tests pass although an operation falls back to the host."""
 
-DRAWS_ON_HOST = ("without-replacement[draws=3", "without-replacement[draws=6", "seed-without-replacement")
-"""How the tests of torch.multinomial begin that draw several without replacement."""
+DRAWS_ON_HOST = ("in-turns", "without-replacement[draws=3", "without-replacement[draws=6", "seed-without-replacement")
+"""How the tests of torch.multinomial begin that draw several without replacement, some of them among other calls."""
 
 WRONG = {
     # The sign is real, and the logarithm is complex.
@@ -106,7 +106,7 @@ def test_every_function_runs_on_xla_with_the_known_failures(study: dict[str, Any
     assert {test: found.get(test) for test in LACKING} == LACKING
     complete = {name for name, ends in _outcomes(study).items() if "passed" not in ends}
     assert complete == {"torch.cuda", "torch.cuda.synchronize", "torch.Tensor.data_ptr"}
-    assert 0.85 < sum(r["outcome"] == "passed" for r in study["results"]) / len(study["results"]) < 0.95
+    assert 0.8 < sum(r["outcome"] == "passed" for r in study["results"]) / len(study["results"]) < 0.95
     assert all(result["sync_check"]["passed"] for result in study["results"] if result["sync_check"])
     assert study["environment"]["device"]["kind"] == "xla"
 
@@ -146,7 +146,7 @@ def test_functions_that_fall_back_to_the_host_are_recorded(study: dict[str, Any]
     for result in study["results"]:
         if result["function"] == "torch.multinomial" and result["outcome"] == "passed":
             fell_back = any("fallbacks" in call["cold"]["counters"] for call in result["calls"])
-            is_on_host = result["placement"]["verdict"] == "host"
+            is_on_host = result["placement"]["verdict"] in ("host", "mixed")
             assert fell_back == is_on_host == result["test"].startswith(DRAWS_ON_HOST), result
 
 
