@@ -119,7 +119,7 @@ def optimizer(trial: Trial, what: str) -> None:
         "none": (["ValueError"], "gradients", lambda made: made(1.0).apply_gradients([(None, weight)])),
         "shape": (_INVALID, "shape", lambda made: made(1.0).apply_gradients([(slope[:2], weight)])),
         "unknown": (["KeyError", "ValueError"], "variable", unknown),
-        "configuration": (["TypeError", "ValueError"], "speed", lambda made: made.from_config({"speed": 1.0})),
+        "configuration": (["TypeError", "ValueError"], "speed", lambda made: made(1.0).from_config({"speed": 1.0})),
     }[what]
     trial.raises_inside(kinds, word, body)
 

@@ -34,8 +34,8 @@ def optimizers(trial: Trial) -> None:
             made[0].learning_rate = 0.125
         for number in (0, 1) if step % 2 else (1, 0):
             pairs = [(trial.tensor(slopes[number][step]), weights[number]), (None, idle)]
-            counted = trial.call_method(made[number], "apply_gradients", pairs)
-            trial.equal(int(trial.numpy(tf.convert_to_tensor(counted))), step + 1)
+            counted = tf.convert_to_tensor(trial.call_method(made[number], "apply_gradients", pairs))
+            trial.close(counted, step + 1, dtype="int64")
             wide = [slope.astype("float64") for slope in slopes[number][: step + 1]]
             rho, epsilon = options[number]["rho"], options[number]["epsilon"]
             expected = expected_steps(hosts[number], wide, rates[number], rho, epsilon)[-1]
