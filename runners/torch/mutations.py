@@ -115,17 +115,23 @@ def _plain(owner: Any) -> dict[str, Any]:
 
 def stream(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> Any:
     """The state of the generator that the call draws from."""
-    generator = kwargs.get("generator")
-    return bytes((generator.get_state() if generator is not None else torch.get_rng_state()).numpy())
+    generator = _generator(kwargs)
+    return bytes((torch.get_rng_state() if generator is None else generator.get_state()).numpy())
 
 
 def rewind(before: bytes, kwargs: Mapping[str, Any]) -> None:
     state = torch.tensor(list(before), dtype=torch.uint8)
-    generator = kwargs.get("generator")
+    generator = _generator(kwargs)
     if generator is None:
         torch.set_rng_state(state)
     else:
         generator.set_state(state)
+
+
+def _generator(kwargs: Mapping[str, Any]) -> torch.Generator | None:
+    """The generator that a call names; None where it names none, or something else, which it must refuse."""
+    generator = kwargs.get("generator")
+    return generator if isinstance(generator, torch.Generator) else None
 
 
 def reseeded(number: int, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
