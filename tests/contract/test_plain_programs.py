@@ -16,15 +16,13 @@ from typing import Any
 import pytest
 
 from portbench.explain.plain import NotPlain, plain_program
+from tests.contract.contracts import known_failures
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.frameworks
 
 TARGETS = {"torch": "torch-1.12.0-cpu", "tensorflow": "tensorflow-2.11.0-cpu", "jax": "jax-0.4.13-cpu"}
 FEWEST = {"torch": 200, "tensorflow": 150, "jax": 450}
-
-WRONG = ("torch.log1p", "edges", {"dtype": ["bfloat16"]})
-"""log1p of the largest bfloat16 is inf in 1.12.0."""
 
 RUN_ALL = """
 import sys, traceback
@@ -54,9 +52,15 @@ def manifests(framework: str) -> Iterator[dict[str, Any]]:
                 yield {**manifest, "functions": [{**entry, "tests": [one]}]}
 
 
-def _key(manifest: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+def _key(manifest: dict[str, Any]) -> tuple[str, str]:
+    """The function and the test's name."""
     (entry,) = manifest["functions"]
-    return entry["function"], entry["tests"][0]["id"], entry["tests"][0].get("grid", {})
+    (test,) = entry["tests"]
+    values = [
+        f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+        for key, (value,) in test.get("grid", {}).items()
+    ]
+    return entry["function"], test["id"] + (f"[{','.join(values)}]" if values else "")
 
 
 @pytest.mark.parametrize("framework", TARGETS)
@@ -64,8 +68,9 @@ def test_plain_programs_pass_where_the_tests_do(
     framework: str, environment_python: Callable[[str], Path], tmp_path: Path
 ) -> None:
     written = 0
+    known = known_failures(framework, TARGETS[framework].split("-")[1])
     for manifest in manifests(framework):
-        if _key(manifest) == WRONG:
+        if _key(manifest) in known:
             continue
         try:
             program = plain_program(manifest, "cpu")

@@ -30,7 +30,8 @@ def test_a_dtype_without_a_kernel_fails_and_the_message_lists_the_kernels_dtypes
 ) -> None:
     found = results(run_manifest, version, "tf.linalg.svd")
     refused = {result["test"]: result for result in found if result["outcome"] == "failed"}
-    assert refused and all("complex" in test for test in refused)
+    of_complex = {result["test"] for result in found if "complex" in result["test"]}
+    assert of_complex and of_complex <= refused.keys()
     for result in refused.values():
         assert (result["category"], result["phase"]) == ("type", "call")
         assert "Svd has T=complex" in result["error"]["message"]
