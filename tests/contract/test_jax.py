@@ -60,7 +60,8 @@ def test_a_cold_call_compiles_and_says_so(study: dict[str, Any]) -> None:
     }
     assert compiled["angles[dtype=float32]"] == [1]
     for result in study["results"]:
-        if result["function"] == "jax.make_jaxpr":
+        # One test makes a jaxpr within a function that is compiled.
+        if result["function"] == "jax.make_jaxpr" and result["test"] != "options-together":
             assert all("compilations" not in call["cold"]["counters"] for call in result["calls"]), result["test"]
 
 
