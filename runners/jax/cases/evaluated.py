@@ -46,7 +46,7 @@ def evaluated_in_turn(trial: Trial) -> None:
 
 def evaluated_nested(trial: Trial) -> None:
     """In the context of a mapped, differentiated and compiled function, functions can be mapped, differentiated,
-    traced and compiled anew; what they give is known, and a loop of Python can run over it."""
+    traced and compiled again; what they give is known, and a loop of Python can run over it."""
     host = trial.random(3, 4)
     seen: list[bool] = []
 

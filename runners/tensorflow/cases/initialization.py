@@ -234,7 +234,7 @@ def eager_variable(trial: Trial, dtype: str) -> None:
 
 
 def side_by_side(trial: Trial) -> None:
-    """Whether variables have values is told for each session and variable by itself, in turn."""
+    """Whether variables have values is known for each session and each variable apart."""
     with building(trial) as graph:
         one, two = (random_variable(trial, name, [2], "float32")[0] for name in ("one", "two"))
         starts = [v1.variables_initializer([variable]) for variable in (one, two)]
