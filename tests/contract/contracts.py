@@ -76,11 +76,11 @@ def current_of(run_manifest: Any, framework: str) -> dict[str, Any]:
 
 def findings(document: dict[str, Any]) -> dict[tuple[str, str], str]:
     """What did not pass, by function and test: the category, or the outcome where it has none. Functions that are not
-    in the version, and their successors, are left out."""
+    in the version are left out."""
     return {
         (result["function"], result["test"]): result["category"] or result["outcome"]
         for result in document["results"]
-        if result["outcome"] != "passed" and result["category"] != "removed" and not result["successor_of"]
+        if result["outcome"] != "passed" and result["category"] != "removed"
     }
 
 
