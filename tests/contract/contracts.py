@@ -32,13 +32,6 @@ def known_failures(framework: str, version: str) -> dict[tuple[str, str], str]:
     return {(each["function"], each["test"]): each["category"] for each in listed if each["category"] != "removed"}
 
 
-WRONG_IN_THE_STUDY = {
-    test: category
-    for framework, (study, _) in VERSIONS.items()
-    for test, category in known_failures(framework, study).items()
-}
-"""What fails on the CPU of the study's versions."""
-
 FEW = {
     "torch": (
         "torch.argsort",

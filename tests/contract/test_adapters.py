@@ -14,7 +14,6 @@ from tests.contract.contracts import (
     ROOT,
     TARGETS,
     VERSIONS,
-    WRONG_IN_THE_STUDY,
     known_failures,
     outcomes,
     study_of,
@@ -123,7 +122,7 @@ def test_both_protocols_leave_their_samples(run_manifest, framework, few):
         for result in document["results"]
         if result["outcome"] not in ("passed", "skipped")
     }
-    assert failed <= WRONG_IN_THE_STUDY.keys()
+    assert failed <= known_failures(framework, VERSIONS[framework][0]).keys()
     # On a busy machine the synchronization check of a worker may fail: then its calls have no times.
     # A call that raises an error, as it must or not, has no times.
     tried = [
