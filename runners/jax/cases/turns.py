@@ -37,8 +37,7 @@ def in_turn(trial: Trial, calls: Sequence[Mapping[str, Any]], traced: bool = Tru
 def refuses_traced(
     trial: Trial, args: Sequence[Any], place: int | str, word: str, kwargs: Mapping[str, Any] | None = None
 ) -> None:
-    """An argument that must be known when a program is compiled may not be a traced value. Afterwards the plain value
-    is accepted."""
+    """An argument that must be known when a program is compiled may not be a traced value."""
     builder = Builder(trial, names.framework(trial.framework))
     given = [item.device for item in builder.all(args)]
     named = {name: item.device for name, item in builder.named(kwargs or {}).items()}
@@ -54,8 +53,6 @@ def refuses_traced(
 
     kinds = ["TypeError", "ConcretizationTypeError", "ValueError"]
     trial.raises_inside(kinds, word, body, value)
-    trial.repeatable = False
-    trial.call(*given, **named)
 
 
 def _one(trial: Trial, given: Mapping[str, Any]) -> None:
