@@ -1,6 +1,6 @@
 """How the cost of each command grows with the number of results, or of tests: time, CPU time and memory.
 
-Run by ``make bench``; ``--largest 1000000`` takes about 20 minutes more. Nothing may grow faster than linearly: where a
+Run by ``make bench``; ``--largest 1000000`` takes some minutes more. Nothing may grow faster than linearly: where a
 size has ten times as many as the one before, the CPU time may be at most twelve times as long. Prints a table and draws
 build/bench/growth.svg.
 """
