@@ -63,9 +63,15 @@ def drawn_again(trial: Trial, how: str, shape: Sequence[int]) -> None:
         session = v1.Session(graph=graph)
         rows.append([[np.asarray(_fetched(trial, how, session, each)) for each in draws] for _ in range(2)])
     for first, second in rows:
+        trial.equal([each.dtype.name for each in first], ["float32", "float64"])
         for one, two in zip(first, second):
             trial.equal([list(one.shape), list(two.shape)], [list(shape)] * 2)
             check_distinct(trial, np.stack([one, two]))
+        # Of the second draws, which are uniform: six standard errors of the mean.
+        uniform = np.stack([first[1], second[1]])
+        off = abs(float(uniform.mean()) - 0.5)
+        trial.check(uniform.min() >= 0 and uniform.max() < 1, "a draw is not in its range")
+        trial.check(off < 6 * 0.289 / np.sqrt(uniform.size), f"the mean of the draws is off by {off:.3g}")
     trial.equal(rows[1], rows[0])
 
 

@@ -34,6 +34,7 @@ def steps(trial: Trial, shape: Sequence[int], dtype: str = "float32", rows: Sequ
         wide.append(rounded)
         # Only the last step is repeated for the steady time, because it ends the check.
         trial.repeatable = step == 1
-        trial.call_method(optimizer, "apply_gradients", [(slope, weight)])
+        counted = trial.call_method(optimizer, "apply_gradients", [(slope, weight)])
+        trial.close(tf.convert_to_tensor(counted), step + 1, dtype="int64")
         expected = expected_steps(start, wide, lambda _: 1.0, 0.95, 1e-2)[-1]
         trial.close(weight, expected, _ALLOWED[dtype], _ALLOWED[dtype], dtype=dtype)
