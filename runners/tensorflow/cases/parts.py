@@ -150,6 +150,24 @@ def draws_of_axes(trial: Trial, shape: Sequence[int], gamma: bool = False, dtype
     trial.check(max(off) < allowed + 2e-3 * (dtype == "float16"), f"the moments are off by {off}, allowed {allowed}")
 
 
+def gamma_in_function(trial: Trial, dtype: str) -> None:
+    """In a tf.function each call draws other numbers; the same seed in the same place repeats them."""
+    alphas = trial.tensor(np.asarray([0.5, 3.0], dtype))
+    trial.repeatable = False
+
+    def body(draw: Callable[..., Any]) -> Any:
+        tf.random.set_seed(trial.seed(7))
+        make = tf.function(lambda: draw([50, 20], alphas, dtype=trial.dtype(dtype)), autograph=False)
+        return [make(), make()]
+
+    found = [np.stack(trial.numpy(trial.call_inside(body))) for _ in range(2)]
+    trial.equal([list(found[0].shape), found[0].dtype.name], [[2, 50, 20, 2], dtype])
+    trial.equal(found[1], found[0])
+    check_distinct(trial, found[0])
+    means = found[0].astype("float64").mean((0, 1, 2))
+    trial.check((abs(means - [0.5, 3.0]) < 6 * np.sqrt([0.5 / 2000, 3.0 / 2000])).all(), f"the means are {means}")
+
+
 def sets_of_many(trial: Trial, rows: int) -> None:
     """Each of more than 65,536 sets has its own common value, beside values of one side."""
     own = np.arange(rows)
