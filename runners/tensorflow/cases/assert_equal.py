@@ -80,6 +80,28 @@ def equal_containers(trial: Trial) -> None:
     _compare(trial, same, different)
 
 
+def equal_neighbors(trial: Trial) -> None:
+    """Tensors of one element compare in their dtype: neighbors are different, zeros of both signs equal, NaN equals
+    nothing."""
+    pairs = [
+        ("float16", 1.0, 1 + 2**-10),
+        ("float64", 1.0, 1 + 2**-52),
+        ("float32", 2.0**24 - 1, 2.0**24),
+        ("int64", 2**53, 2**53 + 1),
+        ("int64", 1, 2**32 + 1),
+        ("uint8", 128, 255),
+        ("float32", np.nan, np.nan),
+    ]
+    made = [
+        [trial.tensor(np.full([1] * axes, value, dtype)) for value in (one, one, two)]
+        for axes in (0, 6)
+        for dtype, one, two in pairs
+    ]
+    zeros = [trial.tensor(np.asarray(value, "float32")) for value in (0.0, -0.0)]
+    same = [(one, again) for number, (one, again, _) in enumerate(made) if number % len(pairs) < len(pairs) - 1]
+    _compare(trial, [*same, (zeros[0], zeros[1])], [(one, other) for one, _, other in made])
+
+
 def equal_tensors_in_lists(trial: Trial) -> None:
     """Lists of scalar tensors are equal if each pair is."""
     numbers = [trial.tensor(np.float32(number)) for number in (0.5, -2.0, 7.25)]

@@ -21,7 +21,7 @@ def _borders(size: int, window: int, stride: int, padding: str) -> tuple[int, in
     return missing // 2, missing - missing // 2
 
 
-def _windows(volume: Any, kernel: Sizes, strides: Sizes, padding: str, dilations: Sizes = (1, 1, 1)) -> Any:
+def windows_of(volume: Any, kernel: Sizes, strides: Sizes, padding: str, dilations: Sizes = (1, 1, 1)) -> Any:
     """Return all windows of a volume [batch, d, h, w, channels] as [batch, d', h', w', channels, kd, kh, kw]."""
     spans = [(k - 1) * dilation + 1 for k, dilation in zip(kernel, dilations)]
     borders = [_borders(n, span, step, padding) for n, span, step in zip(volume.shape[1:4], spans, strides)]
@@ -33,7 +33,7 @@ def _windows(volume: Any, kernel: Sizes, strides: Sizes, padding: str, dilations
     return windows[..., ::one, ::two, ::three]
 
 
-def _convolved(windows: Any, filters: Any) -> Any:
+def convolved(windows: Any, filters: Any) -> Any:
     return np.einsum("bdhwcijk,ijkco->bdhwo", windows, filters)
 
 
@@ -53,7 +53,7 @@ def forward(
     filters = trial.tensor(trial.random(*kernel, seed=2, low=-1.0, high=1.0), dtype=dtype)
     # The reference gets the values after they are rounded to the dtype.
     wide_image, wide_filters = (part.astype("float64") for part in trial.numpy((image, filters)))
-    expected = _convolved(_windows(wide_image, kernel[:3], strides, padding, dilations), wide_filters)
+    expected = convolved(windows_of(wide_image, kernel[:3], strides, padding, dilations), wide_filters)
     if channels_first:
         image = tf.transpose(image, [0, 4, 1, 2, 3])
         output = trial.call(
@@ -83,7 +83,7 @@ def gradients(
     )
     wide_image, wide_filters = host_image.astype("float64"), host_filters.astype("float64")
     kernel = host_filters.shape[:3]
-    windows = _windows(wide_image, kernel, strides, padding, dilations)
+    windows = windows_of(wide_image, kernel, strides, padding, dilations)
     host_weights = trial.random(*windows.shape[:4], 3, dtype=dtype, seed=2)
     wide_weights = host_weights.astype("float64")
     image, filters, weights = map(trial.tensor, (host_image, host_filters, host_weights))
@@ -97,7 +97,7 @@ def gradients(
 
     output, (to_image, to_filters) = trial.call_inside(body)
     tolerance = 1e-4 if dtype == "float32" else 1e-10
-    trial.close(output, _convolved(windows, wide_filters), rtol=tolerance, atol=tolerance, dtype=dtype)
+    trial.close(output, convolved(windows, wide_filters), rtol=tolerance, atol=tolerance, dtype=dtype)
     expected = np.einsum("bdhwcijk,bdhwo->ijkco", windows, wide_weights)
     trial.close(to_filters, expected, rtol=tolerance, atol=tolerance, dtype=dtype)
     # The adjoint for the volume: every output returns its weight to each place of its window.
@@ -127,14 +127,14 @@ def forward_unknown_shape(trial: Trial) -> None:
         return [apply(tensor) for tensor in tensors]
 
     for output, host in zip(trial.call_inside(body), hosts):
-        windows = _windows(host.astype("float64"), host_filters.shape[:3], (1, 2, 1), "SAME")
-        trial.close(output, _convolved(windows, host_filters.astype("float64")), 1e-5, 1e-5, dtype="float32")
+        windows = windows_of(host.astype("float64"), host_filters.shape[:3], (1, 2, 1), "SAME")
+        trial.close(output, convolved(windows, host_filters.astype("float64")), 1e-5, 1e-5, dtype="float32")
 
 
 # tf.nn.conv2d_transpose
 
 
-def _transposed(image: Any, filters: Any, size: Sizes, strides: Sizes, padding: Any, dilations: Sizes = (1, 1)) -> Any:
+def transposed(image: Any, filters: Any, size: Sizes, strides: Sizes, padding: Any, dilations: Sizes = (1, 1)) -> Any:
     """Add each input pixel's multiple of the filters to the output, then cut off the border.
 
     ``image`` is [batch, h, w, in], ``filters`` [kh, kw, out, in], ``size`` the height and width of the output. An
@@ -172,7 +172,7 @@ def transposed_convolution(
     With ``all_axes``, strides and dilations are given for the four axes, else for two."""
     pixels = trial.tensor(trial.random(*image, seed=13, low=-1.0, high=1.0, special=special), dtype=dtype)
     filters = trial.tensor(trial.random(*kernel, seed=14, low=-1.0, high=1.0), dtype=dtype)
-    expected = _transposed(seen(trial, pixels), seen(trial, filters), size, strides, padding, dilations)
+    expected = transposed(seen(trial, pixels), seen(trial, filters), size, strides, padding, dilations)
     if channels_first:
         given = tf.transpose(pixels, [0, 3, 1, 2])
         shape = [image[0], kernel[2], *size]
@@ -216,7 +216,7 @@ def transposed_gradients(
     output, slopes = trial.call_inside(body, trial.tensor(host_image), trial.tensor(host_filters))
     wide = [host_image.astype("float64"), host_filters.astype("float64")]
     tolerance = {"float32": 1e-4, "float64": 1e-10}[dtype]
-    trial.close(output, _transposed(*wide, *options), rtol=tolerance, atol=tolerance, dtype=dtype)
+    trial.close(output, transposed(*wide, *options), rtol=tolerance, atol=tolerance, dtype=dtype)
     for number, slope in enumerate(slopes):
         expected = np.zeros(wide[number].size)
         for place in range(expected.size):
@@ -224,7 +224,7 @@ def transposed_gradients(
             unit[place] = 1.0
             parts = list(wide)
             parts[number] = unit.reshape(wide[number].shape)
-            expected[place] = (host_weights * _transposed(*parts, *options)).sum()
+            expected[place] = (host_weights * transposed(*parts, *options)).sum()
         trial.close(slope, expected.reshape(wide[number].shape), rtol=tolerance, atol=tolerance, dtype=dtype)
 
 
@@ -245,5 +245,5 @@ def transposed_unknown_shape(trial: Trial) -> None:
 
     for output, host in zip(trial.call_inside(body), hosts):
         size = (2 * host.shape[1], 2 * host.shape[2])
-        expected = _transposed(host.astype("float64"), host_filters.astype("float64"), size, (2, 2), "SAME")
+        expected = transposed(host.astype("float64"), host_filters.astype("float64"), size, (2, 2), "SAME")
         trial.close(output, expected, rtol=1e-5, atol=1e-5, dtype="float32")

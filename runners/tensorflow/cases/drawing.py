@@ -38,7 +38,7 @@ def _boxes(batch: int, count: int, seed: int, spread: float = 0.0) -> Any:
     return np.concatenate([low, high], axis=-1).astype("float32")
 
 
-def _drawn(images: Any, boxes: Any, colors: Any) -> Any:
+def drawn(images: Any, boxes: Any, colors: Any) -> Any:
     """Draw each box's four edges, one pixel wide, in its color; edges outside the image are not drawn."""
     output = images.copy()
     _, height, width, depth = images.shape
@@ -83,7 +83,7 @@ def boxes(
         # The kernel documents: an image with one channel gets boxes of ones.
         host_colors = np.ones([10, 1])
     output = trial.call(images, trial.tensor(host_boxes), given)
-    expected = _drawn(widened(trial.numpy(images)), host_boxes, host_colors)
+    expected = drawn(widened(trial.numpy(images)), host_boxes, host_colors)
     trial.exact(output, expected, dtype)
 
 
@@ -95,7 +95,7 @@ def none_drawn(trial: Trial) -> None:
     colors = trial.tensor(np.asarray([[0.25, 0.5, 0.75]], "float32"))
     inside = [0.25, 0.3, 0.85, 0.95]
     output = trial.call(images, trial.tensor(np.asarray([[*outside, inside]], "float32")), colors)
-    expected = _drawn(host, np.asarray([[inside]], "float32"), np.asarray([[0.25, 0.5, 0.75]]))
+    expected = drawn(host, np.asarray([[inside]], "float32"), np.asarray([[0.25, 0.5, 0.75]]))
     trial.close(output, expected, dtype="float32")
     trial.close(trial.call(images, trial.tensor(np.zeros([1, 0, 4], "float32")), colors), host, dtype="float32")
 
@@ -108,7 +108,7 @@ def flat_boxes(trial: Trial) -> None:
     output = trial.call(
         trial.tensor(host), trial.tensor(np.asarray([corners], "float32")), trial.tensor(host_colors), name="drawn"
     )
-    trial.exact(output, _drawn(host, np.asarray([corners], "float32"), host_colors), "float32")
+    trial.exact(output, drawn(host, np.asarray([corners], "float32"), host_colors), "float32")
 
 
 def boxes_unknown_shape(trial: Trial) -> None:
@@ -125,4 +125,4 @@ def boxes_unknown_shape(trial: Trial) -> None:
         return [apply(*pair) for pair in tensors]
 
     for output, (images, corners) in zip(trial.call_inside(body), hosts):
-        trial.close(output, _drawn(images, corners, host_colors), dtype="float32")
+        trial.close(output, drawn(images, corners, host_colors), dtype="float32")

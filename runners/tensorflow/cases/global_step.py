@@ -20,8 +20,8 @@ def step_absent(trial: Trial) -> None:
     trial.check(call_building(trial, graph) is made, "the global step is not the created variable")
 
 
-def step_counts(trial: Trial, steps: int) -> None:
-    """The step is an int64 scalar that starts at 0, and each training step adds 1."""
+def step_counts(trial: Trial, steps: int, before: int = 0) -> None:
+    """The step is an int64 scalar that starts at 0, or goes on from another number, and each training step adds 1."""
     with building(trial) as graph:
         made = v1.train.get_or_create_global_step()
     found = call_building(trial, graph)
@@ -31,13 +31,15 @@ def step_counts(trial: Trial, steps: int) -> None:
         weight = v1.get_variable("w", initializer=tf.constant(5.0), use_resource=True)
         train = v1.train.GradientDescentOptimizer(0.1).minimize(tf.square(weight), global_step=found)
         start = v1.global_variables_initializer()
+        move = found.assign(before)
     with v1.Session(graph=graph) as session:
         session.run(start)
         close(trial, run(trial, session, found), 0, "int64")
-        for count in range(1, steps + 1):
+        session.run(move)
+        for count in range(before + 1, before + steps + 1):
             session.run(train)
             close(trial, run(trial, session, found), count, "int64")
-        trial.equal(v1.train.global_step(session, found), steps)
+        trial.equal(v1.train.global_step(session, found), before + steps)
 
 
 def step_of_graph(trial: Trial) -> None:

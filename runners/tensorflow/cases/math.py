@@ -18,7 +18,7 @@ Sizes = Sequence[int]
 # tf.signal.idct
 
 
-def _cosines(size: int, kind: int, norm: str | None) -> Any:
+def cosines(size: int, kind: int, norm: str | None) -> Any:
     """Return the matrix of the inverse cosine transform of a type. Without norm a type's inverse is the type (3 for 2,
     2 for 3, otherwise itself) that inverts it up to a factor."""
     n = np.arange(size, dtype="float64")
@@ -46,7 +46,7 @@ def inverse_cosine(trial: Trial, shape: Sizes, kind: int = 2, norm: str | None =
     """The output is the sum of cosines that defines the transform, along the last axis."""
     host = trial.random(*shape, dtype=dtype, seed=1)
     output = trial.call(trial.tensor(host), type=kind, norm=norm)
-    expected = host.astype("float64") @ _cosines(shape[-1], kind, norm).T
+    expected = host.astype("float64") @ cosines(shape[-1], kind, norm).T
     # The error scales with the terms of the sum, and the factors of each term are rounded to the dtype too.
     scale = float(np.sqrt(shape[-1]) * np.max(np.abs(expected), initial=1.0))
     trial.close(output, expected, rtol=0.0, atol={"float32": 1e-6, "float64": 5e-15}[dtype] * scale, dtype=dtype)
@@ -72,7 +72,7 @@ def inverse_cosine_gradient(trial: Trial, kind: int, norm: str | None = None) ->
         return weighted_gradients(lambda x: idct(x, type=kind, norm=norm), [values], weights)
 
     output, (slope,) = trial.call_inside(body, trial.tensor(host))
-    matrix = _cosines(12, kind, norm)
+    matrix = cosines(12, kind, norm)
     # Sums of 12 products, each below 10, in float32.
     trial.close(output, host.astype("float64") @ matrix.T, rtol=0.0, atol=2e-5, dtype="float32")
     trial.close(slope, host_weights.astype("float64") @ matrix, rtol=0.0, atol=2e-5, dtype="float32")
@@ -88,7 +88,7 @@ def inverse_cosine_unknown_shape(trial: Trial) -> None:
         return [apply(tensor) for tensor in tensors]
 
     for output, host in zip(trial.call_inside(body), hosts):
-        expected = host.astype("float64") @ _cosines(host.shape[-1], 2, "ortho").T
+        expected = host.astype("float64") @ cosines(host.shape[-1], 2, "ortho").T
         # An orthonormal transform of 64 numbers around 1.
         trial.close(output, expected, rtol=0.0, atol=1e-5, dtype="float32")
 

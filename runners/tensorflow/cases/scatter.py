@@ -21,7 +21,7 @@ def _places(shape: Sizes, depth: int, count: int) -> Any:
     return np.asarray([cells[number] for number in order], "int64").reshape(count, depth)
 
 
-def _scattered(values: Any, places: Any, updates: Any) -> Any:
+def scattered(values: Any, places: Any, updates: Any) -> Any:
     expected = values.copy()
     for place, update in zip(
         places.reshape(-1, places.shape[-1]), updates.reshape(-1, *values.shape[places.shape[-1] :])
@@ -46,7 +46,7 @@ def scatter_update(
     updates = trial.tensor(trial.random(*rows, dtype=dtype, seed=14, special=special), dtype=dtype)
     before = seen(trial, tensor)
     output = trial.call(tensor, trial.tensor(places, index_dtype), updates)
-    trial.exact(output, _scattered(before, places, seen(trial, updates)), dtype)
+    trial.exact(output, scattered(before, places, seen(trial, updates)), dtype)
     trial.equal(tensor, before)
 
 
@@ -55,7 +55,7 @@ def scatter_blocks(trial: Trial) -> None:
     places = _places([5, 4], 2, 6).reshape(2, 3, 2)
     host, host_updates = trial.random(5, 4, 3, seed=15), trial.random(2, 3, 3, seed=16)
     output = trial.call(trial.tensor(host), indices=trial.tensor(places), updates=trial.tensor(host_updates))
-    trial.close(output, _scattered(host, places, host_updates), dtype="float32")
+    trial.close(output, scattered(host, places, host_updates), dtype="float32")
 
 
 def scatter_strings(trial: Trial) -> None:
@@ -80,8 +80,8 @@ def scatter_gradients(trial: Trial, dtype: str, shape: Sizes = (6, 2), depth: in
         return weighted_gradients(lambda x, updates: scatter(x, indices, updates), inputs, weights)
 
     output, (to_tensor, to_updates) = trial.call_inside(body)
-    trial.close(output, _scattered(host, places, host_updates), dtype=dtype)
-    trial.close(to_tensor, _scattered(host_weights, places, np.zeros_like(host_updates)), dtype=dtype)
+    trial.close(output, scattered(host, places, host_updates), dtype=dtype)
+    trial.close(to_tensor, scattered(host_weights, places, np.zeros_like(host_updates)), dtype=dtype)
     trial.close(to_updates, host_weights[tuple(np.moveaxis(places, -1, 0))], dtype=dtype)
 
 
@@ -101,4 +101,4 @@ def scatter_unknown_shape(trial: Trial) -> None:
         return [apply(*given) for given in tensors]
 
     for output, host in zip(trial.call_inside(body), hosts):
-        trial.close(output, _scattered(*host), dtype="float32")
+        trial.close(output, scattered(*host), dtype="float32")

@@ -14,7 +14,7 @@ from runners.tensorflow.cases.tensors import seen, traced, weighted_gradients
 Sizes = Sequence[int]
 
 
-def _blocks_to_batch(values: Any, block: Sizes, paddings: Sequence[Sizes]) -> Any:
+def blocks_to_batch(values: Any, block: Sizes, paddings: Sequence[Sizes]) -> Any:
     """Give each position in a block its own batch: position first, then the old batch."""
     rank = len(block)
     padded = np.pad(values, [(0, 0), *map(tuple, paddings), *[(0, 0)] * (values.ndim - 1 - rank)])
@@ -41,7 +41,7 @@ def space_to_batch(
         output = trial.call(values, *given)
     else:
         output = trial.call(values, block_shape=list(block), paddings=[list(pair) for pair in paddings])
-    trial.exact(output, _blocks_to_batch(seen(trial, values), block, paddings), dtype)
+    trial.exact(output, blocks_to_batch(seen(trial, values), block, paddings), dtype)
 
 
 def space_to_batch_gradient(trial: Trial, dtype: str) -> None:
@@ -56,9 +56,9 @@ def space_to_batch_gradient(trial: Trial, dtype: str) -> None:
         return weighted_gradients(lambda x: to_batch(x, list(block), paddings), [values], weights)
 
     output, (slope,) = trial.call_inside(body)
-    trial.close(output, _blocks_to_batch(host, block, paddings), dtype=dtype)
+    trial.close(output, blocks_to_batch(host, block, paddings), dtype=dtype)
     # Numbered cells are rearranged in the same way: zero is padding, other numbers are the original place.
-    numbers = _blocks_to_batch(np.arange(1, host.size + 1).reshape(shape), block, paddings)
+    numbers = blocks_to_batch(np.arange(1, host.size + 1).reshape(shape), block, paddings)
     expected = np.zeros(host.size + 1)
     expected[numbers.ravel()] = host_weights.ravel()
     trial.close(slope, expected[1:].reshape(shape), dtype=dtype)
@@ -75,4 +75,4 @@ def space_to_batch_unknown_shape(trial: Trial) -> None:
         return [apply(tensor) for tensor in tensors]
 
     for output, host in zip(trial.call_inside(body), hosts):
-        trial.close(output, _blocks_to_batch(host, [2, 2], [[0, 0], [1, 1]]), dtype="float32")
+        trial.close(output, blocks_to_batch(host, [2, 2], [[0, 0], [1, 1]]), dtype="float32")

@@ -29,7 +29,7 @@ def _made(trial: Trial, kind: str, loc: Any, scale: Any, dtype: str = "float32")
     return getattr(_distributions, kind)(*tensors)
 
 
-def _log_laplace_survival(x: Any, loc: Any, scale: Any) -> Any:
+def log_laplace_survival(x: Any, loc: Any, scale: Any) -> Any:
     z = (x - loc) / scale
     with np.errstate(over="ignore"):
         return np.where(z > 0, np.log(0.5) - z, np.log1p(-0.5 * np.exp(np.minimum(z, 0))))
@@ -37,7 +37,7 @@ def _log_laplace_survival(x: Any, loc: Any, scale: Any) -> Any:
 
 _SURVIVAL: Mapping[str, Callable[[Any, Any, Any], Any]] = {
     "Normal": NORMAL_METHODS["survival_function"],
-    "Laplace": _log_laplace_survival,
+    "Laplace": log_laplace_survival,
 }
 
 
@@ -93,7 +93,7 @@ def survival_gradient(trial: Trial, kind: str, dtype: str) -> None:
         slope = -np.exp(log_normal_density(*wide))
     else:
         density = 0.5 / wide[2] * np.exp(-abs(wide[0] - wide[1]) / wide[2])
-        slope = -density / np.exp(_log_laplace_survival(*wide))
+        slope = -density / np.exp(log_laplace_survival(*wide))
     slope = slope * to_float64(upstream)
     check_close(trial, to_value, slope, dtype)
     check_close(trial, to_loc, -slope.sum(0), dtype)

@@ -1,0 +1,87 @@
+"""Placeholders, Session.run and Tensor.eval: feeds that are views of other memory, and random numbers of each run."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.layouts import view
+from runners.tensorflow.graph_mode import building, call_building, close, run
+
+v1 = tf.compat.v1
+
+
+def _fetched(trial: Trial, how: str, session: Any, tensor: Any, feeds: Any = None) -> Any:
+    """One timed call of ``Session.run`` or of ``Tensor.eval``."""
+    if how == "eval":
+        return trial.call(tensor, feeds, session)
+    return trial.call(session, tensor, feeds) if feeds else trial.call(session, tensor)
+
+
+def fed_views(trial: Trial, how: str, layout: str, dtype: str = "float32") -> None:
+    """An array of any layout is fed with its own values, and neither it nor the memory around it changes; what is
+    fetched stays when it is fed again."""
+    hosts = [view(trial.random(5, 4, 3, dtype=dtype, seed=number), layout) for number in (1, 2)]
+    memory = [host.base for host in hosts]
+    before = [each.copy() for each in memory]
+    with building(trial) as graph:
+        if how != "placeholder":
+            x = v1.placeholder(trial.dtype(dtype), [None, 4, 3])
+    if how == "placeholder":
+        x = call_building(trial, graph, trial.dtype(dtype), [None, 4, 3])
+    with building(trial, graph):
+        moved = tf.transpose(x + x, [2, 0, 1])
+    session = v1.Session(graph=graph)
+    fetch = run if how == "placeholder" else lambda *args: _fetched(trial, how, *args[1:])
+    found = [fetch(trial, session, moved, {x: host}) for host in hosts]
+    for each, host in zip(found, hosts):
+        close(trial, each, 2 * np.transpose(host, [2, 0, 1]).astype("float64"), dtype)
+    trial.equal(memory, before)
+
+
+def fed_many(trial: Trial, how: str, shape: Sequence[int], dtype: str) -> None:
+    """More than 65,536 rows, and up to six axes, are fed and fetched whole."""
+    host = trial.random(*shape, dtype=dtype, seed=3)
+    with building(trial) as graph:
+        x = v1.placeholder(trial.dtype(dtype), [None, *shape[1:]])
+        y = x[::-1] + x
+    found = _fetched(trial, how, v1.Session(graph=graph), y, {x: host})
+    close(trial, found, host[::-1].astype("float64") + host, dtype)
+
+
+def drawn_again(trial: Trial, how: str, shape: Sequence[int]) -> None:
+    """Each run draws other numbers, none twice along any axis; a new session of a graph with a seed repeats them."""
+    with building(trial) as graph:
+        v1.set_random_seed(trial.seed(5))
+        draws = [v1.random_normal(shape), v1.random_uniform(shape, dtype=tf.float64)]
+    trial.repeatable = False
+    rows = []
+    for _ in range(2):
+        session = v1.Session(graph=graph)
+        rows.append([[np.asarray(_fetched(trial, how, session, each)) for each in draws] for _ in range(2)])
+    for first, second in rows:
+        trial.equal([each.dtype.name for each in first], ["float32", "float64"])
+        for one, two in zip(first, second):
+            trial.equal([list(one.shape), list(two.shape)], [list(shape)] * 2)
+            check_distinct(trial, np.stack([one, two]))
+        # Of the second draws, which are uniform: six standard errors of the mean.
+        uniform = np.stack([first[1], second[1]])
+        off = abs(float(uniform.mean()) - 0.5)
+        trial.check(uniform.min() >= 0 and uniform.max() < 1, "a draw is not in its range")
+        trial.check(off < 6 * 0.289 / np.sqrt(uniform.size), f"the mean of the draws is off by {off:.3g}")
+    trial.equal(rows[1], rows[0])
+
+
+def check_distinct(trial: Trial, draws: Any) -> None:
+    """Draws are finite, and no entry of any axis is like another one."""
+    draws = np.asarray(draws, "float64")
+    trial.check(np.isfinite(draws).all(), f"{int((~np.isfinite(draws)).sum())} draws are not finite")
+    for axis in range(draws.ndim):
+        flat = np.moveaxis(draws, axis, 0).reshape(draws.shape[axis], -1)
+        same = (flat[1:] == flat[:-1]).mean(1)
+        # Of many draws in half or single precision some are equal by chance.
+        most = float(same.max(initial=0.0) if len(flat) < 1000 else same.mean())
+        trial.check(most < 0.01, f"{most:.3f} of the draws at a place of axis {axis} are those before")
