@@ -13,43 +13,40 @@ from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 
 
-def distinct(
-    trial: Trial,
-    args: Sequence[Any],
-    made: Sequence[Any] | None = None,
-    method: str = "__call__",
-    shape: Sequence[int] = (),
-) -> None:
-    """No slice of the output along any axis is a copy of another one.
-
-    ``made``: the function is a class, whose instance is made of these arguments and draws in ``method``. ``shape``:
-    that of the output.
-    """
-    found = _drawn(trial, args, made, method)
-    trial.equal(list(found.shape), list(shape))
-    for axis in range(found.ndim):
-        rows = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)
-        different = len(np.unique(rows, axis=0))
-        trial.check(different == len(rows), f"axis {axis}: {different} of {len(rows)} slices are different")
-
-
-def in_range(
+def draws(
     trial: Trial,
     args: Sequence[Any],
     low: float,
     high: float,
-    count: int,
+    shape: Sequence[int],
+    dtype: str = "float32",
     made: Sequence[Any] | None = None,
     method: str = "__call__",
+    distinct: bool = False,
+    reaches: float | None = None,
 ) -> None:
-    """All of many draws are numbers from ``low`` to ``high``, and most of these are different."""
-    found = _drawn(trial, args, made, method)
-    trial.equal(found.size, count)
+    """All of many draws are numbers from ``low`` to ``high``, and neighbors are different.
+
+    ``made``: the function is a class, whose instance is made of these arguments and draws in ``method``. ``shape`` and
+    ``dtype``: those of the output. ``distinct``: no slice along any axis is a copy of another one, but elements can be
+    equal. ``reaches``: the largest draw is at least this.
+    """
+    output = _drawn(trial, args, made, method)
+    trial.equal([trial.dtype_name(output), list(output.shape)], [dtype, list(shape)])
+    found = widened(trial.numpy(output))
     outside = int(np.sum(~((found >= low) & (found <= high))))
-    trial.check(outside == 0, f"{outside} of {count} draws are not in [{low}, {high}]")
-    # Neighbors of a uniform float32 in [0, 1) agree once in eight million times.
-    equal = int(np.sum(np.diff(found.ravel()) == 0))
-    trial.check(equal < count / 1000, f"{equal} of {count} neighbors are equal")
+    trial.check(outside == 0, f"{outside} of {found.size} draws are not in [{low}, {high}]")
+    if reaches is not None:
+        trial.check(found.max() >= reaches, f"the largest draw is {found.max():.4g}, expected {reaches} or more")
+    if not distinct:
+        # Neighbors of a uniform float32 in [0, 1) agree once in eight million times.
+        equal = int(np.sum(np.diff(found.ravel()) == 0))
+        trial.check(equal < found.size / 1000, f"{equal} of {found.size} neighbors are equal")
+        return
+    for axis in range(found.ndim):
+        rows = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)
+        different = len(np.unique(rows, axis=0))
+        trial.check(different == len(rows), f"axis {axis}: {different} of {len(rows)} slices are different")
 
 
 def each_once(trial: Trial, weights: Sequence[Any], dtype: str) -> None:
@@ -70,8 +67,6 @@ def _drawn(trial: Trial, args: Sequence[Any], made: Sequence[Any] | None, method
     given = [item.device for item in builder.all(args)]
     torch.manual_seed(7)
     if made is None:
-        output = trial.call(*given)
-    else:
-        instance = trial.make(*(item.device for item in builder.all(made)))
-        output = trial.call_method(instance, method, *given)
-    return widened(trial.numpy(output))
+        return trial.call(*given)
+    instance = trial.make(*(item.device for item in builder.all(made)))
+    return trial.call_method(instance, method, *given)

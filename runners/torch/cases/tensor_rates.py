@@ -49,7 +49,8 @@ def exponential_returned(trial: Trial, gamma: float, steps: int) -> None:
         returned.append(trial.call_method(scheduler, "get_last_lr")[0])
         optimizer.step()
         scheduler.step()
-    trial.close(np.array([float(rate) for rate in returned]), 0.5 * gamma ** np.arange(steps), rtol=1e-12, atol=0)
+    for step, rate in enumerate(returned):
+        trial.close(rate, 0.5 * gamma**step, rtol=1e-12, atol=0, dtype="float64")
 
 
 def _optimizer(trial: Trial) -> Any:
