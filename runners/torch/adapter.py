@@ -94,7 +94,9 @@ def seed(seed: int) -> None:
 def tensor(array: Any, dtype: str, device: torch.device, layout: str) -> torch.Tensor:
     kind = getattr(torch, dtype)
     if layout == "transposed" and array.ndim > 1:
-        return torch.tensor(array.swapaxes(-1, -2), device="cpu").to(kind).to(device).transpose(-1, -2)
+        # torch.tensor keeps the strides of an array: a swapped view would be contiguous again after the transpose.
+        swapped = np.ascontiguousarray(array.swapaxes(-1, -2))
+        return torch.tensor(swapped, device="cpu").to(kind).to(device).transpose(-1, -2)
     if layout == "strided" and array.ndim > 0:
         return torch.tensor(np.repeat(array, 2, axis=-1), device="cpu").to(kind).to(device)[..., ::2]
     return torch.tensor(array, device="cpu").to(kind).to(device)

@@ -81,6 +81,14 @@ def tensor_from_array(trial: Trial, dtype: str, layout: str = "C") -> None:
     trial.close(made, kept, dtype=dtype)
 
 
+def tensor_of_slices(trial: Trial) -> None:
+    """Of an array that is a part of another one, or is broadcast, only its own elements are taken."""
+    whole = trial.random(6, 8, 4)
+    parts = whole[1::2, ::3], whole.transpose(2, 0, 1)[1:], whole[2:3, :, 1], whole[:, 5, 0], whole[3, 3, 3:]
+    for part in (*parts, np.broadcast_to(whole[0, :1], (3, 4))):
+        trial.exact(trial.call(part, device=trial.device), part, "float32")
+
+
 def tensor_of_nothing(trial: Trial) -> None:
     """Empty lists make a tensor of the default dtype in the shape of the lists."""
     for lists, shape in (([[], []], (2, 0)), ([], (0,))):

@@ -37,13 +37,15 @@ def transformer(
     target_mask: str | None = None,
     target_padding: Sequence[int] | None = None,
     gradients: bool = True,
+    padded_memory: bool = False,
     **options: Any,
 ) -> None:
     """The encoder's layers and normalization are followed by the decoder's, which attend to themselves and to the
     encoder.
 
     ``lengths``: the positions of source and target, and the batch size if there is a batch; ``padding`` and
-    ``target_padding``: how many positions at the end of each source or target are padding.
+    ``target_padding``: how many positions at the end of each source or target are padding. With ``padded_memory`` the
+    decoder attends to the padding of the source too.
     """
     made = {"dim_feedforward": width + 3, "dropout": 0.0 if training else 0.3, **options}
     if made.get("activation") == "tanh":
@@ -57,7 +59,7 @@ def transformer(
         trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype, layout) for seed, shape in enumerate(shapes)
     )
     ahead = np.triu(np.ones((lengths[1], lengths[1]), bool), 1) if causal else None
-    between = make_masks(lengths[0], memory_mask, padding, lengths[1])
+    between = make_masks(lengths[0], memory_mask, None if padded_memory else padding, lengths[1])
     of_source = make_masks(lengths[0], source_mask, padding)
     of_target = make_masks(lengths[1], target_mask, target_padding)
     of_target = (ahead, of_target[1]) if causal else of_target
@@ -66,7 +68,7 @@ def transformer(
         "tgt_mask": of_target[0],
         "tgt_key_padding_mask": of_target[1],
         "memory_mask": between[0],
-        "src_key_padding_mask": between[1],
+        "src_key_padding_mask": of_source[1],
         "memory_key_padding_mask": between[1],
     }
     masks = {

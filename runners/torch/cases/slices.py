@@ -1,0 +1,72 @@
+"""Random draws of several axes and of many elements: nothing is drawn twice, and all of it is within its range."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+import torch
+
+from runners.core.public import names
+from runners.core.testing.arrays import widened
+from runners.core.testing.inputs import Builder
+from runners.core.testing.trial import Trial
+
+
+def draws(
+    trial: Trial,
+    args: Sequence[Any],
+    low: float,
+    high: float,
+    shape: Sequence[int],
+    dtype: str = "float32",
+    made: Sequence[Any] | None = None,
+    method: str = "__call__",
+    distinct: bool = False,
+    reaches: float | None = None,
+) -> None:
+    """All of many draws are numbers from ``low`` to ``high``, and neighbors are different.
+
+    ``made``: the function is a class, whose instance is made of these arguments and draws in ``method``. ``shape`` and
+    ``dtype``: those of the output. ``distinct``: no slice along any axis is a copy of another one, but elements can be
+    equal. ``reaches``: the largest draw is at least this.
+    """
+    output = _drawn(trial, args, made, method)
+    trial.equal([trial.dtype_name(output), list(output.shape)], [dtype, list(shape)])
+    found = widened(trial.numpy(output))
+    outside = int(np.sum(~((found >= low) & (found <= high))))
+    trial.check(outside == 0, f"{outside} of {found.size} draws are not in [{low}, {high}]")
+    if reaches is not None:
+        trial.check(found.max() >= reaches, f"the largest draw is {found.max():.4g}, expected {reaches} or more")
+    if not distinct:
+        # Neighbors of a uniform float32 in [0, 1) agree once in eight million times.
+        equal = int(np.sum(np.diff(found.ravel()) == 0))
+        trial.check(equal < found.size / 1000, f"{equal} of {found.size} neighbors are equal")
+        return
+    for axis in range(found.ndim):
+        rows = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)
+        different = len(np.unique(rows, axis=0))
+        trial.check(different == len(rows), f"axis {axis}: {different} of {len(rows)} slices are different")
+
+
+def each_once(trial: Trial, weights: Sequence[Any], dtype: str) -> None:
+    """As many draws without replacement as there are weights above zero give each of these once, whatever their
+    scale."""
+    tensor = trial.tensor(np.array(weights, "float64"), dtype)
+    rows = np.atleast_2d(np.array(weights, "float64"))
+    drawn = trial.call(tensor, int((rows[0] > 0).sum()))
+    trial.equal(trial.dtype_name(drawn), "int64")
+    for row, found in zip(rows, np.atleast_2d(trial.numpy(drawn))):
+        trial.equal(np.sort(found), np.nonzero(row)[0])
+
+
+def _drawn(trial: Trial, args: Sequence[Any], made: Sequence[Any] | None, method: str) -> Any:
+    builder = Builder(trial, names.framework(trial.framework))
+    trial.writes = True
+    trial.repeatable = False
+    given = [item.device for item in builder.all(args)]
+    torch.manual_seed(7)
+    if made is None:
+        return trial.call(*given)
+    instance = trial.make(*(item.device for item in builder.all(made)))
+    return trial.call_method(instance, method, *given)

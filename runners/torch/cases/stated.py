@@ -1,0 +1,57 @@
+"""Values and gradients that are stated in the manifest, for special inputs, weights and options."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+import numpy as np
+import torch
+
+from runners.core.public import names
+from runners.core.testing.inputs import Builder
+from runners.core.testing.trial import Trial
+
+
+def values(
+    trial: Trial,
+    args: Sequence[Any],
+    expected: Any,
+    dtype: str,
+    made: Sequence[Any] | None = None,
+    named: Mapping[str, Any] = {},
+    options: Mapping[str, Any] = {},
+    parameters: Mapping[str, Any] = {},
+    slopes: Sequence[Any] = (),
+    training: bool = True,
+    tolerance: Mapping[str, float] = {},
+) -> None:
+    """A call, or that of an instance, gives the stated values. For ones that come from above, the arguments get the
+    stated gradients (``slopes``, null for an argument that needs none).
+
+    ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones, and gets the
+    values of ``parameters``. Numbers that JSON lacks are written as text.
+    """
+    builder = Builder(trial, names.framework(trial.framework))
+    given = [item.device for item in builder.all(args)]
+    for argument, slope in zip(given, slopes):
+        argument.requires_grad_(slope is not None)
+    if made is None:
+        output = trial.call(*given, **{key: item.device for key, item in builder.named(options).items()})
+    else:
+        extra = {key: item.device for key, item in builder.named(named).items()}
+        module = trial.make(*(item.device for item in builder.all(made)), **extra).to(trial.device).train(training)
+        for name, numbers in parameters.items():
+            with torch.no_grad():
+                module.get_parameter(name).copy_(trial.tensor(_numbers(numbers), dtype))
+        output = trial.call_method(module, "__call__", *given)
+    output = output[0] if isinstance(output, tuple) else output
+    trial.close(output, _numbers(expected), dtype=dtype, **tolerance)
+    if any(slope is not None for slope in slopes):
+        output.sum().backward()
+    for argument, slope in zip(given, slopes):
+        if slope is not None:
+            trial.close(argument.grad, _numbers(slope), dtype=trial.dtype_name(argument) or "", **tolerance)
+
+
+def _numbers(given: Any) -> Any:
+    return np.array(given).astype("float64")
