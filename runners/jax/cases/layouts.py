@@ -120,13 +120,18 @@ def _check(
     rtol: float | None,
     atol: float | None,
 ) -> None:
+    for step in expect.get("output", []):
+        output = output[step]
     if "property" in expect:
+        trial.equal([trial.dtype_name(part) for part in output], [expect["dtype"]] * len(output))
         properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
         return
     builder = Builder(trial, names.framework(trial.framework))
     library = "numpy" if "numpy" in expect else "scipy"
     given = expect.get("args", [{"arg": place} for place in range(len(host))])
-    chosen = [host[item["arg"]] if isinstance(item, dict) and "arg" in item else builder.one(item).host for item in given]
+    chosen = [
+        host[item["arg"]] if isinstance(item, dict) and "arg" in item else builder.one(item).host for item in given
+    ]
     named = {name: item.host for name, item in builder.named(expect.get("kwargs", {})).items()}
     expected = references.find(library, expect[library])(*chosen, **named)
     parts = zip(output, expected) if isinstance(expected, (tuple, list)) else [(output, expected)]

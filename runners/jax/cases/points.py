@@ -28,7 +28,7 @@ def gradient_at(
     rtol: float | None = None,
     compiled: bool = True,
 ) -> None:
-    """Value, and gradient of the sum of the values for one argument, at given points; ``"nan"`` and ``"inf"`` are numbers.
+    """Value at given points, and gradient of the sum of the values for one argument; ``"nan"`` is a number.
 
     ``output``: which of several outputs. Without ``compiled`` each operation is called by itself.
     """
