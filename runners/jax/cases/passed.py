@@ -111,7 +111,7 @@ def typed(trial: Trial) -> None:
     """get_aval: each array has its shape and dtype, however it lies in memory."""
     hosts = list(unusual(trial).values())
     avals = [trial.call(host) for host in hosts]
-    trial.equal({type(aval) for aval in avals}, {jax.core.ShapedArray})
+    trial.check(all(isinstance(aval, jax.core.ShapedArray) for aval in avals), "expected abstract values")
     trial.equal([(aval.shape, str(aval.dtype)) for aval in avals], _types(hosts))
 
 
@@ -207,33 +207,6 @@ def paths_of_views(trial: Trial) -> None:
     path, _ = trial.call("ab,bc,cd->ad", base.T, base[:, ::-3], base[:2, 1:2])
     plain, _ = trial.call("ab,bc,cd->ad", *(trial.random(*shape) for shape in ((6, 4), (4, 2), (2, 1))))
     trial.equal([list(step) for step in path], [list(step) for step in plain])
-
-
-def draws_of_axes(trial: Trial) -> None:
-    """jax.random.PRNGKey: draws of four and five axes differ along each axis, and a million of them are in their
-    range."""
-    key = trial.call(9)
-    trial.equal(key, [0, 9])
-    for shape in ((3, 4, 5, 6), (2, 3, 4, 5, 6)):
-        bits = trial.numpy(jax.random.bits(key, shape))
-        # Of 720 draws of 32 bits two are equal once in 16,000 seeds.
-        trial.equal(len(np.unique(bits)), bits.size)
-    many = trial.numpy(jax.random.uniform(key, (1000, 1000)))
-    trial.check(np.isfinite(many).all() and many.min() >= 0 and many.max() < 1, "a draw is out of its range")
-    rows = trial.numpy(jax.random.permutation(key, 70_001))
-    trial.equal(np.array_equal(np.sort(rows), np.arange(70_001)), True)
-
-
-def seeds_of_dtypes(trial: Trial) -> None:
-    """jax.random.PRNGKey: a seed of any integer dtype, of NumPy or a view, is the number that it holds."""
-    for seed, low in (
-        (np.uint8(200), 200),
-        (np.uint32(2**32 - 1), 2**32 - 1),
-        (np.int16(-1), 2**32 - 1),
-        (np.arange(6, dtype="int32")[::-2][1], 3),
-        (np.broadcast_to(np.uint16(65535), (2,))[1:].reshape(()), 65535),
-    ):
-        trial.exact(trial.call(seed), [0, low], "uint32")
 
 
 def factored_in_a_row(trial: Trial, shape: Sequence[int], dtype: str, calls: int = 4) -> None:
