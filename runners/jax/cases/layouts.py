@@ -1,0 +1,143 @@
+"""Arrays that are no whole block of memory: NumPy views with strides, and arrays cut out of others inside a program."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Callable, Mapping, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.core.public import names
+from runners.core.testing import properties, references
+from runners.core.testing.arrays import widened
+from runners.core.testing.inputs import Builder
+from runners.core.testing.trial import Trial
+
+Array = Any
+
+
+def views(
+    trial: Trial,
+    args: Sequence[Any],
+    expect: Mapping[str, Any],
+    kwargs: Mapping[str, Any] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    traced: bool = True,
+) -> None:
+    """Each kind of view of all arrays gives the reference's output, and the call changes nothing in or around it.
+
+    The arguments and ``expect`` are those of a manifest's ``call``. Unless ``traced`` is False, the arrays are also cut
+    out of larger ones in a compiled program.
+    """
+    builder = Builder(trial, names.framework(trial.framework))
+    leaves, structure = jax.tree_util.tree_flatten([item.device for item in builder.all(args)])
+    named = {name: item.device for name, item in builder.named(kwargs or {}).items()}
+    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
+    whole = {place: trial.numpy(leaves[place]) for place in places}
+
+    def filled(arrays: Mapping[int, Array]) -> Any:
+        items = [arrays.get(place, leaf) for place, leaf in enumerate(leaves)]
+        return jax.tree_util.tree_unflatten(structure, items)
+
+    def check(output: Any, arrays: Mapping[int, Array]) -> None:
+        host = filled({place: widened(np.array(array)) for place, array in arrays.items()})
+        _check(trial, output, host, expect, rtol, atol)
+
+    for view in _VIEWS:
+        made = {place: view(array) for place, array in whole.items()}
+        bases = [np.array(base) for base, _ in made.values()]
+        shown = {place: array for place, (_, array) in made.items()}
+        check(trial.call(*filled(shown), **named), shown)
+        for (base, _), before in zip(made.values(), bases):
+            trial.check(base.tobytes() == before.tobytes(), "the call wrote to the memory of its argument")
+
+    @lru_cache(maxsize=1)
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        return jax.jit(lambda *cut: function(*filled(dict(zip(places, map(_cut_out, cut)))), **named))
+
+    if traced:
+        larger = [trial.tensor(_larger(whole[place])) for place in places]
+        check(trial.call_inside(lambda function, *cut: compiled(function)(*cut), *larger), whole)
+
+
+def _transposed(array: Array) -> tuple[Array, Array]:
+    base = np.ascontiguousarray(array.T)
+    return base, base.T
+
+
+def _every_second(array: Array) -> tuple[Array, Array]:
+    base = _around(array, [2 * size for size in array.shape])
+    view = base[tuple(slice(None, None, 2) for _ in array.shape)]
+    view[...] = array
+    return base, view
+
+
+def _backwards(array: Array) -> tuple[Array, Array]:
+    turned = tuple(slice(None, None, -1) for _ in array.shape)
+    base = np.ascontiguousarray(array[turned])
+    return base, base[turned]
+
+
+def _inside(array: Array) -> tuple[Array, Array]:
+    base = _around(array, [size + 3 for size in array.shape])
+    view = base[tuple(slice(2, 2 + size) for size in array.shape)]
+    view[...] = array
+    return base, view
+
+
+def _repeated(array: Array) -> tuple[Array, Array]:
+    base = np.ascontiguousarray(array[:1])
+    return base, np.broadcast_to(base, array.shape)
+
+
+_VIEWS = (_transposed, _every_second, _backwards, _inside, _repeated)
+
+
+def _around(array: Array, shape: Sequence[int]) -> Array:
+    """What must not be read: NaN, or the largest number."""
+    kind = array.dtype.kind
+    return np.full(shape, np.iinfo(array.dtype).max if kind in "iu" else kind == "b" or np.nan, array.dtype)
+
+
+def _larger(array: Array) -> Array:
+    base, _ = _inside(np.transpose(array)[tuple(slice(None, None, -1) for _ in array.shape)])
+    return base
+
+
+def _cut_out(base: Any) -> Any:
+    view = base[tuple(slice(2, size - 1) for size in base.shape)]
+    return jnp.transpose(jnp.flip(view, tuple(range(base.ndim))))
+
+
+def _check(
+    trial: Trial,
+    output: Any,
+    host: Sequence[Any],
+    expect: Mapping[str, Any],
+    rtol: float | None,
+    atol: float | None,
+) -> None:
+    for step in expect.get("output", []):
+        output = output[step]
+    if "property" in expect:
+        trial.equal([trial.dtype_name(part) for part in output], [expect["dtype"]] * len(output))
+        properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
+        return
+    builder = Builder(trial, names.framework(trial.framework))
+    library = "numpy" if "numpy" in expect else "scipy"
+    given = expect.get("args", [{"arg": place} for place in range(len(host))])
+    chosen = [
+        host[item["arg"]] if isinstance(item, dict) and "arg" in item else builder.one(item).host for item in given
+    ]
+    named = {name: item.host for name, item in builder.named(expect.get("kwargs", {})).items()}
+    expected = references.find(library, expect[library])(*chosen, **named)
+    parts = zip(output, expected) if isinstance(expected, (tuple, list)) else [(output, expected)]
+    dtype = expect.get("dtype", "float32")
+    for part, wanted in parts:
+        if isinstance(part, np.ndarray):
+            # What only moves a NumPy array may return one.
+            trial.equal(part.dtype.name, dtype)
+        trial.close(part, wanted, rtol, atol, dtype="" if isinstance(part, np.ndarray) else dtype)
