@@ -42,9 +42,11 @@ COMPUTES_NOTHING = {
 
 
 @pytest.mark.parametrize("version", ON_XLA)
-def test_the_whole_manifest_runs_on_xla_and_only_failures_of_the_cpu_fail(run_manifest: Run, version: str) -> None:
+def test_every_function_runs_on_xla_and_only_failures_of_the_cpu_fail(run_manifest: Run, version: str) -> None:
     document = on_xla(run_manifest, version)
-    assert findings(document) == known_failures("jax", version)
+    tried = {(result["function"], result["test"]) for result in document["results"]}
+    known = known_failures("jax", version)
+    assert findings(document) == {test: category for test, category in known.items() if test in tried}
     assert removed(document) == (GONE if version == CURRENT else set())
     assert all(result["sync_check"]["passed"] for result in document["results"] if result["category"] != "removed")
     assert document["environment"]["device"]["kind"] == "xla"
@@ -69,8 +71,11 @@ def test_computations_on_arrays_are_recorded_on_the_device(run_manifest: Run, ve
             verdicts.setdefault(result["function"], set()).add(result["placement"]["verdict"])
     assert {function for function, found in verdicts.items() if found <= {"unknown"}} <= COMPUTES_NOTHING
     assert all("device" in verdicts[name] for name in ("jax.numpy.cos", "jax.numpy.linalg.svd", "jax.vjp"))
-    (evidence,) = (r["placement"]["evidence"] for r in document["results"] if r["test"] == "angles[dtype=float32]")
-    assert evidence == ["output on cpu:1", "jit(cos) on cpu:1" if version == CURRENT else "jit(<lambda>) on cpu:1"]
+    ranges = (
+        r for r in document["results"] if r["function"] == "jax.numpy.cos" and r["test"].startswith("generated-range")
+    )
+    program = "jit(cos) on cpu:1" if version == CURRENT else "jit(<lambda>) on cpu:1"
+    assert {tuple(result["placement"]["evidence"]) for result in ranges} == {("output on cpu:1", program)}
 
 
 @pytest.mark.parametrize("version", VERSIONS["jax"])
@@ -154,5 +159,6 @@ def test_a_host_with_one_device_has_no_xla(
 
 
 def on_xla(run_manifest: Run, version: str) -> dict[str, Any]:
-    """The study manifest through XLA, once."""
-    return run_manifest("jax", version, "study", device="xla", runs=1, protocol="cold")
+    """The study manifest through XLA, once: half of the tests in each version."""
+    shard = {STUDY: "1/2", CURRENT: "2/2"}[version]
+    return run_manifest("jax", version, "study", device="xla", runs=1, protocol="cold", shard=shard)

@@ -49,10 +49,10 @@ def unflattened(trial: Trial) -> None:
     """jax.tree_util.tree_unflatten: the leaves are the given objects."""
     hosts = unusual(trial)
     leaves, structure = jax.tree_util.tree_flatten(hosts)
-    made = trial.call(structure, leaves)
-    trial.check(all(made[name] is hosts[name] for name in hosts), "a leaf was replaced")
-    moved = trial.call(structure, list(map(jnp.asarray, leaves)))
-    _check(trial, moved, hosts, turned=False)
+    moved = list(map(jnp.asarray, leaves))
+    made = trial.call(structure, moved)
+    trial.check(all(found is leaf for found, leaf in zip(made.values(), moved)), "a leaf was replaced")
+    _check(trial, made, hosts, turned=False)
 
 
 def bound(trial: Trial) -> None:
