@@ -29,7 +29,15 @@ FALLS_BACK = {
 }
 """Functions whose tests pass although an operation falls back to the host."""
 
-DRAWS_ON_HOST = ("in-turns", "without-replacement[draws=3", "without-replacement[draws=6", "seed-without-replacement")
+DRAWS_ON_HOST = (
+    "in-turns",
+    "without-replacement[draws=3",
+    "without-replacement[draws=6",
+    "seed-without-replacement",
+    "within-views[",
+    "many-rows",
+    "each-once",
+)
 """How the tests of torch.multinomial begin that draw several without replacement, some of them among other calls."""
 
 WRONG = {
