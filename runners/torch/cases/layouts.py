@@ -15,7 +15,7 @@ import torch
 
 from runners.core.testing import arrays, inputs, tree
 from runners.core.testing.trial import Trial
-from runners.torch.cases.turns import _case
+from runners.torch.cases.turns import case_named
 
 _AROUND = 93
 """The elements that belong to no view. No input has this number."""
@@ -130,7 +130,7 @@ def within(trial: Trial, case: str, params: Mapping[str, Any], view: str) -> Non
         patches["random"] = _even(trial.random)
     random = _even(arrays.random) if view == "expanded" else arrays.random
     with mock.patch.multiple(trial, **patches), mock.patch.object(inputs, "random", random):
-        _case(case)(trial, **params)
+        case_named(case)(trial, **params)
     for whole, cut in kept:
         expected = torch.full_like(whole, _AROUND)
         cut(expected).copy_(cut(whole))

@@ -6,7 +6,7 @@ from typing import Any, Mapping
 from unittest import mock
 
 from runners.core.testing.trial import Trial
-from runners.torch.cases.turns import _case
+from runners.torch.cases.turns import case_named
 
 
 def scaled(trial: Trial, case: str, params: Mapping[str, Any], factor: float) -> None:
@@ -24,4 +24,4 @@ def scaled(trial: Trial, case: str, params: Mapping[str, Any], factor: float) ->
 
     patches: dict[str, Any] = {"random": times}
     with mock.patch.multiple(trial, **patches):
-        _case(case)(trial, **params)
+        case_named(case)(trial, **params)

@@ -39,7 +39,7 @@ def in_turns(trial: Trial, calls: Sequence[Sequence[Any]]) -> None:
     with mock.patch.object(trial, "call", noted), mock.patch.object(trial, "seed", other):
         for turn, (name, params) in enumerate([*calls, *calls]):
             number, begin = turn, len(outputs)
-            _case(name)(trial, **params)
+            case_named(name)(trial, **params)
             # The case itself may write to its outputs.
             before += [copy.deepcopy(_host(trial, output)) for output in outputs[begin:]]
     for output, values in zip(outputs, before):
@@ -47,7 +47,7 @@ def in_turns(trial: Trial, calls: Sequence[Sequence[Any]]) -> None:
             trial.check(np.array_equal(found, expected, equal_nan=found.dtype.kind in "fc"), "a later call changed it")
 
 
-def _case(name: str) -> Callable[..., None]:
+def case_named(name: str) -> Callable[..., None]:
     """``call``, or the case ``module.name``."""
     return cases.case(name if name == "call" else "torch." + name.replace(".", ":"))
 
@@ -92,7 +92,7 @@ def same_tensors(trial: Trial, case: str, params: Mapping[str, Any]) -> None:
         for turn in range(3):
             number = turn
             places = iter(tensors)
-            _case(case)(trial, **params)
+            case_named(case)(trial, **params)
 
 
 def same_inputs(trial: Trial, calls: Sequence[Sequence[Any]]) -> None:
@@ -114,7 +114,7 @@ def same_inputs(trial: Trial, calls: Sequence[Sequence[Any]]) -> None:
     with mock.patch.object(trial, "tensor", made_once):
         for name, params in [*calls, *calls]:
             place = 0
-            _case(name)(trial, **params)
+            case_named(name)(trial, **params)
 
 
 def gradient_modes(
