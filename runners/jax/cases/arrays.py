@@ -9,10 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core.public import names
-from runners.core.testing import references
-from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
+from runners.jax.cases.given import Given
 from runners.jax.double import x64
 
 Data = Any
@@ -28,7 +26,7 @@ def compiled(
     atol: float | None = None,
 ) -> None:
     """Compiled with traced arrays and all other arguments fixed, the function matches the reference."""
-    given = _Given(trial, args, kwargs)
+    given = Given(trial, args, kwargs)
 
     @lru_cache(maxsize=1)
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,7 +40,7 @@ def one_array(
     trial: Trial, args: Sequence[Data], expect: Mapping[str, Any], kwargs: Mapping[str, Data] | None = None
 ) -> None:
     """The function joins its inputs into one array with the reference's values; the output is not a list of arrays."""
-    given = _Given(trial, args, kwargs)
+    given = Given(trial, args, kwargs)
     output = trial.call(*given.with_tensors(given.tensors), **given.kwargs)
     _check(trial, output, given.expected(expect, given.host), expect["dtype"], None, None)
 
@@ -56,7 +54,7 @@ def mapped(
     atol: float | None = None,
 ) -> None:
     """Mapped over the first axis of all arrays, the function matches the reference for each row."""
-    given = _Given(trial, args, kwargs)
+    given = Given(trial, args, kwargs)
 
     def body(function: Callable[..., Any], tensors: Any) -> Any:
         return jax.vmap(lambda rows: function(*given.with_tensors(rows), **given.kwargs))(tensors)
@@ -78,7 +76,7 @@ def double(
 ) -> None:
     """With 64-bit types enabled, outputs are 64 bits wide and accurate to twelve digits."""
     with x64():
-        given = _Given(trial, args, kwargs)
+        given = Given(trial, args, kwargs)
 
     def body(function: Callable[..., Any], tensors: Any) -> Any:
         with x64():
@@ -93,7 +91,7 @@ def double(
 
 def of_host(trial: Trial, args: Sequence[Data], expect: Mapping[str, Any], kwargs: Any = None) -> None:
     """NumPy arrays that could be written to give the reference's output, and the call does not change them."""
-    given = _Given(trial, args, kwargs)
+    given = Given(trial, args, kwargs)
     hosts = [np.array(tensor) for tensor in given.tensors]
     output = trial.call(*given.with_tensors(hosts), **given.kwargs)
     _check(trial, output, given.expected(expect, given.host), expect.get("dtype", "float32"), None, None)
@@ -195,45 +193,6 @@ def arange_loop(trial: Trial, count: int) -> None:
     numbers, total = trial.call_inside(lambda function, x: made(function)(x), trial.tensor(host))
     trial.close(numbers, np.arange(count), dtype="int32")
     trial.close(total, np.arange(count) @ host, dtype="int32")
-
-
-class _Given:
-    """A test's arguments: which of them are tensors, and the reference for them or for one row of each."""
-
-    def __init__(self, trial: Trial, args: Sequence[Data], kwargs: Mapping[str, Data] | None) -> None:
-        self._builder = Builder(trial, names.framework(trial.framework))
-        built = self._builder.all(args)
-        self._leaves, self._structure = jax.tree_util.tree_flatten([item.device for item in built])
-        self._places = [index for index, leaf in enumerate(self._leaves) if isinstance(leaf, jax.Array)]
-        self._host_leaves, self._host_structure = jax.tree_util.tree_flatten([item.host for item in built])
-        self.tensors = [self._leaves[place] for place in self._places]
-        self.host = [item.host for item in built]
-        self.kwargs = {name: item.device for name, item in self._builder.named(kwargs or {}).items()}
-
-    def with_tensors(self, tensors: Sequence[Any]) -> Any:
-        """Return the positional arguments with other arrays in place of the tensors."""
-        leaves = list(self._leaves)
-        for place, tensor in zip(self._places, tensors):
-            leaves[place] = tensor
-        return jax.tree_util.tree_unflatten(self._structure, leaves)
-
-    def host_row(self, index: int) -> Any:
-        """Return the host's arguments with one row of each array."""
-        leaves = list(self._host_leaves)
-        for place in self._places:
-            leaves[place] = leaves[place][index]
-        return jax.tree_util.tree_unflatten(self._host_structure, leaves)
-
-    def expected(self, expect: Mapping[str, Any], host: Sequence[Any]) -> Any:
-        """Return the reference's output for the host's arguments, or for those that ``expect`` names."""
-        arguments = host
-        if "args" in expect:
-            arguments = [
-                host[item["arg"]] if isinstance(item, dict) and "arg" in item else self._builder.one(item).host
-                for item in expect["args"]
-            ]
-        named = {name: item.host for name, item in self._builder.named(expect.get("kwargs", {})).items()}
-        return references.find("numpy", expect["numpy"])(*arguments, **named)
 
 
 def _check(trial: Trial, output: Any, expected: Any, dtype: str, rtol: float | None, atol: float | None) -> None:

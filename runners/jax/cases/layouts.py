@@ -9,11 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core.public import names
-from runners.core.testing import properties, references
+from runners.core.testing import properties
 from runners.core.testing.arrays import widened
-from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
+from runners.jax.cases.given import Given
 
 Array = Any
 
@@ -32,34 +31,27 @@ def views(
     The arguments and ``expect`` are those of a manifest's ``call``. Unless ``traced`` is False, the arrays are also cut
     out of larger ones in a compiled program.
     """
-    builder = Builder(trial, names.framework(trial.framework))
-    leaves, structure = jax.tree_util.tree_flatten([item.device for item in builder.all(args)])
-    named = {name: item.device for name, item in builder.named(kwargs or {}).items()}
-    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
-    whole = {place: trial.numpy(leaves[place]) for place in places}
+    given = Given(trial, args, kwargs)
+    whole = [trial.numpy(tensor) for tensor in given.tensors]
 
-    def filled(arrays: Mapping[int, Array]) -> Any:
-        items = [arrays.get(place, leaf) for place, leaf in enumerate(leaves)]
-        return jax.tree_util.tree_unflatten(structure, items)
-
-    def check(output: Any, arrays: Mapping[int, Array]) -> None:
-        host = filled({place: widened(np.array(array)) for place, array in arrays.items()})
-        _check(trial, output, host, expect, rtol, atol)
+    def check(output: Any, arrays: Sequence[Array]) -> None:
+        host = given.with_tensors([widened(np.array(array)) for array in arrays])
+        _check(trial, output, given, host, expect, rtol, atol)
 
     for view in _VIEWS:
-        made = {place: view(array) for place, array in whole.items()}
-        bases = [np.array(base) for base, _ in made.values()]
-        shown = {place: array for place, (_, array) in made.items()}
-        check(trial.call(*filled(shown), **named), shown)
-        for (base, _), before in zip(made.values(), bases):
+        made = [view(array) for array in whole]
+        bases = [np.array(base) for base, _ in made]
+        shown = [array for _, array in made]
+        check(trial.call(*given.with_tensors(shown), **given.kwargs), shown)
+        for (base, _), before in zip(made, bases):
             trial.check(base.tobytes() == before.tobytes(), "the call wrote to the memory of its argument")
 
     @lru_cache(maxsize=1)
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-        return jax.jit(lambda *cut: function(*filled(dict(zip(places, map(_cut_out, cut)))), **named))
+        return jax.jit(lambda *cut: function(*given.with_tensors(list(map(_cut_out, cut))), **given.kwargs))
 
     if traced:
-        larger = [trial.tensor(_larger(whole[place])) for place in places]
+        larger = [trial.tensor(_larger(array)) for array in whole]
         check(trial.call_inside(lambda function, *cut: compiled(function)(*cut), *larger), whole)
 
 
@@ -115,6 +107,7 @@ def _cut_out(base: Any) -> Any:
 def _check(
     trial: Trial,
     output: Any,
+    given: Given,
     host: Sequence[Any],
     expect: Mapping[str, Any],
     rtol: float | None,
@@ -126,14 +119,7 @@ def _check(
         trial.equal([trial.dtype_name(part) for part in output], [expect["dtype"]] * len(output))
         properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
         return
-    builder = Builder(trial, names.framework(trial.framework))
-    library = "numpy" if "numpy" in expect else "scipy"
-    given = expect.get("args", [{"arg": place} for place in range(len(host))])
-    chosen = [
-        host[item["arg"]] if isinstance(item, dict) and "arg" in item else builder.one(item).host for item in given
-    ]
-    named = {name: item.host for name, item in builder.named(expect.get("kwargs", {})).items()}
-    expected = references.find(library, expect[library])(*chosen, **named)
+    expected = given.expected(expect, host)
     parts = zip(output, expected) if isinstance(expected, (tuple, list)) else [(output, expected)]
     dtype = expect.get("dtype", "float32")
     for part, wanted in parts:

@@ -6,10 +6,8 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from runners.core.public import names
-from runners.core.testing import references
-from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
+from runners.jax.cases.given import Given
 
 
 def every_axis(
@@ -24,20 +22,14 @@ def every_axis(
 
     The arguments and ``expect`` are those of a manifest's ``call``.
     """
-    builder = Builder(trial, names.framework(trial.framework))
-    built = builder.all(args)
-    named = {name: item.device for name, item in builder.named(kwargs or {}).items()}
-    named_there = {name: item.host for name, item in builder.named(expect.get("kwargs", {})).items()}
-    host = [item.host for item in built]
-    given = expect.get("args", [{"arg": place} for place in range(len(host))])
-    chosen = [host[item["arg"]] if isinstance(item, dict) else item for item in given]
+    given = Given(trial, args, kwargs)
     # The output of stack has one axis more.
-    rank = max(map(np.ndim, host)) if expect["numpy"] != "stack" else np.ndim(host[0][0]) + 1
+    rank = max(map(np.ndim, given.host)) if expect["numpy"] != "stack" else np.ndim(given.host[0][0]) + 1
     for axis in range(-1, -rank - 1, -1):
         with np.errstate(all="ignore"):
-            expected = references.find("numpy", expect["numpy"])(*chosen, axis=axis, **named_there)
+            expected = given.expected(expect, given.host, axis=axis)
         for number in (axis, axis + rank):
-            output = trial.call(*[item.device for item in built], axis=number, **named)
+            output = trial.call(*given.with_tensors(given.tensors), axis=number, **given.kwargs)
             parts = zip(output, expected) if isinstance(expected, list) else [(output, expected)]
             for part, wanted in parts:
                 if expect["numpy"] == "size":

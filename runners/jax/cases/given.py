@@ -1,0 +1,53 @@
+"""The arguments of a manifest's ``call`` for cases that call a function on them in another way."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+import jax
+
+from runners.core.public import names
+from runners.core.testing import references
+from runners.core.testing.inputs import Builder
+from runners.core.testing.trial import Trial
+
+
+class Given:
+    """A test's arguments: which of them are tensors, and the reference for them or for one row of each."""
+
+    def __init__(self, trial: Trial, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> None:
+        self._builder = Builder(trial, names.framework(trial.framework))
+        built = self._builder.all(args)
+        self._leaves, self._structure = jax.tree_util.tree_flatten([item.device for item in built])
+        self._places = [index for index, leaf in enumerate(self._leaves) if isinstance(leaf, jax.Array)]
+        self._host_leaves, self._host_structure = jax.tree_util.tree_flatten([item.host for item in built])
+        self.tensors = [self._leaves[place] for place in self._places]
+        self.host = [item.host for item in built]
+        self.kwargs = {name: item.device for name, item in self._builder.named(kwargs or {}).items()}
+
+    def with_tensors(self, tensors: Sequence[Any]) -> Any:
+        """Return the positional arguments with other arrays in place of the tensors."""
+        leaves = list(self._leaves)
+        for place, tensor in zip(self._places, tensors):
+            leaves[place] = tensor
+        return jax.tree_util.tree_unflatten(self._structure, leaves)
+
+    def host_row(self, index: int) -> Any:
+        """Return the host's arguments with one row of each array."""
+        leaves = list(self._host_leaves)
+        for place in self._places:
+            leaves[place] = leaves[place][index]
+        return jax.tree_util.tree_unflatten(self._host_structure, leaves)
+
+    def expected(self, expect: Mapping[str, Any], host: Sequence[Any], **more: Any) -> Any:
+        """Return the reference's output for the host's arguments, or for those that ``expect`` names. ``more``: keyword
+        arguments beside those of ``expect``."""
+        arguments = host
+        if "args" in expect:
+            arguments = [
+                host[item["arg"]] if isinstance(item, dict) and "arg" in item else self._builder.one(item).host
+                for item in expect["args"]
+            ]
+        named = {name: item.host for name, item in self._builder.named(expect.get("kwargs", {})).items()}
+        library = "numpy" if "numpy" in expect else "scipy"
+        return references.find(library, expect[library])(*arguments, **named, **more)
