@@ -84,6 +84,19 @@ def dropout_gradient(trial: Trial, shape: Sequence[int], p: float, dtype: str, i
     trial.close(x.grad, (kept[0] + 2.0 * kept[1]) * widened(down) / (1 - p), dtype=dtype)
 
 
+def gradient_of_zeros(trial: Trial, shape: Sequence[int], p: float, made: Sequence[Any] | None = None) -> None:
+    """The gradient of a zero is that of any other element, though the output does not show what was dropped. ``made``:
+    the function is a class, whose instance is made of these arguments."""
+    x = trial.tensor(np.zeros(shape, "float32")).requires_grad_()
+    down = trial.random(*shape, seed=7, low=1, high=2)
+    output = trial.call(x, p) if made is None else trial.call_method(trial.make(*made), "__call__", x)
+    (output * trial.tensor(down)).sum().backward()
+    trial.exact(output, np.zeros(shape), "float32")
+    kept = _check_kept(trial, x.grad, widened(down), p, "float32")
+    # Of more than two axes whole channels are dropped, so a channel is one draw.
+    _check_share(trial, (~kept).reshape(shape[0] * shape[1], -1).mean(1), p, "gradients")
+
+
 def dropout_draws_differ(trial: Trial, shape: Sequence[int], p: float) -> None:
     """Each call drops other elements, independent of the previous call; the same seed drops the same elements."""
     values = _inputs(trial, shape, "float32")

@@ -22,6 +22,5 @@ def scaled(trial: Trial, case: str, params: Mapping[str, Any], factor: float) ->
             return array
         return array * array.dtype.type(factor)
 
-    patches: dict[str, Any] = {"random": times}
-    with mock.patch.multiple(trial, **patches):
+    with mock.patch.object(trial, "random", times):
         case_named(case)(trial, **params)
