@@ -1,0 +1,13 @@
+"""Calls with combinations of options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runners.core.testing import combinations as core
+from runners.core.testing.trial import Trial
+
+
+def combinations(trial: Trial, **parameters: Any) -> None:
+    """See runners.core.testing.combinations.combinations."""
+    core.combinations(trial, **parameters)
