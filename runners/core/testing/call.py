@@ -63,10 +63,7 @@ def call(
         return
     expected = builder.one(expect["value"]).host if "value" in expect else _reference(expect, builder, host)
     floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), "")
-    _check_output(trial, output, expected, tolerance or {}, None if "dtype" in expect else floating)
-    if "zeros" in expect:
-        for found, wanted in zip(tree.leaves(trial.numpy(output)), tree.leaves(expected)):
-            compare.check_signs_of_zeros(found, wanted)
+    _check_output(trial, output, expected, tolerance or {}, None if "dtype" in expect else floating, "zeros" in expect)
 
 
 def _reference(expect: Mapping[str, Any], builder: Builder, host: Sequence[Any]) -> Any:
@@ -105,7 +102,14 @@ def _check_shape(trial: Trial, output: Any, shape: Sequence[int]) -> None:
         raise compare.Mismatch(f"shape: expected {list(shape)}, got {found}")
 
 
-def _check_output(trial: Trial, output: Any, expected: Any, tolerance: Mapping[str, Any], floating: str | None) -> None:
+def _check_output(
+    trial: Trial,
+    output: Any,
+    expected: Any,
+    tolerance: Mapping[str, Any],
+    floating: str | None,
+    signed_zeros: bool,
+) -> None:
     """Compares leaf by leaf if the reference returns several arrays, else one array.
 
     ``floating`` is the dtype that a floating output must have; '' means any, None that the dtype is checked already.
@@ -114,12 +118,12 @@ def _check_output(trial: Trial, output: Any, expected: Any, tolerance: Mapping[s
         if len(expected) != len(output):
             raise compare.Mismatch(f"shape: expected {len(expected)} outputs, got {len(output)}")
         for part, wanted in zip(output, expected):
-            _check_output(trial, part, wanted, tolerance, floating)
+            _check_output(trial, part, wanted, tolerance, floating, signed_zeros)
         return
     if isinstance(output, (tuple, list)) and any(trial.dtype_name(leaf) for leaf in tree.leaves(output)):
         raise compare.Mismatch(f"shape: expected one array, got {len(output)} outputs")
     stated = tolerance if trial.dtype_name(output) in tolerance.get("dtypes", (trial.dtype_name(output),)) else {}
-    trial.close(output, expected, stated.get("rtol"), stated.get("atol"))
+    trial.close(output, expected, stated.get("rtol"), stated.get("atol"), signed_zeros=signed_zeros)
     if floating is not None:
         _check_kind(trial.dtype_name(output), np.asarray(expected), floating)
 

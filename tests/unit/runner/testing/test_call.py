@@ -83,6 +83,13 @@ def test_no_grid_of_the_study_carries_a_tolerance_from_one_dtype_to_another(fram
                 assert len(held) <= 1 or not held & {"float32", "float64"}, (entry["function"], test["id"])
 
 
+@pytest.mark.parametrize(("last", "outcome"), [(-0.0, "passed"), (0.0, "failed")])
+def test_the_sign_of_each_zero_of_a_list_is_compared(run, last, outcome):
+    args = [{"tensor": {"values": [1.0, 0.0, -0.0], "dtype": "float32"}}, 3]
+    expect = {"value": [3, 0.0, last], "zeros": "signed"}
+    assert result_of(run(scale(expect, args), "--runs", "1"))["outcome"] == outcome
+
+
 @pytest.mark.parametrize(
     ("expect", "name"),
     [
