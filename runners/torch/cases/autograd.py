@@ -138,3 +138,35 @@ def jvp_network(trial: Trial, sizes: Sequence[int], dtype: str) -> None:
     moved = ((1 - middle**2) * (v @ first.T)) @ second.T
     trial.close(output, shares, dtype=dtype)
     trial.close(product, shares * (moved - (shares * moved).sum(1, keepdims=True)), dtype=dtype)
+
+
+def jvp_of_many(trial: Trial, create_graph: bool = False, strict: bool = False) -> None:
+    """For functions that change a copy in place, return a view, choose, sort, multiply or reduce, the product is the
+    difference of the function's values."""
+    x, v = (trial.random(3, 4, dtype="float64", seed=seed) for seed in (1, 2))
+    functions: dict[str, Callable[[Any], Any]] = {
+        "copy": lambda x: x.clone(),
+        "in place": lambda x: (x * 1).mul_(x).add_(2).exp_(),
+        "written": lambda x: torch.zeros_like(x).copy_(x).index_fill_(1, torch.tensor([2], device=x.device), 0.0),
+        "view": lambda x: (x * 2).t().reshape(2, 6),
+        "slice": lambda x: x[1:, ::2] * 3,
+        "element": lambda x: x[2, 3] * x[0, 0],
+        "repeated": lambda x: x.expand(2, 3, 4) * x[:, :1],
+        "chosen": lambda x: torch.where(x > 0, x**2, x.abs()),
+        "sorted": lambda x: x.sort(1)[0] * x,
+        "product": lambda x: x.prod(0) + x.cumprod(1).sum(0),
+        "norm": lambda x: x.norm() + x.logsumexp(1),
+        "largest": lambda x: x.max(1)[0] - x.min(),
+        "solved": lambda x: torch.linalg.solve(x[:, :3] @ x[:, :3].t() + torch.ones_like(x[:, :3]).diag().diag(), x),
+        "normalized": lambda x: torch.nn.functional.layer_norm(x, (4,)).tanh(),
+        "split": lambda x: torch.cat([x.chunk(2, 1)[1], x.unbind(0)[2].expand(3, 4)], 1),
+    }
+    tensor, vector, step = trial.tensor(x), trial.tensor(v), 1e-5
+    for name, function in functions.items():
+        output, product = trial.call(function, tensor, vector, create_graph=create_graph, strict=strict)
+        there = [trial.numpy(function(trial.tensor(x + way * v))) for way in (step, -step)]
+        trial.close(output.detach(), trial.numpy(function(tensor)), dtype="float64")
+        expected = (there[0] - there[1]) / (2 * step)
+        error = float(np.max(np.abs(trial.numpy(product.detach()) - expected)))
+        trial.check(error < 1e-6 * (1 + np.abs(expected).max()), f"{name}: the product is off by {error:.3g}")
+        trial.check(create_graph or not product.requires_grad, f"{name}: the product has a history")

@@ -28,6 +28,11 @@ class _Place(NamedTuple):
     cut: Callable[[Any], Any]
 
 
+def _alone(shape: Sequence[int]) -> _Place:
+    """A whole tensor, with nothing around it."""
+    return _Place([*shape], lambda whole: whole)
+
+
 def _inner(shape: Sequence[int]) -> _Place:
     """The middle of a tensor with one more element on each side of every axis."""
     return _Place([size + 2 for size in shape], lambda whole: whole[tuple(slice(1, size + 1) for size in shape)])
@@ -55,13 +60,25 @@ def _channels_last(shape: Sequence[int]) -> _Place:
     return _Place([count + 2, *extents, channels], lambda whole: whole[1 : count + 1].permute(back))
 
 
+def _lazy(values: Any) -> Any:
+    """A tensor with these values that PyTorch conjugates or negates only when it is read."""
+    if values.is_complex():
+        return values.conj().resolve_conj().conj()
+    if values.dtype in (torch.float32, torch.float64):
+        return torch.complex(torch.zeros_like(values), -values).conj().imag
+    return values
+
+
 _PLACES: Mapping[str, Callable[[Sequence[int]], _Place]] = {
+    "alone": _alone,
     "every_second": _every_second,
     "inner": _inner,
     "reversed": _reversed,
     "channels_last": _channels_last,
 }
 _MIXED = ("every_second", "inner", "reversed")
+_INPUTS_ONLY = ("expanded", "lazy")
+"""Ways that parameters and states cannot have."""
 
 
 def within(trial: Trial, case: str, params: Mapping[str, Any], view: str) -> None:
@@ -69,7 +86,7 @@ def within(trial: Trial, case: str, params: Mapping[str, Any], view: str) -> Non
 
     ``case``: "call" or the "module.name" of a case, with its ``params``. ``view``: how every tensor lies in the larger
     one; mixed, in several ways in turn; expanded, random arrays have equal slices along their first axis, and are one
-    slice that is expanded.
+    slice that is expanded; lazy, conjugated or negated when it is read; alone, no view.
     """
     kept: list[_Place] = []
     turn: Iterator[str] = _turns(view)
@@ -78,6 +95,8 @@ def within(trial: Trial, case: str, params: Mapping[str, Any], view: str) -> Non
         if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided:
             return tensor
         values = tensor.detach()
+        if view == "lazy":
+            return _lazy(values).requires_grad_(tensor.requires_grad)
         if view == "expanded":
             is_even = values.dim() > 0 and len(values) > 1 and bool(((values == values[:1]) | (values != values)).all())
             return values[:1].clone().expand(values.shape).requires_grad_(tensor.requires_grad) if is_even else tensor
@@ -90,7 +109,7 @@ def within(trial: Trial, case: str, params: Mapping[str, Any], view: str) -> Non
 
     def place_parts(module: Any) -> None:
         """Parameters, buffers and gradients stay the same objects, with other memory."""
-        for each in [] if view == "expanded" else [*module.parameters(), *module.buffers()]:
+        for each in [] if view in _INPUTS_ONLY else [*module.parameters(), *module.buffers()]:
             each.data = placed(each.data)
             if each.grad is not None:
                 each.grad.data = placed(each.grad.data)
@@ -116,7 +135,7 @@ def within(trial: Trial, case: str, params: Mapping[str, Any], view: str) -> Non
         return turned(call(*args, **kwargs))
 
     def method_called(instance: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(instance, torch.optim.Optimizer) and view != "expanded":
+        if isinstance(instance, torch.optim.Optimizer) and view not in _INPUTS_ONLY:
             _place_state(instance, placed)
         return turned(call_method(instance, name, *args, **kwargs))
 

@@ -7,6 +7,7 @@ from typing import Any, Sequence
 
 import numpy as np
 import scipy.special
+import torch
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
@@ -86,3 +87,26 @@ def smooth_l1_broadcast_gradients(trial: Trial, dtype: str, reduction: str) -> N
     _check(trial, output, loss, reduction, dtype)
     trial.close(tensors[0].grad, slope / share, dtype=dtype)
     trial.close(tensors[1].grad, -slope.sum(0) / share, dtype=dtype)
+
+
+def mixed_dtypes(
+    trial: Trial, name: str, dtypes: Sequence[str], result: str, reduction: str = "mean", gradients: bool = True
+) -> None:
+    """The loss of an input and a target of different dtypes has the dtype that holds both, and the input's gradient has
+    that of the input (``gradients``)."""
+    x, target = (trial.random(6, 5, dtype=dtype, seed=seed, low=1, high=9) for seed, dtype in enumerate(dtypes))
+    tensors = [trial.tensor(values).requires_grad_(values.dtype.kind == "f") for values in (x, target)]
+    output = trial.call_method(trial.make(reduction=reduction), "__call__", *tensors)
+    x, target = widened(x), widened(target)
+    _check(trial, output.to(torch.float32), _losses(name, x, target), reduction, "float32")
+    trial.equal(trial.dtype_name(output), result)
+    if not gradients:
+        return
+    output.sum().backward()
+    slope = {
+        "kl_div": lambda: -target,
+        "bce_with_logits": lambda: _cross_entropy(x, target)[1],
+        "smooth_l1": lambda: _smooth(x - target, 1.0)[1],
+    }[name]()
+    allowed = {"rtol": 1.3e-6, "atol": 1e-5}  # Some of the work is done in float32.
+    trial.close(tensors[0].grad, slope / (30 if reduction == "mean" else 1), dtype=dtypes[0], **allowed)

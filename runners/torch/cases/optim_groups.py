@@ -58,6 +58,39 @@ def _through_a_file(trial: Trial, optimizer: Any, parameters: Sequence[Any]) -> 
     return later
 
 
+def mixed(
+    trial: Trial,
+    rule: str,
+    shapes: Sequence[Sequence[int]],
+    dtypes: Sequence[str],
+    layout: str = "contiguous",
+    gradient_layout: str = "contiguous",
+    repeats: int = 1,
+    steps: int = 3,
+    **options: Any,
+) -> None:
+    """Parameters of several dtypes and shapes in one group, also empty ones, and many if there are ``repeats``, each
+    follow the rule in their own dtype."""
+    kinds = [*zip(shapes, dtypes)] * repeats
+    host = [trial.random(*shape, dtype=dtype, seed=seed) for seed, (shape, dtype) in enumerate(kinds)]
+    parameters = [trial.tensor(values, layout=layout).requires_grad_() for values in host]
+    rules = [_RULES[rule](values, **options) for values in host]
+    optimizer = trial.make(parameters, **options)
+    trial.repeatable = False
+    for step in range(steps):
+        given = [
+            trial.random(*shape, dtype=dtype, seed=1000 * (step + 1) + number)
+            for number, (shape, dtype) in enumerate(kinds)
+        ]
+        for parameter, followed, gradient in zip(parameters, rules, given):
+            parameter.grad = trial.tensor(gradient, layout=gradient_layout)
+            followed.step(gradient)
+        trial.call_method(optimizer, "step")
+        for parameter, followed, gradient in zip(parameters, rules, given):
+            trial.close(parameter, followed.values, dtype=gradient.dtype.name)
+            trial.exact(parameter.grad, gradient, gradient.dtype.name)
+
+
 def extreme_gradients(trial: Trial, rule: str, dtype: str, **options: Any) -> None:
     """Gradients of zero, very small and very large ones give the steps of the rule."""
     gradients = np.array(

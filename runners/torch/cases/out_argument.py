@@ -35,6 +35,38 @@ def into(
     trial.equal(out.stride(), strides)
 
 
+def reused(
+    trial: Trial,
+    numpy: str,
+    shapes: Sequence[Sequence[int]],
+    dtype: str,
+    result: str,
+    wider: str | None,
+    args: Sequence[Any] = (),
+    in_place: bool = True,
+    layout: str = "contiguous",
+) -> None:
+    """An empty out= is resized, and one of a ``wider`` dtype gets converted values. The first input can be the output
+    (``in_place``), also if it is every second part of a larger tensor, whose other parts stay."""
+    arrays = [trial.random(*shape, dtype=dtype, seed=seed, low=1, high=9) for seed, shape in enumerate(shapes)]
+    expected = np.asarray(references.find("numpy", numpy)(*map(widened, arrays), *args))
+    tensors = [trial.tensor(array, dtype, layout) for array in arrays]
+    trial.writes, trial.repeatable = True, False
+    for kind, shape in ((result, (0,)), (wider, (0,)), (wider, expected.shape)):
+        if kind is None:
+            continue
+        out = trial.tensor(np.full(shape, 3), kind)
+        trial.check(trial.call(*tensors, *args, out=out) is out, "the returned tensor is not the one given as out=")
+        known = expected.astype("float64") if "float" in kind else expected
+        trial.close(out, known, dtype=kind, **({"rtol": 1.3e-6, "atol": 1e-5} if dtype == "float32" else {}))
+    if in_place:
+        whole = torch.stack([tensors[0], tensors[0] * 0 + 7], 1)
+        out = whole[:, 0]
+        trial.call(out, *tensors[1:], *args, out=out)
+        trial.close(out, expected, dtype=result)
+        trial.exact(whole[:, 1], np.full(arrays[0].shape, 7), dtype)
+
+
 def cat_into(trial: Trial, dtype: str, layout: str = "contiguous", result: str | None = None) -> None:
     """With out= the result is written into the given tensor, in its memory order and dtype, and it is returned."""
     arrays = [trial.random(2, length, dtype=dtype, seed=length) for length in (3, 1, 4)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
+import numpy as np
 import torch
 
 from runners.core.public import names
@@ -36,3 +37,41 @@ def follows_seed(
     trial.check(other.shape == first.shape, f"another seed gives the shape {other.shape}, not {first.shape}")
     trial.check((other != first).any(), "another seed gives the same output")
     trial.check((following != first).any(), "a second call gives the same output")
+
+
+def unrelated(
+    trial: Trial,
+    args: Sequence[Any],
+    shape: Sequence[int],
+    highest: float,
+    dtype: str = "float32",
+    options: Mapping[str, Any] = {},
+    made: Sequence[Any] | None = None,
+    method: str = "__call__",
+) -> None:
+    """No call repeats a part of the draws of another call, also not at other places, and so do no two rows of one
+    output. All calls follow each other, with the default generator.
+
+    ``shape``, ``dtype``: those of an output. ``highest``: no draw is above it.
+    """
+    builder = Builder(trial, names.framework(trial.framework))
+    trial.writes = True
+    trial.repeatable = False
+    named = {key: item.device for key, item in builder.named(options).items()}
+    instance = None if made is None else trial.make(*(item.device for item in builder.all(made)))
+    torch.manual_seed(11)
+    outputs = []
+    for _ in range(3):
+        given = [item.device for item in builder.all(args)]
+        output = trial.call(*given, **named) if instance is None else trial.call_method(instance, method, *given)
+        trial.equal([trial.dtype_name(output), list(output.shape)], [dtype, list(shape)])
+        outputs.append(trial.numpy(output).copy())
+        trial.check(outputs[-1].max() <= highest, f"a draw is {outputs[-1].max():.6g}, expected {highest:.6g} or less")
+    rows = [row for output in outputs for row in (output if output.ndim > 1 else output[None])]
+    sequences = [row.ravel() for row in rows[:: -(-len(rows) // 12)]]
+    for number, one in enumerate(sequences):
+        for other in sequences[number + 1 :]:
+            for shift in range(min(64, one.size // 2)):
+                count = one.size - shift
+                equal = max(np.mean(one[shift:] == other[:count]), np.mean(one[:count] == other[shift:]))
+                trial.check(equal < 0.9, f"{equal:.0%} of the draws are those of another call, moved by {shift}")

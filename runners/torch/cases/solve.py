@@ -112,12 +112,14 @@ def saddmm(
     layout: str = "contiguous",
     special: str | None = None,
     has_out: bool = False,
+    stored: str = "coalesced",
 ) -> None:
     """The output is beta * sparse + alpha * sparse @ dense, as a sparse matrix with the values of the dense
     computation. An element of the dense matrix counts only where the sparse one has a stored element.
 
     A factor of two numbers is complex. ``share`` is the share of the second sparse matrix's elements that are stored.
-    ``has_out``: the result is also written into the tensor given as out=.
+    ``has_out``: the result is also written into the tensor given as out=. ``stored``: how the entries of both sparse
+    matrices are stored (see _sparse).
     """
     rows, middle, columns = sizes
     added = _mostly_zeros(trial, (rows, columns), dtype, 0.4, 1)
@@ -128,7 +130,8 @@ def saddmm(
         for name, value in (("beta", beta), ("alpha", alpha))
         if value is not None
     }
-    tensors = trial.tensor(added).to_sparse(), trial.tensor(left).to_sparse(), trial.tensor(right, dtype, layout)
+    sparse = (_sparse(trial.tensor(matrix), stored) for matrix in (added, left))
+    tensors = *sparse, trial.tensor(right, dtype, layout)
     out = {"out": trial.tensor(np.zeros((rows, columns)), dtype).to_sparse()} if has_out else {}
     output = trial.call(*tensors, **factors, **out)
     added, left, right = map(widened, (added, left, right))
@@ -205,6 +208,19 @@ def _product_of_reflectors(a: Any, tau: Any) -> Any:
         v[..., :i], v[..., i] = 0, 1
         q = q @ (np.eye(rows) - tau[..., i, None, None] * v[..., :, None] * v[..., None, :].conj())
     return q
+
+
+def _sparse(dense: Any, stored: str) -> Any:
+    """A sparse matrix whose entries are coalesced; strided, every second element of a larger memory, with the two
+    indices of an entry next to each other; or split, each entry is the sum of two, the second of which is 1."""
+    matrix = dense.to_sparse().coalesce()
+    places, values = matrix.indices(), matrix.values()
+    if stored == "strided":
+        places = torch.stack([places, places], 1).permute(2, 0, 1).contiguous().permute(1, 2, 0)[:, 1]
+        values = torch.stack([values, values + 1], 1)[:, 0]
+    elif stored == "split":
+        places, values = torch.cat([places, places.flip(1)], 1), torch.cat([values - 1, torch.ones_like(values)])
+    return matrix if stored == "coalesced" else torch.sparse_coo_tensor(places, values, dense.shape)
 
 
 def _mostly_zeros(trial: Trial, shape: Sequence[int], dtype: str, share: float, seed: int) -> Any:
