@@ -37,6 +37,8 @@ DRAWS_ON_HOST = (
     "within-views[",
     "many-rows",
     "each-once",
+    "rows-without-replacement-combined",
+    "unrelated-calls-without-replacement",
 )
 """How the tests of torch.multinomial begin that draw several without replacement, some of them among other calls."""
 
@@ -45,6 +47,7 @@ WRONG = {
     ("torch.slogdet", "dtypes[dtype=complex64]"),
     # The singular values of several matrices have a wrong shape.
     ("torch.linalg.matrix_rank", "batch"),
+    ("torch.linalg.matrix_rank", "one-by-one"),
     # The gradients of tanh lack a conjugate.
     ("torch.autograd.functional.jvp", "elementwise[name=tanh,dtype=complex64]"),
     # Values that move to the host and back lose their imaginary part.
@@ -65,6 +68,7 @@ LACKING = {
     ("torch.saddmm", "large"): "not_implemented",
     ("torch.zeros", "sparse"): "not_implemented",
     ("torch.linalg.matrix_rank", "product[dtype=complex64]"): "type",
+    ("torch.linalg.matrix_rank", "tied-singular-values[dtype=complex64]"): "type",
     # Every step compiles a longer program.
     ("torch.optim.LBFGS", "quadratic[dtype=float32,line_search=null]"): "timeout",
 }
