@@ -99,7 +99,7 @@ def unknown_shape(trial: Trial, shape: Sequence[int]) -> None:
 # tf.linalg.set_diag
 
 
-def _with_diagonals(matrix: Any, diagonals: Any, low: int, high: int, align: str) -> Any:
+def with_diagonals(matrix: Any, diagonals: Any, low: int, high: int, align: str) -> Any:
     """Set the documented layout: row d of the band holds diagonal high - d, aligned left or right in the row."""
     output = matrix.copy()
     rows, columns = matrix.shape[-2:]
@@ -122,7 +122,7 @@ def set_diagonal(trial: Trial, shape: Sizes, dtype: str = "float32", k: int = 0,
     matrix = trial.tensor(trial.random(*shape, dtype=dtype, seed=22, special=special), dtype=dtype)
     diagonal = trial.tensor(trial.random(*shape[:-2], length, dtype=dtype, seed=23, special=special), dtype=dtype)
     output = trial.call(matrix, diagonal, k=k) if k else trial.call(matrix, diagonal)
-    expected = _with_diagonals(seen(trial, matrix), seen(trial, diagonal)[..., None, :], k, k, "LEFT_LEFT")
+    expected = with_diagonals(seen(trial, matrix), seen(trial, diagonal)[..., None, :], k, k, "LEFT_LEFT")
     trial.exact(output, expected, dtype)
 
 
@@ -139,7 +139,7 @@ def set_band(trial: Trial, shape: Sizes, low: int, high: int, align: str | None 
     band = trial.tensor(host_band[..., 0, :] if low == high else host_band, dtype)
     output = trial.call(matrix, band, k=(low, high), **({} if align is None else {"align": align}))
     diagonals = seen(trial, band)[..., None, :] if low == high else seen(trial, band)
-    trial.exact(output, _with_diagonals(seen(trial, matrix), diagonals, low, high, align or "RIGHT_LEFT"), dtype)
+    trial.exact(output, with_diagonals(seen(trial, matrix), diagonals, low, high, align or "RIGHT_LEFT"), dtype)
 
 
 def set_diagonal_gradients(trial: Trial, dtype: str, k: int = 0) -> None:
@@ -154,9 +154,9 @@ def set_diagonal_gradients(trial: Trial, dtype: str, k: int = 0) -> None:
         return weighted_gradients(lambda x, diagonal: set_diag(x, diagonal, **options), inputs, weights)
 
     output, (to_matrix, to_diagonal) = trial.call_inside(body, trial.tensor(host), trial.tensor(host_diagonal))
-    trial.close(output, _with_diagonals(host, host_diagonal[:, None], k, k, "LEFT_LEFT"), dtype=dtype)
+    trial.close(output, with_diagonals(host, host_diagonal[:, None], k, k, "LEFT_LEFT"), dtype=dtype)
     zeros = np.zeros([2, 1, length], dtype)
-    trial.close(to_matrix, _with_diagonals(host_weights, zeros, k, k, "LEFT_LEFT"), dtype=dtype)
+    trial.close(to_matrix, with_diagonals(host_weights, zeros, k, k, "LEFT_LEFT"), dtype=dtype)
     trial.close(to_diagonal, np.diagonal(host_weights, k, axis1=1, axis2=2), dtype=dtype)
 
 
@@ -171,9 +171,9 @@ def set_band_gradients(trial: Trial, shape: Sizes, low: int, high: int, align: s
         return weighted_gradients(lambda x, band: set_diag(x, band, k=(low, high), align=align), inputs, weights)
 
     output, (to_matrix, to_band) = trial.call_inside(body, trial.tensor(host), trial.tensor(host_band))
-    trial.exact(output, _with_diagonals(host, host_band, low, high, align), "float32")
+    trial.exact(output, with_diagonals(host, host_band, low, high, align), "float32")
     numbers = np.arange(1, host_band.size + 1).reshape(host_band.shape)
-    source = _with_diagonals(np.zeros(shape, int), numbers, low, high, align)
+    source = with_diagonals(np.zeros(shape, int), numbers, low, high, align)
     trial.close(to_matrix, np.where(source, 0, host_weights), dtype="float32")
     expected = np.zeros(host_band.size + 1)
     expected[source.ravel()] = host_weights.ravel()
@@ -192,7 +192,7 @@ def set_diagonal_unknown_shape(trial: Trial) -> None:
         return [apply(*given) for given in tensors]
 
     for output, (matrix, diagonal) in zip(trial.call_inside(body), hosts):
-        trial.close(output, _with_diagonals(matrix, diagonal[:, None], 0, 0, "LEFT_LEFT"), dtype="float32")
+        trial.close(output, with_diagonals(matrix, diagonal[:, None], 0, 0, "LEFT_LEFT"), dtype="float32")
 
 
 def refuses_gradient(trial: Trial) -> None:
