@@ -133,6 +133,8 @@ FUNCTIONS: Mapping[str, Function] = {
         ),
     ),
     "diagflat": Function(lambda f, x, k: f(x, k), np.diagflat),
+    "fill": Function(lambda f, x, dims: f(dims, x), lambda x, dims: np.full(dims, x)),
+    "host-values": Function(lambda f, x: f(lambda a: a, [x], x.dtype), lambda x: x),
     "idct": Function(lambda f, x, kind, norm: f(x, kind, norm=norm), _cosines, rtol=1e-4),
     "igammac": Function(lambda f, a, x: f(a, x), special.gammaincc, ((0.5, 8),), rtol=1e-4),
     "laplace": Function(

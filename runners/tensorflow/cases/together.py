@@ -11,6 +11,7 @@ from runners.core.testing.combinations import chosen
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.layouts import view
 from runners.tensorflow.cases.options import FUNCTIONS, Function
+from runners.tensorflow.cases.tensors import traced
 
 Shapes = Sequence[Sequence[int]]
 _HALVES = {"float16": 5e-3, "bfloat16": 3e-2}
@@ -21,7 +22,7 @@ def _hosts(trial: Trial, about: Function, shapes: Shapes, dtype: str, seed: int 
     found = []
     for number, shape in enumerate(shapes):
         low, high = about.ranges[min(number, len(about.ranges) - 1)]
-        limits = {"low": low, "high": high} if "float" in dtype else {}
+        limits: dict[str, Any] = {"low": low, "high": high} if "float" in dtype else {}
         if "int" in dtype:
             limits = {"low": max(low, 0) if "uint" in dtype else low, "high": high + 1}
         found.append(trial.random(*shape, dtype=kind, seed=seed + number, **limits))
@@ -165,8 +166,7 @@ def in_function(
     specs = [tf.TensorSpec(shape if known else [None] * len(shape), trial.dtype(dtype)) for shape in shapes]
 
     def body(function: Callable[..., Any]) -> Any:
-        @tf.function(input_signature=specs, autograph=False)
-        def program(*inputs: Any) -> Any:
+        def calls_of(*inputs: Any) -> Any:
             constants = [tf.constant(host, trial.dtype(dtype)) for host in fixed]
             outputs, slopes = [], []
             for options, weight in zip(calls, weights):
@@ -178,6 +178,7 @@ def in_function(
                 slopes.append(tape.gradient(total, list(inputs), unconnected_gradients="zero") if gradient else [])
             return outputs, slopes
 
+        program = traced(calls_of, specs)
         return [program(*given) for given in tensors]
 
     for hosts, (outputs, slopes) in zip(each, trial.call_inside(body)):
