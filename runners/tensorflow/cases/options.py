@@ -165,6 +165,10 @@ FUNCTIONS: Mapping[str, Function] = {
         lambda f, x, y, condition: f(condition, lambda: tf.multiply(x, y), lambda: tf.add(x, y)),
         lambda x, y, condition: x * y if condition else x + y,
     ),
+    "smart-cond-of-values": Function(
+        lambda f, x, y: f(tf.reduce_sum(x) > 0, lambda: tf.multiply(x, y), lambda: tf.add(x, y)),
+        lambda x, y: x * y if x.sum() > 0 else x + y,
+    ),
     "space-to-batch": Function(
         lambda f, x, block, paddings: f(x, block, paddings),
         lambda x, block, paddings: blocks_to_batch(x, block, paddings),

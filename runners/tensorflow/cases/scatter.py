@@ -102,3 +102,16 @@ def scatter_unknown_shape(trial: Trial) -> None:
 
     for output, host in zip(trial.call_inside(body), hosts):
         trial.close(output, scattered(*host), dtype="float32")
+
+
+def scatter_far(trial: Trial, dtype: str, index_dtype: str) -> None:
+    """Places beyond those that float32 can count are told apart."""
+    size = 2**24 + 8
+    places = np.asarray([[2**24 + 1], [2**24 + 3], [0], [2**24 + 6], [2**16], [2**24 - 1]])
+    host_updates = trial.random(len(places), dtype=dtype, seed=22, low=1, high=100)
+    output = trial.call(
+        tf.zeros([size], trial.dtype(dtype)), trial.tensor(places, index_dtype), trial.tensor(host_updates)
+    )
+    found = trial.numpy(output)
+    trial.equal(found[places[:, 0]], host_updates)
+    trial.equal([np.count_nonzero(found), list(output.shape)], [len(places), [size]])

@@ -17,7 +17,9 @@ Shapes = Sequence[Sequence[int]]
 _HALVES = {"float16": 5e-3, "bfloat16": 3e-2}
 
 
-def _hosts(trial: Trial, about: Function, shapes: Shapes, dtype: str, seed: int = 80) -> list[Any]:
+def _hosts(
+    trial: Trial, about: Function, shapes: Shapes, dtype: str, seed: int = 80, special: str | None = None
+) -> list[Any]:
     kind = "float32" if dtype == "bfloat16" else dtype
     found = []
     for number, shape in enumerate(shapes):
@@ -25,13 +27,14 @@ def _hosts(trial: Trial, about: Function, shapes: Shapes, dtype: str, seed: int 
         limits: dict[str, Any] = {"low": low, "high": high} if "float" in dtype else {}
         if "int" in dtype:
             limits = {"low": max(low, 0) if "uint" in dtype else low, "high": high + 1}
-        found.append(trial.random(*shape, dtype=kind, seed=seed + number, **limits))
+        found.append(trial.random(*shape, dtype=kind, seed=seed + number, special=special, **limits))
     return found
 
 
 def _expected(about: Function, hosts: Sequence[Any], options: Mapping[str, Any]) -> Any:
     wide = [host.astype("float64") if host.dtype.kind == "f" else host for host in hosts]
-    return np.asarray(about.compute(*wide, **options))
+    with np.errstate(all="ignore"):
+        return np.asarray(about.compute(*wide, **options))
 
 
 def _arranged(leaf: Any, layout: str) -> Any:
@@ -74,11 +77,11 @@ def _check_slopes(
 ) -> None:
     """The gradient of each input, times a random direction, is how fast the output changes along it."""
     kind = about.dtype(**options) if about.dtype else dtype
-    tolerance = {**_HALVES, "float64": 1e-6 if dtype == "float64" else 2e-4}.get(kind, 2e-4)
+    tolerance = max({**_HALVES, "float64": 1e-6}.get(each, 2e-4) for each in (kind, dtype))
     for number, (host, slope) in enumerate(zip(hosts, slopes)):
         direction = [np.zeros(each.shape) for each in hosts]
         direction[number] = trial.random(*host.shape, dtype="float64", seed=95)
-        trial.equal(list(slope.shape), list(host.shape))
+        trial.equal([list(slope.shape), trial.dtype_name(slope)], [list(host.shape), dtype])
         found = trial.numpy(slope).astype("float64")
         scale = 1 + np.sqrt(((found * direction[number]) ** 2).sum())
         expected = _along(about, hosts, weights, direction, options)
@@ -101,13 +104,16 @@ def call(
     dtype: str = "float32",
     layout: str = "plain",
     gradient: bool = True,
+    gradients_of: Sequence[str] = ("float32", "float64"),
+    special: str | None = None,
     **options: Any,
 ) -> None:
-    """The output and, of floating inputs, the gradients are right for these options, shapes, dtype and layout.
+    """The output and, of inputs of some dtypes, the gradients are right for these options, shapes, dtype and layout.
 
-    ``layout``: tensors, ``transposed`` or ``strided`` ones, a ``variable``, or an ``array`` whose rows are apart."""
+    ``layout``: tensors, ``transposed`` or ``strided`` ones, a ``variable``, or an ``array`` whose rows are apart. With
+    ``special`` values there are no gradients."""
     about = FUNCTIONS[subject]
-    hosts = _hosts(trial, about, shapes, dtype)
+    hosts = _hosts(trial, about, shapes, dtype, special=special)
     rounded = [np.asarray(host, trial.dtype(dtype).as_numpy_dtype) for host in hosts]
     if dtype == "bfloat16":
         hosts = [host.astype("float32") for host in rounded]
@@ -118,7 +124,7 @@ def call(
     if layout == "variable":
         leaves = [tf.Variable(leaf) for leaf in leaves]
     kind = about.dtype(**options) if about.dtype else dtype
-    if not gradient or layout == "array" or dtype not in ("float32", "float64") or "float" not in kind:
+    if not gradient or special or layout == "array" or dtype not in gradients_of or "float" not in kind:
 
         def plain(function: Callable[..., Any]) -> Any:
             return about.call(function, *[_arranged(leaf, layout) for leaf in leaves], **options)
