@@ -79,5 +79,5 @@ def steps(
     for step, found in enumerate(trial.call_inside(body)):
         for start, weight, row in zip(starts, found, slopes):
             expected = expected_steps(start, row[: step + 1], lambda place: rates[place], rho, epsilon)[-1]
-            allowed = [1e-5, 1e-6] if start.dtype == np.float32 else [1e-6, 1e-7]
-            trial.close(weight, expected, *allowed, dtype=start.dtype.name)
+            rtol, atol = (1e-5, 1e-6) if start.dtype == np.float32 else (1e-6, 1e-7)
+            trial.close(weight, expected, rtol, atol, dtype=start.dtype.name)
