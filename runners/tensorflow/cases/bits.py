@@ -12,12 +12,12 @@ from runners.tensorflow.cases.options import FUNCTIONS
 
 _BITS = {"float16": 16, "bfloat16": 16, "float32": 32, "float64": 64}
 _PATTERNS = {
-    "float16": [0x7E00, 0xFE01, 0x7C01, 0xFC00, 0x8000, 0x0001, 0x83FF, 0x7BFF],
-    "bfloat16": [0x7FC0, 0xFFC1, 0x7F81, 0xFF80, 0x8000, 0x0001, 0x807F, 0x7F7F],
+    "float16": [0x7E00, 0xFE01, 0x7F01, 0xFC00, 0x8000, 0x0001, 0x83FF, 0x7BFF],
+    "bfloat16": [0x7FC0, 0xFFC1, 0x7FE1, 0xFF80, 0x8000, 0x0001, 0x807F, 0x7F7F],
     "float32": [0x7FC00000, 0xFFC12345, 0x7FE00001, 0xFF800000, 0x80000000, 0x00000001, 0x807FFFFF, 0x7F7FFFFF],
     "float64": [0x7FF8 << 48, 0xFFF8 << 48 | 5, 0x7FFC << 48 | 1, 0xFFF0 << 48, 1 << 63, 1, 1 << 63 | 99, 0x7FEF << 48],
 }
-"""NaN of both signs with payloads, an infinity, a zero, subnormal numbers and a large one."""
+"""Quiet NaN of both signs with payloads, an infinity, a zero, subnormal numbers and a large one."""
 
 
 def keeps_bits(

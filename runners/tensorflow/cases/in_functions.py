@@ -27,23 +27,19 @@ def less_special(trial: Trial, dtype: str, how: str) -> None:
         hosts.append(places)
 
     def compared(assert_less: Callable[..., Any]) -> list[Any]:
+        def check(x: Any, y: Any) -> Any:
+            operation = assert_less(x, y)
+            trial.check(isinstance(operation, tf.Operation), f"expected an operation, got {operation!r}")
+            with tf.control_dependencies([operation]):
+                return x + y
+
         if how == "function":
             spec = tf.TensorSpec([3], trial.dtype(dtype))
-
-            def check(x: Any, y: Any) -> Any:
-                with tf.control_dependencies([assert_less(x, y)]):
-                    return x + y
-
             program = tf.function(check, input_signature=[spec, spec], autograph=False)
             return [error_of(program, *map(trial.tensor, host.T.copy())) for host in hosts]
 
         def constant(host: Any) -> Any:
-            def check() -> Any:
-                x, y = (tf.constant(each) for each in host.T)
-                with tf.control_dependencies([assert_less(x, y)]):
-                    return x + y
-
-            return tf.function(check, autograph=False)()
+            return tf.function(lambda: check(*map(tf.constant, host.T)), autograph=False)()
 
         return [error_of(constant, host) for host in hosts]
 
@@ -69,7 +65,7 @@ def host_state(trial: Trial, how: str) -> None:
 
     def count(*values: Any) -> Any:
         counts.append(1.0)
-        return np.float64(len(counts) + sum(np.sum(value) for value in values))
+        return np.asarray([len(counts), sum(np.sum(value) for value in values)], "float64")
 
     trial.repeatable = False
 
@@ -87,8 +83,9 @@ def host_state(trial: Trial, how: str) -> None:
         with v1.Session(graph=graph) as session:
             return [session.run(fetched) for _ in range(3)]
 
-    found = [list(map(float, pair)) for pair in trial.call_inside(body)]
-    trial.equal(found, [[7.5, 2.0], [9.5, 4.0], [11.5, 6.0]])
+    for number, pair in enumerate(trial.call_inside(body)):
+        trial.equal([each.dtype.name for each in pair], ["float64"] * 2)
+        trial.equal([each.tolist() for each in pair], [[2 * number + 1.0, 6.5], [2 * number + 2.0, 0.0]])
 
 
 def constants(trial: Trial, dtype: str, how: str) -> None:

@@ -40,12 +40,14 @@ def parts(trial: Trial, dtype: str, how: str) -> None:
     file = _file()
     host = (np.arange(12).reshape(4, 3) * 7 % 12 + trial.seed(0) % 5).astype("int64")
     tensor = trial.tensor(host, dtype)
+    kinds: set[Any] = set()
     trial.repeatable = False
 
     def body(tf_print: Callable[..., Any]) -> None:
         def report(values: Any) -> None:
             for name, (take, _) in _PARTS.items():
-                tf_print(name, take(values), output_stream=f"file://{file}", summarize=-1)
+                found = tf_print(name, take(values), output_stream=f"file://{file}", summarize=-1)
+                kinds.add(type(found) if how == "eager" else isinstance(found, tf.Operation))
 
         if how == "function":
             tf.function(report, autograph=False)(tensor)
@@ -55,5 +57,6 @@ def parts(trial: Trial, dtype: str, how: str) -> None:
             report(tensor)
 
     trial.call_inside(body)
+    trial.check(kinds == {type(None) if how == "eager" else True}, f"returned {kinds}")
     lines = [f"{name} {formatted(take(host))}\n" for name, (_, take) in _PARTS.items()]
     _check_written(trial, file, "".join(lines))

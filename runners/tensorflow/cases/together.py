@@ -217,11 +217,12 @@ def second_gradient(trial: Trial, subject: str, shapes: Shapes, first: int = 0, 
             with tf.GradientTape() as inner:
                 inner.watch(moving)
                 # Squared, so that a linear function has a second gradient too.
-                total = tf.reduce_sum(weights * about.call(function, *inputs, **options) ** 2)
+                output = about.call(function, *inputs, **options)
+                total = tf.reduce_sum(weights * output**2)
             slopes = inner.gradient(total, moving)
             speed = tf.add_n([tf.reduce_sum(a * b) for a, b in zip(slopes, ways[0][first:])])
         found = outer.gradient(speed, moving)
-        return speed, tf.add_n([tf.reduce_sum(a * b) for a, b in zip(found, ways[1][first:])])
+        return output, speed, tf.add_n([tf.reduce_sum(a * b) for a, b in zip(found, ways[1][first:])])
 
     def value(one: float, two: float) -> float:
         moved = [np.asarray(host + one * a + two * b) for host, a, b in zip(hosts, *ways)]
@@ -231,5 +232,6 @@ def second_gradient(trial: Trial, subject: str, shapes: Shapes, first: int = 0, 
     speed = (value(step, 0) - value(-step, 0)) / (2 * step)
     bend = (value(step, step) - value(step, -step) - value(-step, step) + value(-step, -step)) / (4 * step**2)
     found = trial.call_inside(body)
-    trial.close(found[0], speed, 1e-4, 1e-4, dtype="float64")
-    trial.close(found[1], bend, 1e-3, 1e-3, dtype="float64")
+    _close(trial, about, found[0], _expected(about, hosts, options), "float64", options)
+    trial.close(found[1], speed, 1e-4, 1e-4, dtype="float64")
+    trial.close(found[2], bend, 1e-3, 1e-3, dtype="float64")
