@@ -8,6 +8,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 import tensorflow as tf
 
+from runners.core.testing.compare import check_dtype
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.tensors import seen, traced, weighted_gradients
 
@@ -112,6 +113,7 @@ def scatter_far(trial: Trial, dtype: str, index_dtype: str) -> None:
     output = trial.call(
         tf.zeros([size], trial.dtype(dtype)), trial.tensor(places, index_dtype), trial.tensor(host_updates)
     )
+    check_dtype(trial.dtype_name(output), dtype)
     found = trial.numpy(output)
     trial.equal(found[places[:, 0]], host_updates)
     trial.equal([np.count_nonzero(found), list(output.shape)], [len(places), [size]])
