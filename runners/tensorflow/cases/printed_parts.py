@@ -21,6 +21,8 @@ _PARTS: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "an element": (lambda x: x[2, 1], lambda x: x[2, 1]),
     "nothing": (lambda x: x[4:], lambda x: x[4:]),
     "three axes": (lambda x: tf.reshape(x, [2, 2, 3]), lambda x: x.reshape(2, 2, 3)),
+    "of a vector": (lambda x: tf.reshape(x, [12])[::2], lambda x: x.reshape(12)[::2]),
+    "of a vector's end": (lambda x: tf.reshape(x, [12])[3::4], lambda x: x.reshape(12)[3::4]),
     "gathered": (lambda x: tf.gather(x, [3, 0]), lambda x: x[[3, 0]]),
     "repeated": (lambda x: tf.broadcast_to(x[:1], [2, 3]), lambda x: x[[0, 0]]),
 }
