@@ -26,17 +26,18 @@ def combinations(
     over: Mapping[str, Sequence[Any]],
     params: Mapping[str, Any] = {},
     without: Sequence[Choice] = (),
+    most: int = MOST_OF_ALL,
 ) -> None:
     """Runs a case, ``call`` or ``module.name``, once with each combination of the values in ``over``.
 
     A key of ``over`` is a parameter of the case; or it stands in ``params`` as ``{"over": key}``, which its value
     replaces. Combinations that have all values of an item of ``without`` are left out. They have no steady times.
-    The captured output names the one that fails.
+    The captured output names the one that fails. ``most``: up to so many combinations all of them are tried.
     """
     check = cases.case(case if case == "call" else f"{trial.framework}.{case.replace('.', ':')}")
     used = set(_used(params))
     trial.repeatable = False
-    for choice in chosen(over, without):
+    for choice in chosen(over, without, most):
         rest = {key: value for key, value in choice.items() if key not in used}
         try:
             check(trial, **_filled(params, choice), **rest)
@@ -45,8 +46,10 @@ def combinations(
             raise
 
 
-def chosen(over: Mapping[str, Sequence[Any]], without: Sequence[Choice] = ()) -> list[dict[str, Any]]:
-    """All combinations that are allowed, or, of more than MOST_OF_ALL, some that hold each pair of values that one of
+def chosen(
+    over: Mapping[str, Sequence[Any]], without: Sequence[Choice] = (), most: int = MOST_OF_ALL
+) -> list[dict[str, Any]]:
+    """All combinations that are allowed, or, of more than ``most``, some that hold each pair of values that one of
     them has."""
     places = itertools.product(*(range(len(values)) for values in over.values()))
     forbidden = [{key: list(over[key]).index(value) for key, value in each.items()} for each in without]
@@ -55,7 +58,7 @@ def chosen(over: Mapping[str, Sequence[Any]], without: Sequence[Choice] = ()) ->
         for place in (dict(zip(over, numbers)) for numbers in places)
         if not any(each.items() <= place.items() for each in forbidden)
     ]
-    some = allowed if len(allowed) <= MOST_OF_ALL else _pairwise(allowed)
+    some = allowed if len(allowed) <= most else _pairwise(allowed)
     return [{key: over[key][number] for key, number in place.items()} for place in some]
 
 

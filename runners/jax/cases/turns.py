@@ -12,6 +12,8 @@ from runners.core.testing.call import call
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 from runners.jax.cases.arrays import double
+from runners.jax.cases.everywhere import matches
+from runners.jax.cases.given import Given
 
 _OTHER_SEED = 1000
 
@@ -32,6 +34,20 @@ def in_turn(trial: Trial, calls: Sequence[Mapping[str, Any]], traced: bool = Tru
     trial.call_inside(_failed)
     for given in reversed(calls):
         _one(trial, _reseeded(given))
+
+
+def in_a_row(trial: Trial, args: Sequence[Any], expect: Mapping[str, Any], calls: int = 6, **rest: Any) -> None:
+    """Many calls with other values of the same shapes and types, one after the other, have their own outputs; after
+    the last one all earlier outputs are still as they were."""
+    outputs = []
+    trial.repeatable = False  # the steady time of each call is measured elsewhere
+    for number in range(calls):
+        builder = Builder(trial, names.framework(trial.framework))
+        built = builder.all([_reseeded(each, number) for each in args])
+        named = {name: item.device for name, item in builder.named(rest.get("kwargs", {})).items()}
+        outputs.append((trial.call(*[item.device for item in built], **named), [item.host for item in built]))
+    for output, hosts in outputs:
+        matches(trial, output, Given(trial, args, rest.get("kwargs")), hosts, expect, None, None)
 
 
 def refuses_traced(
@@ -91,12 +107,12 @@ def _trace(trial: Trial, given: Mapping[str, Any]) -> None:
     trial.equal(*([(leaf.shape, str(leaf.dtype)) for leaf in jax.tree_util.tree_leaves(each)] for each in both))
 
 
-def _reseeded(data: Any) -> Any:
+def _reseeded(data: Any, by: int = _OTHER_SEED) -> Any:
     """Return the data of a call with other random values in tensors of the same shapes."""
     if isinstance(data, list):
-        return [_reseeded(item) for item in data]
+        return [_reseeded(item, by) for item in data]
     if not isinstance(data, Mapping):
         return data
     if "shape" in data and "dtype" in data and "values" not in data:
-        return {**data, "seed": data.get("seed", 0) + _OTHER_SEED}
-    return {name: _reseeded(item) for name, item in data.items()}
+        return {**data, "seed": data.get("seed", 0) + by}
+    return {name: _reseeded(item, by) for name, item in data.items()}

@@ -1,0 +1,99 @@
+"""One function at all places of a compiled program: of traced arrays, of constants, mapped, in a loop and a branch."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Callable, Mapping, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.core.testing import properties
+from runners.core.testing.arrays import widened
+from runners.core.testing.trial import Trial
+from runners.jax.cases.given import Given
+
+_PLACES = ("traced", "constant", "recomputed", "branch", "mapped", "looped")
+
+
+def everywhere(
+    trial: Trial,
+    args: Sequence[Any],
+    expect: Mapping[str, Any],
+    kwargs: Mapping[str, Any] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    places: Sequence[str] = _PLACES,
+) -> None:
+    """In one compiled program the function gives the reference's output at each place: of traced arrays, of constants,
+    under jax.checkpoint, in the branch that is taken, and for the arrays and their reversals under jax.vmap and in a
+    loop.
+
+    The arguments and ``expect`` are those of a manifest's ``call``; keyword arguments are constants.
+    """
+    given = Given(trial, args, kwargs)
+    hosts = [trial.numpy(tensor) for tensor in given.tensors]
+    constants = [np.asarray(tensor) for tensor in given.tensors]
+
+    @lru_cache(maxsize=1)
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        def under_test(arrays: Any) -> Any:
+            return function(*given.with_tensors(arrays), **given.kwargs)
+
+        def program(taken: Any, arrays: Any) -> Any:
+            both = [jnp.stack([array, jnp.flip(array)]) for array in arrays]
+            found = {
+                "traced": lambda: under_test(arrays),
+                "constant": lambda: under_test(constants),
+                "recomputed": lambda: jax.checkpoint(under_test)(arrays),
+                "branch": lambda: jax.lax.cond(
+                    taken, under_test, lambda arrays: under_test([jnp.flip(array) for array in arrays]), arrays
+                ),
+                "mapped": lambda: jax.vmap(under_test)(both),
+                "looped": lambda: jax.lax.map(under_test, both),
+            }
+            return {place: found[place]() for place in places}
+
+        return jax.jit(program)
+
+    trial.has_random_inputs = False  # other values would compile the same program again
+    taken = trial.tensor(np.array(True))
+    found = trial.call_inside(lambda function, *inputs: made(function)(*inputs), taken, given.tensors)
+
+    def check(output: Any, arrays: Sequence[Any]) -> None:
+        host = given.with_tensors([widened(array) for array in arrays])
+        matches(trial, output, given, host, expect, rtol, atol)
+
+    for place in places:
+        if place not in ("mapped", "looped"):
+            check(found[place], hosts)
+            continue
+        for row, arrays in enumerate((hosts, [np.flip(host) for host in hosts])):
+            check(jax.tree_util.tree_map(lambda part, row=row: part[row], found[place]), arrays)
+
+
+def matches(
+    trial: Trial,
+    output: Any,
+    given: Given,
+    host: Sequence[Any],
+    expect: Mapping[str, Any],
+    rtol: float | None,
+    atol: float | None,
+) -> None:
+    """Check an output as a manifest's ``call`` does."""
+    for step in expect.get("output", []):
+        output = output[step]
+    dtype = expect.get("dtype", "float32")
+    if "property" in expect:
+        trial.equal([trial.dtype_name(part) for part in output], [dtype] * len(output))
+        properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
+        return
+    with np.errstate(all="ignore"):
+        expected = given.expected(expect, host)
+    several = isinstance(expected, (tuple, list)) and isinstance(output, (tuple, list))
+    if several:
+        trial.equal(len(output), len(expected))
+    for part, wanted in zip(output, expected) if several else [(output, expected)]:
+        trial.close(part, wanted, rtol, atol, dtype=dtype)

@@ -1,0 +1,149 @@
+"""jax.vjp through one operation of each kind, compared with differences of its values in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from scipy import special
+
+from runners.core.testing.arrays import widened
+from runners.core.testing.trial import Trial
+from runners.jax.cases.slopes import gradient_of
+
+
+class Operation(NamedTuple):
+    """A function of arrays of some shapes, in JAX and in NumPy."""
+
+    function: Callable[..., Any]
+    exact: Callable[..., Any]
+    shapes: tuple[tuple[int, ...], ...]
+
+
+_PLACES = np.array([2, 0, 2, 4])
+
+
+def _scattered(x: Any, y: Any) -> Any:
+    result = x.copy()
+    np.add.at(result, _PLACES, y)
+    return result
+
+
+def _pooled(x: Any) -> Any:
+    return np.stack([x[:, i : i + 3].max(axis=1) for i in range(0, x.shape[1] - 2, 2)], axis=1)
+
+
+def _looped(carry: Any, rows: Any) -> Any:
+    before = []
+    for row in rows:
+        before.append(carry)
+        carry = np.sin(carry * row) + row
+    return carry, np.stack(before)
+
+
+def _spread(x: Any) -> Any:
+    return np.pad(np.stack([x, 0 * x], 1).ravel()[:-1], (1, 2))
+
+
+def _same(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Operation:
+    """An operation whose function takes arrays of both libraries."""
+    return Operation(function, function, shapes)
+
+
+def _of_both(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Operation:
+    """An operation that is written with the names which both libraries have."""
+    return Operation(lambda *arrays: function(jnp, *arrays), lambda *arrays: function(np, *arrays), shapes)
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "gather": _same(lambda x: x[_PLACES], (5, 3)),
+    "gather-pairs": _same(lambda x: x[_PLACES, :, np.array([1, 1, 0, 1])], (5, 2, 2)),
+    "scatter-add": Operation(lambda x, y: x.at[_PLACES].add(y), _scattered, ((5, 3), (4, 3))),
+    "scatter": Operation(
+        lambda x, y: x.at[1:3].set(y), lambda x, y: np.concatenate([x[:1], y, x[3:]]), ((5, 3), (2, 3))
+    ),
+    "dynamic-slice": Operation(lambda x: lax.dynamic_slice(x, (1, 2), (3, 1)), lambda x: x[1:4, 2:3], ((5, 3),)),
+    "pad": Operation(lambda x: lax.pad(x, jnp.float32(0), [(1, 2, 1)]), _spread, ((4,),)),
+    "concatenate": _of_both(lambda lib, x, y: lib.concatenate([x, y, x], 1), (3, 2), (3, 1)),
+    "transpose": _same(lambda x: x.transpose(2, 0, 1), (2, 3, 4)),
+    "broadcast": _same(lambda x, y: x * y, (3, 1, 2), (4, 1)),
+    "dot": _of_both(lambda lib, x, y: lib.einsum("bij,bkj->bik", x, y), (2, 3, 4), (2, 2, 4)),
+    "convolution": _of_both(lambda lib, x, y: lib.convolve(x, y), (7,), (3,)),
+    "cumulative-sum": _of_both(lambda lib, x: lib.cumsum(x, axis=1), (3, 5)),
+    "cumulative-product": _of_both(lambda lib, x: lib.cumprod(x, axis=0), (5, 3)),
+    "sort": _of_both(lambda lib, x: lib.sort(x, axis=0), (6, 3)),
+    "max": _of_both(lambda lib, x: lib.max(x, axis=1), (3, 6)),
+    "min": _of_both(lambda lib, x: lib.min(x), (3, 6)),
+    "product": _of_both(lambda lib, x: lib.prod(x, axis=1), (3, 4)),
+    "variance": _of_both(lambda lib, x: lib.var(x, axis=0), (5, 3)),
+    "pool": Operation(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 3), (1, 2), "VALID"), _pooled, ((2, 7),)),
+    "softmax": Operation(lambda x: jax.nn.softmax(x, axis=0), lambda x: special.softmax(x, axis=0), ((5, 3),)),
+    "log-sum-exp": Operation(
+        lambda x: jax.scipy.special.logsumexp(30 * x, axis=1), lambda x: special.logsumexp(30 * x, axis=1), ((3, 5),)
+    ),
+    "clip": _of_both(lambda lib, x: lib.clip(x, -0.5, 0.5), (4, 5)),
+    "where": _of_both(lambda lib, x, y: lib.where(x > y, x * y, y), (4, 5), (5,)),
+    "absolute": _of_both(lambda lib, x: lib.abs(x), (4, 5)),
+    "tanh": _of_both(lambda lib, x: lib.tanh(3 * x), (4, 5)),
+    "logistic": Operation(lambda x: jax.nn.sigmoid(9 * x), lambda x: special.expit(9 * x), ((4, 5),)),
+    "power": _of_both(lambda lib, x, y: lib.exp(x) ** y, (4, 5), (4, 1)),
+    "quotient": _of_both(lambda lib, x, y: x / lib.exp(y), (4, 5), (5,)),
+    "arc-tangent": _of_both(lambda lib, x, y: lib.arctan2(x, y), (4, 5), (4, 5)),
+    "solve": _of_both(lambda lib, x, y: lib.linalg.solve(x + 4 * np.eye(3, dtype="float32"), y), (3, 3), (3, 2)),
+    "determinant": _of_both(lambda lib, x: lib.linalg.det(x), (2, 3, 3)),
+    "half": Operation(lambda x: (2 * x.astype("bfloat16")).astype("float32"), lambda x: 2 * x, ((4, 5),)),
+    "loop": Operation(lambda x, y: lax.scan(lambda c, row: (jnp.sin(c * row) + row, c), x, y), _looped, ((3,), (4, 3))),
+    "repeated": _of_both(lambda lib, x: lib.repeat(x, 3, axis=1), (3, 2)),
+    "rolled": _of_both(lambda lib, x: lib.roll(x, 2, axis=0), (5, 3)),
+}
+
+
+def pulled_back(trial: Trial, operations: Any) -> None:
+    """Through each operation the value is NumPy's, and each of two cotangents, one after the other, is pulled back to
+    the gradient of its product with the values."""
+    for name in operations:
+        function, exact, shapes = OPERATIONS[name]
+        hosts = [trial.random(*shape, seed=seed, low=-1.5, high=1.5) for seed, shape in enumerate(shapes)]
+        arrays = [widened(host) for host in hosts]
+        values = jax.tree_util.tree_leaves(exact(*arrays))
+        trial.repeatable = False  # the steady time of each call is measured elsewhere
+        output, pull_back = trial.call(function, *map(trial.tensor, hosts))
+        leaves, structure = jax.tree_util.tree_flatten(output)
+        # bfloat16 has eight digits.
+        rtol = 1e-2 if name == "half" else 2e-5
+        trial.equal(len(leaves), len(values))
+        for leaf, wanted in zip(leaves, values):
+            trial.close(leaf, wanted, rtol=rtol, atol=2e-5, dtype="float32")
+        for seed in (10, 20):
+            cotangents = [trial.random(*np.shape(value), seed=seed, low=0.5, high=1.5) for value in values]
+            found = pull_back(jax.tree_util.tree_unflatten(structure, list(map(trial.tensor, cotangents))))
+            wanted = gradient_of(
+                lambda arrays, exact=exact: jax.tree_util.tree_leaves(exact(*arrays)), arrays, cotangents
+            )
+            for part, exactly in zip(found, wanted):
+                trial.close(part, exactly, rtol=rtol, atol=2e-5, dtype="float32")
+
+
+def pulled_back_large(trial: Trial, rows: int) -> None:
+    """Through operations that only move many rows, each element's cotangent comes from where it went: from each place
+    if it went to several, and zero if it went to none."""
+    host = trial.random(rows, 3, 2)
+    places = np.random.RandomState(1).randint(0, rows, rows + 5)
+    moves: Mapping[str, tuple[Callable[..., Any], Any]] = {
+        "gathered": (lambda x: x[places], places),
+        "sliced": (lambda x: x[5::2], np.arange(5, rows, 2)),
+        "turned": (lambda x: x[::-1], np.arange(rows)[::-1]),
+        "joined": (lambda x: jnp.concatenate([x[3:], x]), np.concatenate([np.arange(3, rows), np.arange(rows)])),
+        "taken": (lambda x: jnp.take(x, places, axis=0), places),
+    }
+    for function, kept in moves.values():
+        trial.repeatable = False  # the steady time of each call is measured elsewhere
+        output, pull_back = trial.call(function, trial.tensor(host))
+        trial.exact(output, host[kept], "float32")
+        cotangent = trial.random(len(kept), 3, 2, seed=1)
+        expected = np.zeros(host.shape)
+        np.add.at(expected, kept, widened(cotangent))
+        trial.close(pull_back(trial.tensor(cotangent))[0], expected, dtype="float32")

@@ -1,0 +1,48 @@
+"""Functions of two arguments of different types: arrays of all dtypes, NumPy scalars and plain numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from runners.core.testing import references
+from runners.core.testing.arrays import widened
+from runners.core.testing.trial import Trial
+
+_PLAIN: dict[str, Any] = {"bool": True, "int": 3, "float": 2.5, "complex": 1.5 - 2j}
+_NUMBERS = {
+    "left": [[2, 1, 3], [1, 4, 2]],
+    "right": [[1, 3, 2], [2, 1, 4]],
+}
+
+
+def pairs(trial: Trial, reference: str, types: Sequence[Sequence[str]]) -> None:
+    """Each pair of types gives the output's type and the values of the reference, whichever argument is the wider one.
+
+    ``types``: left, right and output. ``python float`` is a plain number, ``numpy float32`` a NumPy scalar, and the
+    dtype alone an array.
+    """
+    library, _, rest = reference.partition(".")
+    exact: Callable[..., Any] = references.find(library, rest)
+    trial.repeatable = False  # the steady time of each call is measured elsewhere
+    for *sides, dtype in types:
+        made = [_made(trial, kind, _NUMBERS[side]) for kind, side in zip(sides, ("left", "right"))]
+        output = trial.call(*(value for value, _ in made))
+        expected = exact(*(host for _, host in made))
+        # bfloat16 has eight digits, and powers are rounded in several steps.
+        rtol = {"bfloat16": 2e-2, "float16": 3e-3}.get(dtype, 5e-6)
+        exactly = not dtype.startswith(("float", "bfloat", "complex"))
+        trial.close(output, expected, rtol=0 if exactly else rtol, atol=0 if exactly else None, dtype=dtype)
+
+
+def _made(trial: Trial, kind: str, numbers: Any) -> tuple[Any, Any]:
+    """Return an argument of a type and its value for the reference."""
+    where, _, name = kind.rpartition(" ")
+    if where == "python":
+        return _PLAIN[name], np.asarray(_PLAIN[name], {"bool": "int64", "int": "int64"}.get(name))
+    if where == "numpy":
+        return np.dtype(name).type(2), np.asarray(2, "float64" if "float" in name else "int64")
+    moved = trial.tensor(np.array(numbers), name)
+    host = widened(trial.numpy(moved))
+    return moved, host if host.dtype.kind in "fc" else host.astype("int64")
