@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, NamedTuple
+from functools import partial
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -101,16 +102,16 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-def pulled_back(trial: Trial, operations: Any) -> None:
-    """Through each operation the value is NumPy's, and each of two cotangents, one after the other, is pulled back to
-    the gradient of its product with the values."""
+def pulled_back(trial: Trial, operations: Sequence[str], compiled: bool = True) -> None:
+    """Through each operation, compiled or not, the value is NumPy's, and each of two cotangents, one after the other,
+    is pulled back to the gradient of its product with the values."""
     for name in operations:
         function, exact, shapes = OPERATIONS[name]
         hosts = [trial.random(*shape, seed=seed, low=-1.5, high=1.5) for seed, shape in enumerate(shapes)]
         arrays = [widened(host) for host in hosts]
-        values = jax.tree_util.tree_leaves(exact(*arrays))
+        values = _leaves(exact, arrays)
         trial.repeatable = False  # the steady time of each call is measured elsewhere
-        output, pull_back = trial.call(function, *map(trial.tensor, hosts))
+        output, pull_back = trial.call(jax.jit(function) if compiled else function, *map(trial.tensor, hosts))
         leaves, structure = jax.tree_util.tree_flatten(output)
         # bfloat16 has eight digits.
         rtol = 1e-2 if name == "half" else 2e-5
@@ -120,11 +121,13 @@ def pulled_back(trial: Trial, operations: Any) -> None:
         for seed in (10, 20):
             cotangents = [trial.random(*np.shape(value), seed=seed, low=0.5, high=1.5) for value in values]
             found = pull_back(jax.tree_util.tree_unflatten(structure, list(map(trial.tensor, cotangents))))
-            wanted = gradient_of(
-                lambda arrays, exact=exact: jax.tree_util.tree_leaves(exact(*arrays)), arrays, cotangents
-            )
+            wanted = gradient_of(partial(_leaves, exact), arrays, cotangents)
             for part, exactly in zip(found, wanted):
                 trial.close(part, exactly, rtol=rtol, atol=2e-5, dtype="float32")
+
+
+def _leaves(exact: Callable[..., Any], arrays: Sequence[Any]) -> list[Any]:
+    return list(jax.tree_util.tree_leaves(exact(*arrays)))
 
 
 def pulled_back_large(trial: Trial, rows: int) -> None:

@@ -86,7 +86,9 @@ def pairs(trial: Trial, reference: str, dtype: str, digits: float = 1, largest: 
     output = trial.call(*moved)
     library, _, rest = reference.partition(".")
     given = [trial.numpy(tensor).astype("float64") for tensor in moved]
-    _check(trial, references.find(library, rest), given, trial.numpy(output), trial.dtype_name(output), digits, dtype)
+    result = "bool" if trial.dtype_name(output) == "bool" else dtype
+    trial.equal(trial.dtype_name(output), result)
+    _check(trial, references.find(library, rest), given, trial.numpy(output), result, digits, dtype)
 
 
 def converted(trial: Trial, source: str, target: str) -> None:
