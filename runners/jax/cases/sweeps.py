@@ -13,10 +13,11 @@ from scipy import special
 from runners.core.testing import references
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
+from runners.jax.cases.wide_types import call_with_x64
 
-_SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
-_DIGIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
-_LARGEST = {"float16": 65_504.0, "bfloat16": 3.3895e38, "float32": 3.4028e38}
+_SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
+_DIGIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
+_LARGEST = {"float16": 65_504.0, "bfloat16": 3.3895e38, "float32": 3.4028e38, "float64": 1.79769e308}
 _SIXTEEN_BITS, _STEP = 65_536, 16_381
 
 _SLOPES: Mapping[str, Callable[..., Any]] = {
@@ -42,7 +43,7 @@ def numbers(
     args: Sequence[Any] = (),
     compiled: bool = False,
 ) -> None:
-    """Of each number of 16 bits, or of a quarter of a million numbers of float32 of all sizes, the output is that of a
+    """Of each number of 16 bits, or of a quarter of a million of float32 or float64 of all sizes, the output is that of a
     number within some units of the last digit. NaN of all bits gives NaN.
 
     Numbers below the smallest normal one may count as zero; ``small``: outputs below so many of it may be rounded to
@@ -50,7 +51,7 @@ def numbers(
     compiled function.
     """
     host = _numbers(dtype)
-    moved = trial.tensor(host.astype("float32"), dtype)
+    moved = host if dtype == "float64" else trial.tensor(host.astype("float32"), dtype)
     library, _, rest = reference.partition(".")
     exact: Callable[..., Any] = references.find(library, rest)
 
@@ -58,9 +59,14 @@ def numbers(
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
         return jax.jit(lambda x: function(x, *args))
 
-    output = trial.call_inside(lambda function, x: made(function)(x), moved) if compiled else trial.call(moved, *args)
+    if dtype == "float64":
+        output = call_with_x64(trial, host, args=args)
+    elif compiled:
+        output = trial.call_inside(lambda function, x: made(function)(x), moved)
+    else:
+        output = trial.call(moved, *args)
     trial.equal(trial.dtype_name(output), dtype)
-    x = trial.numpy(moved).astype("float64")
+    x = host if dtype == "float64" else trial.numpy(moved).astype("float64")
     inside = np.isnan(x)
     for low, high in at or [(-np.inf, np.inf)]:
         inside |= (x >= low) & (x <= high)
@@ -179,4 +185,6 @@ def _numbers(dtype: str) -> Any:
         return np.arange(_SIXTEEN_BITS).astype("uint16").view("float16")
     if dtype == "bfloat16":
         return (np.arange(_SIXTEEN_BITS).astype("uint32") << 16).view("float32")
+    if dtype == "float64":
+        return (np.arange(0, 2**32, _STEP).astype("uint64") << np.uint64(32)).view("float64")
     return np.arange(0, 2**32, _STEP).astype("uint32").view("float32")
