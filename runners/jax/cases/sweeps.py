@@ -43,8 +43,8 @@ def numbers(
     args: Sequence[Any] = (),
     compiled: bool = False,
 ) -> None:
-    """Of each number of 16 bits, or of a quarter of a million of float32 or float64 of all sizes, the output is that of a
-    number within some units of the last digit. NaN of all bits gives NaN.
+    """Of each number of 16 bits, or of a quarter of a million of float32 or float64 of all sizes, the output is that of
+    a number within some units of the last digit. NaN of all bits gives NaN.
 
     Numbers below the smallest normal one may count as zero; ``small``: outputs below so many of it may be rounded to
     zero. ``at``: only in these intervals. ``compiled``: in a
