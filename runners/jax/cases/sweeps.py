@@ -114,6 +114,34 @@ def converted(trial: Trial, source: str, target: str) -> None:
     trial.check(not len(wrong), f"{len(wrong)} numbers, {host[place]!r} is {found[place]!r}, not {wanted[place]!r}")
 
 
+def plane(
+    trial: Trial,
+    reference: str,
+    real: Sequence[float] = (-30, -2, -1, -1e-3, 0, 1e-3, 1, 2, 30),
+    imaginary: Sequence[float] = (-30, -2, -1, -1e-3, 0, 1e-3, 1, 2, 30),
+    digits: float = 8,
+    atol: float = 1e-7,
+) -> None:
+    """Of complex numbers on both axes and between them, both parts are right to some digits of the modulus."""
+    host = np.empty((len(real), len(imaginary)), "complex64")
+    host.real, host.imag = np.array(real, "float32")[:, None], np.array(imaginary, "float32")
+    output = trial.call(trial.tensor(host))
+    trial.equal(trial.dtype_name(output), "complex64")
+    library, _, rest = reference.partition(".")
+    with np.errstate(all="ignore"):
+        wanted = references.find(library, rest)(widened(host))
+    found = widened(trial.numpy(output))
+    modulus = np.where(np.isfinite(wanted), np.abs(wanted), 4)
+    for part in (np.real, np.imag):
+        with np.errstate(all="ignore"):
+            difference = np.abs(part(found) - part(wanted))
+        right = (part(found) == part(wanted)) | (difference <= 2 * digits * _DIGIT["float32"] * modulus + atol)
+        wrong = np.argwhere(~right)
+        place = tuple(wrong[0]) if len(wrong) else (0, 0)
+        shown = f"{host[place]!r}: {found[place]!r}, not {wanted[place]!r}"
+        trial.check(not len(wrong), f"{len(wrong)} of {host.size} outputs, at {shown}")
+
+
 def derivatives(
     trial: Trial, reference: str, low: float, high: float, digits: float = 8, negative: bool = False
 ) -> None:
