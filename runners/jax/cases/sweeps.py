@@ -103,7 +103,7 @@ def converted(trial: Trial, source: str, target: str) -> None:
     host = np.arange(-(2**31), 2**31, _STEP).astype(source) if source == "int32" else _numbers(source)
     moved = trial.tensor(host, source)
     output = trial.call(moved, dtype=trial.dtype(target))
-    trial.equal(trial.dtype_name(output), target)
+    trial.equal((output.shape, trial.dtype_name(output)), (host.shape, target))
     with np.errstate(all="ignore"):
         wanted = widened(host.astype(jnp.dtype(target))).astype("float64")
     found = widened(trial.numpy(output)).astype("float64")
@@ -126,7 +126,7 @@ def plane(
     host = np.empty((len(real), len(imaginary)), "complex64")
     host.real, host.imag = np.array(real, "float32")[:, None], np.array(imaginary, "float32")
     output = trial.call(trial.tensor(host))
-    trial.equal(trial.dtype_name(output), "complex64")
+    trial.equal((output.shape, trial.dtype_name(output)), (host.shape, "complex64"))
     library, _, rest = reference.partition(".")
     with np.errstate(all="ignore"):
         wanted = references.find(library, rest)(widened(host))
@@ -178,6 +178,7 @@ def _check(
     small: float = 4,
 ) -> None:
     of = of or dtype
+    trial.equal(np.shape(found), given[0].shape)
     # A subnormal number may count as zero.
     flushed = [np.where(np.abs(x) < _SMALLEST[of], np.copysign(0, x), x) for x in given]
     found = widened(found)
