@@ -44,6 +44,8 @@ def combinations(
         except Exception:
             print("combination", json.dumps(choice))
             raise
+    # The calls differ from each other already: the same ones with other values would cost as much again.
+    trial.has_random_inputs = False
 
 
 def chosen(
