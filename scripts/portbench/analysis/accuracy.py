@@ -143,7 +143,7 @@ def match_predictions(connection: duckdb.DuckDBPyConnection) -> tuple[Prediction
     models = device_model(connection)
     for predicted, measured in counterparts(predicted_sides(connection), measured_sides(connection), models):
         for name, side in (("first", predicted), ("second", measured)):
-            connection.execute(f"SET VARIABLE {name} = ?", [side.as_dict()])
+            connection.execute(f"SET VARIABLE {name} = {side.literal}")
         connection.execute(load_sql("analysis", "prediction_matches"))
         rows = fetch_dicts(connection, "FROM prediction_matches ORDER BY function, successor_of, test")
         tests = tuple(MatchedTest(**row) for row in rows)

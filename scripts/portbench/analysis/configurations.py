@@ -18,6 +18,7 @@ import duckdb
 
 from portbench.devices import BASELINE_ORDER, PREDICTED_DEVICES, PREDICTED_MARK
 from portbench.study.model import Target
+from portbench.study.parquet import literal
 
 SYNCHRONIZATION = {"complete": "complete", "as-published": "as published"}
 """How the values of ``sync`` are shown to people."""
@@ -71,8 +72,13 @@ class Configuration:
         return "" if self.sync == "complete" else f"synchronization {SYNCHRONIZATION.get(self.sync, self.sync)}"
 
     def as_dict(self) -> dict[str, str]:
-        """The key by the names of its columns, as variables of SQL take it."""
+        """The key by the names of its columns."""
         return asdict(self)
+
+    @property
+    def literal(self) -> str:
+        """The key as a struct of SQL: a parameter would make DuckDB import pandas if it is installed."""
+        return f"{{{', '.join(f'{name}: {literal(value)}' for name, value in asdict(self).items())}}}"
 
     @property
     def _order(self) -> tuple[Any, ...]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, order=True)
-class Excluded:
+class Excluded(NamedTuple):
     """Tests of a function that do not count, and why. ``reason`` is the end of a sentence ("not timed on jax-0.4.8-tpu
     on box") and may hold text out of run files, which printers escape."""
 

@@ -8,8 +8,10 @@ views of ``portbench.study.summary.analyse``.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import duckdb
 
@@ -24,8 +26,7 @@ NO_TIME = "took no time by the clock"
 """Why a test is excluded whose time is 0."""
 
 
-@dataclass(frozen=True)
-class FunctionLatency:
+class FunctionLatency(NamedTuple):
     """A function's latency on two configurations, in nanoseconds. ``ratio`` is second over first: above 1 the second is
     slower.
 
@@ -70,7 +71,8 @@ def robust(
     for function, first_ns, second_ns in connection.sql(
         "SELECT function, first_ns, second_ns FROM steady_pairs ORDER BY function, test"
     ).fetchall():
-        times.setdefault(function, []).append((first_ns, second_ns))
+        # Each pair has the same functions: one text for all of them.
+        times.setdefault(sys.intern(function), []).append((first_ns, second_ns))
     timed = {function: [both for both in pairs if all(both)] for function, pairs in times.items()}
     instant = [
         Excluded(function, NO_TIME, len(times[function]) - len(pairs))

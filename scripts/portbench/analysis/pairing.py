@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import duckdb
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
-from portbench.study.summary import Row, fetch_dicts
 from portbench.util.sql import load_sql
 from portbench.util.text import shortened
 
@@ -23,6 +25,9 @@ _STATES = {
     "unproven": "not timed, since the synchronization check failed,",
 }
 
+_Why = tuple[Any, ...]
+"""State and reason on the first configuration, then on the second; None where the test is not excluded there."""
+
 
 def pair(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Configuration) -> None:
     """Creates the table of sql/pairs.sql for two configurations, if it is not that of these two already, and the views
@@ -31,7 +36,7 @@ def pair(connection: duckdb.DuckDBPyConnection, first: Configuration, second: Co
     if connection.sql("SELECT getvariable('paired')").fetchone() == (sides,):
         return
     connection.execute(load_sql("analysis", "test_facts"))
-    connection.execute("SET VARIABLE paired = ?", [sides])
+    connection.execute(f"SET VARIABLE paired = [{first.literal}, {second.literal}]")
     connection.execute(load_sql("analysis", "pairs"))
     connection.execute(load_sql("analysis", "pair_views"))
 
@@ -42,17 +47,24 @@ def pair_exclusions(
     """The rows of view "not_shared", "not_timed_cold" or "not_timed_steady" of sql/pair_views.sql, with the reasons as
     sentences; sorted."""
     found: dict[tuple[str, str], int] = {}
-    for row in fetch_dicts(connection, f"FROM {view}"):
-        key = row["function"], _reason(row, first, second)
-        found[key] = found.get(key, 0) + row["tests"]
+    reasons: dict[_Why, str] = {}
+    query = f"SELECT function, first_state, first_reason, second_state, second_reason, tests FROM {view}"
+    for function, *states, tests in connection.sql(query).fetchall():
+        why: _Why = tuple(states)
+        # Many tests are excluded for one reason: its sentence is made once.
+        if why not in reasons:
+            reasons[why] = _reason(why, first, second)
+        key = sys.intern(function), reasons[why]
+        found[key] = found.get(key, 0) + tests
     return tuple(sorted(Excluded(function, reason, tests) for (function, reason), tests in found.items()))
 
 
-def _reason(row: Row, first: Configuration, second: Configuration) -> str:
+def _reason(why: _Why, first: Configuration, second: Configuration) -> str:
+    first_state, first_reason, second_state, second_reason = why
     states = [
-        (_STATES[row[f"{place}_state"]], row[f"{place}_reason"], side)
-        for place, side in (("first", first), ("second", second))
-        if row[f"{place}_state"]
+        (_STATES[state], reason, side)
+        for state, reason, side in ((first_state, first_reason, first), (second_state, second_reason, second))
+        if state
     ]
     if len(states) == 2 and states[0][:2] == states[1][:2]:
         return _sentence(*states[0][:2], f"{first} and on {second}")

@@ -8,6 +8,7 @@ over all timed operations; its raw data give its printed figures only by this ru
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import duckdb
@@ -18,7 +19,6 @@ from portbench.analysis.latency import NO_TIME, FunctionLatency, Latencies, late
 from portbench.analysis.pairing import pair
 from portbench.analysis.strata import Stratum, strata
 from portbench.analysis.terms import PAPER_METHOD
-from portbench.study.summary import fetch_dicts
 
 
 def paper_method(
@@ -33,11 +33,13 @@ def paper_method(
     names = strata(connection) if known is None else known
     functions = []
     instant = []
-    for row in fetch_dicts(connection, "FROM cold_pairs ORDER BY function"):
-        if row["first_ns"] and row["second_ns"]:
-            name = listed_as(names, first, row["function"])
-            ratio = row["second_ns"] / row["first_ns"]
-            functions.append(FunctionLatency(listed_as=name, ratio=ratio, low=None, high=None, **row))
+    query = "SELECT function, first_ns, second_ns, tests FROM cold_pairs ORDER BY function"
+    for text, first_ns, second_ns, tests in connection.sql(query).fetchall():
+        # Each pair has the same functions: one text for all of them.
+        function = sys.intern(text)
+        if first_ns and second_ns:
+            name, ratio = listed_as(names, first, function), second_ns / first_ns
+            functions.append(FunctionLatency(function, name, first_ns, second_ns, ratio, None, None, tests))
         else:
-            instant.append(Excluded(row["function"], NO_TIME, row["tests"]))
+            instant.append(Excluded(function, NO_TIME, tests))
     return latencies(connection, first, second, PAPER_METHOD, functions, instant, "not_timed_cold")

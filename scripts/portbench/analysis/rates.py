@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
 import duckdb
 import numpy as np
@@ -22,7 +25,7 @@ from portbench.analysis.pairing import pair, pair_exclusions
 from portbench.analysis.strata import Stratum, strata
 from portbench.analysis.terms import PAPER_METHOD, ROBUST
 from portbench.published.paper import OTHERS, TOP20
-from portbench.study.summary import STATUSES, Row, fetch_dicts
+from portbench.study.summary import STATUSES, fetch_dicts
 from portbench.util.sql import load_sql
 from portbench.util.text import shortened
 
@@ -34,6 +37,7 @@ Uses = Mapping[tuple[str, str], int]
 """How often functions are used in a corpus, by framework and function. A function that is not in it is not used."""
 
 _LONGEST_REASON = 200
+_KEY_COLUMNS = 5
 _REASONS = {"error": "an error of the manifest", "skipped": "skipped", "outside": "not in the paper's sample"}
 
 
@@ -158,13 +162,27 @@ class PairRates:
     exclusions: tuple[Excluded, ...]
 
 
+class _Function(NamedTuple):
+    """The tests of a function that ``ran`` and that are ``failing``, its ``status`` and module; ``unknown``: the tests
+    of unknown outcome, ``unknown_timed``: those of them that were timed."""
+
+    function: str
+    ran: int
+    failing: int
+    status: str
+    unknown: int = 0
+    unknown_timed: int = 0
+    module: str = ""
+
+
 def rates(connection: duckdb.DuckDBPyConnection, uses: Uses | None = None) -> dict[Configuration, Rates]:
     """The rates of every configuration over all of its tests, sorted. ``uses``: those of the functions, if known."""
     known = strata(connection)
     connection.execute(load_sql("analysis", "test_facts"))
-    functions: dict[Configuration, list[Row]] = {}
-    for row in fetch_dicts(connection, load_sql("analysis", "rates")):
-        functions.setdefault(Configuration.of(row), []).append(row)
+    functions: dict[Configuration, list[_Function]] = {}
+    rows = connection.sql(load_sql("analysis", "rates")).fetchall()
+    for key, of_side in groupby(rows, itemgetter(slice(_KEY_COLUMNS))):
+        functions[Configuration(*key)] = [_Function(*row[_KEY_COLUMNS:]) for row in of_side]
     skipped: dict[Configuration, list[Excluded]] = {}
     for row in fetch_dicts(connection, load_sql("analysis", "skipped_tests")):
         why = _REASONS[row["verdict"]]
@@ -193,79 +211,81 @@ def pair_rates(
     """
     known = strata(connection) if known is None else known
     pair(connection, first, second)
-    shared = fetch_dicts(connection, "FROM shared_functions ORDER BY function")
+    counts = "passed + failed + flaky AS ran, failed + flaky AS failing"
+    query = f"SELECT place, function, {counts}, status FROM shared_functions ORDER BY function"
+    rows = connection.sql(query).fetchall()
     of_first, of_second = (
-        _rates(side, [row for row in shared if row["place"] == place], known, ())
+        _rates(side, [_Function(*row) for place_of_row, *row in rows if place_of_row == place], known, ())
         for place, side in ((1, first), (2, second))
     )
     return PairRates(of_first, of_second, pair_exclusions(connection, "not_shared", first, second))
 
 
 def _rates(
-    side: Configuration, rows: Sequence[Row], known: Mapping[tuple[str, str], Stratum], exclusions: Iterable[Excluded]
+    side: Configuration,
+    functions: Sequence[_Function],
+    known: Mapping[tuple[str, str], Stratum],
+    exclusions: Iterable[Excluded],
 ) -> Rates:
-    placed = [(row, known.get((side.framework, row["function"]))) for row in rows]
-    groups: dict[str, list[Row]] = {ALL: list(rows)}
-    for row, stratum in placed:
-        for name in _strata_of(stratum):
-            groups.setdefault(name, []).append(row)
+    strata = [known.get((side.framework, function.function)) for function in functions]
+    statuses = _statuses(functions)
+    groups: dict[str, list[str]] = {ALL: statuses}
+    for status, stratum in zip(statuses, strata, strict=True):
+        if stratum and stratum.top20 is not None:
+            groups.setdefault(TOP20 if stratum.top20 else OTHERS, []).append(status)
+        if stratum and stratum.decile is not None:
+            groups.setdefault(DECILES[stratum.decile - 1], []).append(status)
     order = (ALL, TOP20, OTHERS, *DECILES)
-    outcomes_known = any(_ran(row) for row in rows)
     return Rates(
         side=side,
-        by_stratum={name: _function_rates(groups[name], outcomes_known) for name in order if name in groups},
+        by_stratum={name: _function_rates(groups[name]) for name in order if name in groups},
         robust=TestRates(
-            failed=sum(row["failed"] + row["flaky"] for row in rows),
-            tests=sum(_ran(row) for row in rows),
-            weighted=_weighted(placed),
+            failed=sum(function.failing for function in functions),
+            tests=sum(function.ran for function in functions),
+            weighted=_weighted(functions, strata),
         ),
-        strata_known=sum(stratum is not None and stratum.top20 is not None for _, stratum in placed),
+        strata_known=sum(stratum is not None and stratum.top20 is not None for stratum in strata),
         exclusions=tuple(exclusions),
-        unknown=sum(row.get("unknown", 0) for row in rows),
+        unknown=sum(function.unknown for function in functions),
     )
 
 
-def _by_module(rows: Sequence[Row]) -> dict[str, FunctionRates]:
-    modules: dict[str, list[Row]] = {}
-    for row in rows:
-        modules.setdefault(row["module"], []).append(row)
-    outcomes_known = any(_ran(row) for row in rows)
-    return {module: _function_rates(modules[module], outcomes_known) for module in sorted(modules)}
+def _by_module(functions: Sequence[_Function]) -> dict[str, FunctionRates]:
+    modules: dict[str, list[str]] = {}
+    for function, status in zip(functions, _statuses(functions), strict=True):
+        modules.setdefault(function.module, []).append(status)
+    return {module: _function_rates(modules[module]) for module in sorted(modules)}
 
 
-def _by_use(framework: str, rows: Sequence[Row], uses: Uses) -> UsedRate | None:
-    used = [(row, uses.get((framework, row["function"]), 0)) for row in rows if _ran(row)]
+def _by_use(framework: str, functions: Sequence[_Function], uses: Uses) -> UsedRate | None:
+    used = [(one, uses.get((framework, one.function), 0)) for one in functions if one.ran]
     total = sum(number for _, number in used)
     if not total:
         return None
-    passed = sum(number for row, number in used if row["status"] == "all_pass")
+    passed = sum(number for one, number in used if one.status == "all_pass")
     return UsedRate(passed, total, sum(number > 0 for _, number in used))
 
 
-def _strata_of(stratum: Stratum | None) -> list[str]:
-    if stratum is None:
-        return []
-    by_use = [] if stratum.top20 is None else [TOP20 if stratum.top20 else OTHERS]
-    return by_use + ([] if stratum.decile is None else [DECILES[stratum.decile - 1]])
+def _statuses(functions: Sequence[_Function]) -> list[str]:
+    """The status of each function. One that was timed, and of which no outcome is known, passes where those of others
+    are known."""
+    outcomes_known = any(one.ran for one in functions)
+    return ["all_pass" if outcomes_known and not one.ran and one.unknown_timed else one.status for one in functions]
 
 
-def _function_rates(rows: Iterable[Row], outcomes_known: bool) -> FunctionRates:
-    found = [
-        "all_pass" if outcomes_known and not _ran(row) and row.get("unknown_timed") else row["status"] for row in rows
+def _function_rates(statuses: Sequence[str]) -> FunctionRates:
+    return FunctionRates({status: statuses.count(status) for status in STATUSES})
+
+
+def _weighted(functions: Iterable[_Function], strata: Iterable[Stratum | None]) -> WeightedRate | None:
+    used = [
+        (one.failing / one.ran, stratum.uses)
+        for one, stratum in zip(functions, strata, strict=True)
+        if one.ran and stratum and stratum.uses
     ]
-    return FunctionRates({status: found.count(status) for status in STATUSES})
-
-
-def _ran(row: Row) -> int:
-    return int(row["passed"] + row["failed"] + row["flaky"])
-
-
-def _weighted(placed: Iterable[tuple[Row, Stratum | None]]) -> WeightedRate | None:
-    used = [(row, stratum.uses) for row, stratum in placed if _ran(row) and stratum and stratum.uses]
     if not used:
         return None
-    shares = [(row["failed"] + row["flaky"]) / _ran(row) for row, _ in used]
-    uses = [weight for _, weight in used]
+    shares, uses = zip(*used, strict=True)
     return WeightedRate(
         rate=float(np.average(shares, weights=uses)),
         interval=bootstrap_weighted_rate(shares, uses),

@@ -30,6 +30,7 @@ from portbench.analysis.timeline import Timeline, compute_timeline
 from portbench.analysis.timing import unverified_timing
 from portbench.published.paper import PublishedColumn
 from portbench.study.model import COLLECTED
+from portbench.study.parquet import literal
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,8 @@ def compute_predictions(connection: duckdb.DuckDBPyConnection) -> Predictions:
 
 def is_collected(connection: duckdb.DuckDBPyConnection) -> bool:
     """Whether a study is of collected tests. They are not the paper's, and their references are often weaker."""
-    found = connection.execute("SELECT count(*) FROM runs WHERE starts_with(manifest, ?)", [COLLECTED]).fetchone()
-    return bool(found and found[0])
+    found = connection.sql(f"FROM runs WHERE starts_with(manifest, {literal(COLLECTED)}) LIMIT 1").fetchone()
+    return found is not None
 
 
 def weighted_interval(weighted: WeightedRate) -> Interval | None:

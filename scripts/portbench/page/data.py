@@ -27,6 +27,7 @@ from portbench.page.packing import bits, pack, rounded
 from portbench.page.repeats import place, repeat_commands
 from portbench.study.categories import CATEGORIES, read_rules
 from portbench.study.document import StudySummary
+from portbench.study.parquet import literal
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.repository import find_checkout
 from portbench.util.sql import load_sql
@@ -65,9 +66,11 @@ def page_data(
     runs.sort(key=lambda run: (Configuration.of(run), run["started_at"] or "", run["run_id"]))
     targets = sides(connection)
     models = device_model(connection)
-    most_samples = prepare(connection, targets)
+    prepare(connection, targets)
+    most_samples = _most_samples(connection)
     rules = read_rules(checkout.runners, [run["framework"] for run in runs])
-    packed, firsts = pack_details(connection, {run["run_id"]: number for number, run in enumerate(runs)}, rules)
+    numbered = {run["run_id"]: number for number, run in enumerate(runs)}
+    packed, firsts = pack_details(connection, numbered, most_samples, rules)
     rows = fetch_dicts(connection, "FROM page_rows ORDER BY row")
     numbers = {(row["framework"], row["function"], row["successor_of"]): row["row"] for row in rows}
     pairs = pairs_of_study(connection)
@@ -104,21 +107,23 @@ def page_data(
     return PageData(pack(index), pack(_times(connection, len(targets))), pack(comparisons), packed)
 
 
-def prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Configuration]) -> int:
-    """Creates the tables and views of page.sql; returns how many samples of a test and protocol the page has at
-    most."""
-    (tests,) = connection.sql("SELECT count(*) FROM verdicts").fetchall()[0]
-    most = min(_MOST_SAMPLES, _ALL_SAMPLES // (2 * max(int(tests), 1)))
-    connection.execute("SET VARIABLE most_samples = ?", [most])
+def prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Configuration]) -> None:
+    """Creates the tables and views of page.sql."""
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE page_targets "
         "(target INTEGER, framework VARCHAR, version VARCHAR, device VARCHAR, machine VARCHAR, sync VARCHAR)"
     )
     if targets:
-        rows = [[number, *side.key] for number, side in enumerate(targets)]
-        connection.executemany("INSERT INTO page_targets VALUES (?, ?, ?, ?, ?, ?)", rows)
+        rows = (f"({number}, {', '.join(map(literal, side.key))})" for number, side in enumerate(targets))
+        connection.execute(f"INSERT INTO page_targets VALUES {', '.join(rows)}")
+    connection.execute(load_sql("analysis", "test_facts"))
     connection.execute(load_sql("page", "page"))
-    return most
+
+
+def _most_samples(connection: duckdb.DuckDBPyConnection) -> int:
+    """How many samples of a test and protocol the page has at most."""
+    ((tests,),) = connection.sql("SELECT count(*) FROM verdicts").fetchall()
+    return min(_MOST_SAMPLES, _ALL_SAMPLES // (2 * max(int(tests), 1)))
 
 
 def _target_entry(side: Configuration, model: str | None, runs: Sequence[Row]) -> Row:

@@ -1,83 +1,139 @@
 """The details of the page: of each function on each target its tests, with evidence, times and rules, in packed
-blocks."""
+blocks.
+
+They are written as JSON here, test by test: objects of all results would take many times the memory of the text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from json.encoder import encode_basestring
 from operator import itemgetter
+from typing import Any
 
 import duckdb
 
 from portbench.explain.texts import evidence, trimmed
-from portbench.page.packing import pack, rounded
+from portbench.page.packing import pack_text
 from portbench.study.categories import Error, Rules
+from portbench.study.parquet import literal
 from portbench.study.summary import Row
+from portbench.util.sql import load_sql
 
 _BLOCK_RESULTS = 2000
 _LONGEST = {"traceback": 6000, "printed": 3000}
 _LONGEST_TEXT = 3000
+_NO_SAMPLES = '"cold_samples":0,"cold_ns":[],"steady_samples":0,"steady_ns":[],"stable":null'
+_FETCHED = 5000
+
+# The columns of page_details up to those that only texts are made of.
+_ROW, _TARGET, _TEST, _RUN, _FILE, _VERDICT, _SAMPLES, _FACTS, _OUTCOME, _CATEGORY = range(10)
+_place = itemgetter(_ROW)
+_cell = itemgetter(_TARGET)
+_test = itemgetter(_TEST)
 
 
 def pack_details(
-    connection: duckdb.DuckDBPyConnection, runs: Mapping[str, int], rules: Rules
+    connection: duckdb.DuckDBPyConnection, runs: Mapping[str, int], most_samples: int, rules: Rules
 ) -> tuple[tuple[str, ...], list[int]]:
-    """The details in packed blocks, and the first row of each. ``runs``: the number of each run file by its id."""
+    """The details in packed blocks, and the first row of each. ``runs``: the number of each run file by its id;
+    ``most_samples``: how many samples of a test and protocol the page has at most. ``connection`` has the tables of
+    sql/page.sql."""
+    _create_tables(connection, runs, most_samples)
+    relation = connection.execute("FROM page_details")
+    names = [column[0] for column in relation.description or ()][_FACTS:]
     packed: list[str] = []
     firsts: list[int] = []
-    block = _Block(runs, rules)
-    for row, results in groupby(_details(connection), itemgetter("row")):
+    block = _Block(names, rules)
+    for row, results in groupby(_streamed(relation), _place):
         if not block.results:
             firsts.append(row)
-        block.add(row, list(results))
+        block.add(row, results)
         if block.results >= _BLOCK_RESULTS:
-            packed.append(pack(block.content))
-            block = _Block(runs, rules)
+            packed.append(pack_text(block.text))
+            block = _Block(names, rules)
     if block.results:
-        packed.append(pack(block.content))
+        packed.append(pack_text(block.text))
+    connection.execute("DROP TABLE page_tests")
     return tuple(packed), firsts
 
 
-class _Block:
-    """The details of some rows. Texts of a result are stored once, and named by their number."""
+def _create_tables(connection: duckdb.DuckDBPyConnection, runs: Mapping[str, int], most_samples: int) -> None:
+    connection.execute(f"SET VARIABLE most_samples = {most_samples}")
+    connection.execute("CREATE OR REPLACE TEMP TABLE page_runs (run_id VARCHAR, file INTEGER)")
+    if runs:
+        rows = (f"({literal(run_id)}, {number})" for run_id, number in runs.items())
+        connection.execute(f"INSERT INTO page_runs VALUES {', '.join(rows)}")
+    connection.execute(load_sql("page", "details"))
 
-    def __init__(self, runs: Mapping[str, int], rules: Rules) -> None:
+
+def _streamed(relation: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    while rows := relation.fetchmany(_FETCHED):
+        yield from rows
+
+
+class _Block:
+    """The details of some rows. Texts of a result are stored once, and named by their number. ``names``: of the columns
+    of page_details that texts are made of."""
+
+    def __init__(self, names: Sequence[str], rules: Rules) -> None:
         self.results = 0
-        self._runs = runs
+        self._names = names
         self._rules = rules
-        self._texts: dict[tuple[tuple[str, str], ...], int] = {}
-        self._cells: dict[int, dict[int, list[Row]]] = {}
+        self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._rows: list[str] = []
 
     @property
-    def content(self) -> Row:
-        return {"said": list(self._texts), "cells": self._cells}
+    def text(self) -> str:
+        """The block as JSON."""
+        said = ",".join(
+            f"[{','.join(f'[{_quoted(word)},{_quoted(text)}]' for word, text in texts)}]" for texts in self._numbers
+        )
+        return f'{{"said":[{said}],"cells":{{{",".join(self._rows)}}}}}'
 
-    def add(self, row: int, results: Sequence[Row]) -> None:
-        cells = self._cells.setdefault(row, {})
-        for (target, _), of_test in groupby(results, itemgetter("target", "test")):
-            cells.setdefault(target, []).append(self._test(list(of_test)))
-        self.results += len(results)
+    def add(self, row: int, results: Iterator[tuple[Any, ...]]) -> None:
+        """Adds the results of a row, sorted by target and test."""
+        cells = [
+            f'"{target}":[{",".join(self._of_test(list(of_test)) for _, of_test in groupby(of_target, _test))}]'
+            for target, of_target in groupby(results, _cell)
+        ]
+        self._rows.append(f'"{row}":{{{",".join(cells)}}}')
 
-    def _test(self, results: Sequence[Row]) -> Row:
+    def _of_test(self, results: Sequence[tuple[Any, ...]]) -> str:
         first = results[0]
-        return {
-            "id": first["test"],
-            "verdict": first["verdict"],
-            "category": next((row["category"] for row in results if row["category"]), None),
-            "results": [
-                [self._runs[row["run_id"]], row["run"], row["outcome"] or "unknown", self._number(row)]
-                for row in results
-            ],
-            "cold_samples": first["cold_samples"] or 0,
-            "cold_ns": [rounded(value) for value in first["cold_ns"] or ()],
-            "steady_samples": first["steady_samples"] or 0,
-            "steady_ns": [rounded(value) for value in first["steady_ns"] or ()],
-            "stable": first["stable"],
-        }
+        category = next((row[_CATEGORY] for row in results if row[_CATEGORY]), None)
+        each = ",".join(
+            f'[{row[_FILE]},{row[_RUN]},"{row[_OUTCOME] or "unknown"}",{self._number(row[_FACTS:])}]' for row in results
+        )
+        self.results += len(results)
+        return (
+            f'{{"id":{_quoted(first[_TEST])},"verdict":"{first[_VERDICT]}",'
+            f'"category":{_quoted(category) if category else "null"},"results":[{each}],'
+            f"{first[_SAMPLES] or _NO_SAMPLES}}}"
+        )
 
-    def _number(self, row: Row) -> int:
-        texts = tuple((name, _shortened(name, text)) for name, text in _texts(row, self._rules))
-        return self._texts.setdefault(texts, len(self._texts))
+    def _number(self, facts: tuple[Any, ...]) -> int:
+        try:
+            known = self._known.get(facts)
+        except TypeError:
+            # Facts of some failures are objects, which are in no set.
+            return self._new_number(facts)
+        if known is None:
+            known = self._known[facts] = self._new_number(facts)
+        return known
+
+    def _new_number(self, facts: tuple[Any, ...]) -> int:
+        row = dict(zip(self._names, facts, strict=True))
+        for name in ("placement_evidence", "host_operations"):
+            row[name] = [row[name]] if row[name] else ()
+        texts = tuple((word, _shortened(word, text)) for word, text in _texts(row, self._rules))
+        return self._numbers.setdefault(texts, len(self._numbers))
+
+
+def _quoted(text: str) -> str:
+    return encode_basestring(text)
 
 
 def _texts(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
@@ -109,10 +165,3 @@ def _shortened(name: str, text: str) -> str:
     if len(text) <= limit:
         return text
     return f"…{text[-limit:]}" if name in _LONGEST else f"{text[:limit]}…"
-
-
-def _details(connection: duckdb.DuckDBPyConnection) -> Iterator[Row]:
-    relation = connection.execute("FROM page_details ORDER BY row, target, test, run, run_id")
-    names = [column[0] for column in relation.description or ()]
-    while rows := relation.fetchmany(5000):
-        yield from (dict(zip(names, row, strict=True)) for row in rows)

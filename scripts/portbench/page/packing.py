@@ -23,7 +23,11 @@ def rounded(value: float | None, digits: int = 6) -> float | None:
 
 
 def pack(content: Any) -> str:
-    """JSON, compressed with gzip, as base64. The same content gives the same text."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """The content as JSON, packed as ``pack_text`` does."""
+    return pack_text(json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+
+
+def pack_text(text: str) -> str:
+    """Text, compressed with gzip, as base64. The same text gives the same."""
     # UTF-8 cannot encode half of a surrogate pair.
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode("ascii")

@@ -10,6 +10,13 @@ WITH counted AS (
     FROM test_facts
     GROUP BY ALL
 )
-SELECT *, status_of(passed, failed, flaky) AS status, module_of(function) AS module
+SELECT
+    framework, version, device, machine, sync, function,
+    passed + failed + flaky AS ran,
+    failed + flaky AS failing,
+    status_of(passed, failed, flaky) AS status,
+    unknown,
+    unknown_timed,
+    module_of(function) AS module
 FROM counted
 ORDER BY ALL;

@@ -22,38 +22,52 @@ of_paper AS (
 )
 SELECT ran.* FROM ran JOIN others USING (framework, function) JOIN of_paper USING (framework, version, device, machine, sync);
 
-CREATE TEMP TABLE IF NOT EXISTS test_facts AS
-WITH times AS (
-    SELECT
-        framework, version, device, machine, sync, function, test,
-        count(DISTINCT (run_id, run)) FILTER (cold IS NOT NULL) AS timed_runs,
-        sum(cold.call_ns::HUGEINT + coalesce(cold.wait_ns, 0)) / count(cold) AS cold_ns,
-        list_median(
-            flatten(list(list_transform(steady.block_ns, lambda ns: ns / steady.calls_per_block)) FILTER (steady IS NOT NULL))
-        ) AS steady_median_ns
+-- The times of a test, of all runs: of first calls the mean, null unless every run timed one (cold); the median call after the warm-up.
+CREATE TEMP TABLE IF NOT EXISTS times_of_tests AS
+WITH timed_in AS (
+    SELECT DISTINCT framework, version, device, machine, sync, function, successor_of, test, run_id, run
     FROM measured_calls
-    WHERE successor_of = ''
+    WHERE cold IS NOT NULL
+),
+timed AS (
+    SELECT framework, version, device, machine, sync, function, successor_of, test, count(*) AS timed_runs
+    FROM timed_in
     GROUP BY ALL
 ),
-reasons AS (
+seen AS (
     SELECT
-        framework, version, device, machine, sync, function, test,
-        min(coalesce(reason, error_message)) FILTER (outcome IN ('skipped', 'error') OR category = 'removed') AS reason,
-        coalesce(bool_or(NOT sync_check.passed), false) AS unproven,
-        count(*) AS runs
+        framework, version, device, machine, sync, function, successor_of, test,
+        coalesce(bool_or(NOT passed_sync_check), false) AS unproven,
+        sum(runs) AS runs
+    FROM seen_results
+    GROUP BY ALL
+)
+SELECT
+    framework, version, device, machine, sync, function, successor_of, test,
+    unproven,
+    CASE WHEN timed_runs = runs THEN cold_ns / cold_calls END AS cold_ns,
+    coalesce(timed_runs BETWEEN 1 AND runs - 1, false) AS timed_in_some_runs,
+    median_ns AS steady_median_ns
+FROM seen
+LEFT JOIN timed USING (framework, version, device, machine, sync, function, successor_of, test)
+LEFT JOIN test_times USING (framework, version, device, machine, sync, function, successor_of, test);
+
+CREATE TEMP TABLE IF NOT EXISTS test_facts AS
+WITH reasons AS (
+    SELECT framework, version, device, machine, sync, function, test, min(coalesce(reason, error_message)) AS reason
     FROM recorded
-    WHERE successor_of = ''
+    WHERE successor_of = '' AND (outcome IN ('skipped', 'error') OR category = 'removed')
     GROUP BY ALL
 )
 SELECT
     framework, version, device, machine, sync, function, test, verdict,
     CASE WHEN verdict IN ('skipped', 'error') THEN reason END AS reason,
-    coalesce(unproven, false) AS unproven,
-    CASE WHEN timed_runs = runs THEN cold_ns END AS cold_ns,
-    coalesce(timed_runs BETWEEN 1 AND runs - 1, false) AS timed_in_some_runs,
+    unproven,
+    cold_ns,
+    timed_in_some_runs,
     steady_median_ns
 FROM verdicts
-LEFT JOIN times USING (framework, version, device, machine, sync, function, test)
+JOIN times_of_tests USING (framework, version, device, machine, sync, function, successor_of, test)
 LEFT JOIN reasons USING (framework, version, device, machine, sync, function, test)
 ANTI JOIN outside_functions USING (framework, version, device, machine, sync, function)
 WHERE successor_of = '';

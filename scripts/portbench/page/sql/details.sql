@@ -1,0 +1,79 @@
+-- The details of the page. On page.sql and the views of analysis.sql; page_runs numbers the run files. Variable: most_samples (how many
+-- raw samples of a test and protocol are carried at most).
+
+-- A list of times in nanoseconds as JSON: six digits of each, as portbench.page.packing.rounded.
+CREATE TEMP MACRO rounded_list(ns) AS
+    replace(
+        replace(to_json(list_transform(coalesce(ns, []), lambda one: format('{:.6g}', one::DOUBLE)::DOUBLE))::VARCHAR, '.0,', ','),
+        '.0]',
+        ']'
+    );
+
+-- The tests of each cell; their samples as members of a JSON object; and the first result of each, which has the samples in page_details.
+CREATE TEMP TABLE page_tests AS
+WITH numbered AS (
+    SELECT target, row, test, run_id, run, call, cold.call_ns + coalesce(cold.wait_ns, 0) AS cold_ns, steady
+    FROM measured_calls
+    JOIN page_targets USING (framework, version, device, machine, sync)
+    JOIN page_rows USING (framework, function, successor_of)
+    WHERE cold IS NOT NULL OR steady IS NOT NULL
+),
+collected AS (
+    SELECT
+        target, row, test,
+        count(cold_ns) AS cold_samples,
+        list(cold_ns ORDER BY run_id, run, call) FILTER (cold_ns IS NOT NULL) AS cold_ns,
+        coalesce(sum(len(steady.block_ns)), 0)::BIGINT AS steady_samples,
+        -- No more of each call than the page has of all calls.
+        flatten(
+            list(
+                list_transform(steady.block_ns[:getvariable('most_samples')], lambda ns: ns / steady.calls_per_block)
+                ORDER BY run_id, run, call
+            ) FILTER (steady IS NOT NULL)
+        ) AS steady_ns,
+        bool_and(steady.stable) AS stable
+    FROM numbered
+    GROUP BY ALL
+),
+sampled AS (
+    SELECT
+        target, row, test,
+        '"cold_samples":' || cold_samples
+            || ',"cold_ns":' || rounded_list(cold_ns[:getvariable('most_samples')])
+            || ',"steady_samples":' || steady_samples
+            || ',"steady_ns":' || rounded_list(steady_ns[:getvariable('most_samples')])
+            || ',"stable":' || coalesce(stable::VARCHAR, 'null') AS samples
+    FROM collected
+),
+first_results AS (
+    SELECT framework, version, device, machine, sync, function, successor_of, test, min({run: run, run_id: run_id}) AS first
+    FROM recorded
+    GROUP BY ALL
+)
+SELECT target, row, test, verdict, first, samples
+FROM verdicts
+JOIN first_results USING (framework, version, device, machine, sync, function, successor_of, test)
+JOIN page_targets USING (framework, version, device, machine, sync)
+JOIN page_rows USING (framework, function, successor_of)
+LEFT JOIN sampled USING (target, row, test);
+
+-- Test by test and run by run: the place, what the page shows of each result, and then the facts that its texts are made of. Lists of
+-- names are joined and empty ones null, so that the facts of most results can be compared as they are.
+CREATE TEMP VIEW page_details AS
+SELECT
+    row, target, test, run, file, verdict, CASE WHEN first = {run: run, run_id: run_id} THEN samples END AS samples,
+    framework, outcome, category,
+    CASE WHEN len(error_causes) > 0 THEN error_causes END AS error_causes,
+    cpu_control, full_precision, contaminated, disturbed, prediction, overruled, deviation,
+    CASE WHEN NOT sync_check.passed THEN sync_check END AS sync_check,
+    reason, phase, misplaced, fingerprint, cause, error_type, error_message, error_traceback, exit_code, exit_signal, oom_killed,
+    peak_memory_bytes, placement,
+    nullif(array_to_string(placement_evidence, ', '), '') AS placement_evidence,
+    nullif(array_to_string(host_operations, ', '), '') AS host_operations,
+    value_verdict, output_text
+FROM recorded
+JOIN page_runs USING (run_id)
+JOIN page_targets USING (framework, version, device, machine, sync)
+JOIN page_rows USING (framework, function, successor_of)
+JOIN page_tests USING (target, row, test)
+ORDER BY row, target, test, run, run_id;
