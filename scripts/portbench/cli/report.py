@@ -126,11 +126,12 @@ def command(
         results = compute_results(shown_study.connection, uses)
         report = _build(shown_study, results, intolerable, changes)
         pairs = pairs_of_study(shown_study.connection)
-        next_steps = list(next_commands(report.summary, paths, pairs[0] if pairs else ()))
+        next_steps = list(next_commands(shown_study.summary, paths, pairs[0] if pairs else ()))
+        shown_study.release_summary()
         if out:
             written = _write(shown_study, report, results, out, intolerable)
     if as_json:
-        click.echo(json.dumps(as_data(changes.comparison) if changes else report.summary, indent=1))
+        click.echo(json.dumps(as_data(changes.comparison) if changes else shown_study.summary, indent=1))
     else:
         print_report(report, results_console())
     _print_written(written, as_json)

@@ -8,19 +8,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from portbench.analysis import results as analysis
 from portbench.analysis.configurations import SYNCHRONIZATION, Configuration
-from portbench.analysis.latency import FunctionLatency, Latencies
+from portbench.analysis.exclusions import by_reason
+from portbench.analysis.latency import Latencies
 from portbench.analysis.rates import DECILES, FunctionRates
 from portbench.analysis.results import Results
 from portbench.published import paper
 from portbench.published.paper import TOP20
 from portbench.util.sql import load_sql
-from portbench.util.text import shortened
+from portbench.util.text import pluralize, shortened
+
+Floats = NDArray[np.float64]
 
 PLACEMENT = "placement"
 """The category of a test that passed, but not wholly on the device, where that counts as failed."""
@@ -62,20 +66,26 @@ class Panel:
 
 @dataclass(frozen=True)
 class Pair:
-    """The latencies of two configurations, and their names in figures: ``shared`` is what both have in common (``jax
-    0.4.8``), ``first`` and ``second`` the rest. ``latencies`` has at least one function. ``synchronization`` comes last
-    in labels, as it differs least."""
+    """The latencies of two configurations by ``method``, and their names in figures: ``shared`` is what both have in
+    common (``jax 0.4.8``), ``first`` and ``second`` the rest. ``synchronization`` comes last in labels, as it differs
+    least.
 
-    latencies: Latencies
+    The others are arrays with a value for each function that was timed on both, at least one: latencies in nanoseconds,
+    the ratio, and its interval (NaN where it has none). Arrays, as other processes get them. ``exclusions`` names the
+    tests that are left out, by reason; it is empty if there are none.
+    """
+
+    method: str
     shared: str
     first: str
     second: str
-    synchronization: str = ""
-
-    @property
-    def functions(self) -> Sequence[FunctionLatency]:
-        """The functions that were timed on both."""
-        return self.latencies.functions
+    synchronization: str
+    first_ns: Floats
+    second_ns: Floats
+    ratios: Floats
+    low: Floats
+    high: Floats
+    exclusions: str
 
     @property
     def label(self) -> str:
@@ -83,9 +93,14 @@ class Pair:
         return f"{self.shared}: {self.second} against {self.first}{self.synchronization}"
 
     @property
+    def functions(self) -> int:
+        """The number of functions that were timed on both."""
+        return len(self.ratios)
+
+    @property
     def count(self) -> str:
-        """The number of functions."""
-        return f"n = {len(self.functions)}"
+        """The same as a note."""
+        return f"n = {self.functions}"
 
 
 @dataclass(frozen=True)
@@ -139,8 +154,7 @@ def timed_pairs(pairs: Iterable[analysis.Pair], names: Names) -> dict[str, list[
                 if pair.first in names.unverified or pair.second in names.unverified:
                     shared += ", timing unverified"
                 places = (names.places[pair.first], names.places[pair.second])
-                named = Pair(latencies, shared, *places, _synchronization(pair.first))
-                found.setdefault(latencies.method, []).append(named)
+                found.setdefault(latencies.method, []).append(_pair(latencies, shared, *places))
     return found
 
 
@@ -191,13 +205,35 @@ def with_top20(sides: Iterable[Rated]) -> list[Rated]:
     return [rated for rated in sides if TOP20 in rated.by_stratum and rated.by_stratum[TOP20].rated]
 
 
-def failures(summary: Mapping[str, Any], names: Names) -> list[tuple[str, dict[str, int]]]:
-    """How many tests fail by each category, of each configuration on which some do, with its label."""
-    found = {
-        Configuration(**entry["target"], machine=entry["machine"], sync=entry["sync"]): _failing_tests(entry, summary)
-        for entry in summary["targets"]
-    }
-    return [(names.labels[side], found[side]) for side in names.sides if found.get(side)]
+def failures(connection: duckdb.DuckDBPyConnection, names: Names) -> list[tuple[str, dict[str, int]]]:
+    """How many tests fail by each category, of each configuration on which some do, with its label. A name that does
+    not exist is no failure."""
+    found: dict[Configuration, dict[str, int]] = {}
+    for *key, category, tests in connection.sql(load_sql("figures", "failing_tests")).fetchall():
+        found.setdefault(Configuration(*key), {})[category] = tests
+    return [(names.labels[side], found[side]) for side in names.sides if side in found]
+
+
+def _pair(latencies: Latencies, shared: str, first: str, second: str) -> Pair:
+    functions = latencies.functions
+    intervals = np.array([(function.low, function.high) for function in functions], dtype=float)
+    left_out = "; ".join(
+        f"{pluralize(sum(one.tests for one in excluded), 'test')} of {pluralize(len(excluded), 'function')}: {reason}"
+        for reason, excluded in by_reason(latencies.exclusions).items()
+    )
+    return Pair(
+        method=latencies.method,
+        shared=shared,
+        first=first,
+        second=second,
+        synchronization=_synchronization(latencies.first),
+        first_ns=np.array([function.first_ns for function in functions]),
+        second_ns=np.array([function.second_ns for function in functions]),
+        ratios=np.array([function.ratio for function in functions]),
+        low=intervals[:, 0],
+        high=intervals[:, 1],
+        exclusions=left_out,
+    )
 
 
 def _synchronization(side: Configuration) -> str:
@@ -221,18 +257,3 @@ def _rated(results: Results, side: Configuration, names: Names) -> Rated:
         status = paper.table1(side.framework, column.device)
         failing = paper.table4(side.framework, column.device)
     return Rated(names.labels[side], side.device, by_stratum, status, failing)
-
-
-def _failing_tests(entry: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, int]:
-    """By category, over the functions of a target's entry; a name that does not exist is no failure."""
-    counts: dict[str, int] = {}
-    for function in entry["functions"]:
-        if function["successor_of"] is not None:
-            continue
-        for category, tests in function["tests_by_category"].items():
-            if category != "removed":
-                counts[category] = counts.get(category, 0) + tests
-        if summary["strict_placement"]:
-            elsewhere = sum(function["tests_by_placement"].get(place, 0) for place in ("host", "mixed"))
-            counts[PLACEMENT] = counts.get(PLACEMENT, 0) + elsewhere
-    return {category: tests for category, tests in counts.items() if tests}

@@ -8,12 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from numpy.typing import NDArray
 
-from portbench.analysis.exclusions import by_reason
-from portbench.analysis.latency import FunctionLatency
 from portbench.analysis.terms import PAPER_METHOD, ROBUST
 from portbench.figures import canvas, style
-from portbench.figures.data import Pair
+from portbench.figures.data import Floats, Pair
 from portbench.figures.style import Drawing
 from portbench.util.format import percent, significant
 from portbench.util.text import pluralize
@@ -38,23 +37,21 @@ _HOW = {
 }
 
 
-def speed(function: FunctionLatency, threshold: float) -> str:
-    """The class of the second configuration against the first; MUCH_FASTER and MUCH_SLOWER are by more than
-    ``threshold`` times.
+def speeds(pair: Pair, threshold: float) -> NDArray[np.str_]:
+    """The class of each function on the second configuration against the first; MUCH_FASTER and MUCH_SLOWER are by more
+    than ``threshold`` times.
 
     UNCLEAR is a ratio of exactly one, or one whose interval holds one.
     """
-    ratio = function.ratio
-    if ratio == 1 or (function.low is not None and function.high is not None and function.low <= 1 <= function.high):
-        return UNCLEAR
-    if ratio > 1:
-        return MUCH_SLOWER if ratio > threshold else SLOWER
-    return MUCH_FASTER if ratio < 1 / threshold else FASTER
+    ratios = pair.ratios
+    unclear = (ratios == 1) | ((pair.low <= 1) & (pair.high >= 1))
+    conditions = [unclear, ratios > threshold, ratios > 1, ratios < 1 / threshold]
+    return np.select(conditions, [UNCLEAR, MUCH_SLOWER, SLOWER, MUCH_FASTER], FASTER)
 
 
 def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     """Latency on one device against that on the other: a panel for each pair, a point for each function."""
-    method = pairs[0].latencies.method
+    method = pairs[0].method
     title = f"Latency of each function, one device against another ({method})"
     words = _words(threshold)
     legend = canvas.Legend(
@@ -73,13 +70,13 @@ def scatter(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     caption = (
         f"Each point is a function; above the diagonal it is slower on the device of the vertical axis. {_HOW[method]}"
     )
-    details = [f"{pair.label}: {pluralize(len(pair.functions), 'function')}.{_exclusions(pair)}" for pair in pairs]
+    details = [f"{pair.label}: {pluralize(pair.functions, 'function')}.{_exclusions(pair)}" for pair in pairs]
     return Drawing(name, title, caption, details, figure)
 
 
 def shares(name: str, pairs: Sequence[Pair], title: str, threshold: float) -> Drawing:
     """Which share of the functions is faster and slower, a bar for each pair."""
-    method = pairs[0].latencies.method
+    method = pairs[0].method
     title = f"{title} ({method})"
     words = _words(threshold)
     legend = canvas.Legend(
@@ -100,35 +97,34 @@ def shares(name: str, pairs: Sequence[Pair], title: str, threshold: float) -> Dr
 
 def ratios(name: str, pairs: Sequence[Pair], threshold: float) -> Drawing:
     """How the ratios of each pair are distributed: a dot for each function, median and quartiles below."""
-    method = pairs[0].latencies.method
+    method = pairs[0].method
     title = f"How many times slower functions are ({method})"
     median = Line2D([], [], color=style.BLACK, marker="D", markerfacecolor="white", markersize=3.5)
     median.set_label("median, quartiles")
     legend = canvas.Legend([median, _threshold_line(threshold)], across=2)
     named = [(pair.label, pair.count) for pair in pairs]
     figure, axes = canvas.rows(title, named, "times slower (below 1: faster)", legend)
-    found = [np.array([function.ratio for function in pair.functions]) for pair in pairs]
-    every = np.concatenate(found)
+    every = np.concatenate([pair.ratios for pair in pairs])
     canvas.log_axis(axes, *canvas.powers(min(every.min(), 1 / threshold), max(every.max(), threshold)))
     axes.axvline(1, color=style.BLACK, linewidth=0.8)
     for limit in (threshold, 1 / threshold):
         axes.axvline(limit, color=style.BLACK, linewidth=0.6, linestyle="--")
-    for row, (pair, values) in enumerate(zip(pairs, found, strict=True)):
-        _ratio_row(axes, row, pair, values, threshold)
+    for row, pair in enumerate(pairs):
+        _ratio_row(axes, row, pair, threshold)
     caption = (
         "Each dot is a function: how many times slower it is on the first-named of each pair than on the second-named. "
         f"{_HOW[method]}"
     )
     details = [
-        f"{pair.label}: median {significant(float(np.median(values)))} over {pluralize(len(values), 'function')}."
-        for pair, values in zip(pairs, found, strict=True)
+        f"{pair.label}: median {significant(float(np.median(pair.ratios)))} over "
+        f"{pluralize(pair.functions, 'function')}."
+        for pair in pairs
     ]
     return Drawing(name, title, caption, details, figure)
 
 
 def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
-    x = np.array([function.first_ns for function in pair.functions]) / 1e6
-    y = np.array([function.second_ns for function in pair.functions]) / 1e6
+    x, y = pair.first_ns / 1e6, pair.second_ns / 1e6
     limits = canvas.powers(min(x.min(), y.min()), max(x.max(), y.max()))
     canvas.log_axis(axes, *limits)
     canvas.log_axis(axes, *limits, which="y")
@@ -136,7 +132,7 @@ def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
     axes.plot(ends, ends, color=style.BLACK, linewidth=0.8)
     for factor in (threshold, 1 / threshold):
         axes.plot(ends, ends * factor, color=style.BLACK, linewidth=0.6, linestyle="--")
-    classes = np.array([speed(function, threshold) for function in pair.functions])
+    classes = speeds(pair, threshold)
     for cls, colour in _COLOURS.items():
         found = classes == cls
         if found.any():
@@ -148,8 +144,9 @@ def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
     axes.set_ylabel(f"{style.fitted(pair.second, 1.3)} (ms)")
 
 
-def _ratio_row(axes: Axes, row: int, pair: Pair, values: np.ndarray, threshold: float) -> None:
-    colours = [_COLOURS[speed(function, threshold)] for function in pair.functions]
+def _ratio_row(axes: Axes, row: int, pair: Pair, threshold: float) -> None:
+    values: Floats = pair.ratios
+    colours = [_COLOURS[cls] for cls in speeds(pair, threshold)]
     # By size, over eleven heights: dots of near-equal ratios do not hide each other.
     places = np.argsort(np.argsort(values, kind="stable")) * 7 % 11
     dots = axes.scatter(values, row + 0.24 * places / 10, s=5, c=colours, linewidths=0, alpha=0.8)
@@ -161,13 +158,13 @@ def _ratio_row(axes: Axes, row: int, pair: Pair, values: np.ndarray, threshold: 
 
 
 def _counts(pair: Pair, threshold: float) -> dict[str, int]:
-    classes = [speed(function, threshold) for function in pair.functions]
-    return {cls: classes.count(cls) for cls in _COLOURS}
+    classes = speeds(pair, threshold)
+    return {cls: int(np.count_nonzero(classes == cls)) for cls in _COLOURS}
 
 
 def _seen(pairs: Sequence[Pair], threshold: float) -> list[str]:
     """The classes of the legend."""
-    found = {speed(function, threshold) for pair in pairs for function in pair.functions}
+    found = {cls for pair in pairs for cls in np.unique(speeds(pair, threshold))}
     return [cls for cls in _COLOURS if cls in found]
 
 
@@ -189,12 +186,7 @@ def _class_shares(counts: dict[str, int], words: dict[str, str]) -> str:
 
 
 def _exclusions(pair: Pair) -> str:
-    reasons = by_reason(pair.latencies.exclusions)
-    texts = "; ".join(
-        f"{pluralize(sum(one.tests for one in excluded), 'test')} of {pluralize(len(excluded), 'function')}: {reason}"
-        for reason, excluded in reasons.items()
-    )
-    return f" Left out: {texts}." if texts else ""
+    return f" Left out: {pair.exclusions}." if pair.exclusions else ""
 
 
 def _threshold_line(threshold: float) -> Line2D:

@@ -6,7 +6,7 @@ A figure that the study has no data for is not drawn; README.md names it with th
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -77,7 +77,6 @@ class Written:
 @contextmanager
 def drawing(
     connection: duckdb.DuckDBPyConnection,
-    study_summary: Mapping[str, Any],
     results: Results,
     folder: Path,
     intolerable: float = INTOLERABLE,
@@ -86,11 +85,11 @@ def drawing(
     end all are written.
 
     ``connection`` shows the tables of the study and their analysis (see ``portbench.study.summary.analyse``), whose
-    summary is ``study_summary`` and whose ``results`` are computed. A function that takes more than ``intolerable``
-    times as long, above 1, is in a class of its own. The same study gives the same bytes, also where many figures are
+    ``results`` are computed. A function that takes more than ``intolerable`` times as long, above 1, is in a class of
+    its own. The same study gives the same bytes, also where many figures are
     drawn in several processes. Raises StorageFailed.
     """
-    planned = list(_every(connection, study_summary, results, intolerable))
+    planned = list(_every(connection, results, intolerable))
     calls = [(each, folder) for each in planned if isinstance(each, _Planned)]
     missing = [each for each in planned if isinstance(each, NotDrawn)]
     files = [path for each, _ in calls for path in _files(each.name, folder)]
@@ -132,10 +131,10 @@ def _write_aside(planned: _Planned, folder: Path) -> list[str]:
 
 
 def _every(
-    connection: duckdb.DuckDBPyConnection, summary: Mapping[str, Any], results: Results, intolerable: float
+    connection: duckdb.DuckDBPyConnection, results: Results, intolerable: float
 ) -> Iterator[_Planned | NotDrawn]:
     names = data.names_of(results)
-    yield from _failures(summary, results, names)
+    yield from _failures(connection, results, names)
     yield from _times(connection, names)
     yield from _timelines(results)
     of_devices = data.timed_pairs(results.by_device, names)
@@ -144,7 +143,9 @@ def _every(
         yield from _ratios(method, of_devices.get(method, []), of_models.get(method, []), intolerable)
 
 
-def _failures(summary: Mapping[str, Any], results: Results, names: data.Names) -> Iterator[_Planned | NotDrawn]:
+def _failures(
+    connection: duckdb.DuckDBPyConnection, results: Results, names: data.Names
+) -> Iterator[_Planned | NotDrawn]:
     rated = data.rated_sides(results, names)
     yield from _planned(STATUSES, list(rated.values()), MOST_ROWS, failures.statuses, "nothing ran on any target")
     strata = "no function that ran is known to be {}"
@@ -155,7 +156,7 @@ def _failures(summary: Mapping[str, Any], results: Results, names: data.Names) -
     yield from _planned(DECILES, panels if fails else [], MOST_PANELS, failures.deciles, reason)
     reason = strata.format("one of the 20 used most") if fails or not top20 else nothing
     yield from _planned(TOP20, top20 if fails else [], MOST_ROWS, failures.top20, reason)
-    yield from _planned(CATEGORIES, data.failures(summary, names), MOST_ROWS, failures.categories, "no test failed")
+    yield from _planned(CATEGORIES, data.failures(connection, names), MOST_ROWS, failures.categories, "no test failed")
 
 
 def _times(connection: duckdb.DuckDBPyConnection, names: data.Names) -> Iterator[_Planned | NotDrawn]:

@@ -94,8 +94,21 @@ def build_report(
         *failures.overruled(summary),
         *failures.retried(fetch_dicts(study.connection, load_sql("report", "retried"))),
     )
-    collected = is_collected(study.connection)
-    return Report(summary, tuple(findings), tuple(ranked(headlines)), tables, targets, changes, collected)
+    nothing = all(
+        entry["percent_of_rated_functions"] is None
+        and all(function["cold_mean_ns"] is None for function in entry["functions"])
+        for entry in summary["targets"]
+    )
+    return Report(
+        tuple(findings),
+        tuple(ranked(headlines)),
+        tables,
+        targets,
+        changes,
+        is_collected=is_collected(study.connection),
+        is_strict=strict,
+        is_empty=nothing,
+    )
 
 
 def _evidence(study: Analysed) -> Evidence:

@@ -17,6 +17,7 @@ from portbench.published import paper
 from portbench.study.document import FunctionEntry, StudySummary, TargetEntry
 from portbench.study.model import TargetKey
 from portbench.study.open import Analysed
+from portbench.study.parquet import literal
 from portbench.util.text import pluralize
 
 FINDINGS = 5
@@ -96,8 +97,11 @@ def next_commands(summary: StudySummary, paths: Sequence[str], pair: Sequence[Co
 
 def _imported(study: Analysed) -> set[Configuration]:
     """The configurations of the paper's own measurements."""
-    query = "SELECT DISTINCT framework, version, device, machine, sync FROM runs WHERE imported.source LIKE ? || '%'"
-    return {Configuration(*key) for key in study.connection.execute(query, [paper.source()]).fetchall()}
+    query = (
+        "SELECT DISTINCT framework, version, device, machine, sync FROM runs "
+        f"WHERE imported.source LIKE {literal(paper.source())} || '%'"
+    )
+    return {Configuration(*key) for key in study.connection.sql(query).fetchall()}
 
 
 def _kind(side: Configuration) -> str:

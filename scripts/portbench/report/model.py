@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from portbench.analysis.terms import COLLECTED_TESTS, STRICT
 from portbench.report.failures import Failure
 from portbench.report.headlines import Headline
-from portbench.study.document import StudySummary
 from portbench.tables.model import Table, texts
 from portbench.util.text import pluralize
 
@@ -60,17 +59,19 @@ class Report:
     target on each machine.
 
     A target that ran with both synchronizations is reported with the complete wait; tables compare the other one.
-    ``summary`` is that of the study, with the same placement rule. ``changes``: what changed since a date or version,
-    which a report begins with. ``is_collected``: its tests were collected from packages.
+    ``changes``: what changed since a date or version, which a report begins with. ``is_collected``: its tests were
+    collected from packages. ``is_strict``: tests that did not run wholly on the device count as failed. ``is_empty``:
+    nothing ran on any target, there is no outcome and no time.
     """
 
-    summary: StudySummary
     findings: tuple[str, ...]
     headlines: tuple[Headline, ...]
     tables: tuple[Table, ...]
     targets: tuple[TargetReport, ...]
     changes: tuple[Table, ...] = ()
     is_collected: bool = False
+    is_strict: bool = False
+    is_empty: bool = False
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -87,17 +88,3 @@ class Report:
         """A table of all other headlines; none where there are no others."""
         rows = [(one.kind, one.sentence) for one in self.headlines[MOST_HEADLINES:]]
         return (Table.of_rows("More headlines", texts("about", "headline"), rows),) if rows else ()
-
-    @property
-    def is_strict(self) -> bool:
-        """Whether tests that did not run wholly on the device count as failed."""
-        return self.summary["strict_placement"]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing ran on any target: there is no outcome and no time."""
-        return all(
-            entry["percent_of_rated_functions"] is None
-            and all(function["cold_mean_ns"] is None for function in entry["functions"])
-            for entry in self.summary["targets"]
-        )

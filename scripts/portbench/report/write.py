@@ -54,7 +54,7 @@ def write_report(study: Analysed, report: Report, results: Results, folder: Path
 
 def _write(study: Analysed, report: Report, results: Results, folder: Path, intolerable: float) -> Written:
     text, html = folder / "report.md", folder / "index.html"
-    with figures.drawing(study.connection, study.summary, results, folder / "figures", intolerable) as drawn:
+    with figures.drawing(study.connection, results, folder / "figures", intolerable) as drawn:
         made = tables.write_tables(results, folder / "tables", intolerable, report.is_strict)
         files = [path.relative_to(folder) for path in (*drawn.files, *made)]
         write_text(text, markdown(report, files, drawn.missing))
@@ -69,5 +69,5 @@ def _write(study: Analysed, report: Report, results: Results, folder: Path, into
             timeline_charts(results.timeline),
             report.remarks,
         )
-        page.write(study.connection, study.summary, html, intolerable, overview)
+        page.write(study.connection, study.head, html, intolerable, overview)
     return Written(text, html, tuple(made), drawn.files)

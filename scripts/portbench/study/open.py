@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import duckdb
@@ -16,7 +17,6 @@ import duckdb
 from portbench.study.contradictions import Mixture, SeveralContents
 from portbench.study.document import StudySummary
 from portbench.study.merge import merge
-from portbench.study.model import TargetKey
 from portbench.study.parquet import tables_name
 from portbench.study.run_files import Source
 from portbench.study.store import Study, connect, create_views, is_study, read_study
@@ -28,10 +28,21 @@ from portbench.util.text import escape_control, pluralize
 
 @dataclass(frozen=True)
 class Analysed:
-    """A study with the views of the analysis on ``connection``. ``summary`` has the same placement rule applied."""
+    """A study with the views of the analysis on ``connection``. ``head`` is its summary without targets, which
+    ``read_summary`` reads."""
 
     connection: duckdb.DuckDBPyConnection
-    summary: StudySummary
+    head: StudySummary
+    read_summary: Callable[[], StudySummary]
+
+    @cached_property
+    def summary(self) -> StudySummary:
+        """The summary, with the placement rule of ``connection``."""
+        return self.read_summary()
+
+    def release_summary(self) -> None:
+        """Releases the summary: that of a large study takes much memory. It is read again when it is needed."""
+        self.__dict__.pop("summary", None)
 
 
 def _to_stderr(line: str) -> None:
@@ -79,7 +90,7 @@ def studies_of(paths: Sequence[str]) -> Iterator[list[Study]]:
 
 def is_collected(study: Study) -> bool:
     """Whether a study is of collected tests."""
-    return any(run.is_collected for run in runs_of(study.summary))
+    return any(run.is_collected for run in runs_of(study.head))
 
 
 def _left_out(older: Sequence[Source]) -> str:
@@ -97,12 +108,13 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
     with reading(study.tables), connect() as connection:
         create_views(connection, study.tables)
         analyse(connection, strict_placement)
-        runs = runs_of(study.summary)
+        runs = runs_of(study.head)
         is_current = study.tables.name == tables_name(run.sha256 for run in runs)
-        targets = {TargetKey.of_entry(entry) for entry in study.summary["targets"]}
+        targets = {target.key for target in study.targets}
         if not strict_placement and is_current and targets == {run.key for run in runs}:
             # This version of the code has derived it, by the same rules, and nobody renamed a target in it.
-            yield Analysed(connection, study.summary)
+            yield Analysed(connection, study.head, study.read_summary)
             return
-        classification = study.summary.get("classification")
-        yield Analysed(connection, summarise(connection, runs, study.tables.name, strict_placement, classification))
+        classification = study.head.get("classification")
+        summary = summarise(connection, runs, study.tables.name, strict_placement, classification)
+        yield Analysed(connection, summary, lambda: summary)

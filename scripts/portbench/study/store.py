@@ -62,6 +62,10 @@ class Study:
     @cached_property
     def summary(self) -> StudySummary:
         """The whole summary, which fits schema/study.schema.json."""
+        return self.read_summary()
+
+    def read_summary(self) -> StudySummary:
+        """The summary, parsed for the caller alone: that of a large study takes much memory."""
         return {**self.head, "targets": [orjson.loads(target.text) for target in self.targets]}
 
     @property

@@ -6,7 +6,7 @@ import csv
 import io
 from functools import lru_cache
 
-from portbench.tables.model import Cell, Table
+from portbench.tables.model import Table
 from portbench.util.text import KEPT_TEXTS, escape_control
 
 
@@ -18,14 +18,11 @@ def as_csv(table: Table) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["method", *(column.name for column in table.flat_columns)])
-    writer.writerows([table.method, *map(_cell, row)] for row in table.flat_rows)
+    # The writer makes an empty cell of None, and writes all digits of a number.
+    writer.writerows(
+        [table.method, *(_text(cell) if isinstance(cell, str) else cell for cell in row)] for row in table.flat_rows
+    )
     return file.getvalue()
-
-
-def _cell(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    return _text(cell) if isinstance(cell, str) else repr(cell)
 
 
 @lru_cache(maxsize=KEPT_TEXTS)

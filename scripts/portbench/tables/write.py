@@ -37,7 +37,7 @@ _ABSENT = {
 def build_tables(results: Results, intolerable: float = INTOLERABLE) -> list[Table]:
     """Every table that the study has data for: the paper's by number, causes and modules, then those of predictions. A
     function that takes more than ``intolerable`` times as long has an intolerable latency."""
-    return [table for table in _tables(results, intolerable) if table.groups]
+    return list(_tables(results, intolerable))
 
 
 def write_tables(
@@ -48,20 +48,26 @@ def write_tables(
 
     Returns the files in the order of the tables. Raises StorageFailed; a file is whole or not written.
     """
-    found = build_tables(results, intolerable)
     remarks = (*([STRICT] if is_strict else []), *([COLLECTED_TESTS] if results.is_collected else []))
-    found = [replace(table, notes=(*table.notes, *remarks)) for table in found]
+    found = []
     written = []
-    for table in found:
+    # One at a time: each has a row for every function of several pairs of devices.
+    for table in _tables(results, intolerable):
+        noted = replace(table, notes=(*table.notes, *remarks))
         for ending, writer in _WRITERS.items():
             path = folder / f"{table.file_stem}{ending}"
-            write_text(path, writer(table))
+            write_text(path, writer(noted))
             written.append(path)
+        found.append(replace(table, groups=()))
     write_text(folder / "README.md", index(found, _absent(found)))
     return [folder / "README.md", *written]
 
 
 def _tables(results: Results, intolerable: float) -> Iterator[Table]:
+    return (table for table in _every(results, intolerable) if table.groups)
+
+
+def _every(results: Results, intolerable: float) -> Iterator[Table]:
     yield from table_1(results)
     yield from table_2(results, intolerable)
     yield from table_3(results)

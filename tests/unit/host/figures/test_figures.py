@@ -23,7 +23,7 @@ from portbench.figures import style
 from portbench.figures import write as figures
 from portbench.study.merge import merge
 from portbench.study.store import connect, create_views
-from portbench.study.summary import analyse, runs_of, summarise
+from portbench.study.summary import analyse
 from portbench.util.parallel import map_processes
 
 # Most tests look at the same figures, which are drawn once.
@@ -53,9 +53,8 @@ def write(documents: Iterable[Document], folder: Path, **changes: Any) -> figure
     with connect() as connection:
         create_views(connection, study.tables)
         analyse(connection)
-        summary = summarise(connection, runs_of(study.summary), "tables")
         results = compute_results(connection)
-        with figures.drawing(connection, summary, results, folder / "figures", **changes) as written:
+        with figures.drawing(connection, results, folder / "figures", **changes) as written:
             pass
     return written
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from portbench.formats.documents import read_document
 from portbench.report.build import build_report
 from portbench.report.markdown import markdown
 from portbench.report.model import Report
+from portbench.study.document import StudySummary
 from portbench.study.merge import merge
 from portbench.study.open import analysed, study_of
 from portbench.tables.model import Table
@@ -23,12 +25,22 @@ Document = dict[str, Any]
 Write = Callable[[str, Any], Path]
 Make = Callable[..., Document]
 Command = Callable[..., Result]
-Reported = Callable[..., Report]
 
 XLA = "torch-2.9.0-xla"
 PASSED = {"outcome": "passed", "reason": None, "category": None, "error": None}
 FAILED = {"outcome": "failed", "reason": None, "category": "other", "error": None}
 SKIPPED = {"outcome": "skipped", "reason": "needs two devices", "category": None, "error": None}
+
+
+@dataclass(frozen=True)
+class ReportAndSummary(Report):
+    """A report with the summary of its study."""
+
+    summary: StudySummary = field(kw_only=True)
+
+
+Reported = Callable[..., ReportAndSummary]
+
 NO_TIMES = [{"cold": None, "steady": None, "observed": None}]
 
 
@@ -61,20 +73,20 @@ def cold(call_ns: int, **counters: int) -> Document:
 def reported(write: Write, make_run: Make, tmp_path: Path) -> Reported:
     """The report of run files, each given as (results, changes of the document), or as results of torch on xla."""
 
-    def report(*runs: Any, strict: bool = False) -> Report:
+    def report(*runs: Any, strict: bool = False) -> ReportAndSummary:
         for number, run in enumerate(runs):
             results, changes = run if isinstance(run, tuple) else (run, {})
             write(f"runs/{number}.json", make_run(results, **{"target": XLA, **changes}))
         with study_of([str(tmp_path / "runs")]) as study:
             with analysed(study, strict) as shown:
-                found = build_report(shown)
+                found = ReportAndSummary(**vars(build_report(shown)), summary=shown.summary)
             read_document(study.path / "study.json", "study")
         return found
 
     return report
 
 
-def function(report: Report, name: str = "torch.cat") -> Document:
+def function(report: ReportAndSummary, name: str = "torch.cat") -> Document:
     """A function of the only target in the summary."""
     (target,) = report.summary["targets"]
     (found,) = [function for function in target["functions"] if function["name"] == name]
