@@ -21,14 +21,20 @@ FROM counted;
 -- The paper's method: the mean over the tests that every run timed on both, of each test's mean over its calls and runs.
 -- In a fixed order: the last digit of a sum depends on it.
 CREATE TEMP VIEW IF NOT EXISTS cold_pairs AS
+WITH timed AS (
+    SELECT
+        function,
+        list_sort(list({test: test, first_ns: first.cold_ns, second_ns: second.cold_ns})) AS tests
+    FROM paired_tests
+    WHERE has_cold
+    GROUP BY ALL
+)
 SELECT
     function,
-    avg(first.cold_ns ORDER BY test) AS first_ns,
-    avg(second.cold_ns ORDER BY test) AS second_ns,
-    count(*) AS tests
-FROM paired_tests
-WHERE has_cold
-GROUP BY ALL;
+    list_avg(list_transform(tests, lambda one: one.first_ns)) AS first_ns,
+    list_avg(list_transform(tests, lambda one: one.second_ns)) AS second_ns,
+    len(tests) AS tests
+FROM timed;
 
 CREATE TEMP VIEW IF NOT EXISTS steady_pairs AS
 SELECT function, test, first.steady_ns AS first_ns, second.steady_ns AS second_ns

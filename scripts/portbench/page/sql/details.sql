@@ -11,8 +11,14 @@ CREATE TEMP MACRO rounded_list(ns) AS
 
 -- The tests of each cell; their samples as members of a JSON object; and the first result of each, which has the samples in page_details.
 CREATE TEMP TABLE page_tests AS
-WITH numbered AS (
-    SELECT target, row, test, run_id, run, call, cold.call_ns + coalesce(cold.wait_ns, 0) AS cold_ns, steady
+WITH calls AS (
+    SELECT
+        target, row, test, run_id, run, call,
+        cold.call_ns + coalesce(cold.wait_ns, 0) AS cold_ns,
+        len(steady.block_ns) AS steady_samples,
+        -- No more of each call than the page has of all calls.
+        list_transform(steady.block_ns[:getvariable('most_samples')], lambda ns: ns / steady.calls_per_block) AS steady_ns,
+        steady.stable AS stable
     FROM measured_calls
     JOIN page_targets USING (framework, version, device, machine, sync)
     JOIN page_rows USING (framework, function, successor_of)
@@ -22,18 +28,19 @@ collected AS (
     SELECT
         target, row, test,
         count(cold_ns) AS cold_samples,
-        list(cold_ns ORDER BY run_id, run, call) FILTER (cold_ns IS NOT NULL) AS cold_ns,
-        coalesce(sum(len(steady.block_ns)), 0)::BIGINT AS steady_samples,
-        -- No more of each call than the page has of all calls.
-        flatten(
-            list(
-                list_transform(steady.block_ns[:getvariable('most_samples')], lambda ns: ns / steady.calls_per_block)
-                ORDER BY run_id, run, call
-            ) FILTER (steady IS NOT NULL)
-        ) AS steady_ns,
-        bool_and(steady.stable) AS stable
-    FROM numbered
+        coalesce(sum(steady_samples), 0)::BIGINT AS steady_samples,
+        bool_and(stable) AS stable,
+        -- Sorted lists take a third of the time of lists with an order of their own.
+        list_sort(list({run_id: run_id, run: run, call: call, cold_ns: cold_ns, steady_ns: steady_ns})) AS calls
+    FROM calls
     GROUP BY ALL
+),
+lists AS (
+    SELECT
+        * EXCLUDE (calls),
+        list_filter(list_transform(calls, lambda one: one.cold_ns), lambda ns: ns IS NOT NULL) AS cold_ns,
+        flatten(list_transform(calls, lambda one: one.steady_ns)) AS steady_ns
+    FROM collected
 ),
 sampled AS (
     SELECT
@@ -43,7 +50,7 @@ sampled AS (
             || ',"steady_samples":' || steady_samples
             || ',"steady_ns":' || rounded_list(steady_ns[:getvariable('most_samples')])
             || ',"stable":' || coalesce(stable::VARCHAR, 'null') AS samples
-    FROM collected
+    FROM lists
 ),
 first_results AS (
     SELECT framework, version, device, machine, sync, function, successor_of, test, min({run: run, run_id: run_id}) AS first
