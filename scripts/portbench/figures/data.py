@@ -64,7 +64,7 @@ class Panel:
     sides: Sequence[Rated]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """The latencies of two configurations by ``method``, and their names in figures: ``shared`` is what both have in
     common (``jax 0.4.8``), ``first`` and ``second`` the rest. ``synchronization`` comes last in labels, as it differs

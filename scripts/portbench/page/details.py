@@ -133,6 +133,7 @@ class _Block:
 
 
 def _quoted(text: str) -> str:
+    """Text as JSON."""
     return encode_basestring(text)
 
 
