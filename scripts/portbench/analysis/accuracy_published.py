@@ -17,7 +17,7 @@ import duckdb
 from portbench.analysis.accuracy import AGREEMENT, BOTH_PASS, FALSE_ALARM, MISSED, WRONG
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.predictions import PredictedTarget
-from portbench.analysis.rates import FunctionRates
+from portbench.analysis.rate_model import FunctionRates
 from portbench.analysis.strata import strata
 from portbench.published import disagreements, paper
 from portbench.study.model import STATUS_TEXTS

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import duckdb
 
 from portbench.analysis.configurations import Configuration
-from portbench.analysis.rates import Uses
+from portbench.analysis.rate_model import Uses
 from portbench.study.summary import Row, fetch_dicts
 from portbench.util.sql import load_sql
 from portbench.util.text import pluralize, shortened

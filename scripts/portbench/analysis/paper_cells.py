@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.published import differences
-from portbench.analysis.rates import ALL
+from portbench.analysis.rate_model import ALL
 from portbench.analysis.results import Pair, Results
 from portbench.analysis.terms import EXTREMES, INTOLERABLE, NEWER, PAPER_STATUSES
 from portbench.published import paper

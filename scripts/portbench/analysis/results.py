@@ -24,7 +24,8 @@ from portbench.analysis.latency import Latencies
 from portbench.analysis.paper_method import paper_method
 from portbench.analysis.predictions import PredictedTarget, read_predictions
 from portbench.analysis.published import published_column
-from portbench.analysis.rates import PairRates, Rates, Uses, WeightedRate, pair_rates, rates
+from portbench.analysis.rate_model import PairRates, Rates, Uses, WeightedRate
+from portbench.analysis.rates import pair_rates, rates
 from portbench.analysis.strata import Stratum, strata
 from portbench.analysis.timeline import Timeline, compute_timeline
 from portbench.analysis.timing import unverified_timing

@@ -13,7 +13,7 @@ from itertools import groupby
 import duckdb
 
 from portbench.analysis.configurations import Configuration
-from portbench.analysis.rates import Rates
+from portbench.analysis.rate_model import Rates
 from portbench.study.summary import STATUSES
 from portbench.util.sql import load_sql
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from portbench.analysis.rates import Uses
+from portbench.analysis.rate_model import Uses
 from portbench.errors import BadInput
 from portbench.formats.documents import read_document
 from portbench.study.document import StudySummary

@@ -17,7 +17,7 @@ from portbench.analysis import results as analysis
 from portbench.analysis.configurations import SYNCHRONIZATION, Configuration
 from portbench.analysis.exclusions import by_reason
 from portbench.analysis.latency import Latencies
-from portbench.analysis.rates import DECILES, FunctionRates
+from portbench.analysis.rate_model import DECILES, FunctionRates
 from portbench.analysis.results import Results
 from portbench.published import paper
 from portbench.published.paper import TOP20

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from portbench.analysis.rates import ALL, DECILES, FunctionRates
+from portbench.analysis.rate_model import ALL, DECILES, FunctionRates
 from portbench.figures import canvas, style
 from portbench.figures.data import MOST_IN_PANEL, PLACEMENT, Panel, Rated
 from portbench.figures.style import Drawing

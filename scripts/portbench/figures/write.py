@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from portbench.analysis.rates import ALL
+from portbench.analysis.rate_model import ALL
 from portbench.analysis.results import Results
 from portbench.analysis.terms import INTOLERABLE, METHOD_SLUGS, NEWER, PAPER_METHOD, ROBUST
 from portbench.analysis.timeline import grouped

@@ -16,7 +16,7 @@ import duckdb
 
 from portbench.analysis.causes import Cause
 from portbench.analysis.configurations import Configuration, device_model, sides
-from portbench.analysis.rates import Rates
+from portbench.analysis.rate_model import Rates
 from portbench.compare.comparison import pairs_of_study
 from portbench.devices import PREDICTED_MARK
 from portbench.explain.texts import environment

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from portbench.analysis.causes import Cause
 from portbench.analysis.configurations import Configuration
-from portbench.analysis.rates import Rates
+from portbench.analysis.rate_model import Rates
 from portbench.tables.model import Table
 
 MOST_SENTENCES = 8

@@ -9,7 +9,7 @@ from portbench.analysis.causes import causes as compute_causes
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.paper_cells import PaperCell
 from portbench.analysis.predictions import HOW_PREDICTED, PredictedFunction
-from portbench.analysis.rates import Rates
+from portbench.analysis.rate_model import Rates
 from portbench.analysis.rates import rates as compute_rates
 from portbench.analysis.results import Predictions, compute_predictions, is_collected
 from portbench.analysis.timeline import Timeline

@@ -13,7 +13,7 @@ from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval, wilson
 from portbench.analysis.latency import Latencies
-from portbench.analysis.rates import FunctionRates, TestRates
+from portbench.analysis.rate_model import FunctionRates, TestRates
 from portbench.analysis.results import Pair, Results, weighted_interval
 from portbench.analysis.terms import INTOLERABLE, NEWER, PAPER_METHOD, ROBUST
 from portbench.published import paper

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.predictions import PredictedFunction
-from portbench.analysis.rates import Rates
+from portbench.analysis.rate_model import Rates
 from portbench.site.names import device_title, framework_slug, framework_title, function_slug, target_slug
 from portbench.study.summary import Row
 

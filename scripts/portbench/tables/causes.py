@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from portbench.analysis.causes import Cause
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.predictions import HOW_PREDICTED
-from portbench.analysis.rates import FunctionRates, Rates
+from portbench.analysis.rate_model import FunctionRates, Rates
 from portbench.analysis.results import Results
 from portbench.study.model import STATUS_TEXTS
 from portbench.tables.cells import TARGET_COLUMNS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from portbench.analysis.configurations import Configuration
-from portbench.analysis.rates import Rates
+from portbench.analysis.rate_model import Rates
 from portbench.analysis.results import Pair, Results, weighted_interval
 from portbench.analysis.terms import PAPER_METHOD, PAPER_STATUSES, PAPER_STATUSES_NOTE, ROBUST
 from portbench.published import paper

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from portbench.analysis.configurations import Configuration
-from portbench.analysis.rates import ALL, DECILES, FunctionRates
+from portbench.analysis.rate_model import ALL, DECILES, FunctionRates
 from portbench.analysis.results import Results
 from portbench.analysis.terms import PAPER_METHOD, ROBUST
 from portbench.published import paper

@@ -6,15 +6,7 @@ from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded
 from portbench.analysis.intervals import Interval
 from portbench.analysis.latency import FunctionLatency, Latencies
-from portbench.analysis.rates import (
-    ALL,
-    DECILES,
-    FunctionRates,
-    PairRates,
-    Rates,
-    TestRates,
-    WeightedRate,
-)
+from portbench.analysis.rate_model import ALL, DECILES, FunctionRates, PairRates, Rates, TestRates, WeightedRate
 from portbench.analysis.results import Pair, Results
 from portbench.analysis.terms import PAPER_METHOD, ROBUST
 from portbench.published.paper import OTHERS, TOP20

@@ -11,7 +11,8 @@ import pytest
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.exclusions import Excluded, by_reason
 from portbench.analysis.intervals import wilson
-from portbench.analysis.rates import ALL, pair_rates, rates
+from portbench.analysis.rate_model import ALL
+from portbench.analysis.rates import pair_rates, rates
 from portbench.published.paper import OTHERS, TOP20
 from tests.unit.host.opened_study import listed, opened
 

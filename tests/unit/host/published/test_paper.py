@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portbench.analysis.rates import FunctionRates
+from portbench.analysis.rate_model import FunctionRates
 from portbench.published import paper
 from portbench.published.paper import OTHERS, TOP20, PublishedColumn
 

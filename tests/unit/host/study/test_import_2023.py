@@ -17,7 +17,8 @@ from portbench.analysis.latency import Latencies
 from portbench.analysis.paper_cells import agreement, paper_cells
 from portbench.analysis.paper_method import paper_method
 from portbench.analysis.published import differences, published_column
-from portbench.analysis.rates import Rates, rates
+from portbench.analysis.rate_model import Rates
+from portbench.analysis.rates import rates
 from portbench.analysis.results import Results, compute_results
 from portbench.errors import BadInput
 from portbench.published import paper
