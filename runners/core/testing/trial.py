@@ -296,7 +296,7 @@ class Trial:
         self._raises(kinds, word, functools.partial(self._under_test(getattr(instance, name)), *args))
 
     def _raises(self, kinds: Sequence[str], word: str, call: Callable[[], Any]) -> None:
-        if getattr(self._observer, "is_prediction", False):
+        if self.is_predicted:
             self.skip("a call that must raise an error is not predicted")
         self._enter("call")
         try:
@@ -393,6 +393,11 @@ class Trial:
     def is_timed(self) -> bool:
         """Whether calls are made and timed here, not observed or predicted."""
         return self._observer is None
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether calls are only looked at, for a device that is absent."""
+        return bool(getattr(self._observer, "is_prediction", False))
 
     def keep(self, output: Any) -> None:
         """Keeps the output of the last timed call: ``check_repeats`` compares it with that of another call."""
