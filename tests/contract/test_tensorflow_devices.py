@@ -45,6 +45,8 @@ WRONG = {
     "tf.nn.space_to_batch",
     # XLA ignores bounds that are NaN.
     "tf.experimental.numpy.clip",
+    # XLA's first number of a falling range from zero is a negative zero.
+    "tf.range",
     # XLA's random numbers ignore the seed.
     "tf.compat.v1.Session.run",
     "tf.compat.v1.global_variables_initializer",
@@ -70,12 +72,12 @@ def run_on_xla(run_manifest: Callable[..., dict[str, Any]]) -> Run:
 
 @pytest.fixture
 def study(run_manifest: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    """The study manifest on the XLA device: all tests of the functions that are named above, a third of the others'."""
+    """The study manifest on the XLA device: all tests of the functions that are named above, a quarter of the others'."""
     manifest = json.loads((ROOT / "manifests" / "study" / "tensorflow.json").read_text("utf-8"))
     named = {*LACKING, *WRONG, *ON_HOST, "tf.linalg.svd"}
     others = {entry["function"] for entry in manifest["functions"]} - named
     options = {"device": "xla", "runs": 1, "protocol": "cold"}
-    document = run_manifest("tensorflow", STUDY, "study", function=sorted(others), shard="1/3", **options)
+    document = run_manifest("tensorflow", STUDY, "study", function=sorted(others), shard="1/4", **options)
     whole = run_manifest("tensorflow", STUDY, "study", function=sorted(named), **options)
     return {**document, "results": document["results"] + whole["results"]}
 

@@ -98,12 +98,12 @@ SMALL_TESTS = [
 @pytest.fixture
 def study(run_manifest: Run) -> dict[str, Any]:
     """The study manifest through XLA: of LONG_PROGRAMS only SMALL_TESTS, all of the functions that are named above, and
-    a third of the tests of all others."""
+    a quarter of the tests of all others."""
     manifest = json.loads((ROOT / "manifests" / "study" / "torch.json").read_text("utf-8"))
     named = {*FALLS_BACK, *(function for function, _ in {*WRONG, *LACKING})} - LONG_PROGRAMS
     others = {entry["function"] for entry in manifest["functions"]} - LONG_PROGRAMS - named
     options = {"device": "xla", "runs": 1, "protocol": "cold", "timeout": 20}
-    document = run_manifest("torch", CURRENT, "study", function=sorted(others), shard="1/3", **options)
+    document = run_manifest("torch", CURRENT, "study", function=sorted(others), shard="1/4", **options)
     whole = run_manifest("torch", CURRENT, "study", function=sorted(named), **options)
     small = run_manifest("torch", CURRENT, "study", function=sorted(LONG_PROGRAMS), test=SMALL_TESTS, **options)
     return {**document, "results": document["results"] + whole["results"] + small["results"]}
