@@ -26,11 +26,12 @@ def gradient_at(
     output: int | None = None,
     dtype: str = "float32",
     rtol: float | None = None,
-    compiled: bool = True,
+    compiled: bool | str = True,
 ) -> None:
     """Value at given points, and gradient of the sum of the values for one argument; ``"nan"`` is a number.
 
-    ``output``: which of several outputs. Without ``compiled`` each operation is called by itself.
+    ``output``: which of several outputs. Without ``compiled`` each operation is called by itself; with ``within`` the
+    derivative is that of a compiled function.
     """
     builder = Builder(trial, names.framework(trial.framework))
     given = [item.device for item in builder.all(args)]
@@ -43,8 +44,8 @@ def gradient_at(
             found = found if output is None else found[output]
             return jnp.sum(found.astype("float32")), found
 
-        derived = jax.grad(total, has_aux=True)
-        return jax.jit(derived) if compiled else derived
+        derived = jax.grad(jax.jit(total) if compiled == "within" else total, has_aux=True)
+        return jax.jit(derived) if compiled is True else derived
 
     gradient, found = trial.call_inside(lambda function, x: made(function)(x), given[place])
     trial.close(found, np.array(value, "float64"), rtol=rtol, dtype=dtype)
