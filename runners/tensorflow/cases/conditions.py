@@ -191,6 +191,29 @@ def structures(trial: Trial) -> None:
         trial.close(found["more"][1], flag, dtype="bool")
 
 
+def keys_in_any_order(trial: Trial) -> None:
+    """In a tf.function the dictionaries of the branches match by their keys, whichever was put in first."""
+    flags = [trial.tensor(np.asarray(flag)) for flag in (True, False)]
+    one, two = trial.tensor(trial.random(3, seed=8)), trial.tensor(trial.random(3, seed=9))
+
+    def body(smart_cond: SmartCond) -> Any:
+        @tf.function(input_signature=[tf.TensorSpec([], tf.bool)])
+        def chosen(pred: Any) -> Any:
+            return smart_cond(
+                pred,
+                lambda: {"z": {"n": one, "m": two}, "a": one + two},
+                lambda: {"a": one - two, "z": {"m": one * two, "n": two - one}},
+            )
+
+        return [chosen(flag) for flag in flags]
+
+    x, y = trial.numpy((one, two))
+    x, y = x.astype("float64"), y.astype("float64")
+    for found, expected in zip(trial.call_inside(body), ((x + y, x, y), (x - y, y - x, x * y))):
+        for value, wanted in zip((found["a"], found["z"]["n"], found["z"]["m"]), expected):
+            trial.close(value, wanted, 1e-6, 1e-6, dtype="float32")
+
+
 def gradient(trial: Trial, dtype: str) -> None:
     """The gradient is that of the selected branch: 2 for sum(2 x), 2 x for sum(x^2 - 1)."""
     host = trial.random(9, dtype=dtype, seed=7)

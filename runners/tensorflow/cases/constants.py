@@ -82,3 +82,10 @@ def from_scalars(trial: Trial) -> None:
     trial.exact(trial.call(range(3, 12, 4)), [3, 7, 11], "int32")
     trial.exact(trial.call([True, False, True], trial.dtype("float64")), [1.0, 0.0, 1.0], "float64")
     trial.raises(["ValueError", "OverflowError"], "range", 2**70)
+
+
+def stacked(trial: Trial, count: int, as_tensors: bool) -> None:
+    """A list of many arrays, or of tensors, becomes one tensor with them in order."""
+    hosts = [trial.random(2, 1, 3, seed=number) for number in range(count)]
+    output = trial.call([trial.tensor(host) for host in hosts] if as_tensors else hosts)
+    trial.exact(output, np.stack(hosts), "float32")

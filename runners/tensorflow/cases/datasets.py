@@ -229,3 +229,18 @@ def listed_pipeline(trial: Trial) -> None:
         trial.close(found, expected, dtype="float32")
     trial.equal(len(batches), 3)
     trial.close(total, doubled.sum(axis=0) / 4, dtype="float32")
+
+
+def listed_keys(trial: Trial) -> None:
+    """Elements that are dictionaries, also nested ones, match by their keys, whichever was put in first."""
+    rows = [{"b": {"z": 1, "a": 2}, "a": 3}, {"a": 30, "b": {"a": 20, "z": 10}}, {"b": {"a": 200, "z": 100}, "a": 300}]
+
+    def body(from_list: Callable[..., Any]) -> Any:
+        return list(from_list(rows))
+
+    elements = trial.call_inside(body)
+    trial.equal(len(elements), len(rows))
+    for element, row in zip(elements, rows):
+        found = [element["a"], element["b"]["a"], element["b"]["z"]]
+        trial.equal([trial.dtype_name(value) for value in found], ["int32"] * 3)
+        trial.equal(trial.numpy(found), [row["a"], row["b"]["a"], row["b"]["z"]])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.tensors import weighted_gradients
+from runners.tensorflow.graph_mode import building
 
 # tf.cast
 
@@ -56,6 +57,28 @@ def cast_gradient(trial: Trial, source: str, target: str) -> None:
     trial.close(slope, host_weights.real, rtol=rtol, atol=rtol, dtype=source)
     trial.close(whole, np.trunc(host), dtype="int32")
     trial.check(nothing is None, f"a cast to integers has no gradient, got {nothing}")
+
+
+def cast_there_and_back(trial: Trial, how: str, kinds: Sequence[Sequence[str]]) -> None:
+    """Values that are cast to another dtype and back have lost what that cannot hold: in a tf.function or in a graph
+    (``how``). ``kinds`` has pairs: the dtype of the values, and the other one."""
+    hosts = [trial.random(40, dtype=kind, seed=6, low=-120, high=120) for kind, _ in kinds]
+    others = [trial.dtype(other) for _, other in kinds]
+
+    def body(cast: Callable[..., Any]) -> Any:
+        def moved(*given: Any) -> list[Any]:
+            return [cast(cast(x, other), x.dtype) for x, other in zip(given, others)]
+
+        if how == "function":
+            return tf.function(moved, autograph=False)(*map(trial.tensor, hosts))
+        with building(trial) as graph:
+            fed = [tf.compat.v1.placeholder(host.dtype, [40]) for host in hosts]
+            fetched = moved(*fed)
+        with tf.compat.v1.Session(graph=graph) as session:
+            return session.run(fetched, dict(zip(fed, hosts)))
+
+    for found, host, other in zip(trial.call_inside(body), hosts, others):
+        trial.equal(found, host.astype(other.as_numpy_dtype).astype(host.dtype))
 
 
 # tf.dtypes.as_dtype

@@ -59,3 +59,22 @@ def independent(trial: Trial) -> None:
         together, allowed = abs(float(np.mean(left * right))), ERRORS / np.sqrt(left.size)
         trial.check(together <= allowed, f"the draws {which} are correlated: {together:.3g}, allowed {allowed:.3g}")
         trial.check((left != right).mean() > 0.99, f"the draws {which} are equal")
+
+
+def numbers(trial: Trial, dtype: str) -> None:
+    """An empty shape and scalar parameters give one number, another one in each call; many of them have the
+    distribution of their parameters."""
+    alpha, beta = trial.tensor(np.asarray(3.0, dtype)), trial.tensor(np.asarray(2.0, dtype))
+
+    def body(gamma: Callable[..., Any]) -> Any:
+        tf.random.set_seed(22)
+        return [gamma([], alpha, beta, dtype=trial.dtype(dtype)) for _ in range(60)]
+
+    outputs = trial.call_inside(body)
+    for output in outputs:
+        trial.equal([list(output.shape), trial.dtype_name(output)], [[], dtype])
+    draws = np.asarray(trial.numpy(outputs), "float64")
+    trial.equal(len(set(draws.tolist())), 60)
+    # Mean 1.5 and deviation 0.87: six standard errors of the mean of 60.
+    trial.check(abs(draws.mean() - 1.5) < 0.67, f"the mean of the draws is {draws.mean():.3g}, expected about 1.5")
+    trial.check((draws > 0).all() and 0.3 < draws.std() < 1.7, f"the deviation of the draws is {draws.std():.3g}")

@@ -85,3 +85,30 @@ def check_distinct(trial: Trial, draws: Any) -> None:
         # Of many draws in half or single precision some are equal by chance.
         most = float(same.max(initial=0.0) if len(flat) < 1000 else same.mean())
         trial.check(most < 0.01, f"{most:.3f} of the draws at a place of axis {axis} are those before")
+
+
+def times_zero(trial: Trial, how: str, shape: Sequence[int | None], first: bool, dtype: str) -> None:
+    """A product with a constant zero, the ``first`` or the second factor, is NaN where the other one is NaN or
+    infinite; the placeholder has the ``shape``."""
+    host = np.asarray([np.nan, 2.5, np.inf, -np.inf, 0.0], dtype)
+    with building(trial) as graph:
+        x = v1.placeholder(trial.dtype(dtype), shape)
+        zero = tf.constant(0.0, trial.dtype(dtype))
+        y = tf.multiply(zero, x) if first else tf.multiply(x, zero)
+    found = _fetched(trial, how, v1.Session(graph=graph), y, {x: host})
+    close(trial, found, [np.nan, 0.0, np.nan, np.nan, 0.0], dtype)
+
+
+def many_fetches(trial: Trial, count: int) -> None:
+    """Each of many values that are fed and fetched in one run is at its place, in lists and in nested dictionaries in
+    any order of their keys."""
+    hosts = [trial.random(2, 1, number % 3 + 1, 1, seed=number) for number in range(count)]
+    with building(trial) as graph:
+        fed = [v1.placeholder(tf.float32, host.shape) for host in hosts]
+        doubled = [x + x for x in fed]
+    session = v1.Session(graph=graph)
+    fetches = {"z": {"b": doubled[0], "a": doubled}, "a": {"c": doubled[-1], "b": doubled[1]}}
+    found = trial.call(session, fetches, dict(zip(fed, hosts)))
+    places = [*found["z"]["a"], found["z"]["b"], found["a"]["c"], found["a"]["b"]]
+    for value, host in zip(places, [*hosts, hosts[0], hosts[-1], hosts[1]]):
+        close(trial, value, 2 * host.astype("float64"), "float32")

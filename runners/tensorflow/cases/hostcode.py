@@ -198,3 +198,12 @@ def without_state(trial: Trial) -> None:
 
     for output, order in zip(trial.call_inside(body), orders * 2):
         trial.close(output, on_host(*(hosts[n] for n in order)), dtype="float64")
+
+
+def many_inputs(trial: Trial, count: int) -> None:
+    """Each of many inputs, and of as many outputs, is at its place."""
+    hosts = [trial.random(2, 1, number % 3 + 1, 1, seed=number) for number in range(count)]
+    output = trial.call(lambda *parts: [2 * part for part in parts], [*map(trial.tensor, hosts)], [tf.float32] * count)
+    trial.equal(len(output), count)
+    for value, host in zip(output, hosts):
+        trial.close(value, 2 * host.astype("float64"), dtype="float32")

@@ -104,3 +104,17 @@ def keys_in_any_order(trial: Trial) -> None:
         trial.equal(sorted(output.items()), [("a", (3, 30)), ("b", (2, 20)), ("z", (1, 10))])
         output = trial.call(lambda *given: given, second, first, third)
         trial.equal(sorted(output.items()), [("a", (30, 3, 300)), ("b", (20, 2, 200)), ("z", (10, 1, 100))])
+
+
+def nested_keys(trial: Trial, up_to: bool) -> None:
+    """Dictionaries inside of others match by their keys, whichever was put in first, at every depth, also up to a
+    shallow structure, the first one (``up_to``)."""
+    # Leaves of one kind on each level: pairs in the order of insertion would be of one structure too.
+    first = {"b": {"z": 1, "a": 2}, "a": [{"n": 3, "m": 4}]}
+    second = {"a": [{"m": 40, "n": 30}], "b": {"a": 20, "z": 10}}
+    third = {"b": {"a": 200, "z": 100}, "a": [{"n": 300, "m": 400}]}
+    for given in ((first, second, third), (second, third, first), (third, first, second)):
+        shallow = [given[0]] if up_to else []
+        output = trial.call(*shallow, lambda *leaves: sum(leaves), *given)
+        trial.equal(output, {"b": {"z": 111, "a": 222}, "a": [{"n": 333, "m": 444}]})
+        trial.equal((list(output), list(output["b"])), (list(given[0]), list(given[0]["b"])))

@@ -142,9 +142,11 @@ def concat_gradient(trial: Trial, axis: int) -> None:
         trial.close(slope, expected, dtype="float32")
 
 
-def concat_many(trial: Trial, count: int, axis: int) -> None:
-    """Many parts of different lengths, some empty, are joined in order."""
-    hosts = [np.moveaxis(trial.random(number % 4, 3, seed=50 + number), 0, axis) for number in range(count)]
+def concat_many(trial: Trial, count: int, axis: int, others: Sequence[int] = (3,), length: int | None = None) -> None:
+    """Many parts of one ``length``, or of different ones, some empty, are joined in order; ``others`` are the sizes of
+    the other axes."""
+    lengths = [number % 4 if length is None else length for number in range(count)]
+    hosts = [np.moveaxis(trial.random(n, *others, seed=50 + k), 0, axis) for k, n in enumerate(lengths)]
     output = trial.call([trial.tensor(host) for host in hosts], axis=axis, name="joined")
     trial.exact(output, np.concatenate(hosts, axis), "float32")
 
