@@ -100,15 +100,13 @@ def times_zero(trial: Trial, how: str, shape: Sequence[int | None], first: bool,
 
 
 def many_fetches(trial: Trial, count: int) -> None:
-    """Each of many values that are fed and fetched in one run is at its place, in lists and in nested dictionaries in
-    any order of their keys."""
-    hosts = [trial.random(2, 1, number % 3 + 1, 1, seed=number) for number in range(count)]
+    """Each of many fetches is at its place, in lists and in nested dictionaries in any order of their keys."""
+    host = trial.random(count, 3, seed=1)
     with building(trial) as graph:
-        fed = [v1.placeholder(tf.float32, host.shape) for host in hosts]
-        doubled = [x + x for x in fed]
-    session = v1.Session(graph=graph)
-    fetches = {"z": {"b": doubled[0], "a": doubled}, "a": {"c": doubled[-1], "b": doubled[1]}}
-    found = trial.call(session, fetches, dict(zip(fed, hosts)))
+        x = v1.placeholder(tf.float32, [count, 3])
+        rows = tf.unstack(x + x)
+    fetches = {"z": {"b": rows[0], "a": rows}, "a": {"c": rows[-1], "b": rows[1]}}
+    found = trial.call(v1.Session(graph=graph), fetches, {x: host})
     places = [*found["z"]["a"], found["z"]["b"], found["a"]["c"], found["a"]["b"]]
-    for value, host in zip(places, [*hosts, hosts[0], hosts[-1], hosts[1]]):
-        close(trial, value, 2 * host.astype("float64"), "float32")
+    for value, row in zip(places, [*host, host[0], host[-1], host[1]]):
+        close(trial, value, 2 * row.astype("float64"), "float32")
