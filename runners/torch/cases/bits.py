@@ -1,4 +1,5 @@
-"""Functions that move elements keep every bit of them: also NaN of either sign, its payload, and subnormal numbers."""
+"""Functions that move elements keep every bit of them: also NaN of either sign, its payload, and subnormal numbers.
+Other functions take NaN of either sign, with any payload, as NaN."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from runners.core.testing import references
+from runners.core.testing import properties, references
 from runners.core.testing.trial import Trial
 
 _PATTERNS = {
@@ -41,3 +42,27 @@ def kept(
     trial.equal([found.dtype.name, list(found.shape)], [dtype, list(np.shape(expected))])
     wrong = int((found.view(unsigned) != np.asarray(expected)).sum())
     trial.check(wrong == 0, f"{wrong} of {found.size} elements have other bits")
+
+
+def sorted_nans(trial: Trial, length: int, dtype: str, descending: bool) -> None:
+    """NaNs of either sign are sorted as the largest numbers."""
+    values = _with_nans(trial, 3, length, dtype=dtype)
+    output = trial.call(trial.tensor(values), descending=descending)
+    trial.equal(trial.dtype_name(output), "int64")
+    properties.find("argsort")(trial, output, [values], descending=descending)
+
+
+def compared_nans(trial: Trial, length: int, dtype: str) -> None:
+    """NaN of either sign is not less than a number or a NaN, and neither is less than it."""
+    one, other = _with_nans(trial, 3, length, dtype=dtype), _with_nans(trial, 3, length, dtype=dtype)[:, ::-1].copy()
+    trial.exact(trial.call(trial.tensor(one), trial.tensor(other)), one < other, "bool")
+
+
+def _with_nans(trial: Trial, *shape: int, dtype: str) -> Any:
+    """Random numbers, every seventh of which is one of four NaNs, two of them negative."""
+    unsigned, patterns = _PATTERNS[dtype]
+    values = trial.random(*shape, dtype=dtype, seed=1)
+    nans = np.array([*patterns[:3], patterns[1] + 1], unsigned).view(dtype)
+    places = values.reshape(-1)[::7]
+    places[:] = np.resize(nans, places.shape)
+    return values

@@ -30,7 +30,7 @@ def filled(trial: Trial, module: Any, dtype: str, bound: float | None = None) ->
     host = {}
     for seed, (name, parameter) in enumerate(module.named_parameters(), 21):
         inputs = parameter[0].numel() if parameter.ndim > 1 else 4
-        limit = inputs**-0.5 if bound is None else bound
+        limit = max(inputs, 1) ** -0.5 if bound is None else bound
         values = trial.random(*parameter.shape, dtype=dtype, seed=seed, low=-limit, high=limit)
         with torch.no_grad():
             parameter.copy_(trial.tensor(values, dtype))
@@ -92,7 +92,8 @@ def linear_gradients(
     (output * trial.tensor(down, dtype, layout).conj()).sum().real.backward()
     x, down = widened(x), widened(down)
     trial.close(tensor.grad, down @ weights["weight"].conj(), dtype=dtype)
-    rows, above = x.reshape(-1, shape[-1]), down.reshape(-1, out_features)
+    count = math.prod(shape[:-1])
+    rows, above = x.reshape(count, shape[-1]), down.reshape(count, out_features)
     trial.close(module.weight.grad, above.T @ rows.conj(), dtype=dtype)
     if bias:
         trial.close(module.bias.grad, above.sum(0), dtype=dtype)

@@ -106,6 +106,23 @@ def extreme_gradients(trial: Trial, rule: str, dtype: str, **options: Any) -> No
         trial.close(parameter, followed.step(gradient), dtype=dtype)
 
 
+def without_rate(trial: Trial, rule: str, dtype: str, **options: Any) -> None:
+    """A group with the rate 0 follows the rule, also where gradients are zero, beside a group with a rate."""
+    host = [trial.random(5, dtype=dtype, seed=seed) for seed in (1, 2)]
+    parameters = [trial.tensor(values).requires_grad_() for values in host]
+    rates = (0.0, 0.25)
+    rules = [_RULES[rule](values, lr=rate, **options) for values, rate in zip(host, rates)]
+    groups = [{"params": [parameter], "lr": rate} for parameter, rate in zip(parameters, rates)]
+    optimizer = trial.make(groups, **options)
+    trial.repeatable = False
+    for gradient in np.array([[0, 0.5, -2, 0, 1], [0, 0, 1, 3, 0]], dtype):
+        for parameter in parameters:
+            parameter.grad = trial.tensor(gradient)
+        trial.call_method(optimizer, "step")
+        for parameter, followed in zip(parameters, rules):
+            trial.close(parameter, followed.step(gradient), dtype=dtype)
+
+
 def refuses_sparse(trial: Trial) -> None:
     """A step with a sparse gradient raises an error."""
     parameter = trial.tensor(trial.random(3, 3)).requires_grad_()

@@ -8,6 +8,7 @@ from typing import Any, Mapping, Sequence
 import torch
 
 from runners.core.public import names
+from runners.core.testing import tree
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 
@@ -145,3 +146,18 @@ def of_module(trial: Trial, args: Sequence[Any], raises: Mapping[str, Any]) -> N
 def _classes(raises: Mapping[str, Any]) -> Sequence[str]:
     found = raises["class"]
     return [found] if isinstance(found, str) else found
+
+
+def leaves_arguments(
+    trial: Trial, args: Sequence[Any], raises: Mapping[str, Any], kwargs: Mapping[str, Any] = {}
+) -> None:
+    """The function raises the error, and its arguments keep their values, shapes and dtypes."""
+    builder = Builder(trial, names.framework(trial.framework))
+    built, named = builder.all(args), builder.named(kwargs)
+    given = {key: item.device for key, item in named.items()}
+    arguments = [leaf for item in [*built, *named.values()] for leaf in tree.leaves(item.device)]
+    tensors = [(leaf, trial.dtype_name(leaf), trial.numpy(leaf).copy()) for leaf in arguments if torch.is_tensor(leaf)]
+    trial.raises(_classes(raises), raises["message"], *[item.device for item in built], **given)
+    for tensor, dtype, before in tensors:
+        trial.equal(list(tensor.shape), list(before.shape))
+        trial.exact(tensor, before, dtype)

@@ -16,6 +16,7 @@ from runners.torch.cases.transformer_reference import (
     attention_bias,
     formula_options,
     make_masks,
+    mask_by_head,
     swap_batch,
     translate,
 )
@@ -38,6 +39,7 @@ def transformer(
     target_padding: Sequence[int] | None = None,
     gradients: bool = True,
     padded_memory: bool = False,
+    by_head: bool = False,
     **options: Any,
 ) -> None:
     """The encoder's layers and normalization are followed by the decoder's, which attend to themselves and to the
@@ -45,7 +47,7 @@ def transformer(
 
     ``lengths``: the positions of source and target, and the batch size if there is a batch; ``padding`` and
     ``target_padding``: how many positions at the end of each source or target are padding. With ``padded_memory`` the
-    decoder attends to the padding of the source too.
+    decoder attends to the padding of the source too. With ``by_head`` each head of each source has a mask of its own.
     """
     made = {"dim_feedforward": width + 3, "dropout": 0.0 if training else 0.3, **options}
     if made.get("activation") == "tanh":
@@ -61,6 +63,8 @@ def transformer(
     ahead = np.triu(np.ones((lengths[1], lengths[1]), bool), 1) if causal else None
     between = make_masks(lengths[0], memory_mask, None if padded_memory else padding, lengths[1])
     of_source = make_masks(lengths[0], source_mask, padding)
+    if by_head:
+        of_source = (mask_by_head(of_source[0], lengths[2], heads), of_source[1])
     of_target = make_masks(lengths[1], target_mask, target_padding)
     of_target = (ahead, of_target[1]) if causal else of_target
     named = {
@@ -72,7 +76,11 @@ def transformer(
         "memory_key_padding_mask": between[1],
     }
     masks = {
-        name: trial.tensor(values, None if values.dtype == bool else dtype)
+        # The masks of all heads of all sources are one axis.
+        name: trial.tensor(
+            values.reshape(-1, *values.shape[-2:]) if values.ndim == 4 else values,
+            None if values.dtype == bool else dtype,
+        )
         for name, values in named.items()
         if values is not None
     }

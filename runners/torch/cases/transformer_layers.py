@@ -17,6 +17,7 @@ from runners.torch.cases.transformer_reference import (
     encode,
     formula_options,
     make_masks,
+    mask_by_head,
     swap_batch,
 )
 
@@ -32,13 +33,14 @@ def encoder_layer(
     mask: str | None = None,
     padding: Sequence[int] | None = None,
     layout: str = "contiguous",
+    by_head: bool = False,
     **options: Any,
 ) -> None:
     """Every position attends to those that the masks allow, followed by two linear layers; both are added to their
     input and normalized. Evaluation and training without dropout agree, with and without recorded gradients.
 
     ``lengths``: the positions, and the batch size if there is a batch; ``padding``: how many positions at the end of
-    each sequence are padding.
+    each sequence are padding. With ``by_head`` each head of each sequence has a mask of its own.
     """
     made = {"dim_feedforward": width + 3, "dropout": 0.0 if training else 0.3, **_made(options)}
     layer = trial.make(width, heads, device=trial.device, dtype=trial.dtype(dtype), **made).train(training)
@@ -47,8 +49,14 @@ def encoder_layer(
     rows = len(lengths) == 2 and not options.get("batch_first", False)
     length = lengths[0] if rows or len(lengths) == 1 else lengths[1]
     masks = make_masks(length, mask, padding)
+    if by_head:
+        masks = (mask_by_head(masks[0], lengths[1] if rows else lengths[0], heads), masks[1])
     named = {
-        name: trial.tensor(values, None if values.dtype == bool else dtype)
+        # The masks of all heads of all sequences are one axis.
+        name: trial.tensor(
+            values.reshape(-1, *values.shape[-2:]) if values.ndim == 4 else values,
+            None if values.dtype == bool else dtype,
+        )
         for name, values in (("src_mask", masks[0]), ("src_key_padding_mask", masks[1]))
         if values is not None
     }

@@ -39,6 +39,12 @@ def make_masks(
     return between, padded
 
 
+def mask_by_head(mask: Any, batch: int, heads: int) -> Any:
+    """Return a mask of its own for each sequence of a batch and each head: the given one with its rows moved on."""
+    moved = np.stack([np.roll(mask, number, axis=0) for number in range(batch * heads)])
+    return moved.reshape(batch, heads, *mask.shape)
+
+
 def attention_bias(masks: tuple[Any, Any]) -> Any:
     """Return what the masks add to the attention of (batch, head, position, position): -inf where it is not allowed."""
     between, padded = (
