@@ -72,7 +72,7 @@ def run_on_xla(run_manifest: Callable[..., dict[str, Any]]) -> Run:
 
 @pytest.fixture
 def study(run_manifest: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    """The study manifest on the XLA device: all tests of the functions named above, a quarter of those of all others."""
+    """The study manifest on the XLA device: all tests of the functions named above, a quarter of those of others."""
     manifest = json.loads((ROOT / "manifests" / "study" / "tensorflow.json").read_text("utf-8"))
     named = {*LACKING, *WRONG, *ON_HOST, "tf.linalg.svd"}
     others = {entry["function"] for entry in manifest["functions"]} - named
