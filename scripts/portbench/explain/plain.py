@@ -130,6 +130,13 @@ def _filled(data: Any, grid: Data) -> Any:
     return {key: _filled(each, grid) for key, each in data.items()} if isinstance(data, dict) else data
 
 
+def _with_numbers(value: Any) -> Any:
+    """A value with numbers for the words that stand for them in lists."""
+    if isinstance(value, list):
+        return [{"number": each} if each in ("nan", "inf", "-inf") else _with_numbers(each) for each in value]
+    return value
+
+
 class _Program:
     """Collects the lines; each argument is an expression for the device and one for the host."""
 
@@ -200,7 +207,7 @@ class _Program:
         if "property" in expect:
             return None
         if "value" in expect:
-            return self._one(expect["value"])[1]
+            return self._one(_with_numbers(expect["value"]))[1]
         library = "np" if "numpy" in expect else "scipy"
         name = expect["numpy" if library == "np" else "scipy"]
         arguments = list(hosts)

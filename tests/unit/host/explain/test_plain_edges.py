@@ -26,3 +26,10 @@ def test_the_array_is_the_runners(dtype: str, form: str, subnormal: bool) -> Non
     assert made["array0"].dtype == expected.dtype
     np.testing.assert_array_equal(made["array0"], expected)
     np.testing.assert_array_equal(np.signbit(made["array0"].real), np.signbit(expected.real))
+
+
+def test_words_for_numbers_in_an_expected_list_are_numbers() -> None:
+    test = {"id": "logs", "case": "call", "args": [{"tensor": {"dtype": "float64", "values": [1, 0]}}]}
+    test["expect"] = {"value": [0, "-inf"], "dtype": "float64"}
+    manifest = {"framework": "torch", "functions": [{"function": "torch.log", "tests": [test]}]}
+    assert "check(output, [0, float('-inf')])" in plain_program(manifest, "cpu")
