@@ -118,7 +118,7 @@ def test_every_function_runs_on_xla_with_the_known_failures(study: dict[str, Any
     assert {test: found.get(test) for test in LACKING} == LACKING
     complete = {name for name, ends in _outcomes(study).items() if "passed" not in ends}
     assert complete == {"torch.cuda", "torch.cuda.synchronize", "torch.Tensor.data_ptr"}
-    assert 0.8 < sum(r["outcome"] == "passed" for r in study["results"]) / len(study["results"]) < 0.9
+    assert 0.8 < sum(r["outcome"] == "passed" for r in study["results"]) / len(study["results"]) < 0.95
     assert all(result["sync_check"]["passed"] for result in study["results"] if result["sync_check"])
     assert study["environment"]["device"]["kind"] == "xla"
 
