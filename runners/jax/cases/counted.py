@@ -66,7 +66,7 @@ def top_k_by_sign(trial: Trial, k: int, dtype: str) -> None:
 
 
 def filled_again(trial: Trial, value: float, dtype: str = "float32") -> None:
-    """In memory that had other values before, an array is filled anew, also after an array like it was changed."""
+    """In memory that had other values before, every element is written, also after an array like it was changed."""
     trial.repeatable = False  # each call is one of a row
     kept = []
     for number in range(4):

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core.testing import properties
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.jax.cases.given import Given
@@ -63,7 +62,7 @@ def everywhere(
 
     def check(output: Any, arrays: Sequence[Any]) -> None:
         host = given.with_tensors([widened(array) for array in arrays])
-        matches(trial, output, given, host, expect, rtol, atol)
+        given.check(trial, output, host, expect, rtol, atol)
 
     for place in places:
         if place not in ("mapped", "looped"):
@@ -71,29 +70,3 @@ def everywhere(
             continue
         for row, arrays in enumerate((hosts, [np.flip(host) for host in hosts])):
             check(jax.tree_util.tree_map(lambda part, row=row: part[row], found[place]), arrays)
-
-
-def matches(
-    trial: Trial,
-    output: Any,
-    given: Given,
-    host: Sequence[Any],
-    expect: Mapping[str, Any],
-    rtol: float | None,
-    atol: float | None,
-) -> None:
-    """Check an output as a manifest's ``call`` does."""
-    for step in expect.get("output", []):
-        output = output[step]
-    dtype = expect.get("dtype", "float32")
-    if "property" in expect:
-        trial.equal([trial.dtype_name(part) for part in output], [dtype] * len(output))
-        properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
-        return
-    with np.errstate(all="ignore"):
-        expected = given.expected(expect, host)
-    several = isinstance(expected, (tuple, list)) and isinstance(output, (tuple, list))
-    if several:
-        trial.equal(len(output), len(expected))
-    for part, wanted in zip(output, expected) if several else [(output, expected)]:
-        trial.close(part, wanted, rtol, atol, dtype=dtype)

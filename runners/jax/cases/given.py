@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 import jax
+import numpy as np
 
 from runners.core.public import names
-from runners.core.testing import references
+from runners.core.testing import properties, references
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 
@@ -53,3 +54,30 @@ class Given:
         named = {name: item.host for name, item in self._builder.named(expect.get("kwargs", {})).items()}
         library = "numpy" if "numpy" in expect else "scipy"
         return references.find(library, expect[library])(*arguments, **named, **more)
+
+    def check(
+        self,
+        trial: Trial,
+        output: Any,
+        host: Sequence[Any],
+        expect: Mapping[str, Any],
+        rtol: float | None = None,
+        atol: float | None = None,
+    ) -> None:
+        """Check an output as a manifest's ``call`` does. What only moves a NumPy array may return one."""
+        for step in expect.get("output", []):
+            output = output[step]
+        dtype = expect.get("dtype", "float32")
+        if "property" in expect:
+            trial.equal([trial.dtype_name(part) for part in output], [dtype] * len(output))
+            properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
+            return
+        with np.errstate(all="ignore"):
+            expected = self.expected(expect, host)
+        several = isinstance(expected, (tuple, list)) and isinstance(output, (tuple, list))
+        if several:
+            trial.equal(len(output), len(expected))
+        for part, wanted in zip(output, expected) if several else [(output, expected)]:
+            if isinstance(part, np.ndarray):
+                trial.equal(part.dtype.name, dtype)
+            trial.close(part, wanted, rtol, atol, dtype="" if isinstance(part, np.ndarray) else dtype)

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.core.testing import properties
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.jax.cases.given import Given
@@ -36,7 +35,7 @@ def views(
 
     def check(output: Any, arrays: Sequence[Array]) -> None:
         host = given.with_tensors([widened(np.array(array)) for array in arrays])
-        _check(trial, output, given, host, expect, rtol, atol)
+        given.check(trial, output, host, expect, rtol, atol)
 
     for view in _VIEWS:
         made = [view(array) for array in whole]
@@ -102,28 +101,3 @@ def _larger(array: Array) -> Array:
 def _cut_out(base: Any) -> Any:
     view = base[tuple(slice(2, size - 1) for size in base.shape)]
     return jnp.transpose(jnp.flip(view, tuple(range(base.ndim))))
-
-
-def _check(
-    trial: Trial,
-    output: Any,
-    given: Given,
-    host: Sequence[Any],
-    expect: Mapping[str, Any],
-    rtol: float | None,
-    atol: float | None,
-) -> None:
-    for step in expect.get("output", []):
-        output = output[step]
-    if "property" in expect:
-        trial.equal([trial.dtype_name(part) for part in output], [expect["dtype"]] * len(output))
-        properties.find(expect["property"])(trial, output, host, **expect.get("params", {}))
-        return
-    expected = given.expected(expect, host)
-    parts = zip(output, expected) if isinstance(expected, (tuple, list)) else [(output, expected)]
-    dtype = expect.get("dtype", "float32")
-    for part, wanted in parts:
-        if isinstance(part, np.ndarray):
-            # What only moves a NumPy array may return one.
-            trial.equal(part.dtype.name, dtype)
-        trial.close(part, wanted, rtol, atol, dtype="" if isinstance(part, np.ndarray) else dtype)

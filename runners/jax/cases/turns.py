@@ -12,7 +12,6 @@ from runners.core.testing.call import call
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 from runners.jax.cases.arrays import double
-from runners.jax.cases.everywhere import matches
 from runners.jax.cases.given import Given
 
 _OTHER_SEED = 1000
@@ -36,18 +35,22 @@ def in_turn(trial: Trial, calls: Sequence[Mapping[str, Any]], traced: bool = Tru
         _one(trial, _reseeded(given))
 
 
-def in_a_row(trial: Trial, args: Sequence[Any], expect: Mapping[str, Any], calls: int = 6, **rest: Any) -> None:
+def in_a_row(
+    trial: Trial,
+    args: Sequence[Any],
+    expect: Mapping[str, Any],
+    calls: int = 6,
+    kwargs: Mapping[str, Any] | None = None,
+) -> None:
     """Many calls with other values of the same shapes and types, one after the other, have their own outputs; after
     the last one all earlier outputs are still as they were."""
     outputs = []
     trial.repeatable = False  # the steady time of each call is measured elsewhere
     for number in range(calls):
-        builder = Builder(trial, names.framework(trial.framework))
-        built = builder.all([_reseeded(each, number) for each in args])
-        named = {name: item.device for name, item in builder.named(rest.get("kwargs", {})).items()}
-        outputs.append((trial.call(*[item.device for item in built], **named), [item.host for item in built]))
-    for output, hosts in outputs:
-        matches(trial, output, Given(trial, args, rest.get("kwargs")), hosts, expect, None, None)
+        given = Given(trial, [_reseeded(each, number) for each in args], kwargs)
+        outputs.append((given, trial.call(*given.with_tensors(given.tensors), **given.kwargs)))
+    for given, output in outputs:
+        given.check(trial, output, given.host, expect)
 
 
 def refuses_traced(

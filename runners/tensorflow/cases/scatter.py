@@ -106,7 +106,7 @@ def scatter_unknown_shape(trial: Trial) -> None:
 
 
 def scatter_far(trial: Trial, dtype: str, index_dtype: str) -> None:
-    """Places beyond those that float32 can count are told apart."""
+    """Places beyond those that float32 can count are different places."""
     size = 2**24 + 8
     places = np.asarray([[2**24 + 1], [2**24 + 3], [0], [2**24 + 6], [2**16], [2**24 - 1]])
     host_updates = trial.random(len(places), dtype=dtype, seed=22, low=1, high=100)
