@@ -89,7 +89,8 @@ class _Block:
     def text(self) -> str:
         """The block as JSON."""
         said = ",".join(
-            f"[{','.join(f'[{_quoted(word)},{_quoted(text)}]' for word, text in texts)}]" for texts in self._numbers
+            f"[{','.join(f'[{encode_basestring(word)},{encode_basestring(text)}]' for word, text in texts)}]"
+            for texts in self._numbers
         )
         return f'{{"said":[{said}],"cells":{{{",".join(self._rows)}}}}}'
 
@@ -109,8 +110,8 @@ class _Block:
         )
         self.results += len(results)
         return (
-            f'{{"id":{_quoted(first[_TEST])},"verdict":"{first[_VERDICT]}",'
-            f'"category":{_quoted(category) if category else "null"},"results":[{each}],'
+            f'{{"id":{encode_basestring(first[_TEST])},"verdict":"{first[_VERDICT]}",'
+            f'"category":{encode_basestring(category) if category else "null"},"results":[{each}],'
             f"{first[_SAMPLES] or _NO_SAMPLES}}}"
         )
 
@@ -130,11 +131,6 @@ class _Block:
             row[name] = [row[name]] if row[name] else ()
         texts = tuple((word, _shortened(word, text)) for word, text in _texts(row, self._rules))
         return self._numbers.setdefault(texts, len(self._numbers))
-
-
-def _quoted(text: str) -> str:
-    """Text as JSON."""
-    return encode_basestring(text)
 
 
 def _texts(row: Row, rules: Rules) -> Iterator[tuple[str, str]]:
