@@ -115,6 +115,7 @@ def _add(
     """Adds new files, and the run files ``joined`` of other studies, to a study, or creates it. Returns the study, and
     what each file turned out to be."""
     if old and not files and not joined:
+        studies.remove_remains(path, old)
         return old, {}
     with studies.staging(path, old) as staged:
         tables, spill = staged / "tables", staged / "spill"

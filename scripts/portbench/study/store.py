@@ -5,7 +5,7 @@
     STUDY/.portbench.json     what portbench wrote there (portbench.util.owned_folder)
 
 A change writes the new tables under a hidden name, renames them, replaces study.json, and only then removes the old
-tables. If it ends early, study.json still names complete tables, and the next change removes the remains. Files that
+tables. If it ends early, study.json still names complete tables, and the next merge removes the remains. Files that
 the marker does not list stay. A study of an older version has no marker: study.json names its tables.
 """
 
@@ -42,6 +42,7 @@ __all__ = [
     "lock",
     "publish",
     "read_study",
+    "remove_remains",
     "staging",
 ]
 
@@ -120,6 +121,18 @@ def lock(path: Path) -> Iterator[None]:
         yield
 
 
+def remove_remains(path: Path, there: Study | None) -> None:
+    """Removes what killed merges left at ``path``. ``there``: the study at ``path``, if there is one.
+
+    Raises StorageFailed where the marker cannot be written.
+    """
+    owned_folder.remove_others(path, _KIND, _names(there) if there else ())
+
+
+def _names(study: Study) -> set[str]:
+    return {SUMMARY, study.tables.name}
+
+
 @contextlib.contextmanager
 def staging(path: Path, there: Study | None) -> Iterator[Path]:
     """A hidden folder in the study for incomplete files; it is removed at the end. Removes what a killed merge left.
@@ -128,10 +141,9 @@ def staging(path: Path, there: Study | None) -> Iterator[Path]:
     Raises StorageFailed for every failure to write, also for DuckDB's own.
     """
     try:
-        named = {SUMMARY, there.tables.name} if there else set()
-        if named and owned_folder.listed(path, _KIND) is None:
-            owned_folder.take_over(path, _KIND, named)
-        owned_folder.remove_others(path, _KIND, named)
+        if there and owned_folder.listed(path, _KIND) is None:
+            owned_folder.take_over(path, _KIND, _names(there))
+        remove_remains(path, there)
         with owned_folder.staging(path, _KIND) as folder:
             yield folder
     except (OSError, duckdb.IOException, duckdb.OutOfMemoryException) as error:

@@ -138,7 +138,7 @@ def remove_others(folder: Path, kind: Kind, keep: Iterable[str]) -> None:
     """Removes everything that is listed except ``keep``, and lists ``keep`` alone. Without one the marker goes, too."""
     kept = frozenset(keep)
     known = listed(folder, kind)
-    if known is None:
+    if known is None or (kept and known == kept):
         return
     for name in known - kept:
         _remove(folder, name)
