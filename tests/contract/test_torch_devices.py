@@ -74,6 +74,7 @@ LACKING = {
 }
 """A few functions of each kind."""
 
+NAMED = {*WRONG, *LACKING}
 
 LONG_PROGRAMS = {"torch.optim.LBFGS", "torch.nn.Transformer", "torch.nn.TransformerEncoderLayer"}
 """Functions with large programs: compiling them takes three quarters of the time of the manifest."""
@@ -97,16 +98,22 @@ SMALL_TESTS = [
 
 @pytest.fixture
 def study(run_manifest: Run) -> dict[str, Any]:
-    """The study manifest through XLA: of LONG_PROGRAMS only SMALL_TESTS, all of the functions that are named above, and
-    a quarter of the tests of all others."""
+    """The study manifest through XLA: all tests of FALLS_BACK, of LONG_PROGRAMS only SMALL_TESTS, an eighth of those of
+    all other functions, and the tests that are named above."""
     manifest = json.loads((ROOT / "manifests" / "study" / "torch.json").read_text("utf-8"))
-    named = {*FALLS_BACK, *(function for function, _ in {*WRONG, *LACKING})} - LONG_PROGRAMS
-    others = {entry["function"] for entry in manifest["functions"]} - LONG_PROGRAMS - named
+    others = {entry["function"] for entry in manifest["functions"]} - LONG_PROGRAMS - FALLS_BACK.keys()
     options = {"device": "xla", "runs": 1, "protocol": "cold", "timeout": 20}
-    document = run_manifest("torch", CURRENT, "study", function=sorted(others), shard="1/4", **options)
-    whole = run_manifest("torch", CURRENT, "study", function=sorted(named), **options)
-    small = run_manifest("torch", CURRENT, "study", function=sorted(LONG_PROGRAMS), test=SMALL_TESTS, **options)
-    return {**document, "results": document["results"] + whole["results"] + small["results"]}
+    document = run_manifest("torch", CURRENT, "study", function=sorted(others), shard="1/8", **options)
+    results = [*document["results"]]
+    named = others & {function for function, _ in NAMED}
+    for functions, tests in (
+        (FALLS_BACK, {"*"}),
+        (named, {test for _, test in NAMED}),
+        (LONG_PROGRAMS, SMALL_TESTS),
+    ):
+        selected = {"function": sorted(functions), "test": sorted(tests)}
+        results += run_manifest("torch", CURRENT, "study", **selected, **options)["results"]
+    return {**document, "results": results}
 
 
 @pytest.mark.slow(minutes=4)
