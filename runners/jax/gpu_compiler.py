@@ -117,8 +117,8 @@ class GpuCompiler:
         return {"compiled": figures}
 
     def _compiled(self, program: Any, digest: str) -> dict[str, Any]:
-        """Figures of a compiled module; flops and bytes are None where a library computes a part of it. Raises what the
-        compiler raises, and Unreadable."""
+        """Figures of a compiled module; flops and bytes are None where a library computes a part of it, or the compiler
+        does not report them. Raises what the compiler raises, and Unreadable."""
         import numpy
         from jax._src import compiler
         from jax._src.interpreters import mlir
@@ -138,22 +138,23 @@ class GpuCompiler:
         taken = time.perf_counter_ns() - begin
         optimized = compiled.hlo_modules()[0]
         text = optimized.to_string()
-        moved = None if _TARGETS.search(text) else self._costs(optimized).get("bytes accessed", 0.0)
+        moved = None if _TARGETS.search(text) else self._cost(optimized, "bytes accessed")
         return {
             "program": digest,
             "compile_ns": taken,
             # The compiler gives products to libraries, whose operations it does not count.
-            "flops": None if _TARGETS.search(source.to_string()) else self._costs(source).get("flops", 0.0),
+            "flops": None if _TARGETS.search(source.to_string()) else self._cost(source, "flops"),
             "bytes": moved,
             **memory_figures(compiled),
             "libraries": libraries(text),
         }
 
-    def _costs(self, module: Any) -> dict[str, float]:
+    def _cost(self, module: Any, name: str) -> float | None:
+        """One cost of a module. XLA's analysis says -1 where it does not know it."""
         from jax._src.lib import _jax
 
-        costs: dict[str, float] = _jax.hlo_module_cost_analysis(self._host, module)
-        return costs
+        cost: float = _jax.hlo_module_cost_analysis(self._host, module).get(name, 0.0)
+        return cost if cost >= 0 else None
 
 
 def libraries(text: str) -> list[str]:

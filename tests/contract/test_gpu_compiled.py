@@ -26,6 +26,9 @@ PRODUCT = """module @m { func.func public @main(%a: tensor<64x64xf32>) -> tensor
 CALL = """module @m { func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   %r = stablehlo.custom_call @portbench_no_such_kernel(%a) : (tensor<8xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32> } }"""
+CONSTRAINED = """module @m { func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %r = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{replicated}"} : (tensor<8xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32> } }"""
 DOUBLED = """module @m {{ func.func public @main(%a: tensor<{0}xf32>) -> tensor<{0}xf32> {{
   %r = stablehlo.add %a, %a : tensor<{0}xf32> return %r : tensor<{0}xf32> }} }}"""
 
@@ -53,6 +56,11 @@ def test_every_card_compiles_a_product(compiler: Callable[[str], Compiler], devi
     )
     named = [name.partition(" ")[0] for name in estimate.libraries]
     assert named == (["cuBLAS"] if device in ("gpu-t4", "gpu-v100") else [])
+
+
+def test_a_cost_that_the_compiler_does_not_know_is_none(compiler: Callable[[str], Compiler]) -> None:
+    estimate = compiler("gpu-h100").compile(CONSTRAINED.encode(), "stablehlo")
+    assert (estimate.flops, estimate.roofline_ns) == (None, None)
 
 
 def test_the_memory_is_compared_with_that_of_the_card(compiler: Callable[[str], Compiler]) -> None:
