@@ -106,6 +106,32 @@ def extreme_gradients(trial: Trial, rule: str, dtype: str, **options: Any) -> No
         trial.close(parameter, followed.step(gradient), dtype=dtype)
 
 
+def nonfinite(trial: Trial, rule: str, dtype: str, many: bool = False, nan: bool = True, **options: Any) -> None:
+    """NaN and infinity in a gradient or a parameter reach the elements that the rule says, then and in later steps, and
+    no others.
+
+    ``many``: the parameters are eleven instead of one. Without ``nan``, no gradient is NaN.
+    """
+    gradients = np.array(
+        [[1, np.nan, np.inf, -np.inf, 0.5, -2, 1], [2, 1, 1, 1, np.nan, 1, -1], [1, -1, 2, 1, 1, 3, 1]]
+    )
+    gradients = gradients if nan else np.nan_to_num(gradients, nan=-1, posinf=np.inf, neginf=-np.inf)
+    host = trial.random(7, dtype=dtype, seed=3)
+    host[5:] = np.nan, -np.inf
+    parameters = [trial.tensor(host).requires_grad_() for _ in range(11 if many else 1)]
+    followed = _RULES[rule](host, **options)
+    optimizer = trial.make(parameters, **options)
+    trial.repeatable = False
+    for gradient in gradients.astype(dtype):
+        for parameter in parameters:
+            parameter.grad = trial.tensor(gradient)
+        trial.call_method(optimizer, "step")
+        with np.errstate(all="ignore"):
+            expected = followed.step(gradient)
+        for parameter in parameters:
+            trial.close(parameter, expected, dtype=dtype)
+
+
 def without_rate(trial: Trial, rule: str, dtype: str, **options: Any) -> None:
     """A group with the rate 0 follows the rule, also where gradients are zero, beside a group with a rate."""
     host = [trial.random(5, dtype=dtype, seed=seed) for seed in (1, 2)]
