@@ -8,6 +8,7 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 import torch
 
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.torch.cases.optim import _Adamax
 from runners.torch.cases.rprop import _Rprop
@@ -130,6 +131,52 @@ def nonfinite(trial: Trial, rule: str, dtype: str, many: bool = False, nan: bool
             expected = followed.step(gradient)
         for parameter in parameters:
             trial.close(parameter, expected, dtype=dtype)
+
+
+def changed_state(trial: Trial, rule: str, dtype: str, entries: Mapping[str, str], **options: Any) -> None:
+    """A step starts from the parameter and the state as they are, also if they were changed in place or replaced since
+    the last step.
+
+    ``entries``: the entries of the state, and how the rule calls them.
+    """
+    host = trial.random(4, 5, dtype=dtype, seed=1)
+    parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, **options)
+    optimizer = trial.make([parameter], **options)
+    trial.repeatable = False
+    for step in range(5):
+        gradient = trial.random(4, 5, dtype=dtype, seed=20 + step)
+        values = trial.random(4, 5, dtype=dtype, seed=40 + step)
+        if step in (1, 3):
+            with torch.no_grad():
+                parameter.copy_(trial.tensor(values))
+            followed.values = widened(values)
+        if step == 2:
+            parameter.data = trial.tensor(values)
+            followed.values = widened(values)
+        if step in (3, 4):
+            for name, kept in entries.items():
+                state = optimizer.state[parameter]
+                if step == 3:
+                    state[name].mul_(0.5)
+                else:
+                    state[name] = state[name] * 0.5
+                setattr(followed, kept, getattr(followed, kept) * 0.5)
+        parameter.grad = trial.tensor(gradient)
+        trial.call_method(optimizer, "step")
+        trial.close(parameter, followed.step(gradient), dtype=dtype)
+
+
+def by_position(trial: Trial, rule: str, options: Mapping[str, Any], keywords: bool, dtype: str = "float64") -> None:
+    """All ``options`` can be given by position, in the order of the documentation, or by keyword."""
+    host = trial.random(4, 5, dtype=dtype, seed=1)
+    parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, **options)
+    optimizer = trial.make(params=[parameter], **options) if keywords else trial.make([parameter], *options.values())
+    trial.repeatable = False
+    for step in range(3):
+        gradient = trial.random(4, 5, dtype=dtype, seed=20 + step)
+        parameter.grad = trial.tensor(gradient)
+        trial.call_method(optimizer, "step")
+        trial.close(parameter, followed.step(gradient), dtype=dtype)
 
 
 def without_rate(trial: Trial, rule: str, dtype: str, **options: Any) -> None:
