@@ -106,8 +106,8 @@ def by_keywords(trial: Trial, kind: str) -> None:
     """
     trial.repeatable = False
     whole = [10, 11, 12, 13]
-    made = trial.make(indices=[3, 0, -1], dataset=whole) if kind == "subset" else trial.make(datasets=[whole, [7, 8]])
-    expected = [13, 10, 13] if kind == "subset" else [10, 11, 12, 13, 7, 8]
+    made = trial.make(indices=[3, 0, 1], dataset=whole) if kind == "subset" else trial.make(datasets=[whole, [7, 8]])
+    expected = [13, 10, 11] if kind == "subset" else [10, 11, 12, 13, 7, 8]
     trial.equal(trial.call_method(made, "__len__"), len(expected))
     trial.equal(
         [trial.call_method(made, "__getitem__", place) for place in (0, 1, 2, -1)], [*expected[:3], expected[-1]]

@@ -64,9 +64,16 @@ def lbfgs_refuses(trial: Trial, line_search: Any) -> None:
     trial.method_raises(optimizer, "step", ["RuntimeError"], "strong_wolfe", problem.closure)
 
 
-def lbfgs_by_position(trial: Trial, keywords: bool) -> None:
-    """All options can be given by position, in the order of the documentation, or by keyword."""
-    values: Any = {"lr": 0.6, "max_iter": 9, "max_eval": 5, "tolerance_grad": 0.0, "tolerance_change": 0.0}
+def lbfgs_by_position(trial: Trial, keywords: bool, max_iter: int, max_eval: int) -> None:
+    """All options can be given by position, in the order of the documentation, or by keyword. The iterations or the
+    evaluations end the step after four iterations."""
+    values: Any = {
+        "lr": 0.6,
+        "max_iter": max_iter,
+        "max_eval": max_eval,
+        "tolerance_grad": 0.0,
+        "tolerance_change": 0.0,
+    }
     values = {**values, "history_size": 2, "line_search_fn": None}
     problem = _Problem(trial, "float64")
     points = _followed(problem, 4, 0.6, 2)
@@ -78,7 +85,7 @@ def lbfgs_by_position(trial: Trial, keywords: bool) -> None:
     returned = trial.call_method(optimizer, "step", problem.closure)
     trial.close(returned, problem.value(problem.start), dtype="float64")
     trial.close(problem.where(), points[-1], **_CURVATURE["float64"])
-    trial.equal(problem.evaluations, 5)
+    trial.equal(problem.evaluations, min(max_iter, max_eval))
 
 
 def lbfgs_changed_parameters(trial: Trial, line_search: Any = None) -> None:

@@ -116,7 +116,7 @@ def state_dict_exact(trial: Trial) -> None:
     """Every entry has the exact values and the dtype of its buffer, in training and in evaluation, with and without
     gradients, also after the buffers were replaced."""
     values = [
-        np.array([2**53 + 1, -(2**53) - 3, 2**62 + 1, -5]),
+        np.array([2**53 + 1, -(2**53) - 3, 2**60 + 1, -5]),
         np.array([2**24 + 1, -(2**31)], "int32"),
         np.array([255, 128, 0], "uint8"),
         np.array([True, False]),
