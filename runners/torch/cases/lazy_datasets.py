@@ -97,3 +97,25 @@ def concat_in_turns(trial: Trial) -> None:
     part[1] = 50
     trial.equal([trial.call_method(first, "__getitem__", index) for index in (1, 6)], [50, 50])
     trial.equal([len(first), len(second), list(first.cumulative_sizes)], [7, 5, [2, 5, 7]])
+
+
+def by_keywords(trial: Trial, kind: str) -> None:
+    """All arguments can be given by keyword; indices and data sets that are replaced later count at once.
+
+    ``kind``: "subset" or "concat".
+    """
+    trial.repeatable = False
+    whole = [10, 11, 12, 13]
+    made = trial.make(indices=[3, 0, 1], dataset=whole) if kind == "subset" else trial.make(datasets=[whole, [7, 8]])
+    expected = [13, 10, 11] if kind == "subset" else [10, 11, 12, 13, 7, 8]
+    trial.equal(trial.call_method(made, "__len__"), len(expected))
+    trial.equal(
+        [trial.call_method(made, "__getitem__", place) for place in (0, 1, 2, -1)], [*expected[:3], expected[-1]]
+    )
+    if kind == "subset":
+        made.indices = [2, 1]
+        trial.equal([trial.call_method(made, "__len__"), *(made[place] for place in (0, 1))], [2, 12, 11])
+        made.dataset = [4, 5, 6]
+    else:
+        made.datasets[1] = [5, 6]
+    trial.equal(trial.call_method(made, "__getitem__", -1), 5 if kind == "subset" else 6)

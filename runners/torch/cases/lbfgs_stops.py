@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
 from runners.core.testing.trial import Trial
 from runners.torch.cases.lbfgs import _CURVATURE, _direction, _followed, _Problem
@@ -61,3 +62,58 @@ def lbfgs_refuses(trial: Trial, line_search: Any) -> None:
     problem = _Problem(trial, "float32")
     optimizer = trial.make(problem.parameters, line_search_fn=line_search)
     trial.method_raises(optimizer, "step", ["RuntimeError"], "strong_wolfe", problem.closure)
+
+
+def lbfgs_by_position(trial: Trial, keywords: bool, max_iter: int, max_eval: int) -> None:
+    """All options can be given by position, in the order of the documentation, or by keyword. The iterations or the
+    evaluations end the step after four iterations."""
+    values: Any = {
+        "lr": 0.6,
+        "max_iter": max_iter,
+        "max_eval": max_eval,
+        "tolerance_grad": 0.0,
+        "tolerance_change": 0.0,
+    }
+    values = {**values, "history_size": 2, "line_search_fn": None}
+    problem = _Problem(trial, "float64")
+    points = _followed(problem, 4, 0.6, 2)
+    if keywords:
+        optimizer = trial.make(params=problem.parameters, **values)
+    else:
+        optimizer = trial.make(problem.parameters, *values.values())
+    trial.repeatable = False
+    returned = trial.call_method(optimizer, "step", problem.closure)
+    trial.close(returned, problem.value(problem.start), dtype="float64")
+    trial.close(problem.where(), points[-1], **_CURVATURE["float64"])
+    trial.equal(problem.evaluations, min(max_iter, max_eval))
+
+
+def lbfgs_changed_parameters(trial: Trial, line_search: Any = None) -> None:
+    """A step, also where gradients are off, starts from the parameters as they are, and returns the loss there."""
+    problem = _Problem(trial, "float64")
+    optimizer = trial.make(problem.parameters, lr=0.5, max_iter=3, line_search_fn=line_search)
+    trial.repeatable = False
+    for turn in range(3):
+        before = problem.where()
+        with torch.no_grad():
+            returned = trial.call_method(optimizer, "step", problem.closure)
+        trial.close(returned, problem.value(before), dtype="float64")
+        trial.check(bool(np.abs(problem.where() - before).max() > 1e-9), "the step changed nothing")
+        for number, parameter in enumerate(problem.parameters):
+            values = trial.tensor(trial.random(*parameter.shape, dtype="float64", seed=30 + 2 * turn + number))
+            with torch.no_grad():
+                parameter.copy_(values)
+
+
+def lbfgs_nan(trial: Trial) -> None:
+    """A gradient that is NaN makes its element NaN."""
+    parameter = trial.tensor(np.array([1.0, -2.0, 3.0])).requires_grad_()
+
+    def closure() -> Any:
+        parameter.grad = trial.tensor(np.array([0.5, np.nan, -1.0]))
+        return (parameter**2).sum().detach()
+
+    trial.repeatable = False
+    returned = trial.call_method(trial.make([parameter], max_iter=1), "step", closure)
+    trial.close(returned, 14.0, dtype="float64")
+    trial.check(bool(np.isnan(trial.numpy(parameter)[1])), "the NaN is hidden")

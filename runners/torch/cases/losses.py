@@ -101,11 +101,13 @@ def bce_with_logits_gradients(
     dtype: str,
     special: str | None = None,
     of_target: bool = True,
+    low: float = 0.5,
 ) -> None:
-    """The gradients of logits and targets (``of_target``) are the derivatives of the weighted cross entropy."""
+    """The gradients of logits and targets (``of_target``) are the derivatives of the weighted cross entropy. ``low``:
+    no weight is below it."""
     x, target = _logits(trial, shape, -5, 5, dtype, special)
     names = ("weight", "pos_weight") if weighted else ()
-    named = {name: trial.random(shape[-1], dtype=dtype, seed=len(name), low=0.5, high=3) for name in names}
+    named = {name: trial.random(shape[-1], dtype=dtype, seed=len(name), low=low, high=3) for name in names}
     tensors = trial.tensor(x).requires_grad_(), trial.tensor(target).requires_grad_(of_target)
     options = {name: trial.tensor(values) for name, values in named.items()}
     output = trial.call_method(trial.make(reduction=reduction, **options), "__call__", *tensors)

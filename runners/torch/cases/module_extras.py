@@ -89,3 +89,48 @@ def add_module_reaches(trial: Trial) -> None:
     trial.equal([child.weight.requires_grad, child.bias.requires_grad], [False, False])
     del parent.layer
     trial.equal([len(list(parent.children())), len(parent.state_dict()), hasattr(parent, "layer")], [0, 0, False])
+
+
+def member_by_keywords(trial: Trial, kind: str) -> None:
+    """Name and member can be given by keyword; the member is registered, also in place of None, and the state has its
+    exact values.
+
+    ``kind``: "parameter" or "module".
+    """
+    values = np.array([9007199254740993, -5, 2**62 + 1])
+    word, held = ("param", "late") if kind == "parameter" else ("module", "late.table")
+    module = torch.nn.Module()
+    made: Any = torch.nn.Parameter(trial.tensor(values), requires_grad=False)
+    if kind == "module":
+        made = torch.nn.Module()
+        made.register_buffer("table", trial.tensor(values))
+    trial.repeatable = False
+    for member in (None, made):
+        trial.check(trial.call(module, name="late", **{word: member}) is None, "expected None to be returned")
+        trial.check(module.late is member, "the attribute is not the member")
+    trial.equal(list(module.state_dict()), [held])
+    trial.exact(module.state_dict()[held], values, "int64")
+
+
+def state_dict_exact(trial: Trial) -> None:
+    """Every entry has the exact values and the dtype of its buffer, in training and in evaluation, with and without
+    gradients, also after the buffers were replaced."""
+    values = [
+        np.array([2**53 + 1, -(2**53) - 3, 2**60 + 1, -5]),
+        np.array([2**24 + 1, -(2**31)], "int32"),
+        np.array([255, 128, 0], "uint8"),
+        np.array([True, False]),
+        np.array([1 + 2**-52, 5e-324, -0.0, np.inf]),
+        np.array([1 + 2**-23, 1e-45], "float32"),
+    ]
+    module = torch.nn.Module()
+    trial.repeatable = False
+    for sign, wanted in ((1, True), (-1, False)):
+        for number, array in enumerate(values):
+            known = array if array.dtype.kind in "bu" else sign * array
+            module.register_buffer(f"table{number}", trial.tensor(known))
+        with torch.set_grad_enabled(wanted):
+            state = trial.call(module.train(wanted))
+        trial.equal(list(state), [f"table{number}" for number in range(len(values))])
+        for entry, array in zip(state.values(), values):
+            trial.exact(entry, array if array.dtype.kind in "bu" else sign * array, array.dtype.name)

@@ -107,6 +107,22 @@ def zero_grad_training(trial: Trial, steps: int, **options: Any) -> None:
     trial.close(layer.weight, w, dtype="float32")
 
 
+def zero_grad_by_position(trial: Trial) -> None:
+    """The option can be given by position. A module in evaluation and a parameter that wants no gradient any more are
+    cleared, and only those of the module."""
+    for to_none in (False, True, False):
+        net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 2)).to(trial.device).eval()
+        for number, parameter in enumerate(net.parameters()):
+            parameter.grad = torch.full_like(parameter, -(10.0**number))
+        net[0].bias.requires_grad_(False)
+        trial.repeatable = False
+        trial.check(trial.call(net[0], to_none) is None, "expected None to be returned")
+        _check_cleared(trial, net[0].weight, (2, 3), "float32", to_none)
+        _check_cleared(trial, net[0].bias, (2,), "float32", to_none)
+        trial.exact(net[1].weight.grad, np.full((2, 2), -100.0), "float32")
+        trial.equal([net.training, net[0].weight.requires_grad, net[0].bias.requires_grad], [False, True, False])
+
+
 def zero_grad_large(trial: Trial, layers: int, width: int, **options: Any) -> None:
     """In a large module every layer's gradients are cleared."""
     net = torch.nn.Sequential(*(torch.nn.Linear(width, width) for _ in range(layers))).to(trial.device)
@@ -126,9 +142,10 @@ def _check_cleared(trial: Trial, parameter: Any, shape: Any, dtype: str, to_none
         trial.exact(parameter.grad, np.zeros(shape), dtype)
 
 
-def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool = True) -> None:
-    """Mean, variance and count become 0, 1 and 0 in the same tensors; weight and bias stay unchanged."""
+def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool = True, training: bool = True) -> None:
+    """Mean, variance and count become 0, 1 and 0 in the same tensors; weight, bias and mode stay unchanged."""
     layer, host = _norm(trial, features, dtype, affine=affine)
+    layer.train(training)
     layer.running_mean[0], layer.running_var[-1] = float("nan"), float("inf")
     buffers = dict(layer.named_buffers())
     trial.check(trial.call(layer) is None, "expected None to be returned")
@@ -140,7 +157,9 @@ def reset_running_stats_of(trial: Trial, features: int, dtype: str, affine: bool
     ):
         trial.check(getattr(layer, name) is buffers[name], f"{name} is a different tensor than before")
         trial.exact(buffers[name], values, kind)
-    trial.equal([name for name, _ in layer.named_parameters()], ["weight", "bias"] if affine else [])
+    trial.equal(
+        [layer.training, *(name for name, _ in layer.named_parameters())], [training, *["weight", "bias"][: 2 * affine]]
+    )
     for name, parameter in layer.named_parameters():
         trial.exact(parameter, host[name], dtype)
 

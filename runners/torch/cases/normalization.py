@@ -32,14 +32,17 @@ def batch_norm(
     layout: str = "contiguous",
     memory_format: str | None = None,
     special: str | None = None,
+    signed: bool = False,
+    tolerance: float | None = None,
     **options: Any,
 ) -> None:
     """Each channel is normalized by its moments in training and by the running moments in evaluation, then scaled and
     shifted. Training updates the running moments; evaluation does not.
 
-    ``affine`` can name one of weight and bias. ``statistics_dtype`` is that of all tensors but the input.
+    ``affine`` can name one of weight and bias. ``statistics_dtype`` is that of all tensors but the input. ``signed``:
+    running means, weights and biases have both signs, and the first weight is zero.
     """
-    host, tensors = _channels(trial, shape[1], statistics_dtype or dtype, affine, tracked)
+    host, tensors = _channels(trial, shape[1], statistics_dtype or dtype, affine, tracked, signed)
     x = trial.tensor(_values(trial, shape, dtype, special), dtype, layout)
     if memory_format:
         x = x.to(memory_format=getattr(torch, memory_format))
@@ -59,7 +62,8 @@ def batch_norm(
     moments = _moments(known) if training else (host["mean"], host["var"])
     expected = _along(host.get("weight", 1.0), known) * (known - _along(moments[0], known))
     expected = expected / np.sqrt(_along(moments[1], known) + eps) + _along(host.get("bias", 0.0), known)
-    trial.close(output, expected, dtype=dtype, **_LOW_PRECISION.get(dtype, {}))
+    wide = {} if tolerance is None else {"rtol": tolerance, "atol": tolerance}
+    trial.close(output, expected, dtype=dtype, **(wide or _LOW_PRECISION.get(dtype, {})))
     # The running moments change, the other arguments stay.
     for given, values in ((x, known), *((tensors[name], host[name]) for name in _AFFINE if name in host)):
         trial.exact(given, values, trial.dtype_name(given) or "")
@@ -68,7 +72,7 @@ def batch_norm(
         seen = (moments[0], moments[1] * count / max(count - 1, 1)) if training else moments
         for name, moment in zip(_STATISTICS, seen):
             wanted = (1 - momentum) * host[name] + momentum * moment if training else host[name]
-            allowed = _LOW_PRECISION.get(statistics_dtype or dtype, {})
+            allowed = wide or _LOW_PRECISION.get(statistics_dtype or dtype, {})
             trial.close(tensors[name], wanted, dtype=statistics_dtype or dtype, **allowed)
 
 
@@ -80,9 +84,11 @@ def batch_norm_gradients(
     affine: bool | Sequence[str] = True,
     tracked: bool = True,
     layout: str = "contiguous",
+    signed: bool = False,
 ) -> None:
-    """The gradients of input, weight and bias match the formula; in training the moments depend on the input."""
-    host, tensors = _channels(trial, shape[1], dtype, affine, tracked)
+    """The gradients of input, weight and bias match the formula; in training the moments depend on the input.
+    ``signed`` as for batch_norm."""
+    host, tensors = _channels(trial, shape[1], dtype, affine, tracked, signed)
     names = [name for name in _AFFINE if name in host]
     leaves = {name: tensors[name].requires_grad_() for name in names}
     x = trial.random(*shape, dtype=dtype, seed=1)
@@ -190,14 +196,22 @@ def _values(trial: Trial, shape: Sequence[int], dtype: str, special: str | None)
     return with_special(values, dtype, special) if special else values
 
 
-def _channels(trial: Trial, count: int, dtype: str, affine: bool | Sequence[str], tracked: bool) -> tuple[Any, Any]:
-    """Create running moments, weight and bias, on the host in double precision and on the device."""
+def _channels(
+    trial: Trial, count: int, dtype: str, affine: bool | Sequence[str], tracked: bool, signed: bool = False
+) -> tuple[Any, Any]:
+    """Create running moments, weight and bias, on the host in double precision and on the device. All are positive,
+    unless they are ``signed``."""
     scaling = (_AFFINE if affine else ()) if isinstance(affine, bool) else tuple(affine)
     names = (_STATISTICS if tracked else ()) + scaling
     tensors = {
-        name: trial.tensor(trial.random(count, dtype=dtype, seed=11 + len(name), low=0.5, high=2), dtype)
+        name: trial.tensor(
+            trial.random(count, dtype=dtype, seed=11 + len(name), low=-2 if signed and name != "var" else 0.5, high=2),
+            dtype,
+        )
         for name in names
     }
+    if signed and "weight" in tensors:
+        tensors["weight"][0] = 0
     return {name: widened(trial.numpy(tensor)) for name, tensor in tensors.items()}, tensors
 
 

@@ -31,7 +31,7 @@ class _Adamax:
         self.lr, self.betas, self.eps, self.decay, self.sign = lr, betas, eps, weight_decay, -1 if maximize else 1
 
     def step(self, gradient: Any) -> Any:
-        gradient = self.sign * widened(gradient) + self.decay * self.values
+        gradient = self.sign * widened(gradient) + (self.decay * self.values if self.decay else 0)
         first, second = self.betas
         self.steps += 1
         self.moment = first * self.moment + (1 - first) * gradient

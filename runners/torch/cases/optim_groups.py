@@ -8,6 +8,7 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 import torch
 
+from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.torch.cases.optim import _Adamax
 from runners.torch.cases.rprop import _Rprop
@@ -101,6 +102,78 @@ def extreme_gradients(trial: Trial, rule: str, dtype: str, **options: Any) -> No
     optimizer = trial.make([parameter], **options)
     trial.repeatable = False
     for gradient in gradients.astype(dtype):
+        parameter.grad = trial.tensor(gradient)
+        trial.call_method(optimizer, "step")
+        trial.close(parameter, followed.step(gradient), dtype=dtype)
+
+
+def nonfinite(trial: Trial, rule: str, dtype: str, many: bool = False, nan: bool = True, **options: Any) -> None:
+    """NaN and infinity in a gradient or a parameter reach the elements that the rule says, then and in later steps, and
+    no others.
+
+    ``many``: the parameters are eleven instead of one. Without ``nan``, no gradient is NaN.
+    """
+    gradients = np.array(
+        [[1, np.nan, np.inf, -np.inf, 0.5, -2, 1], [2, 1, 1, 1, np.nan, 1, -1], [1, -1, 2, 1, 1, 3, 1]]
+    )
+    gradients = gradients if nan else np.nan_to_num(gradients, nan=-1, posinf=np.inf, neginf=-np.inf)
+    host = trial.random(7, dtype=dtype, seed=3)
+    host[5:] = np.nan, -np.inf
+    parameters = [trial.tensor(host).requires_grad_() for _ in range(11 if many else 1)]
+    followed = _RULES[rule](host, **options)
+    optimizer = trial.make(parameters, **options)
+    trial.repeatable = False
+    for gradient in gradients.astype(dtype):
+        for parameter in parameters:
+            parameter.grad = trial.tensor(gradient)
+        trial.call_method(optimizer, "step")
+        with np.errstate(all="ignore"):
+            expected = followed.step(gradient)
+        for parameter in parameters:
+            trial.close(parameter, expected, dtype=dtype)
+
+
+def changed_state(trial: Trial, rule: str, dtype: str, entries: Mapping[str, str], **options: Any) -> None:
+    """A step starts from the parameter and the state as they are, also if they were changed in place or replaced since
+    the last step.
+
+    ``entries``: the entries of the state, and how the rule calls them.
+    """
+    host = trial.random(4, 5, dtype=dtype, seed=1)
+    parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, **options)
+    optimizer = trial.make([parameter], **options)
+    trial.repeatable = False
+    for step in range(5):
+        gradient = trial.random(4, 5, dtype=dtype, seed=20 + step)
+        values = trial.random(4, 5, dtype=dtype, seed=40 + step)
+        if step in (1, 3):
+            with torch.no_grad():
+                parameter.copy_(trial.tensor(values))
+            followed.values = widened(values)
+        if step == 2:
+            parameter.data = trial.tensor(values)
+            followed.values = widened(values)
+        if step in (3, 4):
+            for name, kept in entries.items():
+                state = optimizer.state[parameter]
+                if step == 3:
+                    state[name].mul_(0.5)
+                else:
+                    state[name] = state[name] * 0.5
+                setattr(followed, kept, getattr(followed, kept) * 0.5)
+        parameter.grad = trial.tensor(gradient)
+        trial.call_method(optimizer, "step")
+        trial.close(parameter, followed.step(gradient), dtype=dtype)
+
+
+def by_position(trial: Trial, rule: str, options: Mapping[str, Any], keywords: bool, dtype: str = "float64") -> None:
+    """All ``options`` can be given by position, in the order of the documentation, or by keyword."""
+    host = trial.random(4, 5, dtype=dtype, seed=1)
+    parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, **options)
+    optimizer = trial.make(params=[parameter], **options) if keywords else trial.make([parameter], *options.values())
+    trial.repeatable = False
+    for step in range(3):
+        gradient = trial.random(4, 5, dtype=dtype, seed=20 + step)
         parameter.grad = trial.tensor(gradient)
         trial.call_method(optimizer, "step")
         trial.close(parameter, followed.step(gradient), dtype=dtype)

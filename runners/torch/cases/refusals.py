@@ -161,3 +161,31 @@ def leaves_arguments(
     for tensor, dtype, before in tensors:
         trial.equal(list(tensor.shape), list(before.shape))
         trial.exact(tensor, before, dtype)
+
+
+def several(trial: Trial, calls: Sequence[Mapping[str, Any]]) -> None:
+    """Each of the ``calls``, with arguments, keywords and what it raises, raises its error."""
+    for each in calls:
+        builder = Builder(trial, names.framework(trial.framework))
+        given = [item.device for item in builder.all(each.get("args", ()))]
+        named = {key: item.device for key, item in builder.named(each.get("kwargs", {})).items()}
+        trial.raises(_classes(each["raises"]), each["raises"]["message"], *given, **named)
+
+
+def saddmm(trial: Trial) -> None:
+    """Matrices of other sizes, also of size 1, of other dtypes or with other numbers of axes raise an error."""
+    added, left, right = ((3, 4), (3, 2), (2, 4))
+    for number, shape in (
+        (0, (3, 5)),
+        (0, (2, 4)),
+        (0, (1, 4)),
+        (1, (3, 1)),
+        (1, (2, 2)),
+        (2, (1, 4)),
+        (2, (2, 1)),
+        (2, (2,)),
+    ):
+        shapes = [added, left, right]
+        shapes[number] = shape
+        tensors = [trial.tensor(trial.random(*each, seed=seed)) for seed, each in enumerate(shapes)]
+        trial.raises(["RuntimeError", "IndexError"], "", tensors[0].to_sparse(), tensors[1].to_sparse(), tensors[2])

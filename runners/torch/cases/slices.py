@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -70,3 +70,55 @@ def _drawn(trial: Trial, args: Sequence[Any], made: Sequence[Any] | None, method
         return trial.call(*given)
     instance = trial.make(*(item.device for item in builder.all(made)))
     return trial.call_method(instance, method, *given)
+
+
+def every_place(
+    trial: Trial,
+    args: Sequence[Any],
+    limit: float,
+    share: float,
+    shape: Sequence[int],
+    within: Sequence[float],
+    calls: int = 40,
+    options: Mapping[str, Any] = {},
+    made: Sequence[Any] | None = None,
+    method: str = "__call__",
+    independent: bool = True,
+    dtype: str = "float32",
+    step: int = 1,
+) -> None:
+    """At every place of the output, also the last ones, about the ``share`` of many calls has a number that is at most
+    the ``limit``; no place follows another one (``independent``).
+
+    ``shape``, ``dtype``: those of the output, of which every ``step``-th element is looked at. ``within``: the smallest
+    and the largest number; the largest draw of all calls is not much smaller. ``made``: the function is a class, whose
+    instance is made of these arguments and draws in ``method``.
+    """
+    builder = Builder(trial, names.framework(trial.framework))
+    trial.writes = True
+    trial.repeatable = False
+    named = {key: item.device for key, item in builder.named(options).items()}
+    instance = None if made is None else trial.make(*(item.device for item in builder.all(made)))
+    torch.manual_seed(7)
+    outputs = []
+    for _ in range(calls):
+        given = [item.device for item in builder.all(args)]
+        output = trial.call(*given, **named) if instance is None else trial.call_method(instance, method, *given)
+        trial.equal([trial.dtype_name(output), list(output.shape)], [dtype, list(shape)])
+        outputs.append(widened(trial.numpy(output)).ravel()[::step])
+    found = np.array(outputs)
+    low, high = within
+    trial.check(bool((found >= low).all() and (found <= high).all()), f"a draw is not in [{low}, {high}]")
+    trial.check(found.max() >= high - 0.05 * (high - low), f"the largest draw is {found.max():.4g}, expected {high}")
+    small = found <= limit
+    # More than 5.5 standard deviations occur once in 25 million times.
+    allowed = 5.5 * (share * (1 - share) / calls) ** 0.5
+    shares = small.mean(0)
+    place = int(np.abs(shares - share).argmax())
+    trial.check(
+        bool(abs(shares[place] - share) <= allowed),
+        f"at place {place} {shares[place]:.0%} of the draws are at most {limit}, expected {share:.0%}",
+    )
+    if independent:
+        columns = len(np.unique(small, axis=1).T)
+        trial.check(columns == small.shape[1], f"only {columns} of {small.shape[1]} places have draws of their own")

@@ -34,6 +34,7 @@ def encoder_layer(
     padding: Sequence[int] | None = None,
     layout: str = "contiguous",
     by_head: bool = False,
+    special: str | None = None,
     **options: Any,
 ) -> None:
     """Every position attends to those that the masks allow, followed by two linear layers; both are added to their
@@ -45,7 +46,7 @@ def encoder_layer(
     made = {"dim_feedforward": width + 3, "dropout": 0.0 if training else 0.3, **_made(options)}
     layer = trial.make(width, heads, device=trial.device, dtype=trial.dtype(dtype), **made).train(training)
     weights = filled(trial, layer, dtype, bound=0.6)
-    x = trial.tensor(trial.random(*lengths, width, dtype=dtype, seed=1), dtype, layout)
+    x = trial.tensor(trial.random(*lengths, width, dtype=dtype, seed=1, special=special), dtype, layout)
     rows = len(lengths) == 2 and not options.get("batch_first", False)
     length = lengths[0] if rows or len(lengths) == 1 else lengths[1]
     masks = make_masks(length, mask, padding)
@@ -66,7 +67,9 @@ def encoder_layer(
     expected = swap_batch(
         encode(swap_batch(known, rows), weights, "", heads, attention_bias(masks), **formula_options(options)), rows
     )
-    trial.close(output, expected, dtype=dtype, **TOLERANCES.get(dtype, {}))
+    # Of inputs of about 1,000 the small differences from the mean have four digits.
+    allowed = {"rtol": 1e-4, "atol": 5e-3} if special == "offset" else TOLERANCES.get(dtype, {})
+    trial.close(output, expected, dtype=dtype, **allowed)
 
 
 def encoder_layer_gradients(

@@ -185,8 +185,9 @@ def size(trial: Trial, shape: Sequence[int], dtype: str, layout: str = "contiguo
     tensor = trial.tensor(trial.random(*shape, dtype=dtype), dtype, layout)
     _check_size(trial, trial.call(tensor), shape)
     for dim, length in enumerate(shape):
-        _check_length(trial, trial.call(tensor, dim), length)
-        _check_length(trial, trial.call(tensor, dim=dim - len(shape)), length)
+        for place in (dim, dim - len(shape)):
+            _check_length(trial, trial.call(tensor, place), length)
+            _check_length(trial, trial.call(tensor, dim=place), length)
 
 
 def size_of_view(trial: Trial) -> None:
