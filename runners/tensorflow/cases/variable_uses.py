@@ -18,7 +18,6 @@ _READS: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "product": (lambda v: v * 1.0, lambda x: x),
     "slice": (lambda v: v[1:, ::-1], lambda x: x[1:, ::-1]),
     "row": (lambda v: v[-2], lambda x: x[-2]),
-    "gather_nd": (lambda v: v.gather_nd([[3, 0], [0, 2], [3, 0]]), lambda x: x[[3, 0, 3], [0, 2, 0]]),
     "sparse_read": (lambda v: v.sparse_read([2, 0, 2]), lambda x: x[[2, 0, 2]]),
 }
 
