@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
+import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
@@ -58,3 +59,30 @@ def several(
             # The decay is a float32, for variables of every dtype.
             tolerance = {"float16": 5e-3, "float32": 5e-6, "float64": 1e-6}[dtype]
             trial.close(output, mean, tolerance, tolerance, dtype=dtype)
+
+
+def special_values(trial: Trial, dtype: str) -> None:
+    """Of 37 elements, one that is NaN or infinite changes no other one, in this update and the next; zeros of both
+    signs and negative values are averaged like others."""
+    hosts = [trial.random(37, dtype=dtype, seed=number) for number in range(3)]
+    hosts[0][:3], hosts[1][:3] = [0.0, -0.0, -4.0], [-2.0, 0.0, -0.0]
+    hosts[1][[5, 17, 36]] = [np.nan, np.inf, -np.inf]
+    given = [trial.tensor(host) for host in hosts]
+
+    def body(average: Callable[..., Any]) -> Any:
+        variable = tf.Variable(given[0])
+        made = average(0.75)
+        found = []
+        for value in given:
+            variable.assign(value)
+            made.apply([variable])
+            found.append(tf.identity(made.average(variable)))
+        return found
+
+    mean = hosts[0].astype("float64")
+    tolerance = {"float32": 5e-6, "float64": 1e-12}[dtype]
+    for host, output in zip(hosts, trial.call_inside(body)):
+        mean = 0.75 * mean + 0.25 * host
+        known = np.isfinite(mean)
+        trial.equal(list(np.isfinite(trial.numpy(output))), list(known))
+        trial.close(tf.boolean_mask(output, known), mean[known], tolerance, tolerance, dtype=dtype)

@@ -23,9 +23,9 @@ def _check_ragged(trial: Trial, found: Any, rows: Sequence[Any], dtype: str, spl
     trial.close(found.row_splits, np.cumsum([0, *map(len, rows)]), dtype=splits)
 
 
-def _rows(trial: Trial, lengths: Sequence[int], dtype: str) -> list[Any]:
+def _rows(trial: Trial, lengths: Sequence[int], dtype: str, special: str | None = None) -> list[Any]:
     """Return random host arrays of these lengths, with the values that the device holds."""
-    whole = trial.numpy(trial.tensor(trial.random(sum(lengths), dtype=dtype, seed=1), dtype))
+    whole = trial.numpy(trial.tensor(trial.random(sum(lengths), dtype=dtype, seed=1, special=special), dtype))
     return np.split(whole, np.cumsum(lengths)[:-1])
 
 
@@ -37,10 +37,16 @@ def _pieces(trial: Trial, rows: Sequence[Any], dtype: str) -> Any:
 
 
 def ragged(
-    trial: Trial, lengths: Sequence[int], size: int, dtype: str = "float32", drop: bool = False, splits: str = "int64"
+    trial: Trial,
+    lengths: Sequence[int],
+    size: int,
+    dtype: str = "float32",
+    drop: bool = False,
+    splits: str = "int64",
+    special: str | None = None,
 ) -> None:
     """Rows of unequal lengths become ragged batches; an incomplete last batch is kept unless it should be dropped."""
-    rows = _rows(trial, lengths, dtype)
+    rows = _rows(trial, lengths, dtype, special)
 
     def body(dense_to_ragged_batch: Callable[..., Any]) -> Any:
         batch = dense_to_ragged_batch(size, drop_remainder=drop, row_splits_dtype=trial.dtype(splits))

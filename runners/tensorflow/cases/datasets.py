@@ -44,9 +44,9 @@ def partitions(trial: Trial, size: int, shards: int) -> None:
     trial.check(max(sizes) - min(sizes) <= 1, f"the shards have {sizes} elements")
 
 
-def structured(trial: Trial, dtype: str) -> None:
+def structured(trial: Trial, dtype: str, special: str | None = None) -> None:
     """Nested elements keep their structure, dtypes and values."""
-    host, labels = trial.random(9, 2, 3, dtype=dtype, seed=1), np.arange(9, dtype="int64")
+    host, labels = trial.random(9, 2, 3, dtype=dtype, seed=1, special=special), np.arange(9, dtype="int64")
     tensors = {"x": trial.tensor(host, dtype=dtype), "y": (trial.tensor(labels), trial.tensor(-labels))}
     rounded = trial.numpy(tensors["x"])
 
@@ -130,9 +130,11 @@ def endless(trial: Trial, taken: Sequence[int]) -> None:
 # tf.data.experimental.from_list
 
 
-def listed(trial: Trial, shape: Sequence[int], dtype: str, size: int = 5) -> None:
+def listed(trial: Trial, shape: Sequence[int], dtype: str, size: int = 5, special: str | None = None) -> None:
     """The elements of the list are read one by one, in order, with the right spec and cardinality."""
-    tensors = [trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype) for seed in range(size)]
+    hosts = [trial.random(*shape, dtype=dtype, seed=seed, special=special) for seed in range(size)]
+    # Each begins with another of its values.
+    tensors = [trial.tensor(np.roll(host, number) if special else host, dtype) for number, host in enumerate(hosts)]
 
     def body(from_list: Callable[..., Any]) -> Any:
         source = from_list(tensors)

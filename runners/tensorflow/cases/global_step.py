@@ -107,3 +107,21 @@ def step_drives(trial: Trial) -> None:
             rates.append(session.run(rate))
             session.run(add)
     close(trial, np.asarray(rates), [0.5, 0.5, 0.125, 0.125, 0.03125], "float32")
+
+
+def step_elsewhere(trial: Trial) -> None:
+    """A variable of that name in a scope, one with another name, and a tensor are not the step of a graph; the step is
+    found beside them by its own name."""
+    with building(trial) as graph:
+        with v1.variable_scope("scope"):
+            v1.get_variable("global_step", initializer=tf.constant(3, tf.int64), use_resource=True)
+        v1.get_variable("global_step_1", initializer=tf.constant(4, tf.int64), use_resource=True)
+        with tf.name_scope("other"):
+            tf.constant(5, tf.int64, name="global_step")
+    trial.check(call_building(trial, graph) is None, "a variable of a scope is taken for the global step")
+    with building(trial, graph):
+        made = tf.constant(-7, tf.int64, name="global_step")
+    found = call_building(trial, graph)
+    trial.check(found is made, f"expected {made}, got {found}")
+    with v1.Session(graph=graph) as session:
+        close(trial, run(trial, session, found), -7, "int64")

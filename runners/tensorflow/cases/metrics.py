@@ -14,12 +14,18 @@ v1 = tf.compat.v1
 
 
 def _accuracies(
-    trial: Trial, batches: Sequence[Sequence[Any]], dtypes: Sequence[str], weighted: bool = False, **options: Any
+    trial: Trial,
+    batches: Sequence[Sequence[Any]],
+    dtypes: Sequence[str],
+    weighted: bool = False,
+    known: bool = False,
+    **options: Any,
 ) -> None:
     """Feed batches of labels, predictions and, if ``weighted``, weights: each update and the value after it must be
     the weighted share of equal elements so far."""
     with building(trial) as graph:
-        fed = [v1.placeholder(trial.dtype(dtype)) for dtype in dtypes]
+        shapes = [np.shape(each) if known else None for each in batches[0]]
+        fed = [v1.placeholder(trial.dtype(dtype), shape) for dtype, shape in zip(dtypes, shapes)]
     if weighted:
         options["weights"] = fed[2]
     # Each call creates its own local variables, so that it can be repeated.
@@ -43,14 +49,15 @@ def _accuracies(
             close(trial, session.run(value), expected, "float32")
 
 
-def accuracy(trial: Trial, shape: Sequence[int], dtype: str) -> None:
-    """Over three batches it is the share of predictions so far that equal their labels."""
+def accuracy(trial: Trial, shape: Sequence[int], dtype: str, low: int = 0, known: bool = False) -> None:
+    """Over three batches it is the share of predictions so far that equal their labels, which begin with ``low``; the
+    shape is ``known`` when the graph is built, or not."""
     batches = []
     for seed in (1, 2, 3):
-        labels = trial.random(*shape, dtype="int64", seed=seed, high=3).astype(dtype)
-        predictions = trial.random(*shape, dtype="int64", seed=seed + 10, high=2).astype(dtype)
+        labels = trial.random(*shape, dtype="int64", seed=seed, low=low, high=low + 3).astype(dtype)
+        predictions = trial.random(*shape, dtype="int64", seed=seed + 10, low=low, high=low + 2).astype(dtype)
         batches.append((labels, predictions))
-    _accuracies(trial, batches, (dtype, dtype))
+    _accuracies(trial, batches, (dtype, dtype), known=known)
 
 
 def accuracy_uneven(trial: Trial) -> None:

@@ -22,9 +22,9 @@ def _check(trial: Trial, made: Any, graph: tf.Graph, name: str, dtype: str, shap
     trial.check(found == shape, f"shape: expected {shape}, got {found}")
 
 
-def fed(trial: Trial, shape: Sequence[int], dtype: str) -> None:
+def fed(trial: Trial, shape: Sequence[int], dtype: str, special: str | None = None) -> None:
     """A value fed by the placeholder or by its name is returned unchanged, in its dtype and shape."""
-    host = trial.random(*shape, dtype=dtype, seed=1).astype(trial.dtype(dtype).as_numpy_dtype)
+    host = trial.random(*shape, dtype=dtype, seed=1, special=special).astype(trial.dtype(dtype).as_numpy_dtype)
     graph = tf.Graph()
     made = call_building(trial, graph, trial.dtype(dtype), shape, name="x")
     _check(trial, made, graph, "x:0", dtype, list(shape))
@@ -98,6 +98,7 @@ def refused(trial: Trial) -> None:
     unfit = [
         ({}, tf.errors.InvalidArgumentError),
         ({made: np.zeros((3, 2), "int32")}, ValueError),
+        ({made: np.zeros((1, 2), "int32")}, ValueError),
         ({made: [1, 2]}, ValueError),
         ({made: [["a"], ["b"]]}, ValueError),
     ]
@@ -120,9 +121,9 @@ def differentiated(trial: Trial, dtype: str) -> None:
         close(trial, run(trial, session, slope, {made: host}), 3 * host.astype("float64") ** 2, dtype)
 
 
-def eval_moved(trial: Trial, shape: Sequence[int], dtype: str) -> None:
+def eval_moved(trial: Trial, shape: Sequence[int], dtype: str, special: str | None = None) -> None:
     """The value of a transposition is exact in every dtype, as a NumPy array or scalar."""
-    host = trial.random(*shape, dtype=dtype, seed=1).astype(trial.dtype(dtype).as_numpy_dtype)
+    host = trial.random(*shape, dtype=dtype, seed=1, special=special).astype(trial.dtype(dtype).as_numpy_dtype)
     with building(trial) as graph:
         x = v1.placeholder(trial.dtype(dtype), [None] * len(shape))
         y = tf.transpose(x)

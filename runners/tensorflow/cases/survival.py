@@ -124,3 +124,14 @@ def survival_complements(trial: Trial, kind: str) -> None:
     probability = found if kind == "Normal" else tf.exp(found)
     trial.close(probability + made.cdf(trial.tensor(x)), np.ones(200), 1e-12, 1e-12, dtype="float64")
     trial.check((np.diff(trial.numpy(probability)) < 0).all(), "the probabilities do not fall")
+
+
+def survival_named(trial: Trial, kind: str) -> None:
+    """The value can be given by its name, as a number or a list, and the operations get the name that is given."""
+    made = _made(trial, kind, 0.25, 1.5)
+    x = [-3.0, -0.5, 0.25, 7.5]
+    found = trial.call(made, value=x, name="beyond")
+    check_close(trial, found, _SURVIVAL[kind](np.asarray(x), 0.25, 1.5), "float32")
+    check_close(
+        trial, trial.call(made, name="one", value=-2.0), _SURVIVAL[kind](np.asarray(-2.0), 0.25, 1.5), "float32"
+    )

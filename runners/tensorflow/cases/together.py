@@ -17,7 +17,7 @@ Shapes = Sequence[Sequence[int]]
 _HALVES = {"float16": 5e-3, "bfloat16": 3e-2}
 
 
-def _hosts(
+def random_hosts(
     trial: Trial, about: Function, shapes: Shapes, dtype: str, seed: int = 80, special: str | None = None
 ) -> list[Any]:
     kind = "float32" if dtype == "bfloat16" else dtype
@@ -31,7 +31,7 @@ def _hosts(
     return found
 
 
-def _expected(about: Function, hosts: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def expected_of(about: Function, hosts: Sequence[Any], options: Mapping[str, Any]) -> Any:
     wide = [host.astype("float64") if host.dtype.kind == "f" else host for host in hosts]
     with np.errstate(all="ignore"):
         return np.asarray(about.compute(*wide, **options))
@@ -66,7 +66,7 @@ def _along(
     return float(ends[0] - ends[1]) / (2 * step)
 
 
-def _check_slopes(
+def check_slopes(
     trial: Trial,
     about: Function,
     hosts: Sequence[Any],
@@ -89,7 +89,9 @@ def _check_slopes(
         trial.check(off < tolerance, f"the gradient of input {number} is off by {off:.3g}, allowed {tolerance}")
 
 
-def _close(trial: Trial, about: Function, output: Any, expected: Any, dtype: str, options: Mapping[str, Any]) -> None:
+def close_output(
+    trial: Trial, about: Function, output: Any, expected: Any, dtype: str, options: Mapping[str, Any]
+) -> None:
     kind = about.dtype(**options) if about.dtype else dtype
     tolerance = {"float64": 1e-9 if about.rtol > 1e-5 else 1e-11, "float32": about.rtol, **_HALVES}.get(kind)
     if dtype in _HALVES and kind not in _HALVES:
@@ -113,11 +115,11 @@ def call(
     ``layout``: tensors, ``transposed`` or ``strided`` ones, a ``variable``, or an ``array`` whose rows are apart. With
     ``special`` values there are no gradients."""
     about = FUNCTIONS[subject]
-    hosts = _hosts(trial, about, shapes, dtype, special=special)
+    hosts = random_hosts(trial, about, shapes, dtype, special=special)
     rounded = [np.asarray(host, trial.dtype(dtype).as_numpy_dtype) for host in hosts]
     if dtype == "bfloat16":
         hosts = [host.astype("float32") for host in rounded]
-    expected = _expected(about, hosts, options)
+    expected = expected_of(about, hosts, options)
     leaves = [trial.tensor(leaf, dtype) for leaf in _leaves(hosts, layout)]
     if layout == "array":
         leaves = [view(host, "strided") if host.ndim else host for host in rounded]
@@ -129,7 +131,7 @@ def call(
         def plain(function: Callable[..., Any]) -> Any:
             return about.call(function, *[_arranged(leaf, layout) for leaf in leaves], **options)
 
-        _close(trial, about, trial.call_inside(plain), expected, dtype, options)
+        close_output(trial, about, trial.call_inside(plain), expected, dtype, options)
         return
     weights = trial.random(*expected.shape, dtype="float64", seed=90)
 
@@ -142,8 +144,8 @@ def call(
         return output, [tape.gradient(total, inputs, unconnected_gradients="zero") for _ in range(2)]
 
     output, (slopes, again) = trial.call_inside(body)
-    _close(trial, about, output, expected, dtype, options)
-    _check_slopes(trial, about, hosts, slopes, weights, options, dtype)
+    close_output(trial, about, output, expected, dtype, options)
+    check_slopes(trial, about, hosts, slopes, weights, options, dtype)
     trial.equal(again, trial.numpy(slopes))
 
 
@@ -162,11 +164,11 @@ def in_function(
     runs."""
     about = FUNCTIONS[subject]
     calls = chosen(over, without)
-    each = [_hosts(trial, about, shapes, dtype, seed) for seed in (80, 180)]
-    fixed = _hosts(trial, about, shapes, dtype, 280)
+    each = [random_hosts(trial, about, shapes, dtype, seed) for seed in (80, 180)]
+    fixed = random_hosts(trial, about, shapes, dtype, 280)
     tensors = [[trial.tensor(host, dtype) for host in hosts] for hosts in each]
     weights = [
-        trial.random(*_expected(about, fixed, options).shape, dtype="float64", seed=90 + number)
+        trial.random(*expected_of(about, fixed, options).shape, dtype="float64", seed=90 + number)
         for number, options in enumerate(calls)
     ]
     specs = [tf.TensorSpec(shape if known else [None] * len(shape), trial.dtype(dtype)) for shape in shapes]
@@ -190,18 +192,18 @@ def in_function(
     for hosts, (outputs, slopes) in zip(each, trial.call_inside(body)):
         for number, options in enumerate(calls):
             output, constant = outputs[number]
-            _close(trial, about, output, _expected(about, hosts, options), dtype, options)
-            _close(trial, about, constant, _expected(about, fixed, options), dtype, options)
+            close_output(trial, about, output, expected_of(about, hosts, options), dtype, options)
+            close_output(trial, about, constant, expected_of(about, fixed, options), dtype, options)
             if gradient:
-                _check_slopes(trial, about, hosts, slopes[number], weights[number], options, dtype)
+                check_slopes(trial, about, hosts, slopes[number], weights[number], options, dtype)
 
 
 def second_gradient(trial: Trial, subject: str, shapes: Shapes, first: int = 0, **options: Any) -> None:
     """The gradient of a gradient is how fast that gradient changes along a direction. The inputs before the ``first``
     one are held."""
     about = FUNCTIONS[subject]
-    hosts = _hosts(trial, about, shapes, "float64")
-    weights = trial.random(*_expected(about, hosts, options).shape, dtype="float64", seed=90)
+    hosts = random_hosts(trial, about, shapes, "float64")
+    weights = trial.random(*expected_of(about, hosts, options).shape, dtype="float64", seed=90)
     ways = [
         [trial.random(*host.shape, dtype="float64", seed=seed + number) for number, host in enumerate(hosts)]
         for seed in (91, 191)
@@ -232,6 +234,6 @@ def second_gradient(trial: Trial, subject: str, shapes: Shapes, first: int = 0, 
     speed = (value(step, 0) - value(-step, 0)) / (2 * step)
     bend = (value(step, step) - value(step, -step) - value(-step, step) + value(-step, -step)) / (4 * step**2)
     found = trial.call_inside(body)
-    _close(trial, about, found[0], _expected(about, hosts, options), "float64", options)
+    close_output(trial, about, found[0], expected_of(about, hosts, options), "float64", options)
     trial.close(found[1], speed, 1e-4, 1e-4, dtype="float64")
     trial.close(found[2], bend, 1e-3, 1e-3, dtype="float64")
