@@ -91,7 +91,7 @@ def traced_constants(trial: Trial) -> None:
 
     trial.repeatable = False  # a wrapped function can be traced only once
     traced = trial.call(wrapped(combined, 1), [jax.core.ShapedArray((8,), trial.dtype("float32"))])
-    outputs = _evaluated(*traced, trial.tensor(host))
+    outputs = evaluated(*traced, trial.tensor(host))
     x, (a, b, c) = widened(host), map(widened, captured)
     for output, expected in zip(outputs, (x * a - b, b - c, c, count, x * a)):
         trial.close(output, expected, dtype="int32" if expected is count else "float32")
@@ -113,12 +113,12 @@ def traced_weak_types(trial: Trial) -> None:
     trial.equal([bool(aval.weak_type) for aval in outputs], expected)
     trial.equal([bool(var.aval.weak_type) for var in jaxpr.outvars], expected)
     trial.equal([(aval.shape, str(aval.dtype)) for aval in outputs], [((), "float32")] * 6)
-    found = _evaluated(jaxpr, outputs, constants, *map(trial.tensor, host))
+    found = evaluated(jaxpr, outputs, constants, *map(trial.tensor, host))
     trial.close(found[2], widened(host)[0] * widened(host)[1], dtype="float32")
 
 
-def _evaluated(jaxpr: Any, avals: Any, constants: Any, *arguments: Any) -> Any:
-    """Evaluates the jaxpr. From 0.12 on, captured arrays are its first inputs."""
+def evaluated(jaxpr: Any, avals: Any, constants: Any, *arguments: Any) -> Any:
+    """Evaluate the jaxpr. From 0.12 on, captured arrays are its first inputs."""
     if len(jaxpr.constvars) == len(constants):
         return jax.core.eval_jaxpr(jaxpr, constants, *arguments)
     return jax.core.eval_jaxpr(jaxpr, [], *constants, *arguments)

@@ -190,6 +190,40 @@ def stopped_tree(trial: Trial) -> None:
     trial.close(held["more"][1][0], host > 0, dtype="bool")
 
 
+def stopped_within(trial: Trial) -> None:
+    """It stops derivatives within a mapped, scanned, chosen, compiled or recomputed function as outside of them,
+    whether the derivative is inside or outside, and those of a gradient."""
+    host = trial.random(3, 4)
+
+    def body(stop_gradient: Callable[..., Any], x: Any) -> Any:
+        return jax.jit(lambda x: derived(stop_gradient, x))(x)
+
+    def derived(stop_gradient: Callable[..., Any], x: Any) -> Any:
+        def product(row: Any) -> Any:
+            return row * stop_gradient(x=row)
+
+        within = (
+            lambda x: jax.vmap(product)(x),
+            lambda x: jax.vmap(jax.vmap(product), in_axes=1, out_axes=1)(x),
+            lambda x: jax.lax.scan(lambda carry, row: (carry, product(row)), 0, x)[1],
+            lambda x: jax.lax.cond(x[0, 0] < 9, product, lambda x: x, x),
+            lambda x: jax.jit(product)(x),
+            lambda x: jax.checkpoint(product)(x),
+        )
+        outside = [jax.grad(lambda x, each=each: jnp.sum(each(x)))(x) for each in within]
+        inside = jax.vmap(jax.grad(lambda row: jnp.sum(product(row))))(x)
+        twice = jax.vmap(jax.hessian(lambda row: jnp.sum(product(row) * row)))(x)
+        return [*outside, inside], twice, jax.jvp(within[0], (x,), (jnp.ones_like(x),))
+
+    gradients, twice, (value, tangent) = trial.call_inside(body, trial.tensor(host))
+    for gradient in gradients:
+        trial.exact(gradient, host, "float32")
+    # The gradient of stop(x) x^2 is 2 x stop(x), so the second derivative is 2 x.
+    trial.close(twice, 2 * host[:, :, None] * np.eye(4), dtype="float32")
+    trial.close(value, widened(host) ** 2, dtype="float32")
+    trial.exact(tangent, host, "float32")
+
+
 def straight_through(trial: Trial) -> None:
     """x + stop(round(x) - x) has the value of round(x) and the derivative of x: a straight-through estimator."""
     host = 5 * trial.random(4, 100)

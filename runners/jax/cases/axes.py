@@ -10,6 +10,7 @@ from jax import lax
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
+from runners.jax.double import x64
 
 
 def gather_in_turn(trial: Trial) -> None:
@@ -181,6 +182,25 @@ def pmax_refuses(trial: Trial) -> None:
 
     trial.raises_inside(["NotImplementedError"], "pmax", derived)
     trial.exact(trial.call_inside(body), np.broadcast_to(host.max(axis=0), host.shape), "float32")
+
+
+def keep_wide(trial: Trial) -> None:
+    """With 64-bit types enabled, integers that differ in their last bits and fractions keep all of them; the axis can
+    be given by its keyword."""
+    hosts = [
+        np.array([[2**53 + 1, -(2**53) - 1], [2**53, -(2**53)], [-(2**63), 7]]),
+        np.array([[0.1, 0.1 + 1e-16], [0.1 + 1e-16, 0.1]]),
+    ]
+    with x64():
+        for host in hosts:
+
+            def body(function: Callable[..., Any], x: Any) -> Any:
+                return jax.vmap(lambda row: function(row, axis_name="rows"), axis_name="rows")(x)
+
+            output = np.asarray(trial.call_inside(body, trial.tensor(host)))
+            whole = np.broadcast_to(host.max(axis=0), host.shape)
+            expected = whole if output.ndim == host.ndim else np.stack([host] * len(host))
+            trial.equal((output.dtype, output.tolist()), (host.dtype, expected.tolist()))
 
 
 def one_hot_refuses(trial: Trial) -> None:

@@ -51,11 +51,11 @@ def gather_devices(trial: Trial) -> None:
     trial.exact(grouped, np.stack([joined[device] for device in range(len(devices))]), "float32")
 
 
-def gather_gradient(trial: Trial, axis: int, tiled: bool) -> None:
+def gather_gradient(trial: Trial, axis: int, tiled: bool, shape: Sequence[int] = (4, 3, 5)) -> None:
     """The cotangent of a row is the sum of its cotangents from all rows; the output is the gathered rows."""
-    host = trial.random(4, 3, 5)
+    host = trial.random(*shape)
     rows = (np.concatenate if tiled else np.stack)(list(host), axis=axis)
-    weights = trial.random(4, *rows.shape, seed=1)
+    weights = trial.random(len(host), *rows.shape, seed=1)
 
     def body(all_gather: Callable[..., Any], x: Any, weights: Any) -> Any:
         def loss(x: Any) -> Any:
@@ -65,9 +65,9 @@ def gather_gradient(trial: Trial, axis: int, tiled: bool) -> None:
         return jax.grad(loss, has_aux=True)(x)
 
     gradient, gathered = trial.call_inside(body, trial.tensor(host), trial.tensor(weights))
-    trial.exact(gathered, np.stack([rows] * 4), "float32")
+    trial.exact(gathered, np.stack([rows] * len(host)), "float32")
     total = widened(weights).sum(axis=0)
-    expected = np.stack(np.split(total, 4, axis)) if tiled else np.moveaxis(total, axis, 0)
+    expected = np.stack(np.split(total, len(host), axis)) if tiled else np.moveaxis(total, axis, 0)
     trial.close(gradient, expected, dtype="float32")
 
 

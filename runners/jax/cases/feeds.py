@@ -47,6 +47,22 @@ def fed_in_order(trial: Trial) -> None:
         trial.exact(output, host, "float32")
 
 
+def fed_exactly(trial: Trial) -> None:
+    """Several arrays of one type that are sent together keep their places, and each its own bits: numbers that are not
+    finite, zeros of both signs, the ends of integers, and the last elements of odd sizes."""
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 3.4e38, 1.2e-38], "float32")
+    whole = np.array([2**31 - 1, -(2**31), 2**24 + 1, -1], "int32")
+    long = [trial.random(1027, seed=seed) for seed in range(2)]
+    small = np.array([0, 127, 128, 255], "uint8")
+    hosts = [special, special[::-1].copy(), whole, whole[::-1].copy(), *long, small]
+    _feed(trial, *hosts)
+    output, _ = trial.call(lax.create_token(), shape=tuple(map(_aval, hosts)), partitions=None)
+    trial.equal(len(output), len(hosts))
+    for found, host in zip(output, hosts):
+        trial.exact(found, host, host.dtype.name)
+        trial.equal(np.signbit(np.asarray(found)[host == 0]), np.signbit(host[host == 0]))
+
+
 def fed_to_program(trial: Trial) -> None:
     """A compiled program computes with its argument and the values that it is sent."""
     argument, first, second = (trial.random(6, 5, seed=seed) for seed in range(3))

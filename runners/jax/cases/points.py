@@ -52,6 +52,25 @@ def gradient_at(
     trial.close(gradient, np.array(expected, "float64"), rtol=rtol, dtype=dtype)
 
 
+def gradient_of_same(
+    trial: Trial, values: Sequence[float], expected: Sequence[float], listed: bool = False, first: Sequence[Any] = ()
+) -> None:
+    """Given the same array twice, after the arguments ``first``, the gradient of the sum is that of both places.
+
+    ``listed``: the arrays are given as a list.
+    """
+    before = [item.device for item in Builder(trial, names.framework(trial.framework)).all(first)]
+
+    def body(function: Callable[..., Any], x: Any) -> Any:
+        def total(x: Any) -> Any:
+            return jnp.sum(function([x, x]) if listed else function(*before, x, x))
+
+        return jax.grad(total)(x), jax.jit(jax.grad(total))(x)
+
+    for gradient in trial.call_inside(body, trial.tensor(np.array(values, "float32"))):
+        trial.close(gradient, np.array(expected, "float64"), dtype="float32")
+
+
 def slopes_of_many(
     trial: Trial,
     reference: str,

@@ -36,6 +36,18 @@ def pairs(trial: Trial, reference: str, types: Sequence[Sequence[str]]) -> None:
         trial.close(output, expected, rtol=0 if exactly else rtol, atol=0 if exactly else None, dtype=dtype)
 
 
+def weak(trial: Trial, numbers: Sequence[float], value: float) -> None:
+    """Of plain numbers the output has a weak type, which an array of half precision that is joined with it overrules;
+    of arrays it has not. Both have the value."""
+    plain = trial.call(*numbers)
+    whole = trial.call(*[trial.tensor(np.float32(number)) for number in numbers])
+    trial.equal([bool(output.weak_type) for output in (plain, whole)], [True, False])
+    for output in (plain, whole):
+        trial.close(output, np.float64(value), dtype="float32")
+    joined = plain + trial.tensor(np.ones(2), "float16")
+    trial.equal(trial.dtype_name(joined), "float16")
+
+
 def _made(trial: Trial, kind: str, numbers: Any) -> tuple[Any, Any]:
     """Return an argument of a type and its value for the reference."""
     where, _, name = kind.rpartition(" ")

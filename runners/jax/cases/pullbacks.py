@@ -114,3 +114,50 @@ def refuses_cotangent(trial: Trial) -> None:
     for pair in ((row, x), (row, half[:1]), (row[:1], half), (half, row)):
         trial.raises_inside(errors, "vjp", of_two, pair)
     trial.close(made[0](x)[0], widened(host) * np.cos(widened(host)), dtype="float32")
+
+
+def equal_sizes(trial: Trial) -> None:
+    """Where all sizes are equal, a pullback still turns back what the function turned: axes, a product's sides, an
+    order of rows in which some are repeated, and a sum up to each element."""
+    host, other = trial.random(3, 3, 3), trial.random(3, 3, seed=1)
+    cotangent = trial.random(3, 3, 3, seed=2)
+    order, repeated = np.array([1, 2, 0]), np.array([2, 2, 0])
+    summed = np.zeros((3, 3, 3))
+    np.add.at(summed, repeated, widened(cotangent))
+    back = np.flip(np.cumsum(np.flip(widened(cotangent), 1), axis=1), 1)
+    for function, expected in (
+        (lambda x: jnp.transpose(x, (1, 2, 0)), np.transpose(cotangent, (2, 0, 1))),
+        (lambda x: x[order], cotangent[np.argsort(order)]),
+        (lambda x: x[:, :, order], cotangent[:, :, np.argsort(order)]),
+        (lambda x: x[repeated], summed),
+        (lambda x: jnp.roll(x, 1, axis=2), np.roll(cotangent, -1, axis=2)),
+        (lambda x: jnp.cumsum(x, axis=1), back),
+        (lambda x: x @ trial.tensor(other), widened(cotangent) @ other.T),
+        (lambda x: trial.tensor(other) @ x, other.T.astype("float64") @ cotangent),
+        (lambda x: jnp.einsum("ijk,il->kjl", x, other), np.einsum("kjl,il->ijk", widened(cotangent), other)),
+    ):
+        output, pull_back = trial.call(function, trial.tensor(host))
+        trial.equal(output.shape, (3, 3, 3))
+        (pulled,) = pull_back(trial.tensor(cotangent))
+        # Sums of three products of about one.
+        trial.close(pulled, expected, rtol=1e-6, atol=2e-6, dtype="float32")
+
+
+def many_arguments(trial: Trial) -> None:
+    """Of many arguments of one shape each has its own cotangent; long ones have them up to the last element, and NaN,
+    infinities and zeros of a cotangent stay where they are."""
+    hosts = [trial.random(1030, seed=seed) for seed in range(20)]
+    cotangents = [trial.random(1030, seed=100 + seed) for seed in range(20)]
+    cotangents[3][[0, 517, 1029]] = [np.nan, np.inf, -np.inf]
+    cotangents[4][[1, 1029]] = 0
+
+    def scaled(*arrays: Any) -> Any:
+        return [(number - 9.5) * array for number, array in enumerate(reversed(arrays))]
+
+    outputs, pull_back = trial.call(scaled, *map(trial.tensor, hosts))
+    pulled = pull_back(list(map(trial.tensor, cotangents)))
+    trial.equal((len(outputs), len(pulled)), (20, 20))
+    for number in range(20):
+        factor = np.float32(number - 9.5)
+        trial.exact(outputs[number], factor * hosts[19 - number], "float32")
+        trial.exact(pulled[19 - number], factor * cotangents[number], "float32")

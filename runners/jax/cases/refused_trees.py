@@ -138,6 +138,48 @@ def map_containers(trial: Trial) -> None:
     )
 
 
+def map_values(trial: Trial) -> None:
+    """Each leaf is given once, in order and as it is, whatever it is; what the function returns, None too, takes its
+    place; keys may be numbers; the tree that is given does not change; all arguments have names."""
+    leaves = [float("nan"), -0.0, 2**70, "text", b"", 1j, np.float16(3), {1, 2}, object(), True]
+    tree = {3: leaves[:4], -1: tuple(leaves[4:7]), 10: {"z": leaves[7], "a": [leaves[8], [[leaves[9]]]]}}
+    before = repr(tree)
+    seen: list[Any] = []
+
+    def look(leaf: Any) -> None:
+        seen.append(leaf)
+
+    trial.repeatable = False  # it counts its calls
+    output = trial.call(f=look, tree=tree, is_leaf=None)
+    expected = [*leaves[4:7], *leaves[:4], leaves[8], leaves[9], leaves[7]]
+    trial.equal((len(seen), all(one is two for one, two in zip(seen, expected))), (len(leaves), True))
+    trial.equal(output, {3: [None] * 4, -1: (None,) * 3, 10: {"z": None, "a": [None, [[None]]]}})
+    trial.equal(repr(tree), before)
+    same = trial.call(lambda leaf: leaf, tree)
+    trial.equal((same == tree, same is tree, same[3] is tree[3], same[3][2] is leaves[2]), (True, False, False, True))
+    whole = trial.call(lambda leaf: leaf, 5)
+    trial.equal((whole, trial.call(lambda a, b: (a, b), 5, [6, None])), (5, (5, [6, None])))
+
+
+def unflatten_values(trial: Trial) -> None:
+    """Leaves take their places as they are, None and containers too; keys may be numbers; both arguments have names; a
+    deep tree and one of many lists are rebuilt."""
+    leaves = [None, float("nan"), 2**70, (1, 2), {"a": 3}, np.float16(3), "text"]
+    structure = jax.tree_util.tree_structure({3: [0, 0], -1: (0, {10: 0, 9: 0}), 7: [[0], 0]})
+    output = trial.call(treedef=structure, leaves=leaves)
+    flat = [output[-1][0], output[-1][1][9], output[-1][1][10], *output[3], output[7][0][0], output[7][1]]
+    trial.equal(all(one is two for one, two in zip(flat, leaves)), True)
+    deep: Any = 0
+    for _ in range(60):
+        deep = [deep]
+    output = trial.call(jax.tree_util.tree_structure(deep), ["end"])
+    trial.equal(repr(output), "[" * 60 + "'end'" + "]" * 60)
+    many = jax.tree_util.tree_structure([[0] * (number % 3) for number in range(131)])
+    output = trial.call(many, range(many.num_leaves))
+    trial.equal([len(part) for part in output], [number % 3 for number in range(131)])
+    trial.equal([leaf for part in output for leaf in part], list(range(many.num_leaves)))
+
+
 def unflatten_refuses(trial: Trial) -> None:
     """Another number of leaves, for every kind of container, what is no structure, and leaves that cannot be iterated
     are errors."""

@@ -116,6 +116,7 @@ def _reseeded(data: Any, by: int = _OTHER_SEED) -> Any:
         return [_reseeded(item, by) for item in data]
     if not isinstance(data, Mapping):
         return data
-    if "shape" in data and "dtype" in data and "values" not in data:
-        return {**data, "seed": data.get("seed", 0) + by}
+    tensor = data.get("tensor", {})
+    if "shape" in tensor and "values" not in tensor:
+        return {"tensor": {**tensor, "seed": tensor.get("seed", 0) + by}}
     return {name: _reseeded(item, by) for name, item in data.items()}
