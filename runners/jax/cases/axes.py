@@ -191,16 +191,18 @@ def keep_wide(trial: Trial) -> None:
         np.array([[2**53 + 1, -(2**53) - 1], [2**53, -(2**53)], [-(2**63), 7]]),
         np.array([[0.1, 0.1 + 1e-16], [0.1 + 1e-16, 0.1]]),
     ]
-    with x64():
-        for host in hosts:
 
-            def body(function: Callable[..., Any], x: Any) -> Any:
-                return jax.vmap(lambda row: function(row, axis_name="rows"), axis_name="rows")(x)
+    def body(function: Callable[..., Any], x: Any) -> Any:
+        with x64():
+            return jax.vmap(lambda row: function(row, axis_name="rows"), axis_name="rows")(x)
 
-            output = np.asarray(trial.call_inside(body, trial.tensor(host)))
-            whole = np.broadcast_to(host.max(axis=0), host.shape)
-            expected = whole if output.ndim == host.ndim else np.stack([host] * len(host))
-            trial.equal((output.dtype, output.tolist()), (host.dtype, expected.tolist()))
+    for host in hosts:
+        with x64():
+            x = trial.tensor(host)
+        output = np.asarray(trial.call_inside(body, x))
+        whole = np.broadcast_to(host.max(axis=0), host.shape)
+        expected = whole if output.ndim == host.ndim else np.stack([host] * len(host))
+        trial.equal((output.dtype, output.tolist()), (host.dtype, expected.tolist()))
 
 
 def one_hot_refuses(trial: Trial) -> None:
