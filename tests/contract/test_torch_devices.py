@@ -39,6 +39,7 @@ DRAWS_ON_HOST = (
     "each-once",
     "rows-without-replacement-combined",
     "unrelated-calls-without-replacement",
+    "every-place-without-replacement",
 )
 """How the tests of torch.multinomial begin that draw several without replacement, some of them among other calls."""
 
@@ -55,6 +56,10 @@ WRONG = {
     # torch.manual_seed does not change the device's random state.
     ("torch.nn.functional.dropout", "draws-differ"),
     ("torch.nn.init.xavier_uniform_", "draws-differ"),
+    # The gradient shares its memory with what comes from above, and what is added to it changes both.
+    ("torch.sum", "backward-passes-of-a-cube"),
+    # The variance loses its digits where the mean is large.
+    ("torch.nn.functional.batch_norm", "large-mean-in-float32"),
     # The running variance, which the call updates in place, is the biased one.
     ("torch.nn.functional.batch_norm", "dtypes[training=true,dtype=float32]"),
     ("torch.nn.functional.batch_norm", "dtypes[training=true,dtype=float64]"),
