@@ -90,7 +90,7 @@ def _like(made: Any, instance: Any, training: bool) -> Any:
     """An instance of the host with the state of another one."""
     if isinstance(instance, torch.nn.Module):
         made.to(next((each.dtype for each in instance.parameters()), torch.float32)).train(training)
-        made.load_state_dict({name: value.detach().cpu() for name, value in instance.state_dict().items()})
+        made.load_state_dict(instance.state_dict())
     return made
 
 
