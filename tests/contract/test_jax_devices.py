@@ -30,6 +30,9 @@ READS_BACK = {
     "jax.numpy.compress",
     "jax.numpy.delete",
     "jax.disable_jit",
+    # An array that a function captures becomes a constant of the program, which the host reads.
+    "jax.named_call",
+    "jax._src.interpreters.partial_eval.trace_to_jaxpr_dynamic",
 }
 
 COMPUTES_NOTHING = {
