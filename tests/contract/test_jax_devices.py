@@ -30,8 +30,9 @@ READS_BACK = {
     "jax.numpy.compress",
     "jax.numpy.delete",
     "jax.disable_jit",
-    # Tests of what they keep call functions of the host out of a program.
+    # A test of effects calls a function of the host.
     "jax.named_call",
+    # Arrays that the traced function captures are among its outputs, some of them on the host.
     "jax._src.interpreters.partial_eval.trace_to_jaxpr_dynamic",
 }
 
