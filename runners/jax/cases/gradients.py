@@ -12,6 +12,7 @@ import numpy as np
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
+from runners.jax.cases.floating import listed
 
 
 class Rule(NamedTuple):
@@ -35,13 +36,13 @@ def gradient(trial: Trial, rule: str, shapes: Sequence[Sequence[int]], compiled:
     call, value, pull, low, high = RULES[rule]
     hosts = [trial.random(*shape, seed=seed, low=low, high=high) for seed, shape in enumerate(shapes)]
     exact = [widened(host) for host in hosts]
-    values = _listed(value(*exact))
+    values = listed(value(*exact))
     weights = [trial.random(*np.shape(part), seed=100 + seed) for seed, part in enumerate(values)]
 
     @lru_cache(maxsize=1)
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
         def loss(arrays: Any, weights: Any) -> Any:
-            outputs = _listed(call(function, *arrays))
+            outputs = listed(call(function, *arrays))
             return sum(jnp.sum(weight * output) for weight, output in zip(weights, outputs)), outputs
 
         found = jax.grad(loss, has_aux=True)
@@ -119,10 +120,6 @@ def _of_rows(trial: Trial, host: Any, weights: Sequence[float]) -> tuple[Any, An
 
     gradient, output = trial.call_inside(body, trial.tensor(host), trial.tensor(np.array(weights, "float32")))
     return gradient, output
-
-
-def _listed(outputs: Any) -> list[Any]:
-    return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
 
 
 def _falling(power: float, degree: int) -> float:

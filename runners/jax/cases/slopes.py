@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import Any, Callable, Mapping, Sequence
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
+from runners.jax.cases.floating import Floating
 from runners.jax.cases.given import Given
 
 Arrays = Sequence[Any]
@@ -32,16 +32,8 @@ def slopes(
 
     The arguments and ``expect`` are those of a manifest's ``call``.
     """
-    given = Given(trial, args, kwargs)
-    floating = [place for place, tensor in enumerate(given.tensors) if jnp.issubdtype(tensor.dtype, jnp.floating)]
-    hosts = [widened(trial.numpy(given.tensors[place])) for place in floating]
-
-    def exact(arrays: Arrays) -> list[Any]:
-        whole = [widened(trial.numpy(tensor)) for tensor in given.tensors]
-        for place, array in zip(floating, arrays):
-            whole[place] = array
-        return _listed(given.expected(expect, given.with_tensors(whole)))
-
+    floating = Floating(trial, Given(trial, args, kwargs), expect)
+    hosts, exact = floating.hosts, floating.exact
     values = exact(hosts)
     cotangents = [_random(trial, values, seed) for seed in (100, 200)]
     tangents = _random(trial, hosts, 300)
@@ -49,15 +41,7 @@ def slopes(
     @lru_cache(maxsize=1)
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
         def derived(arrays: Any, cotangents: Any, tangents: Any) -> Any:
-            def under_test(arrays: Any) -> Any:
-                whole = list(given.tensors)
-                for place, array in zip(floating, arrays):
-                    whole[place] = array
-                output = function(*given.with_tensors(whole), **given.kwargs)
-                for step in expect.get("output", []):
-                    output = output[step]
-                return _listed(output)
-
+            under_test = floating.of(function)
             outputs, pull_back = jax.vjp(under_test, arrays)
             gradients = [pull_back(each)[0] for each in cotangents]
             found = [outputs, *gradients, jax.jvp(under_test, (arrays,), (tangents,))[1]]
@@ -121,7 +105,3 @@ def _random(trial: Trial, arrays: Arrays, seed: int) -> list[Any]:
 
 def _narrow(array: Any) -> Any:
     return np.asarray(array).astype("float32")
-
-
-def _listed(outputs: Any) -> list[Any]:
-    return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]

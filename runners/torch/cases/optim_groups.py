@@ -13,7 +13,19 @@ from runners.core.testing.trial import Trial
 from runners.torch.cases.optim import _Adamax
 from runners.torch.cases.rprop import _Rprop
 
-_RULES: Mapping[str, Callable[..., Any]] = {"adamax": _Adamax, "rprop": _Rprop}
+RULES: Mapping[str, Callable[..., Any]] = {"adamax": _Adamax, "rprop": _Rprop}
+"""What follows the steps of each optimizer, on the host."""
+
+
+def follow(trial: Trial, optimizer: Any, parameter: Any, followed: Any, steps: int) -> None:
+    """Steps with random gradients of an optimizer of one parameter are those of its rule."""
+    dtype = trial.dtype_name(parameter) or ""
+    trial.repeatable = False
+    for step in range(steps):
+        gradient = trial.random(*parameter.shape, dtype=dtype, seed=20 + step)
+        parameter.grad = trial.tensor(gradient)
+        trial.call_method(optimizer, "step")
+        trial.close(parameter, followed.step(gradient), dtype=dtype)
 
 
 def uneven(trial: Trial, rule: str, options: Mapping[str, Any], dtype: str = "float32", stored: bool = False) -> None:
@@ -25,7 +37,7 @@ def uneven(trial: Trial, rule: str, options: Mapping[str, Any], dtype: str = "fl
     shapes = ((7, 33), (5,), (), (129,))
     host = [trial.random(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate(shapes)]
     parameters = [trial.tensor(values).requires_grad_() for values in host]
-    rules = [_RULES[rule](values, **(options if number < 2 else {})) for number, values in enumerate(host)]
+    rules = [RULES[rule](values, **(options if number < 2 else {})) for number, values in enumerate(host)]
     optimizer = trial.make([{"params": parameters[:2], **options}, {"params": parameters[2:3]}])
     trial.repeatable = False
     for step in range(6):
@@ -75,7 +87,7 @@ def mixed(
     kinds = [*zip(shapes, dtypes)] * repeats
     host = [trial.random(*shape, dtype=dtype, seed=seed) for seed, (shape, dtype) in enumerate(kinds)]
     parameters = [trial.tensor(values, layout=layout).requires_grad_() for values in host]
-    rules = [_RULES[rule](values, **options) for values in host]
+    rules = [RULES[rule](values, **options) for values in host]
     optimizer = trial.make(parameters, **options)
     trial.repeatable = False
     for step in range(steps):
@@ -98,7 +110,7 @@ def extreme_gradients(trial: Trial, rule: str, dtype: str, **options: Any) -> No
         [[0.0, 1e-12, -1e12, 3e18, -1e-30], [-0.0, -1e-12, 1e12, 1e-8, 0.0], [0.0, 5.0, 1e-6, -2.0, 1]]
     )
     host = trial.random(5, dtype=dtype, seed=3)
-    parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, **options)
+    parameter, followed = trial.tensor(host).requires_grad_(), RULES[rule](host, **options)
     optimizer = trial.make([parameter], **options)
     trial.repeatable = False
     for gradient in gradients.astype(dtype):
@@ -120,7 +132,7 @@ def nonfinite(trial: Trial, rule: str, dtype: str, many: bool = False, nan: bool
     host = trial.random(7, dtype=dtype, seed=3)
     host[5:] = np.nan, -np.inf
     parameters = [trial.tensor(host).requires_grad_() for _ in range(11 if many else 1)]
-    followed = _RULES[rule](host, **options)
+    followed = RULES[rule](host, **options)
     optimizer = trial.make(parameters, **options)
     trial.repeatable = False
     for gradient in gradients.astype(dtype):
@@ -140,7 +152,7 @@ def changed_state(trial: Trial, rule: str, dtype: str, entries: Mapping[str, str
     ``entries``: the entries of the state, and how the rule calls them.
     """
     host = trial.random(4, 5, dtype=dtype, seed=1)
-    parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, **options)
+    parameter, followed = trial.tensor(host).requires_grad_(), RULES[rule](host, **options)
     optimizer = trial.make([parameter], **options)
     trial.repeatable = False
     for step in range(5):
@@ -169,14 +181,9 @@ def changed_state(trial: Trial, rule: str, dtype: str, entries: Mapping[str, str
 def by_position(trial: Trial, rule: str, options: Mapping[str, Any], keywords: bool, dtype: str = "float64") -> None:
     """All ``options`` can be given by position, in the order of the documentation, or by keyword."""
     host = trial.random(4, 5, dtype=dtype, seed=1)
-    parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, **options)
+    parameter, followed = trial.tensor(host).requires_grad_(), RULES[rule](host, **options)
     optimizer = trial.make(params=[parameter], **options) if keywords else trial.make([parameter], *options.values())
-    trial.repeatable = False
-    for step in range(3):
-        gradient = trial.random(4, 5, dtype=dtype, seed=20 + step)
-        parameter.grad = trial.tensor(gradient)
-        trial.call_method(optimizer, "step")
-        trial.close(parameter, followed.step(gradient), dtype=dtype)
+    follow(trial, optimizer, parameter, followed, steps=3)
 
 
 def without_rate(trial: Trial, rule: str, dtype: str, **options: Any) -> None:
@@ -184,7 +191,7 @@ def without_rate(trial: Trial, rule: str, dtype: str, **options: Any) -> None:
     host = [trial.random(5, dtype=dtype, seed=seed) for seed in (1, 2)]
     parameters = [trial.tensor(values).requires_grad_() for values in host]
     rates = (0.0, 0.25)
-    rules = [_RULES[rule](values, lr=rate, **options) for values, rate in zip(host, rates)]
+    rules = [RULES[rule](values, lr=rate, **options) for values, rate in zip(host, rates)]
     groups = [{"params": [parameter], "lr": rate} for parameter, rate in zip(parameters, rates)]
     optimizer = trial.make(groups, **options)
     trial.repeatable = False

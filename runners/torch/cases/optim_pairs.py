@@ -9,7 +9,7 @@ import numpy as np
 
 from runners.core.testing.trial import Trial
 from runners.torch.cases.lbfgs import _CURVATURE, _followed, _Problem
-from runners.torch.cases.optim_groups import _RULES
+from runners.torch.cases.optim_groups import RULES
 
 
 def side_by_side(trial: Trial, rule: str, options: Mapping[str, Any], dtype: str = "float32") -> None:
@@ -18,7 +18,7 @@ def side_by_side(trial: Trial, rule: str, options: Mapping[str, Any], dtype: str
     shapes, own = ((7, 5), (3,)), ({**options}, {})
     host = [trial.random(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate(shapes)]
     parameters = [trial.tensor(values).requires_grad_() for values in host]
-    rules = [_RULES[rule](values, **given) for values, given in zip(host, own)]
+    rules = [RULES[rule](values, **given) for values, given in zip(host, own)]
     optimizers = [trial.make([parameter], **given) for parameter, given in zip(parameters, own)]
     trial.repeatable = False
     for step, number in enumerate((0, 1, 0, 0, 1, 0)):
@@ -37,7 +37,7 @@ def changed(trial: Trial, rule: str, dtype: str = "float32") -> None:
     the first step only."""
     host = [trial.random(5, dtype=dtype, seed=seed) for seed in (1, 2)]
     parameters = [trial.tensor(values).requires_grad_() for values in host]
-    rules = [_RULES[rule](values, lr=0.25) for values in host]
+    rules = [RULES[rule](values, lr=0.25) for values in host]
     optimizer = trial.make([{"params": [parameter]} for parameter in parameters], lr=0.25)
     trial.repeatable = False
     for step, rate in enumerate((0.25, 0.5, 0.5, 0.125)):
@@ -60,7 +60,7 @@ def loaded(trial: Trial, rule: str, options: Mapping[str, Any], dtype: str, copi
     """
     host = [trial.random(6, dtype=dtype, seed=seed) for seed in (1, 2)]
     parameters = [trial.tensor(values).requires_grad_() for values in host]
-    first, second = (_RULES[rule](values, **options) for values in host)
+    first, second = (RULES[rule](values, **options) for values in host)
     optimizer, later = (trial.make([parameter], **options) for parameter in parameters)
     trial.repeatable = False
 
@@ -146,9 +146,9 @@ def state_entries(trial: Trial, rule: str, options: Mapping[str, Any], entries: 
     """
     host = [trial.random(4, dtype=dtype, seed=seed) for seed in range(3)]
     parameters = [trial.tensor(values).requires_grad_() for values in host]
-    rules = [_RULES[rule](values, **options) for values in host]
+    rules = [RULES[rule](values, **options) for values in host]
     optimizer = trial.make([{"params": parameters[:1], "lr": 0.5}, {"params": parameters[1:]}], **options)
-    rules[0] = _RULES[rule](host[0], **{**options, "lr": 0.5})
+    rules[0] = RULES[rule](host[0], **{**options, "lr": 0.5})
     trial.repeatable = False
     for step in range(3):
         for number in (0, 2):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -19,19 +19,12 @@ def follows_seed(
 
     ``made``: the function is a class, whose instance is made of these arguments and draws in ``method``.
     """
-    builder = Builder(trial, names.framework(trial.framework))
-    trial.writes = True
-    trial.repeatable = False
-    instance = None if made is None else trial.make(*(item.device for item in builder.all(made)))
-    if isinstance(instance, torch.nn.Module):
-        instance.to(trial.device)
+    draw = drawing(trial, args, {}, made, method)
     outputs = []
     for seed in (5, None, 5, 6):
-        given = [item.device for item in builder.all(args)]
         if seed is not None:
             torch.manual_seed(seed)
-        output = trial.call(*given) if instance is None else trial.call_method(instance, method, *given)
-        outputs.append(trial.numpy(output).copy())
+        outputs.append(trial.numpy(draw()).copy())
     first, following, again, other = outputs
     trial.equal(again, first)
     trial.check(other.shape == first.shape, f"another seed gives the shape {other.shape}, not {first.shape}")
@@ -54,16 +47,11 @@ def unrelated(
 
     ``shape``, ``dtype``: those of an output. ``highest``: no draw is above it.
     """
-    builder = Builder(trial, names.framework(trial.framework))
-    trial.writes = True
-    trial.repeatable = False
-    named = {key: item.device for key, item in builder.named(options).items()}
-    instance = None if made is None else trial.make(*(item.device for item in builder.all(made)))
+    draw = drawing(trial, args, options, made, method)
     torch.manual_seed(11)
     outputs = []
     for _ in range(3):
-        given = [item.device for item in builder.all(args)]
-        output = trial.call(*given, **named) if instance is None else trial.call_method(instance, method, *given)
+        output = draw()
         trial.equal([trial.dtype_name(output), list(output.shape)], [dtype, list(shape)])
         outputs.append(trial.numpy(output).copy())
         trial.check(outputs[-1].max() <= highest, f"a draw is {outputs[-1].max():.6g}, expected {highest:.6g} or less")
@@ -75,3 +63,27 @@ def unrelated(
                 count = one.size - shift
                 equal = max(np.mean(one[shift:] == other[:count]), np.mean(one[:count] == other[shift:]))
                 trial.check(equal < 0.9, f"{equal:.0%} of the draws are those of another call, moved by {shift}")
+
+
+def drawing(
+    trial: Trial, args: Sequence[Any], options: Mapping[str, Any], made: Sequence[Any] | None, method: str
+) -> Callable[[], Any]:
+    """Return what draws once, and again each time that it is called, with arguments made anew.
+
+    ``made``: the function is a class, whose instance is made of these arguments, once, and draws in ``method``.
+    """
+    builder = Builder(trial, names.framework(trial.framework))
+    trial.writes = True
+    trial.repeatable = False
+    named = {key: item.device for key, item in builder.named(options).items()}
+    instance = None if made is None else trial.make(*(item.device for item in builder.all(made)))
+    if isinstance(instance, torch.nn.Module):
+        instance.to(trial.device)
+
+    def draw() -> Any:
+        given = [item.device for item in builder.all(args)]
+        if instance is None:
+            return trial.call(*given, **named)
+        return trial.call_method(instance, method, *given)
+
+    return draw

@@ -7,10 +7,9 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 import torch
 
-from runners.core.public import names
 from runners.core.testing.arrays import widened
-from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
+from runners.torch.cases.seeds import drawing
 
 
 def draws(
@@ -31,7 +30,9 @@ def draws(
     ``dtype``: those of the output. ``distinct``: no slice along any axis is a copy of another one, but elements can be
     equal. ``reaches``: the largest draw is at least this.
     """
-    output = _drawn(trial, args, made, method)
+    draw = drawing(trial, args, {}, made, method)
+    torch.manual_seed(7)
+    output = draw()
     trial.equal([trial.dtype_name(output), list(output.shape)], [dtype, list(shape)])
     found = widened(trial.numpy(output))
     outside = int(np.sum(~((found >= low) & (found <= high))))
@@ -60,18 +61,6 @@ def each_once(trial: Trial, weights: Sequence[Any], dtype: str) -> None:
         trial.equal(np.sort(found), np.nonzero(row)[0])
 
 
-def _drawn(trial: Trial, args: Sequence[Any], made: Sequence[Any] | None, method: str) -> Any:
-    builder = Builder(trial, names.framework(trial.framework))
-    trial.writes = True
-    trial.repeatable = False
-    given = [item.device for item in builder.all(args)]
-    torch.manual_seed(7)
-    if made is None:
-        return trial.call(*given)
-    instance = trial.make(*(item.device for item in builder.all(made)))
-    return trial.call_method(instance, method, *given)
-
-
 def every_place(
     trial: Trial,
     args: Sequence[Any],
@@ -94,16 +83,11 @@ def every_place(
     and the largest number; the largest draw of all calls is not much smaller. ``made``: the function is a class, whose
     instance is made of these arguments and draws in ``method``.
     """
-    builder = Builder(trial, names.framework(trial.framework))
-    trial.writes = True
-    trial.repeatable = False
-    named = {key: item.device for key, item in builder.named(options).items()}
-    instance = None if made is None else trial.make(*(item.device for item in builder.all(made)))
+    draw = drawing(trial, args, options, made, method)
     torch.manual_seed(7)
     outputs = []
     for _ in range(calls):
-        given = [item.device for item in builder.all(args)]
-        output = trial.call(*given, **named) if instance is None else trial.call_method(instance, method, *given)
+        output = draw()
         trial.equal([trial.dtype_name(output), list(output.shape)], [dtype, list(shape)])
         outputs.append(widened(trial.numpy(output)).ravel()[::step])
     found = np.array(outputs)

@@ -8,21 +8,16 @@ import numpy as np
 import torch
 
 from runners.core.testing.trial import Trial
-from runners.torch.cases.optim_groups import _RULES
+from runners.torch.cases.optim_groups import RULES, follow
 
 
 def steps(trial: Trial, rule: str, options: Mapping[str, Any] = {}, dtype: str = "float32") -> None:
     """An optimizer whose learning rate is a tensor follows its rule, and the tensor keeps its value."""
     host = trial.random(4, 5, dtype=dtype, seed=1)
-    parameter, followed = trial.tensor(host).requires_grad_(), _RULES[rule](host, lr=0.25, **options)
+    parameter, followed = trial.tensor(host).requires_grad_(), RULES[rule](host, lr=0.25, **options)
     rate = torch.tensor(0.25)
     optimizer = trial.make([parameter], lr=rate, **options)
-    trial.repeatable = False
-    for step in range(4):
-        gradient = trial.random(4, 5, dtype=dtype, seed=20 + step)
-        parameter.grad = trial.tensor(gradient)
-        trial.call_method(optimizer, "step")
-        trial.close(parameter, followed.step(gradient), dtype=dtype)
+    follow(trial, optimizer, parameter, followed, steps=4)
     trial.equal(rate.item(), 0.25)
 
 
