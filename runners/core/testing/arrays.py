@@ -9,6 +9,7 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 
 from runners.core.documents import SCHEMAS
+from runners.core.testing import compare
 
 CARRIERS = {"bfloat16": "float32"}
 """NumPy lacks these dtypes. The values are made in the next wider one and rounded by the framework."""
@@ -121,6 +122,20 @@ def widened(array: Any) -> Any:
     it checks; other arrays as they are."""
     array = np.asarray(array)
     return array.astype({"f": np.float64, "c": np.complex128}.get(array.dtype.kind, array.dtype))
+
+
+def nearest(array: Any, dtype: str) -> Any:
+    """The values of a floating or complex dtype that are nearest to those of an array, after one rounding. Those of
+    bfloat16 are float64."""
+    if dtype != "bfloat16":
+        with np.errstate(all="ignore"):
+            return np.asarray(array).astype(dtype)
+    wide = np.asarray(array, np.float64)
+    # Eight binary digits; the smallest normal number is half of 2**-125.
+    unit = np.ldexp(1.0, np.maximum(np.frexp(wide)[1], -125) - 8)
+    near = np.round(wide / unit) * unit
+    near = np.where(np.abs(near) > compare.LARGEST[dtype], np.copysign(np.inf, wide), near)
+    return np.where(np.isfinite(wide), near, wide)
 
 
 def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:

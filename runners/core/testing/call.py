@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Collection, Mapping, Sequence
+from typing import Any, Collection, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
 from runners.core.public import names
 from runners.core.testing import compare, properties, references, repeats, tree
-from runners.core.testing.arrays import KEY, carrier
+from runners.core.testing.arrays import KEY, carrier, nearest
 from runners.core.testing.inputs import Builder, Built
 from runners.core.testing.trial import Trial
 
@@ -63,7 +63,13 @@ def call(
         return
     expected = builder.one(expect["value"]).host if "value" in expect else _reference(expect, builder, host)
     floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), "")
-    _check_output(trial, output, expected, tolerance or {}, None if "dtype" in expect else floating, "zeros" in expect)
+    checks = _Checks(
+        tolerance=tolerance or {},
+        floating=None if "dtype" in expect else floating,
+        signed_zeros="zeros" in expect,
+        is_moved=not tolerance and expect.get("numpy") in references.MOVING,
+    )
+    _check_output(trial, output, expected, checks)
 
 
 def _reference(expect: Mapping[str, Any], builder: Builder, host: Sequence[Any]) -> Any:
@@ -102,30 +108,34 @@ def _check_shape(trial: Trial, output: Any, shape: Sequence[int]) -> None:
         raise compare.Mismatch(f"shape: expected {list(shape)}, got {found}")
 
 
-def _check_output(
-    trial: Trial,
-    output: Any,
-    expected: Any,
-    tolerance: Mapping[str, Any],
-    floating: str | None,
-    signed_zeros: bool,
-) -> None:
-    """Compares leaf by leaf if the reference returns several arrays, else one array.
+class _Checks(NamedTuple):
+    """How an output is compared. ``floating`` is the dtype that a floating output must have; '' means any, None that
+    the dtype is checked already. ``is_moved``: the reference computes nothing, so that the values are the same."""
 
-    ``floating`` is the dtype that a floating output must have; '' means any, None that the dtype is checked already.
-    """
+    tolerance: Mapping[str, Any]
+    floating: str | None
+    signed_zeros: bool
+    is_moved: bool
+
+
+def _check_output(trial: Trial, output: Any, expected: Any, checks: _Checks) -> None:
+    """Compares leaf by leaf if the reference returns several arrays, else one array."""
     if isinstance(expected, (tuple, list)) and isinstance(output, (tuple, list)):
         if len(expected) != len(output):
             raise compare.Mismatch(f"shape: expected {len(expected)} outputs, got {len(output)}")
         for part, wanted in zip(output, expected):
-            _check_output(trial, part, wanted, tolerance, floating, signed_zeros)
+            _check_output(trial, part, wanted, checks)
         return
     if isinstance(output, (tuple, list)) and any(trial.dtype_name(leaf) for leaf in tree.leaves(output)):
         raise compare.Mismatch(f"shape: expected one array, got {len(output)} outputs")
-    stated = tolerance if trial.dtype_name(output) in tolerance.get("dtypes", (trial.dtype_name(output),)) else {}
-    trial.close(output, expected, stated.get("rtol"), stated.get("atol"), signed_zeros=signed_zeros)
-    if floating is not None:
-        _check_kind(trial.dtype_name(output), np.asarray(expected), floating)
+    dtype = trial.dtype_name(output)
+    if checks.is_moved and dtype is not None and dtype in compare.TOLERANCES:
+        trial.close(output, nearest(expected, dtype), 0.0, 0.0, signed_zeros=checks.signed_zeros)
+    else:
+        stated = checks.tolerance if dtype in checks.tolerance.get("dtypes", (dtype,)) else {}
+        trial.close(output, expected, stated.get("rtol"), stated.get("atol"), signed_zeros=checks.signed_zeros)
+    if checks.floating is not None:
+        _check_kind(dtype, np.asarray(expected), checks.floating)
 
 
 def _check_kind(found: str | None, expected: Any, floating: str) -> None:

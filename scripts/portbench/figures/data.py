@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from portbench.analysis import results as analysis
 from portbench.analysis.configurations import SYNCHRONIZATION, Configuration
-from portbench.analysis.exclusions import by_reason
+from portbench.analysis.exclusions import in_short
 from portbench.analysis.latency import Latencies
 from portbench.analysis.rate_model import DECILES, FunctionRates
 from portbench.analysis.results import Results
 from portbench.published import paper
 from portbench.published.paper import TOP20
 from portbench.util.sql import load_sql
-from portbench.util.text import pluralize, shortened
+from portbench.util.text import shortened
 
 Floats = NDArray[np.float64]
 
@@ -217,10 +217,6 @@ def failures(connection: duckdb.DuckDBPyConnection, names: Names) -> list[tuple[
 def _pair(latencies: Latencies, shared: str, first: str, second: str) -> Pair:
     functions = latencies.functions
     intervals = np.array([(function.low, function.high) for function in functions], dtype=float)
-    left_out = "; ".join(
-        f"{pluralize(sum(one.tests for one in excluded), 'test')} of {pluralize(len(excluded), 'function')}: {reason}"
-        for reason, excluded in by_reason(latencies.exclusions).items()
-    )
     return Pair(
         method=latencies.method,
         shared=shared,
@@ -232,7 +228,7 @@ def _pair(latencies: Latencies, shared: str, first: str, second: str) -> Pair:
         ratios=np.array([function.ratio for function in functions]),
         low=intervals[:, 0],
         high=intervals[:, 1],
-        exclusions=left_out,
+        exclusions=in_short(latencies.exclusions),
     )
 
 

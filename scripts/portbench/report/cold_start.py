@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from portbench.report.functions import MOST_LISTED
 from portbench.study.document import ColdSplit, FunctionEntry, TargetEntry
 from portbench.study.model import Target
 from portbench.tables.model import Cell, Cells, Table, fixed, names, numbers
@@ -45,9 +46,10 @@ def target_breakdown(entries: Sequence[TargetEntry]) -> Iterator[Table]:
 
 
 def function_breakdown(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterator[Table]:
-    """One row for each function of a target: mean milliseconds of the parts of a first call."""
-    split = [(name, function["cold_split"]) for name, function in functions]
-    known = [part for part in _PARTS if any(part in parts["parts_ns"] for _, parts in split if parts)]
+    """One row for each function of a target: mean milliseconds of the parts of a first call. Where there are more than
+    MOST_LISTED functions, only those with the longest first calls."""
+    split = [(name, function["cold_split"]) for name, function in functions if function["cold_split"]]
+    known = [part for part in _PARTS if any(part in parts["parts_ns"] for _, parts in split)]
     if known:
         columns = (
             *names("function"),
@@ -55,8 +57,16 @@ def function_breakdown(functions: Sequence[tuple[str, FunctionEntry]]) -> Iterat
             *numbers("mean", *map(_title, known), "rest", shown=in_ms),
             *numbers("overlapping"),
         )
-        rows = [(name, *_means(parts, known)) for name, parts in split if parts]
-        yield Table.of_rows("First-call time breakdown, in ms", columns, rows)
+        notes = []
+        if len(split) > MOST_LISTED:
+            notes = [f"The {MOST_LISTED} of {len(split):,} functions with the longest first calls."]
+            split = sorted(split, key=lambda found: -_mean_ns(found[1]))[:MOST_LISTED]
+        rows = [(name, *_means(parts, known)) for name, parts in split]
+        yield Table.of_rows("First-call time breakdown, in ms", columns, rows, *notes)
+
+
+def _mean_ns(split: ColdSplit) -> float:
+    return split["total_ns"] / max(1, split["calls"])
 
 
 def _means(split: ColdSplit, known: Sequence[str]) -> Iterator[Cell]:

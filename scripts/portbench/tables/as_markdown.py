@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from portbench.tables.model import Cell, Column, Table, without_empty_columns
 from portbench.util.markdown import code, plain, table
 
-_FILES = (("Markdown", "md"), ("CSV", "csv"), ("LaTeX", "tex"))
+_FORMATS = {".md": "Markdown", ".csv": "CSV", ".tex": "LaTeX"}
 
 
 def as_markdown(shown: Table) -> str:
@@ -51,11 +51,12 @@ def _cells(column: Column, cells: Sequence[Cell]) -> list[str]:
     return [escaped(cell) if isinstance(cell, str) else column.text(cell) for cell in cells]
 
 
-def index(tables: Sequence[Table], absent: Sequence[str]) -> str:
-    """A document that lists the tables with their files, and the reasons why others are ``absent``."""
+def index(tables: Mapping[Table, Sequence[str]], absent: Sequence[str]) -> str:
+    """A document that lists the tables with their files, of which it is given the endings, and the reasons why others
+    are ``absent``."""
     lines = ["# Tables", ""]
-    for shown in tables:
-        files = ", ".join(f"[{kind}]({shown.file_stem}.{ending})" for kind, ending in _FILES)
+    for shown, endings in tables.items():
+        files = ", ".join(f"[{_FORMATS[ending]}]({shown.file_stem}{ending})" for ending in endings)
         lines.append(f"- {plain(shown.heading)}: {files}")
     if absent:
         lines += ["", "Tables that this study has no data for:", "", *(f"- {plain(why)}" for why in absent)]

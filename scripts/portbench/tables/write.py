@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +13,16 @@ from portbench.tables.as_markdown import as_markdown, index
 from portbench.tables.causes import cause_tables, module_tables
 from portbench.tables.latencies import newer_hardware, table_2, tables_5_to_7
 from portbench.tables.latex import as_latex
-from portbench.tables.model import Table
+from portbench.tables.model import Group, Table
 from portbench.tables.paper_cells import paper_cells_table
 from portbench.tables.predictions import prediction_tables
 from portbench.tables.rates import table_1, table_3, table_8
 from portbench.tables.strata import table_4
 from portbench.util.files import write_text
+from portbench.util.text import pluralize
 
-_WRITERS = {".md": as_markdown, ".csv": as_csv, ".tex": as_latex}
+LONGEST = 1000
+"""The most rows of a table for people. The rows of a longer one are only in its CSV file."""
 
 _ABSENT = {
     "table-1": "Table 1: no target was measured.",
@@ -44,23 +46,36 @@ def write_tables(
     results: Results, folder: Path, intolerable: float = INTOLERABLE, is_strict: bool = False
 ) -> list[Path]:
     """Writes each table as Markdown, CSV and LaTeX into ``folder``, and README.md, which lists them and says why others
-    are absent. ``is_strict``: tests that did not run wholly on the device count as failed.
+    are absent. Of a table with more than LONGEST rows, Markdown has only the notes, and there is no LaTeX.
+    ``is_strict``: tests that did not run wholly on the device count as failed.
 
     Returns the files in the order of the tables. Raises StorageFailed; a file is whole or not written.
     """
     remarks = (*([STRICT] if is_strict else []), *([COLLECTED_TESTS] if results.is_collected else []))
-    found = []
+    found: dict[Table, tuple[str, ...]] = {}
     written = []
     # One at a time: each has a row for every function of several pairs of devices.
     for table in _tables(results, intolerable):
-        noted = replace(table, notes=(*table.notes, *remarks))
-        for ending, writer in _WRITERS.items():
+        texts = _texts(replace(table, notes=(*table.notes, *remarks)))
+        for ending, text in texts.items():
             path = folder / f"{table.file_stem}{ending}"
-            write_text(path, writer(noted))
+            write_text(path, text)
             written.append(path)
-        found.append(replace(table, groups=()))
-    write_text(folder / "README.md", index(found, _absent(found)))
+        found[replace(table, groups=())] = tuple(texts)
+    write_text(folder / "README.md", index(found, _absent(list(found))))
     return [folder / "README.md", *written]
+
+
+def _texts(table: Table) -> Mapping[str, str]:
+    """The files of a table by their endings."""
+    if sum(len(group.rows) for group in table.groups) <= LONGEST:
+        return {".md": as_markdown(table), ".csv": as_csv(table), ".tex": as_latex(table)}
+    groups = [Group((), group.key, (_where(table, group), *group.notes)) for group in table.groups]
+    return {".md": as_markdown(replace(table, groups=tuple(groups))), ".csv": as_csv(table)}
+
+
+def _where(table: Table, group: Group) -> str:
+    return f"{pluralize(len(group.rows), 'row')}: in {table.file_stem}.csv."
 
 
 def _tables(results: Results, intolerable: float) -> Iterator[Table]:

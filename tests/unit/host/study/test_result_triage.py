@@ -341,6 +341,19 @@ def test_a_first_call_is_split_by_the_frameworks_counters(reported: Reported, ma
     )
 
 
+def test_of_many_functions_those_with_the_longest_first_calls_are_shown(
+    reported: Reported, make_result: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portbench.report.cold_start.MOST_LISTED", 2)
+    results = [
+        make_result(f"torch.f{number}", calls=[cold(1_000_000 * ms, compile_ns=0)])
+        for number, ms in enumerate((3, 1, 4, 2))
+    ]
+    of_functions = table(reported(results).targets[0].after, "First-call time breakdown")
+    assert [row[0] for row in shown(of_functions)] == ["torch.f2", "torch.f0"]
+    assert of_functions.notes == ("The 2 of 4 functions with the longest first calls.",)
+
+
 def test_a_call_whose_parts_overlap_is_counted_and_not_split(reported: Reported, make_result: Make) -> None:
     nested = cold(1_000, trace_ns=800, compile_ns=300)
     report = reported(

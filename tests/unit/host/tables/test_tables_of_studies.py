@@ -103,6 +103,22 @@ def test_each_table_is_written_in_three_formats_and_listed(every_outcome: Path, 
     assert re.findall(r"^- Table (\d): it needs", index, re.MULTILINE) == ["3", "4", "5", "7"]
 
 
+def test_a_table_too_long_to_read_has_its_rows_in_csv_alone(
+    every_outcome: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portbench.tables.write.LONGEST", 1)
+    written = {path.name for path in write_tables(computed(every_outcome), tmp_path)}
+    # torch.cat and torch.dot were timed on both devices.
+    stem = "table-6-torch-gpu-tpu-robust"
+    assert {name for name in written if name.startswith(stem)} == {f"{stem}.md", f"{stem}.csv"}
+    assert [row["function"] for row in rows(tmp_path / f"{stem}.csv")] == ["torch.cat", "torch.dot"]
+    text = (tmp_path / f"{stem}.md").read_text("utf-8")
+    assert f"2 rows: in {stem}.csv." in text and "failed on torch-1.12.0-tpu on tpu-box" in text
+    assert "torch.dot" not in text.split("Left out")[0]
+    index = (tmp_path / "README.md").read_text("utf-8")
+    assert set(re.findall(r"\]\(([^)]+)\)", index)) == written - {"README.md"}
+
+
 def test_every_outcome_counts_where_it_should(every_outcome: Path, tmp_path: Path) -> None:
     results = computed(every_outcome)
     write_tables(results, tmp_path)

@@ -13,6 +13,9 @@ import numpy as np
 from runners.core.testing import arrays, compare, references
 from tests.paths import ROOT
 
+COPY = {"numpy": "copy", "args": [{"arg": 0}]}
+"""What scaling by one gives."""
+
 
 def scale(expect, args=None, **more):
     tensor = {"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float32"}}
@@ -68,6 +71,44 @@ def test_a_tolerance_is_widened_with_a_reason(run):
 def test_a_tolerance_with_dtypes_holds_only_for_these(run, dtypes, outcome):
     wide = {"dtypes": dtypes, "rtol": 1e-3, "atol": 0, "reason": "to show it"}
     assert result_of(run(scale({"value": [3.0, 6.0, 12.001]}, tolerance=wide), "--runs", "1"))["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("factor", "expect", "more", "outcome"),
+    [
+        (1, COPY, {}, "passed"),
+        (1.0000005, COPY, {}, "failed"),
+        (1.0000005, COPY, {"tolerance": {"rtol": 1e-6, "atol": 0, "reason": "rounding"}}, "passed"),
+        (1.0000005, {"value": [1.0, 2.0, 4.0]}, {}, "passed"),
+    ],
+)
+def test_values_that_a_reference_only_moves_are_the_same_unless_a_tolerance_is_stated(
+    run, factor, expect, more, outcome
+):
+    args = [{"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float32"}}, factor]
+    assert result_of(run(scale(expect, args, **more), "--runs", "1"))["outcome"] == outcome
+
+
+def test_the_nearest_values_of_bfloat16_are_those_of_one_rounding():
+    every = (np.arange(2**16, dtype=np.uint32) << 16).view(np.float32)
+    every = np.unique(every[np.isfinite(every)]).astype(np.float64)
+    np.testing.assert_array_equal(arrays.nearest(every, "bfloat16"), every)
+    halves = (every[1:] + every[:-1]) / 2
+    for beside, wanted in ((-1, every[:-1]), (1, every[1:])):
+        # A float32 cannot hold what is this near to a half.
+        near = np.nextafter(halves, beside * np.inf)
+        np.testing.assert_array_equal(arrays.nearest(near, "bfloat16"), wanted)
+    even = [1.0, 1 + 2**-6]
+    np.testing.assert_array_equal(arrays.nearest([1 + 2**-8, 1 + 3 * 2**-8], "bfloat16"), even)
+    largest = compare.LARGEST["bfloat16"]
+    beyond = [largest, -largest * (1 + 2**-9), largest * (1 + 2**-8), np.inf, np.nan]
+    np.testing.assert_array_equal(arrays.nearest(beyond, "bfloat16"), [largest, -largest, np.inf, np.inf, np.nan])
+
+
+def test_the_nearest_values_of_other_types_are_those_of_numpy():
+    found = arrays.nearest([1 / 3, 1e300, 7e-46], "float32")
+    np.testing.assert_array_equal(found, np.array([1 / 3, np.inf, 0], np.float32))
+    assert arrays.nearest([1 / 3 + 1j], "complex64").dtype == np.complex64
 
 
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
