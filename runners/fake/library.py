@@ -136,6 +136,13 @@ def scale_by_memory(tensor: Tensor, factor: float) -> Tensor:
     return _by_size.setdefault(key, scale(tensor, factor))
 
 
+def scale_into_buffer(tensor: Tensor, factor: float) -> Tensor:
+    """The same, in a tensor that all calls with this size and factor share."""
+    buffer = scale_by_memory(tensor, factor)
+    buffer.values[:] = scale(tensor, factor).values
+    return buffer
+
+
 def scale_first_well(tensor: Tensor, factor: float) -> Tensor:
     """The same, but what was scaled first is more precise than what comes later."""
     key = len(tensor.values), factor

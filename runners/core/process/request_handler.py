@@ -108,6 +108,7 @@ class RequestHandler:
                     trial.measure_steady(int(request["steady_budget_s"] * 1e9))
                 if trial.has_random_inputs and request["protocol"] != "scaling":
                     self._check_other_values(request, mutant, wait)
+                    trial.check_kept()
                 trial.check_repeats(SEED)
         except Skip as skip:
             result.update(outcome="skipped", reason=str(skip))

@@ -63,11 +63,12 @@ def call(
         return
     expected = builder.one(expect["value"]).host if "value" in expect else _reference(expect, builder, host)
     floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), "")
+    is_exact = not tolerance and expect.get("numpy") in references.MOVING | references.CHOOSING
     checks = _Checks(
         tolerance=tolerance or {},
         floating=None if "dtype" in expect else floating,
-        signed_zeros="zeros" in expect,
-        is_moved=not tolerance and expect.get("numpy") in references.MOVING,
+        signed_zeros="zeros" in expect or (is_exact and expect["numpy"] in references.MOVING),
+        is_exact=is_exact,
     )
     _check_output(trial, output, expected, checks)
 
@@ -110,12 +111,12 @@ def _check_shape(trial: Trial, output: Any, shape: Sequence[int]) -> None:
 
 class _Checks(NamedTuple):
     """How an output is compared. ``floating`` is the dtype that a floating output must have; '' means any, None that
-    the dtype is checked already. ``is_moved``: the reference computes nothing, so that the values are the same."""
+    the dtype is checked already. ``is_exact``: the reference computes nothing, so that the values are the same."""
 
     tolerance: Mapping[str, Any]
     floating: str | None
     signed_zeros: bool
-    is_moved: bool
+    is_exact: bool
 
 
 def _check_output(trial: Trial, output: Any, expected: Any, checks: _Checks) -> None:
@@ -129,7 +130,7 @@ def _check_output(trial: Trial, output: Any, expected: Any, checks: _Checks) -> 
     if isinstance(output, (tuple, list)) and any(trial.dtype_name(leaf) for leaf in tree.leaves(output)):
         raise compare.Mismatch(f"shape: expected one array, got {len(output)} outputs")
     dtype = trial.dtype_name(output)
-    if checks.is_moved and dtype is not None and dtype in compare.TOLERANCES:
+    if checks.is_exact and dtype is not None and dtype in compare.TOLERANCES:
         trial.close(output, nearest(expected, dtype), 0.0, 0.0, signed_zeros=checks.signed_zeros)
     else:
         stated = checks.tolerance if dtype in checks.tolerance.get("dtypes", (dtype,)) else {}

@@ -21,13 +21,16 @@ _NUMPY = frozenset(
     trapz tri tril tril_indices trim_zeros triu triu_indices unique unravel_index unwrap vander var vdot vsplit vstack
     where zeros zeros_like""".split()  # noqa: SIM905 - this many names read best as prose
 )
+CHOOSING = frozenset(("amax", "amin", "clip", "max", "min", "partition", "sort"))
+"""Those whose values are given ones, chosen by comparison, to which both zeros are equal."""
+
 MOVING = frozenset(
-    """amax amin asarray atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to clip column_stack compress
-    concatenate copy delete diag diagflat diagonal dsplit dstack expand_dims flip fliplr flipud full hsplit hstack max
-    min moveaxis ones partition ravel repeat reshape roll rollaxis rot90 select sort split squeeze stack swapaxes take
-    take_along_axis tile transpose tril triu vsplit vstack where zeros""".split()  # noqa: SIM905
+    """asarray atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to column_stack compress concatenate copy
+    delete diag diagflat diagonal dsplit dstack expand_dims flip fliplr flipud full hsplit hstack moveaxis ones ravel
+    repeat reshape roll rollaxis rot90 select split squeeze stack swapaxes take take_along_axis tile transpose tril triu
+    vsplit vstack where zeros""".split()  # noqa: SIM905
 )
-"""Those whose values are given ones, moved or chosen: an output is the same, not only close to it."""
+"""Those whose values are given ones, moved."""
 
 _NUMPY_MODULES = ("linalg", "fft")
 _SCIPY_MODULES = ("linalg", "special", "fft", "signal", "ndimage")

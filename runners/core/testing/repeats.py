@@ -73,6 +73,13 @@ def check_other_values(case: Callable[[], None]) -> None:
         raise Unstable(f"unstable: right with the first values of the inputs, not with others: {error}") from error
 
 
+def check_kept(before: Sequence[Leaf], after: Sequence[Leaf]) -> None:
+    """Raises Unstable if an output has other values now than after its call."""
+    for one, other in zip(before, after):
+        if not _equal(one, other):
+            raise Unstable(f"unstable: a later call changed the output of this one: {_difference(one, other)}")
+
+
 def _same(one: Sequence[Leaf], other: Sequence[Leaf]) -> bool:
     return len(one) == len(other) and all(map(_equal, one, other))
 

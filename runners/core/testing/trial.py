@@ -53,6 +53,12 @@ class _Timed(NamedTuple):
     repeatable: bool
 
 
+class _Kept(NamedTuple):
+    timed: _Timed
+    output: Any
+    copied: Sequence[Leaf]
+
+
 Observer = Callable[[Callable[[], Any]], Any]
 """Makes the call that it is given, a functools.partial, and returns its output."""
 
@@ -113,7 +119,7 @@ class Trial:
         self._seeds_from = _OTHER_SEEDS if other_values else 0
         self.has_random_inputs = False
         self._timed: list[_Timed] = []
-        self._kept: list[tuple[_Timed, Sequence[Leaf]]] = []
+        self._kept: list[_Kept] = []
         self.locations: set[str] = set()
         self._enter("inputs")
 
@@ -402,7 +408,7 @@ class Trial:
     def keep(self, output: Any) -> None:
         """Keeps the output of the last timed call: ``check_repeats`` compares it with that of another call."""
         if self._timed:
-            self._kept.append((self._timed[-1], self._copied(output)))
+            self._kept.append(_Kept(self._timed[-1], output, self._copied(output)))
 
     def _copied(self, output: Any) -> Sequence[Leaf]:
         import numpy as np
@@ -504,7 +510,7 @@ class Trial:
 
         if self._mutant:
             self._mutant.is_repeat = True
-        for timed, first in self._kept:
+        for timed, _, first in self._kept:
 
             def again(timed: _Timed = timed) -> Sequence[Leaf]:
                 self._adapter.seed(seed)
@@ -514,6 +520,15 @@ class Trial:
 
             self._enter("compare")
             repeats.check_same(first, again)
+
+    def check_kept(self) -> None:
+        """Checks that the outputs of the kept calls are still what they were. Raises Unstable for one that a later call
+        has changed."""
+        from runners.core.testing import repeats
+
+        self._enter("compare")
+        for kept in self._kept:
+            repeats.check_kept(kept.copied, self._copied(kept.output))
 
     def finish(self) -> None:
         """Raises MisusedTrial for a case that timed or checked nothing."""

@@ -44,6 +44,12 @@ def test_a_call_with_other_values_that_is_only_imprecise_is_a_matter_of_precisio
     assert "with other values of the inputs than at the first call" in result["error"]["message"]
 
 
+def test_an_output_that_a_later_call_replaces_is_noticed(run):
+    result = result_of(run, "fake.scale_into_buffer", args=(RANDOM, 3.0))
+    assert (result["outcome"], result["category"]) == ("failed", "unstable")
+    assert "a later call changed the output of this one: at [0]" in result["error"]["message"]
+
+
 def test_values_that_the_manifest_gives_are_the_only_ones(run):
     assert result_of(run, "fake.scale_by_memory")["outcome"] == "passed"
 
