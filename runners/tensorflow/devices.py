@@ -138,7 +138,10 @@ def _held(what: str, nodes: tuple[str, ...], error: Exception | None) -> DeviceU
 
 def said_by(error: Exception) -> str:
     """The line of an error's message that says what is wrong."""
-    lines = (line.strip() for line in str(error).splitlines())
+    # Where a node was made comes first: many lines that end in the node's name.
+    _, is_of_graph, rest = str(error).partition("\nNode: ")
+    said = rest.partition("\n")[2] if is_of_graph else str(error)
+    lines = (line.strip() for line in said.splitlines())
     headings = ("Graph execution error:", "Detected at node", "<stack traces unavailable>")
     return next((line[:200] for line in lines if line and not line.startswith(headings)), type(error).__name__)
 

@@ -31,6 +31,7 @@ def main(version: str) -> None:
         check_trace(adapter, device)
         check_full_precision(adapter)
         check_traces(adapter)
+    check_what_an_error_of_a_graph_says()
     check_scope_ends(adapter, device)
 
 
@@ -59,6 +60,21 @@ def check_what_is_held(adapter):
         assert str(unavailable(adapter, "gpu")) == "the GPU is held by python3 (process 41)"
         replace(stack, system, "holders", lambda nodes: [])
         assert "all CUDA-capable devices are busy" in str(unavailable(adapter, "gpu"))
+
+
+def check_what_an_error_of_a_graph_says():
+    import tensorflow as tf
+
+    from runners.tensorflow import devices
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        given = tf.compat.v1.placeholder("float32")
+        wrong = tf.raw_ops.Reshape(tensor=given, shape=[7])
+        try:
+            session.run(wrong, {given: [1.0]})
+        except tf.errors.InvalidArgumentError as error:
+            said = devices.said_by(error)
+    assert said.startswith("Input to reshape is a tensor with 1 values"), said
 
 
 def check_locations(adapter, device):
