@@ -14,6 +14,7 @@ from typing import Any
 
 from portbench.devices import PREDICTED_GPUS
 from portbench.formats.edge_values import edge_values
+from portbench.formats.exact_references import exact_references
 
 Data = Mapping[str, Any]
 
@@ -26,6 +27,13 @@ TOLERANCES = {
     "complex128": (1e-12, 1e-12),
 }
 """The relative and absolute difference that the runner allows, by the dtype of the output; none for others."""
+ROUNDED = {
+    "float16": (4.9e-4, 3e-8),
+    "bfloat16": (3.91e-3, 4.6e-41),
+    "float32": (6e-8, 7.1e-46),
+    "complex64": (6e-8, 7.1e-46),
+}
+"""What one rounding to a dtype changes at most: half of the last digit. Nothing is rounded to others."""
 
 _IMPORTS = {"torch": "import torch", "tensorflow": "import tensorflow as tf", "jax": "import jax.numpy"}
 _GPUS = ("gpu", "gpu-predicted", "rocm-predicted", *PREDICTED_GPUS)
@@ -191,17 +199,23 @@ class _Program:
         given = self._test.get("tolerance", {})
         if not set(given.get("dtypes", dtypes)).intersection(dtypes):
             given = {}
-        rtol, atol = next((TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES), (0.0, 0.0))
-        if dtypes[0] is not None and dtypes[0] not in TOLERANCES:
+        allowed = ROUNDED if self._is_exact("moving", "choosing") else TOLERANCES
+        rtol, atol = next((allowed[dtype] for dtype in dtypes if dtype in allowed), (0.0, 0.0))
+        if dtypes[0] is not None and dtypes[0] not in allowed:
             rtol = atol = 0.0
         largest = _LARGEST.get(str(dtypes[0] or next(iter(self._dtypes), ""))) if self._may_overflow else None
         lines = _CHECK.format(
             rtol=given.get("rtol", rtol),
             atol=given.get("atol", atol),
             overflow=_OVERFLOW.format(largest=largest) if largest else "",
-            signs=_SIGNS if "zeros" in self._test["expect"] else "",
+            signs=_SIGNS if "zeros" in self._test["expect"] or self._is_exact("moving") else "",
         ).splitlines()
         return [*_TO_NUMPY[self._framework].splitlines(), *lines, ""]
+
+    def _is_exact(self, *kinds: str) -> bool:
+        """Whether the reference computes nothing: the runner compares for equality then."""
+        reference = self._test["expect"].get("numpy")
+        return "tolerance" not in self._test and any(reference in exact_references()[kind] for kind in kinds)
 
     def _expected(self, expect: Data, hosts: Sequence[str]) -> str | None:
         if "property" in expect:
