@@ -13,27 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from portbench.devices import PREDICTED_GPUS
+from portbench.explain.plain_check import check_of
 from portbench.formats.edge_values import edge_values
-from portbench.formats.exact_references import exact_references
 
 Data = Mapping[str, Any]
-
-TOLERANCES = {
-    "float16": (1e-3, 1e-5),
-    "bfloat16": (7.9e-3, 1e-5),
-    "float32": (1.3e-6, 1e-5),
-    "float64": (1e-12, 1e-12),
-    "complex64": (1.3e-6, 1e-5),
-    "complex128": (1e-12, 1e-12),
-}
-"""The relative and absolute difference that the runner allows, by the dtype of the output; none for others."""
-ROUNDED = {
-    "float16": (4.9e-4, 3e-8),
-    "bfloat16": (3.91e-3, 4.6e-41),
-    "float32": (6e-8, 7.1e-46),
-    "complex64": (6e-8, 7.1e-46),
-}
-"""What one rounding to a dtype changes at most: half of the last digit. Nothing is rounded to others."""
 
 _IMPORTS = {"torch": "import torch", "tensorflow": "import tensorflow as tf", "jax": "import jax.numpy"}
 _GPUS = ("gpu", "gpu-predicted", "rocm-predicted", *PREDICTED_GPUS)
@@ -50,47 +33,8 @@ _DTYPE = {"torch": "torch.{}", "tensorflow": "tf.{}", "jax": "jax.numpy.{}"}
 _CARRIERS = {"bfloat16": "float32"}
 _WIDE = ("float16", "float32", "complex64")
 
-_CHECK = """
-def check(found, expected):
-    if isinstance(expected, (tuple, list)) and isinstance(found, (tuple, list)):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected):
-            check(one, other)
-    else:
-        found = to_numpy(found)
-{overflow}        np.testing.assert_allclose(found, expected, rtol={rtol:g}, atol={atol:g})
-{signs}"""
-_OVERFLOW = """\
-        # What is too large for the dtype is infinite in it, and finite in the expected float64.
-        too_large = np.isinf(found) & (np.abs(expected) > {largest!r})
-        expected = np.where(too_large, np.copysign(np.inf, expected), expected)
-"""
-_SIGNS = """\
-        for part in (np.real, np.imag):
-            assert ((part(found) != 0) | (np.signbit(part(found)) == np.signbit(part(expected)))).all()
-"""
 _FAR = 80
 """The exponential of this is close to the end of float32."""
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
-# NumPy has no bfloat16.
-_TO_NUMPY = {
-    "torch": """
-def to_numpy(value):
-    if not isinstance(value, torch.Tensor):
-        return value
-    value = value.detach().cpu().to_dense()
-    return (value.float() if value.dtype == torch.bfloat16 else value).numpy()
-""",
-    "tensorflow": """
-def to_numpy(value):
-    return np.asarray(tf.cast(value, tf.float32) if getattr(value, "dtype", None) == tf.bfloat16 else value)
-""",
-    "jax": """
-def to_numpy(value):
-    value = np.asarray(value)
-    return value.astype("float32") if value.dtype == jax.numpy.bfloat16 else value
-""",
-}
 
 
 class NotPlain(Exception):
@@ -172,7 +116,11 @@ class _Program:
         if expected is None:
             after.append(f"# Expected: {expect['property']} {json.dumps(expect.get('params', {}))}")
         else:
-            after += [*self._check(), f"check(output, {expected})", 'print("as expected")']
+            after += [
+                *check_of(self._framework, test, self._dtypes, self._may_overflow),
+                f"check(output, {expected})",
+                'print("as expected")',
+            ]
         return "\n".join([*self._head(expected), *self._lines, *after]) + "\n"
 
     def _head(self, expected: str | None) -> list[str]:
@@ -193,29 +141,6 @@ class _Program:
         if self._framework == "tensorflow":
             head.append(f"tf.device({device!r}).__enter__()")
         return [*head, ""]
-
-    def _check(self) -> list[str]:
-        dtypes = [self._test["expect"].get("dtype"), *self._dtypes]
-        given = self._test.get("tolerance", {})
-        if not set(given.get("dtypes", dtypes)).intersection(dtypes):
-            given = {}
-        allowed = ROUNDED if self._is_exact("moving", "choosing") else TOLERANCES
-        rtol, atol = next((allowed[dtype] for dtype in dtypes if dtype in allowed), (0.0, 0.0))
-        if dtypes[0] is not None and dtypes[0] not in allowed:
-            rtol = atol = 0.0
-        largest = _LARGEST.get(str(dtypes[0] or next(iter(self._dtypes), ""))) if self._may_overflow else None
-        lines = _CHECK.format(
-            rtol=given.get("rtol", rtol),
-            atol=given.get("atol", atol),
-            overflow=_OVERFLOW.format(largest=largest) if largest else "",
-            signs=_SIGNS if "zeros" in self._test["expect"] or self._is_exact("moving") else "",
-        ).splitlines()
-        return [*_TO_NUMPY[self._framework].splitlines(), *lines, ""]
-
-    def _is_exact(self, *kinds: str) -> bool:
-        """Whether the reference computes nothing: the runner compares for equality then."""
-        reference = self._test["expect"].get("numpy")
-        return "tolerance" not in self._test and any(reference in exact_references()[kind] for kind in kinds)
 
     def _expected(self, expect: Data, hosts: Sequence[str]) -> str | None:
         if "property" in expect:

@@ -15,7 +15,7 @@ import pytest
 from click.testing import Result
 
 from portbench.errors import BadInput, PortbenchError
-from portbench.explain import plain
+from portbench.explain import plain_check
 from portbench.explain.bundle import one_test
 from portbench.explain.texts import trimmed
 from portbench.formats.documents import read_document
@@ -367,4 +367,4 @@ def test_a_traceback_is_trimmed() -> None:
 
 
 def test_programs_of_a_bundle_allow_what_the_runner_allows() -> None:
-    assert plain.TOLERANCES == compare.TOLERANCES
+    assert plain_check.TOLERANCES == compare.TOLERANCES
