@@ -81,6 +81,24 @@ def test_every_environment_variable_is_documented() -> None:
     assert sorted(_variables() - documented) == []
 
 
+def test_the_manual_names_every_function_that_fails_on_the_cpu() -> None:
+    text = (ROOT / "docs" / "getting-started.md").read_text("utf-8")
+    rows = re.findall(r"^\| (PyTorch|TensorFlow|JAX) ([\d.]+) \|([^|]*)\|([^|]*)\|$", text, re.MULTILINE)
+    found = {
+        (framework, version): set(re.findall("`([^`]+)`", gone + wrong)) for framework, version, gone, wrong in rows
+    }
+    expected: dict[tuple[str, str], set[str]] = {}
+    for framework, name, prefix in (
+        ("PyTorch", "torch", "torch"),
+        ("TensorFlow", "tensorflow", "tf"),
+        ("JAX", "jax", "jax"),
+    ):
+        known = json.loads((ROOT / "manifests" / "study" / "expected" / f"{name}-cpu.json").read_text("utf-8"))
+        for version, failures in known["versions"].items():
+            expected[framework, version] = {each["function"].removeprefix(f"{prefix}.") for each in failures}
+    assert found == expected
+
+
 def test_the_example_of_a_run_file_in_the_manual_is_the_tested_one() -> None:
     text = (ROOT / "docs" / "foreign.md").read_text("utf-8")
     blocks = [json.loads(block) for language, block in _BLOCK.findall(text) if language == "json"]
