@@ -67,7 +67,7 @@ def test_a_worker_that_is_stopped_until_its_time_is_over(start, monkeypatch, tmp
     ("case", "outcome", "tries"), [("is_killed", "crashed", 2), ("segfaults", "crashed", 1), ("hangs", "timed_out", 1)]
 )
 def test_what_repeats_is_a_finding_and_is_tried_again_in_the_first_run_only(run, case, outcome, tries):
-    finished = run(cases(case), "--runs", "3", "--timeout", "1" if case == "hangs" else "60")
+    finished = run(cases(case), "--runs", "3", "--timeout", "3" if case == "hangs" else "60")
     results = finished.document["results"]
     assert {result["outcome"] for result in results} == {outcome}
     assert {result["disturbed"] for result in results} == {None}
