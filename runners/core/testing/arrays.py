@@ -126,7 +126,9 @@ def widened(array: Any) -> Any:
 
 def nearest(array: Any, dtype: str) -> Any:
     """The values of a floating or complex dtype that are nearest to those of an array, after one rounding. Those of
-    bfloat16 are float64."""
+    bfloat16 are float64. Complex numbers stay what they are for a dtype that is none of complex numbers."""
+    if np.iscomplexobj(array) and not dtype.startswith("complex"):
+        return array
     if dtype != "bfloat16":
         with np.errstate(all="ignore"):
             return np.asarray(array).astype(dtype)

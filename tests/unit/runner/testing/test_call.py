@@ -111,6 +111,11 @@ def test_the_nearest_values_of_other_types_are_those_of_numpy():
     assert arrays.nearest([1 / 3 + 1j], "complex64").dtype == np.complex64
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_no_imaginary_part_is_dropped_for_a_type_without_one(dtype):
+    np.testing.assert_array_equal(arrays.nearest(np.array([1 + 2j]), dtype), [1 + 2j])
+
+
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
 def test_no_grid_of_the_study_carries_a_tolerance_from_one_dtype_to_another(framework):
     document = json.loads((ROOT / "manifests" / "study" / f"{framework}.json").read_text("utf-8"))
