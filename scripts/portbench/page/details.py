@@ -7,7 +7,6 @@ They are written as JSON here, test by test: objects of all results would take m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import groupby
 from json.encoder import encode_basestring
 from operator import itemgetter
@@ -44,22 +43,20 @@ def pack_details(
     _create_tables(connection, runs, most_samples)
     relation = connection.execute("FROM page_details")
     names = [column[0] for column in relation.description or ()][_FACTS:]
-    packed: list[Future[str]] = []
+    packed: list[str] = []
     firsts: list[int] = []
-    # The compression does not hold the interpreter.
-    with ThreadPoolExecutor(1) as packing:
-        block = _Block(names, rules)
-        for row, results in groupby(_streamed(relation), _place):
-            if not block.results:
-                firsts.append(row)
-            block.add(row, results)
-            if block.results >= _BLOCK_RESULTS:
-                packed.append(packing.submit(pack_text, block.text))
-                block = _Block(names, rules)
-        if block.results:
-            packed.append(packing.submit(pack_text, block.text))
+    block = _Block(names, rules)
+    for row, results in groupby(_streamed(relation), _place):
+        if not block.results:
+            firsts.append(row)
+        block.add(row, results)
+        if block.results >= _BLOCK_RESULTS:
+            packed.append(pack_text(block.text))
+            block = _Block(names, rules)
+    if block.results:
+        packed.append(pack_text(block.text))
     connection.execute("DROP TABLE page_tests")
-    return tuple(future.result() for future in packed), firsts
+    return tuple(packed), firsts
 
 
 def _create_tables(connection: duckdb.DuckDBPyConnection, runs: Mapping[str, int], most_samples: int) -> None:
