@@ -63,7 +63,7 @@ def call(
         return
     expected = builder.one(expect["value"]).host if "value" in expect else _reference(expect, builder, host)
     floating = next((name for name in map(trial.dtype_name, _tensors(built)) if name in compare.TOLERANCES), "")
-    is_exact = not tolerance and expect.get("numpy") in references.MOVING | references.CHOOSING
+    is_exact = not tolerance and expect.get("numpy") in references.EXACT
     checks = _Checks(
         tolerance=tolerance or {},
         floating=None if "dtype" in expect else floating,

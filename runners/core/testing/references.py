@@ -24,9 +24,11 @@ _NUMPY = frozenset(
     trapz tri tril tril_indices trim_zeros triu triu_indices unique unravel_index unwrap vander var vdot vsplit vstack
     where zeros zeros_like""".split()  # noqa: SIM905 - this many names read best as prose
 )
-_EXACT = json.loads((SCHEMAS / "exact-references.json").read_text("utf-8"))
-MOVING, CHOOSING = frozenset(_EXACT["moving"]), frozenset(_EXACT["choosing"])
-"""Those that compute nothing: schema/exact-references.json says what their outputs have to be."""
+_COMPUTING_NOTHING = json.loads((SCHEMAS / "exact-references.json").read_text("utf-8"))
+MOVING = frozenset(_COMPUTING_NOTHING["moving"])
+EXACT = MOVING.union(_COMPUTING_NOTHING["choosing"])
+"""Those that compute nothing, and the ones among them that move values: schema/exact-references.json says what their
+outputs have to be."""
 
 _NUMPY_MODULES = ("linalg", "fft")
 _SCIPY_MODULES = ("linalg", "special", "fft", "signal", "ndimage")

@@ -68,7 +68,7 @@ def unrelated(
 def drawing(
     trial: Trial, args: Sequence[Any], options: Mapping[str, Any], made: Sequence[Any] | None, method: str
 ) -> Callable[[], Any]:
-    """Return what draws once, and again each time that it is called, with arguments made anew.
+    """Return a function that draws once at each call, from new tensors with the same values.
 
     ``made``: the function is a class, whose instance is made of these arguments, once, and draws in ``method``.
     """
