@@ -15,7 +15,7 @@ from runners.core.manifest_grids import SAMPLED, Test, expanded_tests
 from runners.core.programs import check_files
 from runners.core.selection import ALL, Selection
 
-NEWEST = 6
+NEWEST = 7
 """The newest version of the manifest's format that can be read."""
 _OWN = Path(__file__).resolve().parents[2] / "manifests"
 

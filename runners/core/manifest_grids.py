@@ -28,7 +28,7 @@ REPLAYED = ".sampled:replay"
 """How the cases of collected calls end: recorded from docstrings and test suites."""
 COLLECTED = "collected-"
 """How the names of manifests with collected tests begin: a study holds only these, or none."""
-_NO_PARAMETERS = ("id", "case", "weight", "sites", "operations", "size")
+_NO_PARAMETERS = ("id", "case", "timed", "weight", "sites", "operations", "size")
 _OUTSIDE = re.compile(r"[/~\\]|(.*[/\\])?\.\.([/\\]|$)|.*(://|\0)|.+\$[A-Za-z_{(]", re.DOTALL)
 """A path or address that leads out of the working folder of the tests, or an environment variable in one."""
 _ADDRESS = re.compile(r"[\0-\x20<]*(url:|[a-z][a-z0-9+.\-\t\r\n]+:(?! |[0-9]*\Z))", re.IGNORECASE)
@@ -48,6 +48,8 @@ class Test:
     """The function that this one is tried in place of."""
     size: Mapping[str, Any] | None = None
     """``n``, ``of`` and ``flops`` of a test of the protocol scaling, as a run file has them; None for other tests."""
+    timed: bool = True
+    """Whether its calls are timed. A test that only checks values runs in the first pass alone."""
 
     @property
     def full_id(self) -> str:
@@ -102,7 +104,14 @@ def expanded_tests(path: Path, document: Mapping[str, Any], checker: Any) -> Ite
                 parameters = _without(test, *_NO_PARAMETERS) if case in GENERAL else test.get("params", {})
                 if case == PROGRAM:
                     parameters = dict(parameters, folder=str(path.parent.absolute()))
-                yield Test(function=name, id=test["id"], case=case, parameters=parameters, size=test.get("size"))
+                yield Test(
+                    function=name,
+                    id=test["id"],
+                    case=case,
+                    parameters=parameters,
+                    size=test.get("size"),
+                    timed=test.get("timed", True),
+                )
 
 
 def _check_name(path: Path, document: Mapping[str, Any], where: str, case: str) -> None:

@@ -41,7 +41,7 @@ def run(
     tests = list(plan.of_pass(1))
     with ExitStack() as stack:
         books = _Books(settings.out, header, stack)
-        progress.start(header, books.real.path, len(tests), 1, 0)
+        progress.start(header, books.real.path, len(tests), 1, len(tests), 0)
         for planned in tests if end is None else _in_turn(tests):
             tried = _Test(planned, workers, settings)
             left_s = None if end is None else end - clock()

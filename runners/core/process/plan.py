@@ -49,10 +49,17 @@ class Plan:
         self._settings = settings
         self._missing = missing
 
+    @property
+    def results(self) -> int:
+        """The number of results of all passes."""
+        return len(self.tests) + sum(test.timed for test in self.tests) * (self._settings.runs - 1)
+
     def of_pass(self, run: int) -> Iterator[PlannedTest]:
-        """The tests of one pass in their order: the manifest's, or shuffled by the seed and the number of the pass."""
+        """The tests of one pass in their order: the manifest's, or shuffled by the seed and the number of the pass. All
+        in the first one, those that are timed in the others."""
         for test in _ordered(self.tests, self._settings.shuffle, run):
-            yield PlannedTest(test, run, _request(self._settings, test), self._missing.get(test.function))
+            if run == 1 or test.timed:
+                yield PlannedTest(test, run, _request(self._settings, test), self._missing.get(test.function))
 
 
 def plan_tests(settings: Settings, manifest: Manifest, workers: Workers) -> Plan:
@@ -146,5 +153,6 @@ def _request(settings: Settings, test: Test) -> Message:
         "mutant": None,
         "sync": settings.sync,
         "sync_check": None,
+        "timed": test.timed,
         "counts_bytes": test.size is not None,
     }

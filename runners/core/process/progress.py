@@ -25,9 +25,11 @@ class Progress:
         self._outcomes: Counter[str] = Counter()
         self.journal: Path | None = None
 
-    def start(self, document: Mapping[str, Any], journal: Path, tests: int, runs: int, done: int) -> None:
-        """The run begins; ``done`` results are in the journal already."""
-        self._total, self._done, self.journal = tests * runs, done, journal
+    def start(
+        self, document: Mapping[str, Any], journal: Path, tests: int, runs: int, results: int, done: int
+    ) -> None:
+        """The run begins. It makes so many ``results``, of which ``done`` are in the journal already."""
+        self._total, self._done, self.journal = results, done, journal
         target = "{framework}-{version}-{device}".format(**document["target"])
         name = document["manifest"]["name"]
         self._event("start", target=target, manifest=name, tests=tests, runs=runs, total=self._total, done=done)
@@ -61,7 +63,8 @@ class Progress:
         for test in manifest.tests:
             tests.setdefault(test.function, []).append(test.id)
             self._say(test.full_id)
-        self._event("list", manifest=manifest.name, tests=tests, uncurated=list(manifest.uncurated))
+        untimed = [test.full_id for test in manifest.tests if not test.timed]
+        self._event("list", manifest=manifest.name, tests=tests, untimed=untimed, uncurated=list(manifest.uncurated))
 
     def stepped(self, done: int, total: int) -> None:
         """So much of something else than a run is done. Says nothing to a person."""

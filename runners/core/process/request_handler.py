@@ -92,7 +92,7 @@ class RequestHandler:
         if self._sync_check is None and not mutant and request["sync"]:
             # Nothing is timed without a way to wait. An earlier worker's check of the same device holds if it passed.
             self._sync_check = request["sync_check"] or self._checked_sync(wait)
-        is_timed = is_as_published or self._sync_check is None or self._sync_check["passed"]
+        is_timed = request["timed"] and (is_as_published or self._sync_check is None or self._sync_check["passed"])
         calls: list[TimedCall] = []
         locations: set[str] = set()
         trial: Trial | None = None

@@ -53,7 +53,7 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
             progress.unchanged(book)
             return book
         with closing(book):
-            progress.start(header, book.path, len(plan.tests), settings.runs, len(book.done))
+            progress.start(header, book.path, len(plan.tests), settings.runs, plan.results, len(book.done))
             for note in (*book.notes, *filter(None, [shortfall])):
                 progress.warn(note)
             progress.uncurated(manifest.uncurated)

@@ -17,7 +17,7 @@ from portbench.errors import BadInput
 from portbench.launch.engines import Engine, Kubernetes, Ray, SkyPilot, Slurm
 from portbench.launch.estimate import Estimate, seconds_per_test
 from portbench.launch.hand_over import hand_over, pairs, write
-from portbench.launch.model import Launch, collect, tests_by_shard
+from portbench.launch.model import Launch, collect, shards_of
 from portbench.run.listing import list_tests
 from portbench.run.model import MOST_SHARDS, RunnerOptions, RunOptions
 from portbench.run.plan import plan_run
@@ -280,8 +280,8 @@ def _launch(context: click.Context, name: str, engine: Callable[[_Common], Engin
     plan = plan_run(asked, find_checkout(), context.find_object(Machine))
     seconds = seconds_per_test(common.measured) if common.measured else common.seconds
     for selected in list_tests(plan):
-        tests = tests_by_shard(selected, common.shards)
-        click.echo(f"{Estimate(selected.target, tests, selected.runs, seconds, common.price)}")
+        shards = shards_of(selected, common.shards)
+        click.echo(f"{Estimate(selected.target, shards, selected.runs, seconds, common.price)}")
     written = write(_planned(common, asked, name), engine(common), common.out)
     for each in written:
         click.echo(f"wrote {os.path.relpath(each.file)}")

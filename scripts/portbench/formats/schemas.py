@@ -29,7 +29,7 @@ _OLDER = {"run": (3,), "study": (4,), "comparison": (1,)}
 
 # The newest version of each format that this portbench reads. schema/README.md says what each version changed.
 VERSIONS = {
-    "manifest": 6,
+    "manifest": 7,
     "run": 6,
     "study": 5,
     "survivors": 3,

@@ -1,4 +1,4 @@
-"""What a launch will take and cost: tests x seconds of a test x price of an hour. Nothing of it is guessed."""
+"""What a launch will take and cost: results x seconds of a result x price of an hour. Nothing of it is guessed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from portbench.errors import BadInput
 from portbench.formats.documents import read_document
+from portbench.launch.model import Shard
 from portbench.util.strict_json import shown
 from portbench.util.text import duration, pluralize
 
@@ -29,10 +30,10 @@ def seconds_per_test(path: Path) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one target. ``tests``: in each shard. ``seconds``: of one test in one run; None: not known."""
+    """Of one target. ``seconds``: of one test in one run; None: not known."""
 
     target: str
-    tests: Sequence[int]
+    shards: Sequence[Shard]
     runs: int
     seconds: float | None = None
     price_per_hour: float | None = None
@@ -40,7 +41,7 @@ class Estimate:
     @property
     def machine_seconds(self) -> float | None:
         """The time of all machines together."""
-        return None if self.seconds is None else sum(self.tests) * self.runs * self.seconds
+        return None if self.seconds is None else sum(shard.results for shard in self.shards) * self.seconds
 
     @property
     def cost(self) -> float | None:
@@ -50,11 +51,12 @@ class Estimate:
         return self.machine_seconds / 3600 * self.price_per_hour
 
     def __str__(self) -> str:
-        size = f"{self.target}: {pluralize(sum(self.tests), 'test')}, {pluralize(self.runs, 'run')}"
-        split = f"{pluralize(len(self.tests), 'shard')} of {min(self.tests)} to {max(self.tests)} tests"
+        tests = [shard.tests for shard in self.shards]
+        size = f"{self.target}: {pluralize(sum(tests), 'test')}, {pluralize(self.runs, 'run')}"
+        split = f"{pluralize(len(tests), 'shard')} of {min(tests)} to {max(tests)} tests"
         if self.seconds is None or self.machine_seconds is None:
             return f"{size}, {split}; no estimate without --seconds-per-test or --measured"
-        longest = duration(max(self.tests) * self.runs * self.seconds)
+        longest = duration(max(shard.results for shard in self.shards) * self.seconds)
         time = f"about {duration(self.machine_seconds)} of machine time, {longest} for the largest shard"
         price = f", {self.cost:,.2f} at {self.price_per_hour:g} an hour" if self.cost is not None else ""
         return f"{size}, {split}; at {self.seconds:.3g} s a test {time}{price}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from portbench.errors import BadInput
 from portbench.run.listing import Selected
@@ -48,21 +48,29 @@ def collect(results: str) -> str:
     return shlex.join(["portbench", "merge", given, "-o", "study"])
 
 
-def tests_by_shard(selected: Selected, shards: int) -> list[int]:
-    """The number of tests in each shard, as 'portbench run --shard' divides them (schema/run.schema.json, selection).
+class Shard(NamedTuple):
+    """How many tests a shard has, and how many results they give in all runs."""
+
+    tests: int
+    results: int
+
+
+def shards_of(selected: Selected, shards: int) -> list[Shard]:
+    """The shards of a target's tests, as 'portbench run --shard' divides them (schema/run.schema.json, selection).
 
     Raises BadInput if a shard has none.
     """
     ids = [f"{function}::{test}" for function, tests in selected.listed.tests.items() for test in tests]
-    digests = (hashlib.sha256(each.encode("utf-8", "surrogatepass")).digest() for each in ids)
-    found = Counter(int.from_bytes(digest[:8], "big") % shards for digest in digests)
-    counts = [found[place] for place in range(shards)]
-    if 0 in counts:
+    results: list[list[int]] = [[] for _ in range(shards)]
+    for each in ids:
+        digest = hashlib.sha256(each.encode("utf-8", "surrogatepass")).digest()
+        results[int.from_bytes(digest[:8], "big") % shards].append(selected.results(each))
+    if [] in results:
         raise BadInput(
-            f"{selected.target}: shard {counts.index(0) + 1}/{shards} has none of the {len(ids)} selected tests",
+            f"{selected.target}: shard {results.index([]) + 1}/{shards} has none of the {len(ids)} selected tests",
             "Use fewer shards.",
         )
-    return counts
+    return [Shard(len(each), sum(each)) for each in results]
 
 
 def check_texts(texts: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """The remaining time of a run, estimated from the times of its tests so far.
 
-A run passes over the same tests several times. The time of a test in one pass is the estimate for the next pass. The
+A run passes over the timed tests several times. The time of a test in one pass is the estimate for the next pass. The
 estimate for a test that has not run yet is the mean of the others.
 """
 
@@ -14,6 +14,7 @@ class Eta:
 
     def __init__(self, started: Started, now_s: float) -> None:
         self._started = started
+        self._tests_of_later_run = (started.total - started.tests) / max(1, started.runs - 1)
         self._done = started.done
         self._last_s = now_s
         self._seen: dict[tuple[str, str], float] = {}
@@ -38,7 +39,7 @@ class Eta:
         mean = sum(self._seen.values()) / len(self._seen)
         remaining = max(0, self._started.total - self._done)
         later_runs = max(0, self._started.runs - self._run)
-        in_this_run = max(0, remaining - later_runs * self._started.tests)
+        in_this_run = max(0.0, remaining - later_runs * self._tests_of_later_run)
         known = [took for key, took in self._seen.items() if key not in self._in_this_run]
         if len(known) > in_this_run:
             # The run was resumed in the middle of a pass: some of these tests are done already.
@@ -46,5 +47,6 @@ class Eta:
         else:
             this_run = sum(known) + mean * (in_this_run - len(known))
         whole_run = sum(self._seen.values()) + mean * max(0, self._started.tests - len(self._seen))
-        left = this_run + whole_run * min(later_runs, remaining / max(1, self._started.tests))
+        of_later_run = whole_run * self._tests_of_later_run / max(1, self._started.tests)
+        left = this_run + of_later_run * min(later_runs, remaining / max(1.0, self._tests_of_later_run))
         return max(0.0, left - min(now_s - self._last_s, mean))

@@ -16,7 +16,8 @@ REMOVED = "removed"
 
 @dataclass(frozen=True)
 class Started:
-    """The runner has read the manifest. ``done`` counts the results that a resumed run already has."""
+    """The runner has read the manifest. The run has ``total`` results: of all tests in the first pass, of the timed ones
+    in the others. ``done`` counts the results that a resumed run already has."""
 
     target: str
     tests: int
@@ -72,11 +73,13 @@ class Uncurated:
 
 @dataclass(frozen=True)
 class Listed:
-    """The selected tests of a manifest by function, and its selected functions that have no tests yet."""
+    """The selected tests of a manifest by function, and its selected functions that have no tests yet. ``untimed`` are
+    the tests, as ``function::test``, that run once, however often the others do."""
 
     manifest: str
     tests: Mapping[str, tuple[str, ...]]
     uncurated: tuple[str, ...]
+    untimed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ def _uncurated(document: Mapping[str, Any]) -> Uncurated:
 
 def _listed(document: Mapping[str, Any]) -> Listed:
     tests = {str(function): tuple(map(str, ids)) for function, ids in document["tests"].items()}
-    return Listed(str(document["manifest"]), tests, tuple(map(str, document["uncurated"])))
+    uncurated = tuple(map(str, document["uncurated"]))
+    return Listed(str(document["manifest"]), tests, uncurated, frozenset(map(str, document.get("untimed", ()))))
 
 
 def _stepped(document: Mapping[str, Any]) -> Stepped:

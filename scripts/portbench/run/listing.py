@@ -30,6 +30,10 @@ class Selected:
         """The number of tests."""
         return sum(map(len, self.listed.tests.values()))
 
+    def results(self, full_id: str) -> int:
+        """The number of results of a test, ``function::test``: one if it is not timed, else one in each run."""
+        return 1 if full_id in self.listed.untimed else self.runs
+
 
 def list_tests(plan: RunPlan) -> list[Selected]:
     """The tests that the plan selects for each target. Raises RunFailed where the runner refuses the manifest."""
@@ -67,7 +71,8 @@ def print_selected(selected: list[Selected], each_test: bool, console: Console) 
         size = (
             f"{pluralize(len(found.tests), 'function')}, {pluralize(one.tests, 'test')}, {pluralize(one.runs, 'run')}"
         )
-        _line(console, f"{one.target}: {size} of manifest {found.manifest}")
+        once = f" ({len(found.untimed):,} untimed tests run once)" if found.untimed and one.runs > 1 else ""
+        _line(console, f"{one.target}: {size} of manifest {found.manifest}{once}")
         for function, tests in found.tests.items():
             lines = [f"{function}::{test}" for test in tests]
             for line in lines if each_test else [f"{function}  {pluralize(len(tests), 'test')}"]:
@@ -85,6 +90,7 @@ def as_data(selected: list[Selected]) -> list[dict[str, Any]]:
             "runs": one.runs,
             "functions": len(one.listed.tests),
             "tests": one.tests,
+            "untimed": len(one.listed.untimed),
             "selected": {function: list(tests) for function, tests in one.listed.tests.items()},
             "without_tests": list(one.listed.uncurated),
         }

@@ -145,7 +145,7 @@ def test_a_manifest_of_which_nothing_runs_is_an_error(run):
         ("{", ["not valid JSON"]),
         ("[]", ["not a manifest"]),
         ('{"schema": "portbench/run", "schema_version": 1}', ["not a manifest"]),
-        ('{"schema": "portbench/manifest", "schema_version": 7}', ["version 7", "newer portbench"]),
+        ('{"schema": "portbench/manifest", "schema_version": 8}', ["version 8", "newer portbench"]),
         ('{"schema": "portbench/manifest", "schema": 1}', ["'schema' is duplicated"]),
         ('{"schema": [1, NaN]}', ["$.schema[1]: NaN is not JSON"]),
         ('{"schema": 1%s}' % ("0" * 100_000), ["$.schema: 1000", "needs more than 64 bits"]),

@@ -109,6 +109,15 @@ def test_the_estimate_is_tests_by_seconds_by_price(folder: Path, write_run: Any)
     assert "no estimate without" in launch("slurm", "--results", "r").output
 
 
+def test_tests_that_are_not_timed_cost_one_run(folder: Path) -> None:
+    manifest = json.loads((folder / "m.json").read_text())
+    for entry in manifest["functions"]:
+        entry["tests"] = [{**test, "timed": False} for test in entry["tests"]]
+    (folder / "m.json").write_text(json.dumps({**manifest, "schema_version": 7}))
+    done = launch("slurm", "--results", "r", "--price-per-hour", "36", "--seconds-per-test", "100", "--runs", "3")
+    assert f"{TESTS} tests, 3 runs, 2 shards" in done.output and f"{TESTS:.2f} at 36 an hour" in done.output
+
+
 @pytest.fixture
 def write_run(folder: Path) -> Any:
     def write(seconds: int, results: int) -> Path:

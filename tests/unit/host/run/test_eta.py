@@ -38,6 +38,16 @@ def test_the_estimate_is_exact_from_the_second_pass_on(shape: str) -> None:
             assert estimate == pytest.approx(true, abs=1e-6)
 
 
+def test_later_passes_have_only_the_timed_tests() -> None:
+    left = Eta(Started("t", 10, 3, 10 + 2 * 4, 0), 0.0)  # 6 of 10 tests run once
+    for number in range(10):
+        left.test_done(Result("f", str(number), 1, "passed", 1), 1.0 * (number + 1))
+    assert left.seconds(10.0) == pytest.approx(8.0)
+    for number in range(3):
+        left.test_done(Result("f", str(number), 2, "passed", 1), 11.0 + number)
+    assert left.seconds(13.0) == pytest.approx(5.0)
+
+
 def test_in_the_first_pass_the_estimate_is_within_a_factor_of_two_after_a_third_of_the_tests() -> None:
     durations = [0.5, 1.5, 1.0, 2.0, 0.5, 1.0, 1.5, 0.5, 2.0, 1.0, 0.5, 1.5]
     left = Eta(Started("t", 12, 3, 36, 0), 0.0)

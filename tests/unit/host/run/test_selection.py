@@ -78,6 +78,16 @@ def test_a_dry_run_lists_functions_and_tests_and_runs_nothing(folder: Path) -> N
     assert not (folder / "results").exists()
 
 
+def test_a_dry_run_says_how_many_tests_run_once(folder: Path) -> None:
+    untimed = json.loads(json.dumps(MANIFEST).replace('"id":', '"timed": false, "id":', 1))
+    (folder / "m.json").write_text(json.dumps({**untimed, "schema_version": 7}))
+    first = run(folder, "fake-cpu", "--dry-run").stdout.splitlines()[0]
+    assert first.startswith("fake-1.0.0-cpu: 2 functions, 5 tests, 3 runs of manifest selected (")
+    (target,) = json.loads(run(folder, "fake-cpu", "--dry-run", "--json").stdout)["targets"]
+    assert f"({target['untimed']} untimed tests run once)" in first
+    assert 0 < target["untimed"] < target["tests"]
+
+
 def test_a_verbose_dry_run_lists_ids_that_select_the_test(folder: Path) -> None:
     done = run(folder, "fake-cpu", "--dry-run", "-v", "--function", "fake.scale")
     *_, last = done.stdout.split()
