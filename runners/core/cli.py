@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_protocol(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--runs", type=int, default=3, metavar="N", help="passes over the manifest, in fresh processes (default: 3)")
+    add("--runs", type=int, default=3, metavar="N", help="passes over the timed tests, in fresh processes (default: 3)")
     add(
         "--protocol",
         choices=("cold", "steady", "both", "scaling"),

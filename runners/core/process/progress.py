@@ -25,9 +25,7 @@ class Progress:
         self._outcomes: Counter[str] = Counter()
         self.journal: Path | None = None
 
-    def start(
-        self, document: Mapping[str, Any], journal: Path, tests: int, runs: int, results: int, done: int
-    ) -> None:
+    def start(self, document: Mapping[str, Any], journal: Path, tests: int, runs: int, results: int, done: int) -> None:
         """The run begins. It makes so many ``results``, of which ``done`` are in the journal already."""
         self._total, self._done, self.journal = results, done, journal
         target = "{framework}-{version}-{device}".format(**document["target"])

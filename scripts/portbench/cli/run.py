@@ -88,7 +88,8 @@ def _store(context: click.Context, parameter: click.Parameter, value: str | None
     default=RunnerOptions.runs,
     show_default=True,
     metavar="N",
-    help="How often to run the whole manifest, each time in new processes.",
+    help="How often to run the manifest, each time in new processes. Tests that only check values, and say so, run the "
+    "first time only.",
 )
 @click.option(
     "--protocol",
