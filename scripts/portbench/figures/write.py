@@ -98,8 +98,8 @@ def drawing(
         captions = [_write(*call) for call in calls]
         yield written
     else:
-        # The caller keeps a core busy.
-        with processes(_write_aside, calls, cores() - 1) as drawn:
+        # One for each core: the caller is done before the figures are.
+        with processes(_write_aside, calls, cores()) as drawn:
             yield written
             captions = drawn()
     text = ["# Figures", "", *(line for caption in captions for line in caption)]
