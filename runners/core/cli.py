@@ -17,13 +17,13 @@ from runners.core import documents, environment, manifest
 from runners.core.collection import collecting
 from runners.core.enumeration import listing
 from runners.core.errors import BadInput, DeviceUnavailable, Interrupted, RunnerError
+from runners.core.mutants.names import MUTANTS
 from runners.core.prediction import gpus, tpus
 from runners.core.process import processes, sandbox, supervisor
 from runners.core.process.progress import Progress
 from runners.core.process.settings import Settings
 from runners.core.public import library, names
 from runners.core.selection import MOST_SHARDS, Selection
-from runners.core.testing.mutants import MUTANTS
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "fake")
 DEVICES = ("cpu", "gpu", "tpu", "xla", "pjrt", "privateuse1", "pluggable")

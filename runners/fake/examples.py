@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from runners.core.testing import mutations
+from runners.core.testing import derived_calls
 
 MODULES = {"fake": "runners.fake.library"}
-MUTATIONS = mutations.MUTATIONS
+MUTATIONS = derived_calls.MUTATIONS
 
 
 def prepare() -> None:

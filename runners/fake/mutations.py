@@ -1,11 +1,11 @@
-"""How outputs of the fake framework are altered (see runners.core.testing.mutant)."""
+"""How outputs of the fake framework are altered (see runners.core.mutants.mutant)."""
 
 from __future__ import annotations
 
 import random
 from typing import Any, Callable, Mapping, Sequence
 
-from runners.core.testing.mutation import other_dtype
+from runners.core.mutants.mutation import other_dtype
 from runners.fake.library import Tensor
 
 ARRAYS = (Tensor,)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from runners.core.testing import mutations
+from runners.core.testing import derived_calls
 
 MODULES = {"jax": "jax", "jnp": "jax.numpy", "lax": "jax.lax", "np": "numpy", "numpy": "numpy", "math": "math"}
 """The modules that examples name without an import."""
 
-MUTATIONS = tuple(each for each in mutations.MUTATIONS if each not in mutations.LAYOUTS)
+MUTATIONS = tuple(each for each in derived_calls.MUTATIONS if each not in derived_calls.LAYOUTS)
 """Arrays have no strides."""
 
 

@@ -1,4 +1,4 @@
-"""How outputs of JAX are altered, also traced ones (see runners.core.testing.mutant).
+"""How outputs of JAX are altered, also traced ones (see runners.core.mutants.mutant).
 
 A tracer has no values: if its size shows that a change would change nothing, it is returned unchanged.
 """
@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Sequence
 import jax
 import jax.numpy as jnp
 
-from runners.core.testing.mutation import other_dtype
+from runners.core.mutants.mutation import other_dtype
 
 ARRAYS = (jax.Array,)
 

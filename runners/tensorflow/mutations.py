@@ -1,4 +1,4 @@
-"""How outputs of TensorFlow are altered, also symbolic ones (see runners.core.testing.mutant)."""
+"""How outputs of TensorFlow are altered, also symbolic ones (see runners.core.mutants.mutant)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, Callable, Mapping, Sequence
 
 import tensorflow as tf
 
+from runners.core.mutants.mutation import other_dtype
 from runners.core.testing import tree
-from runners.core.testing.mutation import other_dtype
 
 ARRAYS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, tf.data.Dataset)
 

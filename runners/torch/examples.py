@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runners.core.testing import mutations
+from runners.core.testing import derived_calls
 
 MODULES = {
     "torch": "torch",
@@ -16,7 +16,7 @@ MODULES = {
 }
 """The modules that examples name without an import."""
 
-MUTATIONS = mutations.MUTATIONS
+MUTATIONS = derived_calls.MUTATIONS
 
 
 def prepare() -> None:

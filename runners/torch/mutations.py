@@ -1,4 +1,4 @@
-"""How outputs of PyTorch are altered (see runners.core.testing.mutant)."""
+"""How outputs of PyTorch are altered (see runners.core.mutants.mutant)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Callable, Mapping, Sequence
 
 import torch
 
+from runners.core.mutants.mutation import other_dtype
 from runners.core.testing import tree
-from runners.core.testing.mutation import other_dtype
 
 ARRAYS = (torch.Tensor,)
 

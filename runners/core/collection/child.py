@@ -32,8 +32,9 @@ from runners.core.public.modules import public_modules
 from runners.core.result import Message
 from runners.core.selection import Selection
 from runners.core.testing import sampled, samples
+from runners.core.testing.endings import Skip
 from runners.core.testing.samples import Entry
-from runners.core.testing.trial import Skip, Trial
+from runners.core.testing.trial import Trial
 
 _OF_GRADIENTS = "float32"
 """The dtype in which gradients are tested."""

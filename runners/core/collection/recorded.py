@@ -2,8 +2,8 @@
 
 Recorded and tried in forks of the process that collects, which has imported the framework and computed nothing. Of a
 function, at most ``samples`` calls become tests, those of its own docstring first. Each mutation (see
-runners.core.testing.mutations) is added to the first of them with which the CPU accepts it: a function has at most one
-test of each.
+runners.core.testing.derived_calls) is added to the first of them with which the CPU accepts it: a function has at most
+one test of each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from runners.core.public.functions import Function, ranked
 from runners.core.public.library import Library
 from runners.core.public.texts import signature
 from runners.core.selection import Selection
-from runners.core.testing import mutations
+from runners.core.testing import derived_calls
 from runners.core.testing.replay import replay
 from runners.core.testing.trial import Trial
 
@@ -150,10 +150,10 @@ class Collector:
             tried.add(attempt, ended)
         for (number, mutation), reason in tried.reasons.items():
             # That the CPU refuses what nobody called is no finding. That it contradicts itself, or ends, is one.
-            was_called = mutation == mutations.NONE and not is_lent
+            was_called = mutation == derived_calls.NONE and not is_lent
             if reason and (was_called or not _is_refusal(reason)):
                 name = f"{tried.calls[number].entry} {tried.calls[number].position}: {function}"
-                self._leave_out(source, name, reason, [] if mutation == mutations.NONE else [mutation])
+                self._leave_out(source, name, reason, [] if mutation == derived_calls.NONE else [mutation])
         return [self._test(source, call, kept) for call, kept in tried.kept()]
 
     def _test(self, source: str, call: Recorded, kept: Sequence[str]) -> Data:
@@ -179,7 +179,7 @@ class Collector:
             number, mutation = attempt
             arguments = tried.calls[number].arguments
             try:
-                mutations.of_arguments(arguments, mutation)
+                derived_calls.of_arguments(arguments, mutation)
             except Exception as error:
                 tried.add(attempt, f"BadInput: {error}")
                 continue
@@ -202,9 +202,9 @@ class Collector:
         try:
             with self._adapter.scope(device):
                 self._adapter.seed(_SEED)
-                if mutation in mutations.DTYPES and trial.dtype_name(trial.tensor([1], mutation)) != mutation:
+                if mutation in derived_calls.DTYPES and trial.dtype_name(trial.tensor([1], mutation)) != mutation:
                     return f"BadInput: the framework holds no {mutation}"
-                replay(trial, **mutations.of_arguments(arguments, mutation))
+                replay(trial, **derived_calls.of_arguments(arguments, mutation))
         except Exception as error:
             said = str(error).strip().splitlines() or [""]
             return f"{type(error).__name__}: {said[0]}"[:_LONGEST_REASON]
@@ -231,11 +231,11 @@ class _Tried:
     def next(self, known: Sequence[str]) -> tuple[int, str] | None:
         """What to try next: calls as they are, then each mutation with one call after another until one is accepted."""
         for number in range(len(self.calls)):
-            if len(self._passed(mutations.NONE)) < self._most and (number, mutations.NONE) not in self.reasons:
-                return number, mutations.NONE
+            if len(self._passed(derived_calls.NONE)) < self._most and (number, derived_calls.NONE) not in self.reasons:
+                return number, derived_calls.NONE
         for mutation in known:
             if not self._passed(mutation):
-                for number in self._passed(mutations.NONE):
+                for number in self._passed(derived_calls.NONE):
                     if (number, mutation) not in self.reasons:
                         return number, mutation
         return None
@@ -251,7 +251,7 @@ class _Tried:
                 self.calls[number],
                 [mutation for (other, mutation), reason in self.reasons.items() if other == number and not reason],
             )
-            for number in self._passed(mutations.NONE)
+            for number in self._passed(derived_calls.NONE)
         ]
 
 

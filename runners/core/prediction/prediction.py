@@ -19,7 +19,7 @@ from runners.core import environment, failure
 from runners.core.adapter import HOST, Adapter, Operation
 from runners.core.programs import Absent, Program
 from runners.core.result import PHASES, ErrorFacts, Message, Placement, Prediction, TestResult, is_oom_killed
-from runners.core.testing.trial import Skip
+from runners.core.testing.endings import Skip
 from runners.core.triage import placement
 
 CALL, WAIT = PHASES.index("call"), PHASES.index("wait")

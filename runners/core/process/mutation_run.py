@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
+from runners.core.mutants.names import PROBE
 from runners.core.process import journal, run_header
 from runners.core.process.attempt import Attempt, attempt, removed
 from runners.core.process.journal import Journal
@@ -25,7 +26,6 @@ from runners.core.process.progress import Progress
 from runners.core.process.settings import Settings
 from runners.core.process.workers import Workers
 from runners.core.result import TestResult
-from runners.core.testing.mutants import PROBE
 
 
 def run(

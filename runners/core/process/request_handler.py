@@ -9,15 +9,18 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 from runners.core import failure
 from runners.core.adapter import Adapter, Operation
+from runners.core.mutants.mutant import Mutant
+from runners.core.mutants.mutation import Mutation
+from runners.core.mutants.names import PROBE
+from runners.core.mutants.probe import Probe
 from runners.core.prediction import prediction
 from runners.core.prediction.prediction import Predictor
 from runners.core.public import names, permitted
 from runners.core.result import PHASES, Message, SyncCheck, TimedCall
 from runners.core.testing import cases
-from runners.core.testing.mutant import Mutant, Probe
-from runners.core.testing.mutants import PROBE
-from runners.core.testing.mutation import Mutation
-from runners.core.testing.trial import Observer, Skip, Trial
+from runners.core.testing.endings import Skip
+from runners.core.testing.trial import Trial
+from runners.core.testing.trial_calls import Observer
 from runners.core.triage import placement, sync_check
 
 SEED = 20230401

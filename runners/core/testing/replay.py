@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping, Sequence
 
 from runners.core.public import names
-from runners.core.testing import mutations
+from runners.core.testing import derived_calls
 from runners.core.testing.host_reference import compare_with_host
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
@@ -37,12 +37,12 @@ def replay(
 def replay_of(
     trial: Trial, mutation: str, source: str, entry: str, position: int, sha256: str, **arguments: Any
 ) -> None:
-    """Repeats a collected call, or the one that ``mutation`` derives from it (see runners.core.testing.mutations).
+    """Repeats a collected call, or the one that ``mutation`` derives from it (see runners.core.testing.derived_calls).
 
     ``source``, ``entry``, ``position`` and ``sha256`` say where the call was seen: which one of which docstring or
     file, with the digest of that text. Raises BadInput for a mutation that does not apply.
     """
-    replay(trial, **mutations.of_arguments(arguments, mutation))
+    replay(trial, **derived_calls.of_arguments(arguments, mutation))
 
 
 def _under_autocast(trial: Trial, function: Callable[..., Any], dtype: str) -> Callable[..., Any]:

@@ -16,8 +16,8 @@ REMOVED = "removed"
 
 @dataclass(frozen=True)
 class Started:
-    """The runner has read the manifest. ``total`` counts the results that the run makes: of all tests in the first pass,
-    of the timed ones in the others. ``done`` counts those that a resumed run already has."""
+    """The runner has read the manifest. ``total`` counts the results of the run: of all tests in the first pass, of the
+    timed ones in the others. ``done`` counts those that a resumed run already has."""
 
     target: str
     tests: int

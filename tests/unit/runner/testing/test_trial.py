@@ -7,8 +7,9 @@ import mmap
 
 import pytest
 
+from runners.core.testing.endings import Accepted, MisusedTrial
 from runners.core.testing.repeats import Overwritten
-from runners.core.testing.trial import Accepted, MisusedTrial, Trial
+from runners.core.testing.trial import Trial
 from runners.fake import adapter, library
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runners.core.errors import BadInput
-from runners.core.testing.mutations import MUTATIONS, NONE, Call, mutated, of_arguments
+from runners.core.testing.derived_calls import MUTATIONS, NONE, Call, mutated, of_arguments
 
 FLOATS = {"dtype": "float32", "shape": [4, 3], "seed": 1, "low": -1.5, "high": 2.0}
 WEIGHT = {"dtype": "float32", "shape": [3, 5], "seed": 2, "order": [1, 0]}

@@ -1,4 +1,4 @@
-"""How outputs are altered and compared by the mutants of runners.core.testing.mutant."""
+"""How outputs are altered and compared by the mutants of runners.core.mutants.mutant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import types
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from runners.core.adapter import Adapter
-from runners.core.testing import fine_mutants, tree
+from runners.core.mutants import fine
+from runners.core.testing import tree
 
 Alteration = Callable[[Any], Any]
 Call = Callable[..., Any]
@@ -79,9 +80,9 @@ class Mutation:
         if dtype is None:
             return value
         read = self.adapter.to_numpy(value)
-        if not fine_mutants.changes(read, dtype, name):
+        if not fine.changes(read, dtype, name):
             return value
-        array = fine_mutants.altered(read, dtype, name)
+        array = fine.altered(read, dtype, name)
         if name == "zero-sign":
             # Both zeros compare as equal.
             self.notice()

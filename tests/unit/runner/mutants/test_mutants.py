@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from runners.core.testing.fine_mutants import DRAWS
-from runners.core.testing.mutant import Mutant
-from runners.core.testing.mutants import COARSE, FINE
+from runners.core.mutants.fine import DRAWS
+from runners.core.mutants.mutant import Mutant
+from runners.core.mutants.names import COARSE, FINE
 from runners.fake import adapter, library
 from runners.fake.library import Tensor
 from tests.unit.runner.runner_cli import ROOT

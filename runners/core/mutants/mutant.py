@@ -12,9 +12,9 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, Mapping, Sequence
 
-from runners.core.adapter import Adapter
-from runners.core.testing import fine_mutants, tree
-from runners.core.testing.mutation import Call, Mutation, same
+from runners.core.mutants import fine
+from runners.core.mutants.mutation import Call, Mutation, same
+from runners.core.testing import tree
 
 Behaviour = Callable[[Mutation, Call, Sequence[Any], Mapping[str, Any]], Any]
 
@@ -24,9 +24,9 @@ _SEED = 5_000_011
 
 def output_altered(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The output, altered; the output itself where the framework cannot compute that."""
-    before = _stream(mutant, function, kwargs)
+    before = stream_of(mutant, function, kwargs)
     output = function(*args, **kwargs)
-    if mutant.name in fine_mutants.DRAWS and before == _stream(mutant, function, kwargs):
+    if mutant.name in fine.DRAWS and before == stream_of(mutant, function, kwargs):
         return output
     return _altered(mutant, output, mutant.name, args)
 
@@ -39,8 +39,8 @@ def _altered(mutant: Mutation, output: Any, name: str, args: Sequence[Any] = ())
         return output
     mutant.compare(before, mutant.read(altered))
     assign = getattr(mutant.framework, "assign", None)
-    fine = name in fine_mutants.OUTPUTS + fine_mutants.DRAWS
-    if fine and assign and altered is not output and any(output is arg for arg in args):
+    is_fine = name in fine.OUTPUTS + fine.DRAWS
+    if is_fine and assign and altered is not output and any(output is arg for arg in args):
         # It was computed in place: its identity is to stay.
         assign(output, altered)
         return output
@@ -70,7 +70,7 @@ def _arguments_altered(mutant: Mutation, function: Call, args: Sequence[Any], kw
     given = [*tree.leaves(list(args)), *tree.leaves(dict(kwargs))]
     if all(map(_is, given, [*tree.leaves(other_args), *tree.leaves(other_kwargs)])):
         return function(*args, **kwargs)
-    before = _stream(mutant, function, kwargs)
+    before = stream_of(mutant, function, kwargs)
     own = function(*args, **kwargs)
     if not _rewound(mutant, function, kwargs, before):
         return own
@@ -119,7 +119,7 @@ def _accepted(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Map
 
 def _keyword_ignored(position: int) -> Behaviour:
     def behaviour(mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        before = _stream(mutant, function, kwargs)
+        before = stream_of(mutant, function, kwargs)
         output = function(*args, **kwargs)
         read = mutant.read(output)
         left = position
@@ -193,14 +193,14 @@ def _draws_repeated(mutant: Mutation, function: Call, args: Sequence[Any], kwarg
 
 def _seeded_with(number: int, mutant: Mutation, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     other_args, other_kwargs = mutant.framework.reseeded(number, function, args, kwargs)
-    before = _stream(mutant, function, other_kwargs)
+    before = stream_of(mutant, function, other_kwargs)
     output = function(*other_args, **other_kwargs)
-    if before != _stream(mutant, function, other_kwargs):
+    if before != stream_of(mutant, function, other_kwargs):
         mutant.notice()
     return output
 
 
-def _stream(mutant: Mutation, function: Call, kwargs: Mapping[str, Any]) -> Any:
+def stream_of(mutant: Mutation, function: Call, kwargs: Mapping[str, Any]) -> Any:
     """Where the stream of random numbers is: another value after a call means that the function drew some."""
     stream = getattr(mutant.framework, "stream", None)
     return stream(function, kwargs) if stream else None
@@ -209,7 +209,7 @@ def _stream(mutant: Mutation, function: Call, kwargs: Mapping[str, Any]) -> Any:
 def _rewound(mutant: Mutation, function: Call, kwargs: Mapping[str, Any], before: Any) -> bool:
     """Whether the next call draws the same random numbers as that before it: the stream is set back, or did not
     move."""
-    if before == _stream(mutant, function, kwargs):
+    if before == stream_of(mutant, function, kwargs):
         return True
     rewind = getattr(mutant.framework, "rewind", None)
     if rewind:
@@ -220,7 +220,7 @@ def _rewound(mutant: Mutation, function: Call, kwargs: Mapping[str, Any], before
 _BEHAVIOURS: Mapping[str, Behaviour] = {
     "nothing": _nothing,
     "first-argument": _first_argument,
-    **dict.fromkeys(fine_mutants.ARGUMENTS, _arguments_altered),
+    **dict.fromkeys(fine.ARGUMENTS, _arguments_altered),
     "second-call": _second_call,
     "second-stale": _second_stale,
     "overwritten": _overwritten,
@@ -238,65 +238,8 @@ _BEHAVIOURS: Mapping[str, Behaviour] = {
 
 
 class Mutant(Mutation):
-    """One mutation of a function, for one test: ``name`` is one of runners.core.testing.mutants."""
+    """One mutation of a function, for one test: ``name`` is one of runners.core.mutants.names."""
 
     def call(self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A call of the mutated function."""
         return _BEHAVIOURS.get(self.name, output_altered)(self, function, args, kwargs)
-
-
-_ALWAYS = ("scaled", "shifted", "zeroed", "wrong-dtype", "wrong-shape", "first-argument")
-
-
-class Probe(Mutation):
-    """Calls the function as it is. ``possible`` are the mutants that could change anything: no others need a try."""
-
-    def __init__(self, framework: str, adapter: Adapter, device: Any = None) -> None:
-        super().__init__("", framework, adapter, device)
-        self.differs = True
-        self.possible = {"nothing"}
-
-    def call(self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The function's own output."""
-        possible = self.possible
-        framework = self.framework
-        if not self.is_repeat:
-            possible.update(("keyword-ignored", "keyword-2-ignored", "keyword-3-ignored")[: len(kwargs)])
-            possible.update(("second-call", "second-stale") if self.calls > 1 else ("second-call",))
-            given = {key: value for key, value in kwargs.items() if key != "out"}
-            self._can_alter([list(args), given], fine_mutants.ARGUMENTS)
-            if args and hasattr(framework, "overwrite") and isinstance(args[0], framework.ARRAYS):
-                possible.add("overwritten")
-            if sum(map(framework.is_differentiated, tree.leaves([list(args), dict(kwargs)]))) > 1:
-                possible.add("gradient-of-one")
-        before = _stream(self, function, kwargs)
-        if framework.has_state(function, args, kwargs):
-            possible.add("state-lost")
-        try:
-            output = function(*args, **kwargs)
-        except Exception:
-            possible.add("accepted")
-            raise
-        if self.is_repeat:
-            return output
-        possible.update(_ALWAYS)
-        self._can_alter(output, fine_mutants.OUTPUTS)
-        if any(map(framework.is_differentiated, tree.leaves(output))):
-            possible.update(("gradient-scaled", "gradient-zeroed"))
-        if before != _stream(self, function, kwargs):
-            possible.update(("seed-ignored", "draws-repeated") if self.calls > 1 else ("seed-ignored",))
-            self._can_alter(output, fine_mutants.DRAWS)
-        return output
-
-    def _can_alter(self, values: Any, names: tuple[str, ...]) -> None:
-        """Adds those mutants of arrays that would change a leaf of the nested ``values``."""
-        for leaf in tree.leaves(values):
-            dtype = self.adapter.dtype_name(leaf)
-            if dtype is None:
-                continue
-            try:
-                array = self.adapter.to_numpy(leaf)
-            except Exception:
-                # A tracer or a symbolic tensor has no values to alter.
-                continue
-            self.possible.update(name for name in names if fine_mutants.changes(array, dtype, name))

@@ -1,0 +1,1 @@
+"""Functions that are broken on purpose, to see which tests notice."""
