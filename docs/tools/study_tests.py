@@ -46,11 +46,12 @@ SPECIAL_ROWS = [
 ]
 """Rows of a reduction: NaN and infinities, zeros of both signs, ties, only negative numbers."""
 
-LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
+DTYPES = json.loads((ROOT / "schema" / "floating-dtypes.json").read_text("utf-8"))["dtypes"]
+LARGEST = {dtype: facts["largest"] for dtype, facts in DTYPES.items() if "largest" in facts}
 EXACT = {"rtol": 0, "atol": 0, "reason": "values are moved, not computed"}
 SMALL = "tiny outputs have their own digits"
 SMALLEST = {"float32": 1.5e-45, "float64": 5e-324}
-RELATIVE = {"float16": 1e-3, "bfloat16": 7.9e-3, "float32": 1.3e-6, "float64": 1e-12}
+RELATIVE = {dtype: facts["rtol"] for dtype, facts in DTYPES.items()}
 
 
 class UnknownFunctions(Exception):

@@ -1,42 +1,29 @@
 """Compares an output with its reference. Everything here is NumPy on the host.
 
-Per dtype, |actual - expected| <= atol + rtol * |expected|. For float16, float32 and complex64 the tolerances are those
-of ``torch.testing.assert_close`` (PyTorch 1.12 to 2.9), which lie between those of JAX's and TensorFlow's own test
-modules. bfloat16 is allowed one unit of its last digit, as float16 is. float64 and complex128 are allowed a few
-thousand roundings: with the 1e-7 of ``assert_close``, a result that was computed in float32 passes.
+Per dtype, |actual - expected| <= atol + rtol * |expected|; schema/floating-dtypes.json has the numbers and says where
+they are from.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any, Mapping
 
 import numpy as np
 
+from runners.core.documents import SCHEMAS
+
+_DTYPES = json.loads((SCHEMAS / "floating-dtypes.json").read_text("utf-8"))["dtypes"]
+
 TOLERANCES: Mapping[str, tuple[float, float]] = {
-    # dtype: (rtol, atol)
-    "float16": (1e-3, 1e-5),
-    "bfloat16": (7.9e-3, 1e-5),
-    "float32": (1.3e-6, 1e-5),
-    "float64": (1e-12, 1e-12),
-    "complex64": (1.3e-6, 1e-5),
-    "complex128": (1e-12, 1e-12),
+    name: (facts["rtol"], facts["atol"]) for name, facts in _DTYPES.items()
 }
+"""The default rtol and atol."""
 
-EPSILON: Mapping[str, float] = {
-    "float16": 2.0**-10,
-    "bfloat16": 2.0**-7,
-    "float32": 2.0**-23,
-    "float64": 2.0**-52,
-    "complex64": 2.0**-23,
-    "complex128": 2.0**-52,
-}
+EPSILON: Mapping[str, float] = {name: facts["epsilon"] for name, facts in _DTYPES.items()}
 
-LARGEST: Mapping[str, float] = {
-    "float16": 65504.0,
-    "bfloat16": (2 - 2.0**-7) * 2.0**127,
-    "float32": (2 - 2.0**-23) * 2.0**127,
-}
+LARGEST: Mapping[str, float] = {name: facts["largest"] for name, facts in _DTYPES.items() if "largest" in facts}
 """Finite values. What is larger in float64 is infinite in the dtype."""
 
 

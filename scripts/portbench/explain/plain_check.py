@@ -5,26 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from portbench.formats.exact_references import exact_references
+from portbench.formats.comparing import exact_references, floating_dtypes
 
 Data = Mapping[str, Any]
-
-TOLERANCES = {
-    "float16": (1e-3, 1e-5),
-    "bfloat16": (7.9e-3, 1e-5),
-    "float32": (1.3e-6, 1e-5),
-    "float64": (1e-12, 1e-12),
-    "complex64": (1.3e-6, 1e-5),
-    "complex128": (1e-12, 1e-12),
-}
-"""The relative and absolute difference that the runner allows, by the dtype of the output; none for others."""
-ROUNDED = {
-    "float16": (4.9e-4, 3e-8),
-    "bfloat16": (3.91e-3, 4.6e-41),
-    "float32": (6e-8, 7.1e-46),
-    "complex64": (6e-8, 7.1e-46),
-}
-"""What one rounding to a dtype changes at most: half of the last digit. Nothing is rounded to others."""
 
 _CHECK = """
 def check(found, expected):
@@ -45,7 +28,6 @@ _SIGNS = """\
         for part in (np.real, np.imag):
             assert ((part(found) != 0) | (np.signbit(part(found)) == np.signbit(part(expected)))).all()
 """
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
 # NumPy has no bfloat16.
 _TO_NUMPY = {
     "torch": """
@@ -74,11 +56,12 @@ def check_of(framework: str, test: Data, dtypes: Sequence[str], may_overflow: bo
     given = test.get("tolerance", {})
     if not set(given.get("dtypes", possible)).intersection(possible):
         given = {}
-    allowed = ROUNDED if _is_exact(test, "moving", "choosing") else TOLERANCES
+    allowed = rounded() if _is_exact(test, "moving", "choosing") else tolerances()
     rtol, atol = next((allowed[dtype] for dtype in possible if dtype in allowed), (0.0, 0.0))
     if possible[0] is not None and possible[0] not in allowed:
         rtol = atol = 0.0
-    largest = _LARGEST.get(str(possible[0] or next(iter(dtypes), ""))) if may_overflow else None
+    result = floating_dtypes().get(str(possible[0] or next(iter(dtypes), "")), {})
+    largest = result.get("largest") if may_overflow else None
     lines = _CHECK.format(
         rtol=given.get("rtol", rtol),
         atol=given.get("atol", atol),
@@ -86,6 +69,20 @@ def check_of(framework: str, test: Data, dtypes: Sequence[str], may_overflow: bo
         signs=_SIGNS if "zeros" in test["expect"] or _is_exact(test, "moving") else "",
     ).splitlines()
     return [*_TO_NUMPY[framework].splitlines(), *lines, ""]
+
+
+def tolerances() -> Mapping[str, tuple[float, float]]:
+    """The relative and absolute difference that the runner allows, by the dtype of the output; none for others."""
+    return {dtype: (facts["rtol"], facts["atol"]) for dtype, facts in floating_dtypes().items()}
+
+
+def rounded() -> Mapping[str, tuple[float, float]]:
+    """What one rounding from float64 to a dtype changes at most: half of the last digit. Others have every digit."""
+    return {
+        dtype: (facts["epsilon"] / 2, facts["smallest"] / 2)
+        for dtype, facts in floating_dtypes().items()
+        if "smallest" in facts
+    }
 
 
 def _is_exact(test: Data, *kinds: str) -> bool:

@@ -16,6 +16,7 @@ from tests.paths import ROOT
 
 TOOL = Path("docs", "tools", "study_tests.py")
 STUDY = Path("manifests", "study")
+DTYPES = Path("schema", "floating-dtypes.json")
 
 
 def run(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -24,9 +25,10 @@ def run(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of the tool and the study, which a test may change."""
-    (tmp_path / TOOL).parent.mkdir(parents=True)
-    shutil.copy(ROOT / TOOL, tmp_path / TOOL)
+    """A copy of the tool, what it reads and the study, which a test may change."""
+    for path in (TOOL, DTYPES):
+        (tmp_path / path).parent.mkdir(parents=True)
+        shutil.copy(ROOT / path, tmp_path / path)
     shutil.copytree(ROOT / STUDY, tmp_path / STUDY)
     return tmp_path
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import Result
 
@@ -367,4 +368,11 @@ def test_a_traceback_is_trimmed() -> None:
 
 
 def test_programs_of_a_bundle_allow_what_the_runner_allows() -> None:
-    assert plain_check.TOLERANCES == compare.TOLERANCES
+    assert plain_check.tolerances() == compare.TOLERANCES
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_rounding_is_allowed_and_no_more(dtype: str) -> None:
+    rtol, atol = plain_check.rounded()[dtype]
+    digit, least = np.finfo(dtype).eps, np.finfo(dtype).smallest_subnormal
+    assert rtol == digit / 2 and atol == float(least) / 2
