@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import importlib
 import json
-import mmap
 import os
 import socket
 import sys
-import time
 import warnings
 from pathlib import Path
-from typing import Any, Dict, Iterator, Mapping, Sequence
+from typing import Any, Dict, Mapping, Sequence
 
 from runners.core import failure
 from runners.core.adapter import Adapter
 from runners.core.collection import recorded, sources
 from runners.core.collection.recording import NotRecorded
+from runners.core.collection.tried_samples import TriedSamples, kinds_of
 from runners.core.process import processes
 from runners.core.process.channel import Channel
 from runners.core.public import library as libraries
@@ -31,15 +30,9 @@ from runners.core.public.functions import Function, public_functions, ranked
 from runners.core.public.modules import public_modules
 from runners.core.result import Message
 from runners.core.selection import Selection
-from runners.core.testing import sampled, samples
-from runners.core.testing.endings import Skip
+from runners.core.testing import samples
 from runners.core.testing.samples import Entry
-from runners.core.testing.trial import Trial
 
-_OF_GRADIENTS = "float32"
-"""The dtype in which gradients are tested."""
-
-_SEED = 20230401
 _KEPT = 20
 """After so many entries the programs are forgotten that were compiled for them: thousands fill the memory."""
 
@@ -169,7 +162,7 @@ class _Collection:
         of_samples = [name for name in self._sources if not sources.is_recorded(name)]
         if not of_samples:
             return []
-        self._device = self._adapter.open_device("cpu")
+        self._tried = TriedSamples(self._framework, self._adapter, self._most)
         names = _names(functions, self._framework)
         entries = [(name, entry) for name in of_samples for entry in self._entries(name)]
         for number, (source, entry) in enumerate(entries[known:], known):
@@ -223,13 +216,13 @@ class _Collection:
     def _collect(self, source: str, entry: Entry, function: str) -> None:
         """Adds the tests of a function with the samples of an entry."""
         reasons: dict[str, list[str]] = {}
-        for dtype, gradient in _kinds(entry):
+        for dtype, gradient in kinds_of(entry):
             parameters: Data = {"source": source, "entry": entry.name, "dtype": dtype}
             if gradient:
                 parameters["gradient"] = True
             kind = f"{dtype} with gradients" if gradient else dtype
             try:
-                test = self._test(function, parameters)
+                test = self._tried.test(function, parameters)
             except Exception as error:
                 said = str(error).strip().splitlines() or [""]
                 reasons.setdefault(f"{type(error).__name__}: {said[0]}"[:_LONGEST_REASON], []).append(kind)
@@ -240,56 +233,6 @@ class _Collection:
             self._add(function, {"id": _id(words, tests), "case": case, "params": test})
         for reason, kinds in reasons.items():
             self._leave_out(source, entry.name, kinds, reason)
-
-    def _test(self, function: str, parameters: Data) -> Data:
-        """The parameters of a test that passes on the CPU. Raises what it raises there."""
-        source, entry, dtype = parameters["source"], parameters["entry"], parameters["dtype"]
-        gradient = parameters.get("gradient", False)
-        made = samples.made(self._framework, source, entry, dtype, gradient)
-        if not made.all:
-            raise Skip("the source has no sample in this dtype")
-        found = {**parameters, "positions": _spread(len(made.all), self._most), "sha256": made.sha256}
-        if any(each.raises for each in made.all):
-            return self._refusals(function, found)
-        if not gradient and all(made.all[position].reference for position in found["positions"]):
-            try:
-                independent = {**found, "reference": sampled.INDEPENDENT}
-                self._run(function, independent)
-                return independent
-            except Exception:
-                # The reference may round in another way, or take other arguments: the host is left.
-                pass
-        self._run(function, found)
-        return found
-
-    def _refusals(self, function: str, found: Data) -> Data:
-        """The parameters of a test with those samples whose errors the CPU raises, too. Some are of other devices, or
-        of arguments that share memory. Raises what the last one raises where none is left."""
-        kept, reason = [], None
-        for position in found["positions"]:
-            try:
-                self._run(function, {**found, "positions": [position]})
-                kept.append(position)
-            except Exception as error:
-                reason = error
-        if not kept and reason:
-            raise reason
-        return {**found, "positions": kept}
-
-    def _run(self, function: str, parameters: Data) -> None:
-        with self._adapter.scope(self._device):
-            self._adapter.seed(_SEED)
-            called = permitted.function(function, self._framework)
-            trial = Trial(
-                self._framework,
-                called,
-                self._adapter,
-                self._device,
-                mmap.mmap(-1, 1),
-                time.perf_counter_ns,
-                observer=lambda call: call(),
-            )
-            importlib.import_module(f"runners.{self._framework}.cases.sampled").sample(trial, **parameters)
 
     def _leave_out(self, source: str, entry: str, dtypes: Sequence[str], reason: str) -> None:
         left_out = {"source": source, "entry": entry, "dtypes": list(dtypes), "reason": reason}
@@ -308,21 +251,6 @@ def _names(functions: Sequence[Function], framework: str) -> Mapping[int, str]:
             continue
         found[id(function.value)] = name
     return found
-
-
-def _kinds(entry: Entry) -> Iterator[tuple[str, bool]]:
-    """The dtypes of an entry, without and with gradients."""
-    for dtype in entry.dtypes:
-        yield dtype, False
-    if _OF_GRADIENTS in entry.differentiable:
-        yield _OF_GRADIENTS, True
-
-
-def _spread(count: int, most: int) -> list[int]:
-    """At most that many positions of ``count``, evenly spread: the first and the last are among them."""
-    if count <= most:
-        return list(range(count))
-    return sorted({round(number * (count - 1) / max(1, most - 1)) for number in range(most)})
 
 
 def _id(words: Sequence[str], tests: Sequence[Data]) -> str:
