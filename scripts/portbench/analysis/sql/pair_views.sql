@@ -55,6 +55,11 @@ CREATE TEMP MACRO IF NOT EXISTS why_not_timed(side, ns, in_some_runs) AS
         ELSE 'not timed'
     END;
 
+-- A test that passed without times, though the synchronization check passed, only checks values. Where it has none on the other
+-- side either, it is none of those that are compared by time.
+CREATE TEMP MACRO IF NOT EXISTS only_checks(side, ns, in_some_runs) AS
+    coalesce(side.is_known AND ns IS NULL AND NOT side.unproven AND NOT in_some_runs, false);
+
 CREATE TEMP VIEW IF NOT EXISTS not_shared AS
 SELECT
     function,
@@ -76,7 +81,10 @@ SELECT
     second.reason AS second_reason,
     count(*) AS tests
 FROM paired_tests
-WHERE NOT has_cold
+WHERE
+    NOT has_cold
+    AND NOT (only_checks(first, first.cold_ns, first.timed_in_some_runs) AND second.cold_ns IS NULL)
+    AND NOT (only_checks(second, second.cold_ns, second.timed_in_some_runs) AND first.cold_ns IS NULL)
 GROUP BY ALL;
 
 CREATE TEMP VIEW IF NOT EXISTS not_timed_steady AS
@@ -88,5 +96,8 @@ SELECT
     second.reason AS second_reason,
     count(*) AS tests
 FROM paired_tests
-WHERE NOT has_steady
+WHERE
+    NOT has_steady
+    AND NOT (only_checks(first, first.steady_ns, false) AND second.steady_ns IS NULL)
+    AND NOT (only_checks(second, second.steady_ns, false) AND first.steady_ns IS NULL)
 GROUP BY ALL;

@@ -132,6 +132,20 @@ def test_what_is_not_timed_on_both_is_named_with_the_reason(
         assert found.exclusions == tuple(Excluded("torch.cat", reason, 1) for reason in expected)
 
 
+def test_tests_that_only_check_values_are_not_left_out_of_times(make_result: Make, compared: Opened) -> None:
+    checks = {"calls": [{"cold": None, "steady": None, "observed": None}]}
+    on_gpu = [make_result(test="timed"), *(make_result(test=test, **checks) for test in ("both", "failed"))]
+    on_tpu = [
+        make_result(test="timed"),
+        make_result(test="both", **checks),
+        make_result(test="failed", outcome="failed", **checks),
+    ]
+    study = compared(on_gpu, on_tpu)
+    for found in (paper_method(study, GPU, TPU), robust(study, GPU, TPU)):
+        assert [function.tests for function in found.functions] == [1]
+        assert found.exclusions == ()
+
+
 def test_each_protocol_needs_its_own_samples(make_result: Make, make_call: Make, compared: Opened) -> None:
     only_cold = [make_result(calls=[make_call() | {"steady": None}])]
     study = compared(only_cold, [make_result()])
