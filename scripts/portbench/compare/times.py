@@ -86,6 +86,8 @@ def times(first: SideFacts, second: SideFacts, protocol: str, limits: Limits) ->
     shared: dict[Key, tuple[Samples, Samples]] = {}
     left_out = []
     for key in sorted(first.tests.keys() | second.tests.keys()):
+        if _only_checks([side.tests[key] for side in (first, second) if key in side.tests]):
+            continue
         reason = _not_comparable(key, first, second, protocol)
         if reason:
             left_out.append(NotCompared(key, reason))
@@ -128,6 +130,11 @@ def _not_comparable(key: Key, first: SideFacts, second: SideFacts, protocol: str
         if not all(median(ns) > 0 for by_run in samples.values() for ns in by_run.values()):
             return f"a median of 0 ns on {name}"
     return ""
+
+
+def _only_checks(tests: Sequence[TestFacts]) -> bool:
+    """Whether a test passed and has no times wherever it was recorded: it only checks values."""
+    return all(test.verdict == "passed" and not test.samples and not test.has_failed_sync_check for test in tests)
 
 
 def _not_timed(name: str, test: TestFacts, protocol: str) -> str:

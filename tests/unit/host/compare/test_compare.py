@@ -287,6 +287,14 @@ def test_the_reason_why_times_are_not_comparable(
     assert pair["latency"]["steady"]["geometric_mean_ratio"] is None
 
 
+def test_tests_that_only_check_values_have_no_times_to_compare(
+    versions: Callable[..., Path], make_result: Make, compared: Callable[..., Document]
+) -> None:
+    untimed = make_result("torch.cat", "a", calls=[])
+    (pair,) = compared(OLD, NEW, "--study", versions([untimed], [untimed]))["pairs"]
+    assert pair["latency"]["steady"]["not_compared"] == pair["latency"]["cold"]["not_compared"] == []
+
+
 def test_other_protocols_and_calls_are_not_compared(
     versions: Callable[..., Path], make_result: Make, make_call: Make, compared: Callable[..., Document]
 ) -> None:
