@@ -50,9 +50,14 @@ class Plan:
         self._missing = missing
 
     @property
+    def passes(self) -> int:
+        """The number of passes that have a test."""
+        return self._settings.runs if any(test.timed for test in self.tests) else 1
+
+    @property
     def results(self) -> int:
         """The number of results of all passes."""
-        return len(self.tests) + sum(test.timed for test in self.tests) * (self._settings.runs - 1)
+        return len(self.tests) + sum(test.timed for test in self.tests) * (self.passes - 1)
 
     def of_pass(self, run: int) -> Iterator[PlannedTest]:
         """The tests of one pass in their order: the manifest's, or shuffled by the seed and the number of the pass. All

@@ -121,7 +121,7 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
         result = triage.annotate(planned, confirmation.confirm(planned, first))
         return sandbox.explained(result) if place.sandboxed else result
 
-    for number in range(1, settings.runs + 1):
+    for number in range(1, plan.passes + 1):
         for planned in plan.of_pass(number):
             if (*planned.key, number) in book.done:
                 continue
@@ -133,7 +133,7 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
             elif check and not has_warned:
                 has_warned = True
                 progress.warn(_sync_warning(settings.sync, check))
-        if number < settings.runs:
+        if number < plan.passes:
             place.device.retire()
 
 
