@@ -28,16 +28,16 @@ def zeros_are_writable(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     trial.close(made, expected, dtype=dtype)
 
 
-def follows_default_dtype(trial: Trial, args: Sequence[Any], value: Any) -> None:
+def follows_default_dtype(trial: Trial, args: Sequence[Any], value: Any, default: str = "float64") -> None:
     """Without a dtype the tensor has PyTorch's default dtype at the time of the call."""
     before = torch.get_default_dtype()
     trial.repeatable = False
-    torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(trial.dtype(default))
     try:
         made = trial.call(*args, device=trial.device)
     finally:
         torch.set_default_dtype(before)
-    trial.close(made, value, dtype="float64")
+    trial.close(made, value, dtype=default)
 
 
 def is_leaf(trial: Trial, args: Sequence[Any], value: Any, dtype: str) -> None:
