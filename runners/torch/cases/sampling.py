@@ -223,12 +223,14 @@ def relaxed_expand(trial: Trial, shape: Sequence[int]) -> None:
     trial.equal(list(expanded.sample((2,)).shape), [2, *shape, 3])
 
 
-def relaxed_masked(trial: Trial, dtype: str, method: str) -> None:
-    """A category whose logit is -infinity has the weight 0 in every draw, and the others have their shares."""
-    logits = np.array([[0.0, -np.inf, 1.0, -1.0], [-np.inf, -np.inf, 2.0, 2.0]])
+def relaxed_masked(trial: Trial, dtype: str, method: str, count: int) -> None:
+    """A category whose logit is -infinity has the weight 0 in every draw, and the others, also the last of many, have
+    their shares."""
+    logits = np.stack([np.arange(count) % 3 - 1.0, np.arange(count) % 2 * 2.0])
+    logits[0, 1::4], logits[1, : count // 2] = -np.inf, -np.inf
     distribution = _made(trial, 0.8, dtype, "logits", logits)
     sample = trial.call_method(distribution, method, (2000,))
-    trial.equal([trial.dtype_name(sample), list(sample.shape)], [dtype, [2000, 2, 4]])
+    trial.equal([trial.dtype_name(sample), list(sample.shape)], [dtype, [2000, 2, count]])
     found = widened(trial.numpy(sample))
     for number, row in enumerate(logits):
         allowed = np.isfinite(row)
