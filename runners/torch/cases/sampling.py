@@ -226,11 +226,11 @@ def relaxed_expand(trial: Trial, shape: Sequence[int]) -> None:
 def relaxed_masked(trial: Trial, dtype: str, method: str, count: int) -> None:
     """A category whose logit is -infinity has the weight 0 in every draw, and the others, also the last of many, have
     their shares."""
-    logits = np.stack([np.arange(count) % 3 - 1.0, np.arange(count) % 2 * 2.0])
-    logits[0, 1::4], logits[1, : count // 2] = -np.inf, -np.inf
+    first = np.where(np.arange(count) % 4 == 1, -np.inf, np.arange(count) % 3 - 1.0)
+    logits = np.stack([np.roll(first, -number) for number in range(5)])
     distribution = _made(trial, 0.8, dtype, "logits", logits)
     sample = trial.call_method(distribution, method, (2000,))
-    trial.equal([trial.dtype_name(sample), list(sample.shape)], [dtype, [2000, 2, count]])
+    trial.equal([trial.dtype_name(sample), list(sample.shape)], [dtype, [2000, 5, count]])
     found = widened(trial.numpy(sample))
     for number, row in enumerate(logits):
         allowed = np.isfinite(row)
