@@ -47,12 +47,9 @@ def kept(
     with trial.on_host():
         known = _made(trial, trial.function, made, named, layers)
     module = _made(trial, trial.make, made, named, layers)
-    for one in (module, known):
-        if isinstance(one, torch.nn.Module):
-            one.to(trial.device if one is module else torch.device("cpu")).train(training)
-            filled(trial, one, "float32")
     if isinstance(module, torch.nn.Module):
-        known.load_state_dict(module.state_dict())
+        filled(trial, module.to(trial.device).train(training), "float32")
+        known.train(training).load_state_dict(module.state_dict())
     for number, (mode, surrounding) in enumerate(_SURROUNDINGS.items()):
 
         def other(given: int, number: int = number) -> int:
