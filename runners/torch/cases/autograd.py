@@ -170,3 +170,29 @@ def jvp_of_many(trial: Trial, create_graph: bool = False, strict: bool = False) 
         error = float(np.max(np.abs(trial.numpy(product.detach()) - expected)))
         trial.check(error < 1e-6 * (1 + np.abs(expected).max()), f"{name}: the product is off by {error:.3g}")
         trial.check(create_graph or not product.requires_grad, f"{name}: the product has a history")
+
+
+def jvp_of_inputs(trial: Trial, count: int, dtype: str, create_graph: bool = False) -> None:
+    """Each of many square inputs adds its own part to the product, with its own vector. Inputs and vectors still want
+    the gradients that they wanted before, and have none."""
+    arrays = [trial.random(3, 3, dtype=dtype, seed=seed) for seed in range(2 * count)]
+    inputs, vectors = (tuple(map(trial.tensor, part)) for part in (arrays[:count], arrays[count:]))
+    wanted = [number % 3 == 1 for number in range(count)]
+    for tensor, wants in zip(inputs, wanted):
+        tensor.requires_grad_(wants)
+    factors = [1 + number / count for number in range(count)]
+
+    def function(*given: Any) -> Any:
+        squares = ((x if number % 2 else x.t()) ** 2 for number, x in enumerate(given))
+        return sum(factor * square for factor, square in zip(factors, squares)), given[-1] * given[0]
+
+    outputs, products = trial.call(function, inputs, vectors, create_graph=create_graph)
+    host, along = (list(map(widened, part)) for part in (arrays[:count], arrays[count:]))
+    turned = [(x if number % 2 else x.T, v if number % 2 else v.T) for number, (x, v) in enumerate(zip(host, along))]
+    trial.close(outputs[0], sum(factor * x**2 for factor, (x, _) in zip(factors, turned)), dtype=dtype)
+    trial.close(products[0], sum(2 * factor * x * v for factor, (x, v) in zip(factors, turned)), dtype=dtype)
+    trial.close(outputs[1], host[-1] * host[0], dtype=dtype)
+    trial.close(products[1], along[-1] * host[0] + host[-1] * along[0], dtype=dtype)
+    trial.equal([tensor.requires_grad for tensor in inputs], wanted)
+    trial.check(not any(vector.requires_grad for vector in vectors), "a vector wants a gradient")
+    trial.check(all(tensor.grad is None for tensor in (*inputs, *vectors)), "an input or a vector got a gradient")

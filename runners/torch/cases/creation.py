@@ -28,16 +28,19 @@ def zeros_are_writable(trial: Trial, shape: Sequence[int], dtype: str) -> None:
     trial.close(made, expected, dtype=dtype)
 
 
-def follows_default_dtype(trial: Trial, args: Sequence[Any], value: Any) -> None:
+def follows_default_dtype(trial: Trial, args: Sequence[Any], value: Any, default: str = "float64") -> None:
     """Without a dtype the tensor has PyTorch's default dtype at the time of the call."""
     before = torch.get_default_dtype()
     trial.repeatable = False
-    torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(trial.dtype(default))
     try:
         made = trial.call(*args, device=trial.device)
+        wanted = trial.call(*args, device=trial.device, requires_grad=True)
     finally:
         torch.set_default_dtype(before)
-    trial.close(made, value, dtype="float64")
+    for found, wants in ((made, False), (wanted, True)):
+        trial.equal([found.requires_grad, found.is_leaf], [wants, True])
+        trial.close(found.detach(), value, dtype=default)
 
 
 def is_leaf(trial: Trial, args: Sequence[Any], value: Any, dtype: str) -> None:
@@ -161,6 +164,20 @@ def randperm(trial: Trial, length: int, dtype: str) -> None:
     """Every number from 0 to n - 1 occurs once."""
     made = trial.call(length, dtype=trial.dtype(dtype), device=trial.device)
     check_permutation(trial, made, length, dtype)
+
+
+def randperm_with_default(trial: Trial, length: int, default: str) -> None:
+    """The permutation is of int64 whatever PyTorch's default dtype is, and of another dtype only if it is asked for."""
+    before = torch.get_default_dtype()
+    trial.repeatable = False
+    torch.set_default_dtype(trial.dtype(default))
+    try:
+        made = trial.call(length, device=trial.device)
+        other = trial.call(length, dtype=trial.dtype("int32"), device=trial.device)
+    finally:
+        torch.set_default_dtype(before)
+    check_permutation(trial, made, length, "int64")
+    check_permutation(trial, other, length, "int32")
 
 
 def randperm_uniform(trial: Trial, length: int) -> None:

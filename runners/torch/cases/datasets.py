@@ -247,3 +247,33 @@ def concat_many(trial: Trial, count: int) -> None:
     trial.equal(list(joined.cumulative_sizes), begins[1:].tolist())
     found = torch.stack([joined[index][0] for index in range(len(values))])
     trial.exact(found, values, "float32")
+
+
+def shuffled_epochs(trial: Trial, kind: str, length: int) -> None:
+    """A shuffling loader gives each row once in every epoch, each time in another order, and the data set keeps its
+    own order.
+
+    ``kind``: "subset" or "concat".
+    """
+    whole, values = _rows(trial, length, 2, dtype="float64")
+    if kind == "subset":
+        order = np.arange(length)[::-1]
+        made, expected = trial.make(whole, order.tolist()), values[order]
+    else:
+        other, further = _rows(trial, length, 2, dtype="float64", seed=2)
+        made, expected = trial.make([whole, other]), np.concatenate([values, further])
+    trial.repeatable = False
+    loader = _data.DataLoader(made, batch_size=7, shuffle=True)
+    orders = [np.arange(len(expected))]
+    for _ in range(3):
+        found = np.concatenate([trial.numpy(batch) for (batch,) in loader])
+        trial.equal(len(found), len(expected))
+        places = [int(np.flatnonzero((expected == row).all(1))[0]) for row in found]
+        trial.equal(sorted(places), list(range(len(expected))))
+        orders.append(np.array(places))
+    for number, one in enumerate(orders):
+        for another in orders[:number]:
+            trial.check((one != another).any(), "two epochs have the same order")
+    for index in (0, len(expected) - 1):
+        (row,) = trial.call_method(made, "__getitem__", index)
+        trial.exact(row, expected[index], "float64")

@@ -117,3 +117,27 @@ def lbfgs_nan(trial: Trial) -> None:
     returned = trial.call_method(trial.make([parameter], max_iter=1), "step", closure)
     trial.close(returned, 14.0, dtype="float64")
     trial.check(bool(np.isnan(trial.numpy(parameter)[1])), "the NaN is hidden")
+
+
+def lbfgs_of_many(trial: Trial, count: int, line_search: str | None) -> None:
+    """Of many parameters of different shapes each, also the last one, reaches its own target, and wants a gradient
+    after the step as before."""
+    shapes = [((), (3,), (2, 2))[number % 3] for number in range(count)]
+    targets = [trial.random(*shape, dtype="float64", seed=100 + number) for number, shape in enumerate(shapes)]
+    parameters = [trial.tensor(np.zeros(shape)).requires_grad_() for shape in shapes]
+    target = np.concatenate([each.reshape(-1) for each in targets])
+    aim, factors = trial.tensor(target), trial.tensor(np.arange(len(target)) % 2 + 1.0)
+    optimizer = trial.make(parameters, lr=1.0, max_iter=8, line_search_fn=line_search)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = (factors * (torch.cat([each.reshape(-1) for each in parameters]) - aim) ** 2).sum()
+        loss.backward()
+        return loss
+
+    trial.repeatable = False
+    first = trial.call_method(optimizer, "step", closure)
+    trial.close(first.detach(), (trial.numpy(factors) * target**2).sum(), dtype="float64")
+    for parameter, expected in zip(parameters, targets):
+        trial.close(parameter.detach(), expected, rtol=1e-4, atol=1e-4, dtype="float64")
+    trial.check(all(parameter.requires_grad for parameter in parameters), "a parameter wants no gradient any more")

@@ -134,3 +134,23 @@ def state_dict_exact(trial: Trial) -> None:
         trial.equal(list(state), [f"table{number}" for number in range(len(values))])
         for entry, array in zip(state.values(), values):
             trial.exact(entry, array if array.dtype.kind in "bu" else sign * array, array.dtype.name)
+
+
+def state_dict_many(trial: Trial, count: int) -> None:
+    """Many parameters, children and children of children have all their entries in their order, also after more were
+    added, and each the values of its own."""
+    net, inner, arrays = torch.nn.Module(), torch.nn.Sequential(), {}
+    trial.repeatable = False
+    for step in range(2):
+        for number in range(count):
+            own, child = trial.random(2, 2, 2, seed=count * step + number)
+            net.register_parameter(f"own{step}_{number}", torch.nn.Parameter(trial.tensor(own)))
+            layer = torch.nn.Module()
+            layer.register_buffer("table", trial.tensor(child))
+            inner.add_module(str(len(inner)), layer)
+            arrays[f"own{step}_{number}"], arrays[f"inner.{len(inner) - 1}.table"] = own, child
+        net.add_module("inner", inner)
+        state = trial.call(net)
+        trial.equal(list(state), sorted(arrays, key=lambda name: name.startswith("inner")))
+        for name, value in state.items():
+            trial.exact(value, arrays[name], "float32")

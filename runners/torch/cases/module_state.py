@@ -228,3 +228,29 @@ def _norm(trial: Trial, features: int, dtype: str, **options: Any) -> Any:
             tensor.copy_(given)
         host[name] = trial.numpy(given)
     return layer, host
+
+
+def zero_grad_of_many(trial: Trial, count: int, set_to_none: bool) -> None:
+    """Every gradient of many parameters is cleared, also of those that were added after an earlier call, in a module
+    that is evaluated and in children; each parameter still wants a gradient if it did before."""
+    net = torch.nn.Module().eval()
+    net.inner = torch.nn.ParameterList().train()
+    trial.repeatable = False
+    for step in range(2):
+        for number in range(count):
+            values = trial.random(2, seed=count * step + number)
+            made = torch.nn.Parameter(trial.tensor(values), requires_grad=number % 2 == 0)
+            if number % 3:
+                net.register_parameter(f"weight{step}_{number}", made)
+            else:
+                net.inner.append(made)
+        parameters = list(net.parameters())
+        trial.equal(len(parameters), count * (step + 1))
+        wanted = [parameter.requires_grad for parameter in parameters]
+        for number, parameter in enumerate(parameters):
+            parameter.grad = trial.tensor(np.array([number + 1, np.nan], "float32"))
+        trial.check(trial.call(net, set_to_none=set_to_none) is None, "expected None to be returned")
+        for parameter in parameters:
+            _check_cleared(trial, parameter, (2,), "float32", set_to_none)
+        trial.equal([parameter.requires_grad for parameter in parameters], wanted)
+        trial.equal([net.training, net.inner.training], [False, True])

@@ -209,3 +209,26 @@ def refuses_sparse(trial: Trial) -> None:
     optimizer = trial.make([parameter])
     parameter.grad = trial.tensor(np.eye(3, dtype="float32")).to_sparse()
     trial.method_raises(optimizer, "step", ["RuntimeError"], "sparse")
+
+
+def many_groups(trial: Trial, rule: str, count: int, dtype: str = "float64") -> None:
+    """Each of many groups steps with its own rate, also the last one. The gradients stay as they are, and the
+    parameters want gradients as before."""
+    host = [trial.random(2, dtype=dtype, seed=number) for number in range(count)]
+    parameters = [trial.tensor(values).requires_grad_() for values in host]
+    rates = [0.01 * (number + 1) for number in range(count)]
+    rules = [RULES[rule](values, lr=rate) for values, rate in zip(host, rates)]
+    optimizer = trial.make([{"params": [each], "lr": rate} for each, rate in zip(parameters, rates)])
+    trial.repeatable = False
+    for step in range(2):
+        gradients = [trial.random(2, dtype=dtype, seed=count * (step + 1) + number) for number in range(count)]
+        for parameter, followed, gradient in zip(parameters, rules, gradients):
+            parameter.grad = trial.tensor(gradient)
+            followed.step(gradient)
+        trial.call_method(optimizer, "step")
+        for parameter, followed, gradient in zip(parameters, rules, gradients):
+            trial.close(parameter.detach(), followed.values, dtype=dtype)
+            trial.exact(parameter.grad, gradient, dtype)
+    trial.check(
+        all(each.requires_grad and each.is_leaf for each in parameters), "a parameter wants no gradient any more"
+    )

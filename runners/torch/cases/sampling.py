@@ -221,3 +221,20 @@ def relaxed_expand(trial: Trial, shape: Sequence[int]) -> None:
     expected = np.full(shape, _log_density(widened(x), 1.3, np.array(probs)))
     trial.close(expanded.log_prob(trial.tensor(x)), expected, rtol=1e-5, atol=3e-5, dtype="float32")
     trial.equal(list(expanded.sample((2,)).shape), [2, *shape, 3])
+
+
+def relaxed_masked(trial: Trial, dtype: str, method: str, count: int) -> None:
+    """A category whose logit is -infinity has the weight 0 in every draw, and the others, also the last of many, have
+    their shares."""
+    first = np.where(np.arange(count) % 4 == 1, -np.inf, np.arange(count) % 3 - 1.0)
+    logits = np.stack([np.roll(first, -number) for number in range(5)])
+    distribution = _made(trial, 0.8, dtype, "logits", logits)
+    sample = trial.call_method(distribution, method, (2000,))
+    trial.equal([trial.dtype_name(sample), list(sample.shape)], [dtype, [2000, 5, count]])
+    found = widened(trial.numpy(sample))
+    for number, row in enumerate(logits):
+        allowed = np.isfinite(row)
+        trial.check(not found[:, number, ~allowed].any(), "a category without a share has a weight")
+        parts = found[:, number, allowed]
+        trial.check(np.allclose(parts.sum(-1), 1, rtol=0, atol=1e-5), "the parts do not sum to 1")
+        _check_row(trial, parts, row[allowed], 0.8)

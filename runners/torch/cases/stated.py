@@ -24,17 +24,20 @@ def values(
     slopes: Sequence[Any] = (),
     training: bool = True,
     tolerance: Mapping[str, float] = {},
+    above: Any = None,
 ) -> None:
-    """A call, or that of an instance, gives the stated values. For ones that come from above, the arguments get the
-    stated gradients (``slopes``, null for an argument that needs none).
+    """A call, or that of an instance, gives the stated values. The arguments, or the elements of lists, get the stated
+    gradients (``slopes``, null for one that needs none) for what comes from ``above``, or for ones.
 
     ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones, and gets the
     values of ``parameters``. Numbers that JSON lacks are written as text.
     """
     builder = Builder(trial, names.framework(trial.framework))
     given = [item.device for item in builder.all(args)]
-    for argument, slope in zip(given, slopes):
-        argument.requires_grad_(slope is not None)
+    leaves = [leaf for argument in given for leaf in (argument if isinstance(argument, (list, tuple)) else [argument])]
+    for argument, slope in zip(leaves, slopes):
+        if slope is not None:
+            argument.requires_grad_()
     if made is None:
         output = trial.call(*given, **{key: item.device for key, item in builder.named(options).items()})
     else:
@@ -47,8 +50,8 @@ def values(
     output = output[0] if isinstance(output, tuple) else output
     trial.close(output, _numbers(expected), dtype=dtype, **tolerance)
     if any(slope is not None for slope in slopes):
-        output.sum().backward()
-    for argument, slope in zip(given, slopes):
+        output.backward(torch.ones_like(output) if above is None else trial.tensor(_numbers(above), dtype))
+    for argument, slope in zip(leaves, slopes):
         if slope is not None:
             trial.close(argument.grad, _numbers(slope), dtype=trial.dtype_name(argument) or "", **tolerance)
 

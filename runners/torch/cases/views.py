@@ -73,8 +73,16 @@ def is_copy(trial: Trial, shape: Sequence[int], in_list: bool = False) -> None:
     trial.exact(tensor, values, "float32")
 
 
-def broadcast(trial: Trial, shapes: Sequence[Sequence[int]], dtypes: Sequence[str], layout: str = "contiguous") -> None:
-    """Each tensor is repeated to the common shape and keeps its dtype."""
+def broadcast(
+    trial: Trial,
+    shapes: Sequence[Sequence[int]],
+    dtypes: Sequence[str],
+    layout: str = "contiguous",
+    repeats: int = 1,
+) -> None:
+    """Each tensor is repeated to the common shape and keeps its dtype. ``repeats``: how many tensors of each shape and
+    dtype there are."""
+    shapes, dtypes = [*shapes] * repeats, [*dtypes] * repeats
     arrays = [trial.random(*shape, dtype=dtype, seed=seed) for seed, (shape, dtype) in enumerate(zip(shapes, dtypes))]
     tensors = [trial.tensor(array, dtype, layout) for array, dtype in zip(arrays, dtypes)]
     outputs = trial.call(*tensors)

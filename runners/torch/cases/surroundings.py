@@ -1,0 +1,155 @@
+"""Calls in other surroundings: modes, default dtype, and flags of the caller, which stay as they are."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from typing import Any, Callable, ContextManager, Iterator, Mapping, Sequence
+from unittest import mock
+
+import numpy as np
+import torch
+
+from runners.core.public import names
+from runners.core.testing import tree
+from runners.core.testing.inputs import Builder
+from runners.core.testing.trial import Trial
+from runners.torch.cases.layers import filled
+
+_SEEDS_OF_A_CALL = 100
+_ALLOWED: Mapping[str, Any] = {
+    "float32": {"rtol": 1e-5, "atol": 2e-5},
+    "float64": {"rtol": 1e-11, "atol": 1e-12},
+    "complex64": {"rtol": 1e-5, "atol": 2e-5},
+}
+"""The device sums in another order than the host."""
+
+
+def kept(
+    trial: Trial,
+    args: Sequence[Any],
+    options: Mapping[str, Any] = {},
+    made: Sequence[Any] | None = None,
+    named: Mapping[str, Any] = {},
+    method: str = "__call__",
+    layers: Sequence[Any] = (),
+    training: bool = True,
+) -> None:
+    """With and without gradients, with another default dtype and while anomalies are detected, each call gives what its
+    own arguments give on the host. No later call changes an earlier output, and no call changes a flag, a random state,
+    or whether a tensor wants a gradient.
+
+    ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones, behind
+    ``layers``. One that is no module is made anew for each call.
+    """
+    trial.repeatable = False
+    seed, outputs = trial.seed, []
+    with trial.on_host():
+        known = _made(trial, trial.function, made, named, layers)
+    module = _made(trial, trial.make, made, named, layers)
+    if isinstance(module, torch.nn.Module):
+        filled(trial, module.to(trial.device).train(training), "float32")
+        known.train(training).load_state_dict(module.state_dict())
+    for number, (mode, surrounding) in enumerate(_SURROUNDINGS.items()):
+
+        def other(given: int, number: int = number) -> int:
+            return seed(given + _SEEDS_OF_A_CALL * number)
+
+        with mock.patch.object(trial, "seed", other):
+            given, keywords = _built(trial, args, options)
+            instance = _made(trial, trial.make, made, named, layers) if _is_plain(module) else module
+            with trial.on_host():
+                host, host_keywords = _built(trial, args, options)
+                like = _made(trial, trial.function, made, named, layers) if _is_plain(known) else known
+        floating = [leaf for leaf in tree.leaves([given, keywords]) if _is_floating(leaf)]
+        for place, leaf in enumerate(floating):
+            leaf.requires_grad_(mode == "gradients" and place == 0)
+        expected = _called(trial.function, like, method)(*host, **host_keywords)
+        with surrounding():
+            before = _flags(instance, given, keywords)
+            if made is None:
+                output = trial.call(*given, **keywords)
+            else:
+                output = trial.call_method(instance, method, *given, **keywords)
+            after = _flags(instance, given, keywords)
+        changed = [f"{one} became {other_one}" for one, other_one in zip(before, after) if one != other_one]
+        trial.check(len(before) == len(after) and not changed, f"a flag has changed: {'; '.join(changed)[:200]}")
+        found, right = (_tensors(each) for each in (output, expected))
+        trial.equal(len(found), len(right))
+        for one, other_one in zip(found, right):
+            dtype = trial.dtype_name(other_one) or ""
+            trial.close(one.detach(), trial.numpy(other_one.detach()), dtype=dtype, **_ALLOWED.get(dtype, {}))
+        outputs.append((found, [trial.numpy(each.detach()).copy() for each in found]))
+    for found, values in outputs:
+        for one, value in zip(found, values):
+            same = np.array_equal(trial.numpy(one.detach()), value, equal_nan=value.dtype.kind in "fc")
+            trial.check(same, "a later call changed an earlier output")
+
+
+@contextlib.contextmanager
+def _float64() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+_SURROUNDINGS: Mapping[str, Callable[[], ContextManager[Any]]] = {
+    "no gradients": torch.no_grad,
+    "gradients": torch.enable_grad,
+    "default dtype": _float64,
+    "no gradients again": torch.no_grad,
+    "anomalies": torch.autograd.detect_anomaly,
+}
+
+
+def _made(trial: Trial, make: Any, made: Sequence[Any] | None, named: Mapping[str, Any], layers: Sequence[Any]) -> Any:
+    if made is None:
+        return None
+    inner = [getattr(torch.nn, name)(*parts) for name, parts in layers]
+    given, keywords = _built(trial, made, named)
+    return make(*inner, *given, **keywords)
+
+
+def _is_plain(instance: Any) -> bool:
+    return instance is not None and not isinstance(instance, torch.nn.Module)
+
+
+def _called(function: Any, instance: Any, method: str) -> Any:
+    return function if instance is None else getattr(instance, method)
+
+
+def _built(trial: Trial, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    builder = Builder(trial, names.framework(trial.framework))
+    named = builder.named(options)
+    return [item.device for item in builder.all(args)], {key: item.device for key, item in named.items()}
+
+
+def _tensors(output: Any) -> list[Any]:
+    return [leaf for leaf in tree.leaves(output) if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided]
+
+
+def _is_floating(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+
+
+def _flags(instance: Any, given: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+    """The flags of PyTorch, the random states of the host, and those of tensors and modules."""
+    tensors = [leaf for leaf in tree.leaves([given, keywords]) if isinstance(leaf, torch.Tensor)]
+    flags = [
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        str(torch.get_default_dtype()),
+        torch.is_anomaly_enabled(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_num_threads(),
+        torch.get_rng_state().tolist(),
+        str(np.random.get_state()),
+        random.getstate(),
+    ]
+    if isinstance(instance, torch.nn.Module):
+        tensors += [*instance.parameters(), *instance.buffers()]
+        flags += [each.training for each in instance.modules()]
+    return [*flags, *([each.requires_grad, each.is_leaf, each.grad is None, str(each.dtype)] for each in tensors)]
