@@ -152,6 +152,48 @@ def array_of_host(trial: Trial, source: str) -> None:
     trial.close(trial.call(sources[source]), expected, dtype=dtype)
 
 
+def array_is_kept(trial: Trial, dtype: str) -> None:
+    """Without a copy, an array of the device that needs no conversion is the same memory; with one it is another. New
+    axes are the first ones."""
+    host = trial.random(3, 3, dtype=dtype)
+    original = trial.tensor(host, dtype)
+    place = original.unsafe_buffer_pointer()
+    for options, same in (
+        ({"copy": False}, True),
+        ({"copy": False, "dtype": trial.dtype(dtype)}, True),
+        ({"copy": True}, False),
+        ({}, False),
+    ):
+        output = trial.call(original, **options)
+        trial.exact(output, trial.numpy(original), dtype)
+        trial.equal(output.unsafe_buffer_pointer() == place, same)
+    for axes in (3, 5):
+        output = trial.call(original, copy=False, ndmin=axes)
+        trial.exact(output, trial.numpy(original).reshape((1,) * (axes - 2) + (3, 3)), dtype)
+
+
+def array_of_numbers(trial: Trial) -> None:
+    """A list of Python numbers has no weak type: joined with half precision it stays what it is. The parts of complex
+    numbers are kept, also if one is infinite or NaN."""
+    for numbers, dtype, joined in (
+        ([1.5, 2], "float32", "float32"),
+        ([3, -4], "int32", "float16"),
+        ([], "float32", ""),
+    ):
+        output = trial.call(numbers)
+        trial.exact(output, np.array(numbers, dtype), dtype)
+        trial.equal(bool(output.weak_type), False)
+        if joined:
+            trial.equal(trial.dtype_name(output + trial.tensor(np.ones(2), "float16")), joined)
+    inf, nan = float("inf"), float("nan")
+    values = [complex(1.5, inf), complex(-inf, 2), complex(nan, -3), complex(-0.0, nan), complex(inf, -0.0)]
+    for given in (values, np.array(values), np.array(values, "complex64"), values[0]):
+        output = trial.call(given)
+        trial.equal(trial.dtype_name(output), "complex64")
+        for part in ("real", "imag"):
+            trial.exact(getattr(trial.numpy(output), part), getattr(np.asarray(given, "complex64"), part))
+
+
 def filled_like(trial: Trial, value: float, shape: Sequence[int], dtype: str) -> None:
     """In a compiled function the shape and dtype can come from a traced array; the output is filled with the value.
 

@@ -126,12 +126,37 @@ def _wide(trial: Trial, through: Work) -> None:
         trial.equal((output.dtype, output.tolist()), (wanted.dtype, wanted.tolist()))
 
 
+def _settings(trial: Trial, through: Work) -> None:
+    """Settings of JAX around it are in force in the work: the generator of keys, and whether arrays of other ranks are
+    an error."""
+    host, row = trial.random(2, 3), trial.random(3, seed=1)
+    x, captured = trial.tensor(host), trial.tensor(row)
+
+    def work(x: Any) -> list[Any]:
+        return [jax.random.PRNGKey(3), x + captured]
+
+    for generator, key in (("rbg", [0, 3, 0, 3]), ("threefry2x32", [0, 3])):
+        with jax.default_prng_impl(generator):
+            made, total = through(trial, work, x)
+        trial.exact(made, key, "uint32")
+        trial.exact(total, host + row, "float32")
+    with jax.numpy_rank_promotion("raise"):
+        try:
+            through(trial, work, x)
+        except ValueError as error:
+            refused = str(error)
+        else:
+            refused = "no error"
+    trial.check("rank" in refused, f"expected an error about the rank, got {refused}")
+
+
 _KEPT: dict[str, Callable[[Trial, Work], None]] = {
     "inputs": _inputs,
     "constants": _constants,
     "numbers": _numbers,
     "again": _again,
     "wide": _wide,
+    "settings": _settings,
 }
 
 

@@ -167,6 +167,32 @@ def eager_in_trace(trial: Trial) -> None:
     trial.check(names[2] != "exp", "the function was not compiled after the context")
 
 
+def eager_decorated(trial: Trial) -> None:
+    """As a decorator the context holds for each call of the function, not only for the first one, and not beyond it."""
+    host = trial.random(4)
+    seen: list[bool] = []
+
+    @jax.jit
+    def doubled(x: Any) -> Any:
+        seen.append(_traced(x))
+        return x + x
+
+    def body(disable_jit: Callable[..., Any], x: Any) -> Any:
+        seen.clear()
+
+        @disable_jit()
+        def called(x: Any) -> Any:
+            return doubled(x)
+
+        outputs = [called(x), called(x), doubled(x), called(x)]
+        return [*outputs, disable_jit(False)(called)(x)]
+
+    for output in trial.call_inside(body, trial.tensor(host)):
+        trial.exact(output, 2 * host, "float32")
+    trial.equal(seen, [False, False, True, False, False])
+    trial.equal(_disabled(), False)
+
+
 def _disabled() -> bool:
     """Whether a compiled function now runs as plain Python."""
     seen: list[bool] = []

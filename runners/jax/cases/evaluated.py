@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+import contextlib
+from typing import Any, Callable, Iterator
 
 import jax
 import jax.numpy as jnp
@@ -92,6 +93,107 @@ def evaluated_refuses(trial: Trial) -> None:
     seen: list[bool] = []
     jax.make_jaxpr(lambda x: seen.append(_traced(x + 1)))(x)
     trial.equal(seen, [True])
+
+
+def evaluated_under_settings(trial: Trial) -> None:
+    """Settings of JAX that are in force around the context are in force inside: the generator of random numbers, how
+    it splits work, 64-bit types, whether NaN or arrays of other ranks are errors. After it they are as before."""
+    x, row = trial.tensor(trial.random(2, 3)), trial.tensor(trial.random(3, seed=1))
+    seen: list[bool] = []
+
+    def body(eval_context: Callable[..., Any], setting: Any, value: Any, work: Callable[[], Any]) -> Any:
+        def inside(_: Any) -> Any:
+            with eval_context():
+                found = work()
+            seen.append(_traced(found))
+            kept.append(found)
+            return found
+
+        kept: list[Any] = []
+        with setting(value):
+            before = _settings()
+            jax.jit(inside)(x)
+            trial.equal(_settings(), before)
+        return kept[0]
+
+    seeds = {"rbg": [0, 3, 0, 3], "threefry2x32": [0, 3]}
+    for generator, key in seeds.items():
+        trial.exact(
+            trial.call_inside(body, jax.default_prng_impl, generator, lambda: jax.random.PRNGKey(3)), key, "uint32"
+        )
+    drawn = []
+    for flag in (True, False):
+        with _partitionable(flag):
+            drawn.append(trial.numpy(_bits()))
+        trial.exact(trial.call_inside(body, _partitionable, flag, _bits), drawn[-1], "uint32")
+    trial.check((drawn[0] != drawn[1]).any(), "both ways to split work give the same numbers")
+    trial.raises_inside(["FloatingPointError"], "nan", body, jax.debug_nans, True, lambda: jnp.log(row - 9))
+    trial.raises_inside(["ValueError"], "rank", body, jax.numpy_rank_promotion, "raise", lambda: x + row)
+    trial.close(trial.call_inside(body, jax.numpy_rank_promotion, "allow", lambda: x + row), np.add(x, row))
+    trial.equal(any(seen), False)
+
+
+def evaluated_decorated(trial: Trial) -> None:
+    """As a decorator the context holds for each call of the function, not only for the first one."""
+    host = trial.random(4)
+    seen: list[bool] = []
+
+    def body(eval_context: Callable[..., Any], x: Any) -> Any:
+        seen.clear()
+
+        @eval_context()
+        def wave(number: float) -> Any:
+            return jnp.cos(jnp.float32(number))
+
+        def mixed(x: Any) -> Any:
+            values = [wave(number) for number in (0.5, 1.5, 2.5)]
+            seen.extend(map(_traced, [*values, jnp.cos(jnp.float32(0.5))]))
+            return x * sum(values)
+
+        return jax.jit(mixed)(x), jax.jit(mixed)(x[:2])
+
+    whole, part = trial.call_inside(body, trial.tensor(host))
+    trial.equal(seen, [False, False, False, True] * 2)
+    for output, rows in ((whole, host), (part, host[:2])):
+        trial.close(output, widened(rows) * np.cos([0.5, 1.5, 2.5]).sum(), rtol=2e-6, dtype="float32")
+
+
+def evaluated_refuses_traced(trial: Trial) -> None:
+    """A value of the trace stays one inside: what needs its number is an error that passes through."""
+    host = trial.random(3)
+
+    def body(eval_context: Callable[..., Any], work: Callable[[Any], Any], x: Any) -> Any:
+        def inside(x: Any) -> Any:
+            known = x
+            with eval_context():
+                known = work(x)
+            return x * known
+
+        return jax.jit(inside)(x)
+
+    for work in (float, int, bool):
+        trial.raises_inside(["ConcretizationTypeError"], "traced", body, work, trial.tensor(np.float32(1.5)))
+    output = trial.call_inside(body, lambda _: jnp.sin(jnp.float32(1)), trial.tensor(host))
+    trial.close(output, widened(host) * np.sin(1), dtype="float32")
+
+
+@contextlib.contextmanager
+def _partitionable(flag: bool) -> Iterator[None]:
+    before = jax.config.jax_threefry_partitionable
+    jax.config.update("jax_threefry_partitionable", flag)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_threefry_partitionable", before)
+
+
+def _bits() -> Any:
+    return jax.random.bits(jax.random.PRNGKey(7), (5,))
+
+
+def _settings() -> list[Any]:
+    names = ("default_prng_impl", "threefry_partitionable", "debug_nans", "numpy_rank_promotion", "enable_x64")
+    return [getattr(jax.config, f"jax_{name}") for name in names]
 
 
 def _traced(value: Any) -> bool:

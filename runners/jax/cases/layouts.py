@@ -25,13 +25,15 @@ def views(
     atol: float | None = None,
     traced: bool = True,
 ) -> None:
-    """Each kind of view of all arrays gives the reference's output, and the call changes nothing in or around it.
+    """Each kind of view of all arrays gives the reference's output, and the call changes nothing in or around it. One
+    that has other values afterwards and is given again has their output.
 
     The arguments and ``expect`` are those of a manifest's ``call``. Unless ``traced`` is False, the arrays are also cut
     out of larger ones in a compiled program.
     """
     given = Given(trial, args, kwargs)
     whole = [trial.numpy(tensor) for tensor in given.tensors]
+    trial.repeatable = False  # the views change
 
     def check(output: Any, arrays: Sequence[Array]) -> None:
         host = given.with_tensors([widened(np.array(array)) for array in arrays])
@@ -44,6 +46,10 @@ def views(
         check(trial.call(*given.with_tensors(shown), **given.kwargs), shown)
         for (base, _), before in zip(made, bases):
             trial.check(base.tobytes() == before.tobytes(), "the call wrote to the memory of its argument")
+        if view is _inside:
+            for array in shown:
+                array[...] = np.flip(array).copy()
+            check(trial.call(*given.with_tensors(shown), **given.kwargs), shown)
 
     @lru_cache(maxsize=1)
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from typing import Any, Callable, Sequence
 
 import jax
@@ -15,7 +16,7 @@ from runners.core.testing.trial import Trial
 def path_of_chain(trial: Trial, sizes: Sequence[int], expected: Sequence[Sequence[int]], optimize: Any = None) -> None:
     """The path is the cheapest order to multiply a chain of matrices, with its cost; in this order the product is
     right."""
-    letters = "abcdefgh"[: len(sizes)]
+    letters = string.ascii_letters[: len(sizes)]
     terms = ",".join(letters[i : i + 2] for i in range(len(sizes) - 1))
     subscripts = f"{terms}->{letters[0]}{letters[-1]}"
     hosts = [trial.random(*sizes[i : i + 2], seed=i) for i in range(len(sizes) - 1)]

@@ -3,6 +3,8 @@ split."""
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Callable, Sequence
 
@@ -50,6 +52,10 @@ def is_scalar(trial: Trial, kind: str) -> None:
     values = {
         "numbers": [3, 0, False, 2.5, 1 + 2j, np.float32(1.5), np.int8(-2), np.bool_(True), np.complex64(1j)],
         "texts": ["jax", "", b"jax"],
+        "other-numbers": [
+            *(np.dtype(dtype).type(1.5) for dtype in (jnp.bfloat16, jnp.float8_e4m3fn, "longdouble", "complex128")),
+            *(Fraction(1, 3), Decimal("1.5"), np.uint64(2**64 - 1), np.float64("nan"), 10**400),
+        ],
         "containers": [[3], [], (2.5,), {"a": 1}, None, np.ones(1), np.ones((1, 1)), np.zeros(0), jnp, int],
     }[kind]
     for value in values:

@@ -104,11 +104,11 @@ def cdf_located(trial: Trial, shapes: Sequence[Sequence[int]], x: str = "float32
         trial.close(trial.call(moved[0], scale=moved[2]), special.ndtr(widened(first) / scale), dtype="float32")
 
 
-def cdf_gradient(trial: Trial) -> None:
+def cdf_gradient(trial: Trial, rows: int = 16, scales: Sequence[int] = (16, 1)) -> None:
     """The derivative is the density over the scale for x, minus that for the location, and minus z times that for the
-    scale; over what is broadcast it is summed."""
-    x, loc, scale = trial.random(16, 5), trial.random(5, seed=1), trial.random(16, 1, seed=2, low=0.5, high=3)
-    weights = trial.random(16, 5, seed=3)
+    scale; over what is broadcast it is summed. ``scales``: the shape of the scale."""
+    x, loc, scale = trial.random(rows, 5), trial.random(5, seed=1), trial.random(*scales, seed=2, low=0.5, high=3)
+    weights = trial.random(rows, 5, seed=3)
 
     def body(cdf: Callable[..., Any], *tensors: Any) -> Any:
         return _all_slopes(cdf)(*tensors)
@@ -116,12 +116,15 @@ def cdf_gradient(trial: Trial) -> None:
     (to_x, to_loc, to_scale), value = trial.call_inside(body, *map(trial.tensor, (x, loc, scale, weights)))
     z = (widened(x) - loc) / scale
     density = weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / scale
-    # Sums of up to 16 numbers, each with a few float32 roundings.
+    # Sums of up to 16 or 70 numbers, each with a few float32 roundings.
     allowed = {"rtol": 5e-6, "atol": 1e-5, "dtype": "float32"}
+    to_scales = -z * density
     trial.close(value, special.ndtr(z), dtype="float32")
     trial.close(to_x, density, **allowed)
     trial.close(to_loc, -density.sum(axis=0), **allowed)
-    trial.close(to_scale, (-z * density).sum(axis=1, keepdims=True), **allowed)
+    trial.close(
+        to_scale, to_scales.sum(axis=0) if len(scales) == 1 else to_scales.sum(axis=1, keepdims=True), **allowed
+    )
 
 
 def cdf_double(trial: Trial) -> None:
