@@ -89,3 +89,18 @@ def stacked(trial: Trial, count: int, as_tensors: bool) -> None:
     hosts = [trial.random(2, 1, 3, seed=number) for number in range(count)]
     output = trial.call([trial.tensor(host) for host in hosts] if as_tensors else hosts)
     trial.exact(output, np.stack(hosts), "float32")
+
+
+def zeros_in_function(trial: Trial) -> None:
+    """A number that fills a shape in a tf.function keeps its sign if it is zero, whichever zero came before."""
+    calls = [(value, dtype) for value in (-0.0, 0.0, -0.0) for dtype in ("float16", "bfloat16", "float32", "float64")]
+    several = [0.0, -0.0, 2.5, -1.0]
+
+    def body(constant: Callable[..., Any]) -> Any:
+        program = tf.function(lambda: [constant(value, dtype, shape=(3, 2)) for value, dtype in calls])
+        return [*program(), tf.function(lambda: constant(several, shape=(2, 2)))()]
+
+    *filled, last = trial.call_inside(body)
+    trial.exact(last, np.reshape(several, (2, 2)), "float32")
+    for found, (value, dtype) in zip(filled, calls):
+        trial.exact(found, np.full((3, 2), value), dtype)

@@ -49,7 +49,7 @@ def _train(model: _Model, hook: Any, steps: int) -> None:
 
 
 @contextlib.contextmanager
-def _logged() -> Iterator[list[str]]:
+def logged() -> Iterator[list[str]]:
     """Return what TensorFlow logs at level INFO in the meantime."""
     lines: list[str] = []
     handler = logging.Handler()
@@ -102,7 +102,7 @@ def text(trial: Trial, tags: Sequence[str], named: bool = False) -> None:
     the tags."""
     model = _model(trial)
     tensors = {f"my {tag}": getattr(model, tag) for tag in tags} if named else [f"{tag}:0" for tag in tags]
-    with _logged() as lines:
+    with logged() as lines:
         hook = trial.call(tensors, every_n_iter=2)
         _train(model, hook, 3)
     values = {"square": (0.0, 4.0), "half": (0.0, 1.0)}
@@ -144,7 +144,7 @@ def reports(trial: Trial, dtype: str) -> None:
     with graph.as_default(), tf.device(trial.device):
         weights = tf.constant(host)
     hook = trial.make({"weights": weights}, every_n_iter=1, formatter=formatter)
-    with graph.as_default(), v1.Session() as session, _logged() as lines:
+    with graph.as_default(), v1.Session() as session, logged() as lines:
         hook.begin()
         context = v1.train.SessionRunContext(v1.train.SessionRunArgs(None), session)
         values = session.run(hook.before_run(context).fetches)

@@ -163,3 +163,16 @@ def accuracy_signed_weights(trial: Trial) -> None:
     batches.append((many, many * [[1], [2]], np.full([2, 3000], 0.75)))
     for dtype in ("float16", "float64"):
         _accuracies(trial, batches, ("int64", "int64", dtype), weighted=True)
+
+
+def accuracy_wide(trial: Trial, dtype: str, near: int, weighted: bool) -> None:
+    """Labels and predictions that differ by one are different, whatever their size; weights of a square are for the
+    rows or for the columns."""
+    labels = np.asarray([[near, near + 1, -near], [1, near + 1, near], [-near - 1, 0, near + 1]], dtype)
+    predictions = np.asarray([[near, near, -near], [1, near + 1, near + 1], [-near, 0, near + 1]], dtype)
+    if not weighted:
+        _accuracies(trial, [(labels, predictions), (predictions, labels)], (dtype, dtype))
+        return
+    weights = np.asarray([1.0, 2.0, 4.0], "float32")
+    for each in (weights[:, None], weights[None]):
+        _accuracies(trial, [(labels, predictions, each)], (dtype, dtype, "float32"), weighted=True)

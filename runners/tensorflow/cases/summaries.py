@@ -233,3 +233,27 @@ def closed(trial: Trial) -> None:
         trial.equal(second.steps(), [])
         _flush(trial, second.writer)
         _check(trial, second, expected, "int32")
+
+
+def special_values(trial: Trial, count: int) -> None:
+    """Events with NaN, infinities, zeros of both signs and all digits are on disk as they were, at steps beyond 2**53;
+    of many writers the one that is given is flushed, and what a variable was when it was written."""
+    logs = [_Log() for _ in range(count)]
+    first = 2**53 + 1
+    hosts = [np.asarray([value, 1 / 3]) for value in (np.nan, np.inf, -np.inf, -0.0, 5e-324)]
+    variable = tf.Variable(trial.tensor(hosts[0]))
+    for log in logs:
+        with log.writer.as_default():
+            for step, host in enumerate(hosts, first):
+                variable.assign(trial.tensor(host))
+                tf.summary.write("value", variable, step=step)
+    # Leaving the scope has flushed them: what is written from here on is not yet on disk.
+    for number in (count - 1, 0):
+        with logs[number].writer.as_default():
+            tf.summary.write("more", variable, step=first)
+            trial.equal(len(logs[number].on_disk()), len(hosts))
+            _flush(trial, logs[number].writer)
+            found = logs[number].on_disk()
+        trial.equal([written.step for written in found], [*range(first, first + len(hosts)), first])
+        for written, host in zip(found, [*hosts, hosts[-1]]):
+            trial.exact(written.value, host)
