@@ -9,6 +9,7 @@ import pytest
 
 from portbench.run.known_failures import check_run, find_known_failures
 from portbench.util.repository import Checkout
+from runners.core.manifest import read as read_manifest
 from tests.paths import ROOT
 
 VERSIONS = {
@@ -30,6 +31,12 @@ def known_failures(framework: str, version: str) -> dict[tuple[str, str], str]:
     path = ROOT / "manifests" / "study" / "expected" / f"{framework}-cpu.json"
     listed = json.loads(path.read_text("utf-8"))["versions"].get(version, [])
     return {(each["function"], each["test"]): each["category"] for each in listed if each["category"] != "removed"}
+
+
+def timed_tests(framework: str) -> set[tuple[str, str]]:
+    """The tests of the study that are timed, by function and test; the others only check values."""
+    path = ROOT / "manifests" / "study" / f"{framework}.json"
+    return {(test.function, test.id) for test in read_manifest(path, framework).tests if test.timed}
 
 
 FEW = {

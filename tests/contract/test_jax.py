@@ -54,7 +54,7 @@ def test_all_arrays_are_on_the_device(study: dict[str, Any]) -> None:
 @pytest.mark.xdist_group("study of jax")
 def test_a_cold_call_compiles_and_says_so(study: dict[str, Any]) -> None:
     compiled = {
-        result["test"]: [call["cold"]["counters"].get("compilations", 0) for call in result["calls"]]
+        result["test"]: [call["cold"]["counters"].get("compilations", 0) for call in result["calls"] if call["cold"]]
         for result in study["results"]
         if result["function"] == "jax.numpy.cos"
     }
@@ -62,7 +62,8 @@ def test_a_cold_call_compiles_and_says_so(study: dict[str, Any]) -> None:
     for result in study["results"]:
         # One test makes a jaxpr within a function that is compiled.
         if result["function"] == "jax.make_jaxpr" and result["test"] != "options-together":
-            assert all("compilations" not in call["cold"]["counters"] for call in result["calls"]), result["test"]
+            cold = [call["cold"]["counters"] for call in result["calls"] if call["cold"]]
+            assert not any("compilations" in counters for counters in cold), result["test"]
 
 
 @pytest.mark.slow

@@ -169,9 +169,10 @@ def test_functions_that_fall_back_to_the_host_are_recorded(study: dict[str, Any]
     # The counters of the timed calls show the same: torch_xla draws without replacement only on the host.
     for result in study["results"]:
         if result["function"] == "torch.multinomial" and result["outcome"] == "passed":
-            fell_back = any("fallbacks" in call["cold"]["counters"] for call in result["calls"])
             is_on_host = result["placement"]["verdict"] in ("host", "mixed")
-            assert fell_back == is_on_host == result["test"].startswith(DRAWS_ON_HOST), result
+            assert is_on_host == result["test"].startswith(DRAWS_ON_HOST), result
+            cold = [call["cold"]["counters"] for call in result["calls"] if call["cold"]]
+            assert not cold or any("fallbacks" in counters for counters in cold) == is_on_host, result
 
 
 def test_placement_of_sums_is_recorded_correctly(run_manifest: Run) -> None:
