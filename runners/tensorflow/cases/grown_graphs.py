@@ -99,7 +99,7 @@ def entered(trial: Trial) -> None:
     outer, inner = tf.Graph(), tf.Graph()
 
     def body(as_default: Callable[..., Any]) -> Any:
-        with outer.as_default(), v1.variable_scope("around", dtype=tf.float64), tf.device("/CPU:0"):
+        with outer.as_default(), v1.variable_scope("around", dtype=tf.float64), tf.device(trial.device):
             one = tf.constant(1.0, name="one")
             with tf.control_dependencies([one]), v1.get_default_graph().name_scope("deep"):
                 with as_default(inner):
@@ -115,7 +115,9 @@ def entered(trial: Trial) -> None:
     inside, draws, one, after, later, third = trial.call_inside(body)
     trial.equal((inside.name, inside.dtype.base_dtype.name, inside.graph is inner), ("v:0", "float32", True))
     trial.equal([draws[0].op.control_inputs, draws[0].op.name], [[], "random_normal"])
-    trial.equal((after.name, after.graph is outer, "CPU" in after.device), ("around/deep/after:0", True, True))
+    trial.equal((after.name, after.graph is outer), ("around/deep/after:0", True))
+    trial.check(one.device, "the scope of the device is not set")
+    trial.equal(after.device, one.device)
     trial.equal([operation.name for operation in after.op.control_inputs], [one.op.name])
     trial.equal((later.name, later.dtype.base_dtype.name), ("around/later:0", "float64"))
     with v1.Session(graph=inner) as session:
