@@ -7,7 +7,7 @@ import math
 import mmap
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Protocol, Sequence
 
 from runners.core.adapter import Adapter
 from runners.core.programs import Program
@@ -17,10 +17,19 @@ from runners.core.testing.endings import MisusedTrial
 from runners.core.testing.trial_inputs import Inputs
 
 if TYPE_CHECKING:
-    from runners.core.mutants.mutation import Mutation
     from runners.core.testing.repeats import Leaf
 
 _WAIT = PHASES.index("wait")
+
+
+class Mutation(Protocol):
+    """What stands in for the function under test: runners.core.mutants has them. ``is_repeat``: the test is over, and
+    its calls are made once more."""
+
+    is_repeat: bool
+
+    def of(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The mutated function."""
 
 
 class _Timed(NamedTuple):

@@ -87,7 +87,17 @@ RUNNER = Side(
             "devices",
         ),
         *("vendors", "failure", "adapter"),
-        *("selection", "manifest_grids", "programs", "manifest", "public", "testing", "triage", "prediction"),
+        *(
+            "selection",
+            "manifest_grids",
+            "programs",
+            "manifest",
+            "public",
+            "testing",
+            "mutants",
+            "triage",
+            "prediction",
+        ),
         *("process", "enumeration", "collection", "cli"),
     ),
 )
