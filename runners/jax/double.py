@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import Iterator
+from typing import ContextManager
 
-import jax
+from runners.jax.settings import setting
 
 
-@contextmanager
-def x64() -> Iterator[None]:
+def x64() -> ContextManager[None]:
     """A context in which float64, int64 and complex128 keep their width; outside, JAX reduces them to 32-bit types."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_enable_x64", before)
+    return setting("jax_enable_x64", True)

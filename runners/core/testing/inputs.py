@@ -95,3 +95,12 @@ class Builder:
 
     def _dtype(self, value: str) -> Built:
         return Built(self._trial.dtype(value), np.dtype(carrier(value)))
+
+
+def on_device(
+    trial: Trial, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call, with tensors on the target's device. Raises what ``Builder.one`` raises."""
+    builder = Builder(trial, names.framework(trial.framework))
+    given = [item.device for item in builder.all(args)]
+    return given, {name: item.device for name, item in builder.named(kwargs or {}).items()}

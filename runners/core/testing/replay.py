@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Sequence
 
-from runners.core.public import names
 from runners.core.testing import derived_calls
 from runners.core.testing.host_reference import compare_with_host
-from runners.core.testing.inputs import Builder
+from runners.core.testing.inputs import on_device
 from runners.core.testing.trial import Trial
 
 
@@ -24,9 +23,7 @@ def replay(
     """
 
     def inputs(trial: Trial) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        builder = Builder(trial, names.framework(trial.framework))
-        given = [item.device for item in builder.all(args)]
-        return given, {name: item.device for name, item in builder.named(kwargs or {}).items()}
+        return on_device(trial, args, kwargs)
 
     trial.function = trial.as_function(trial.function)
     if autocast is not None:

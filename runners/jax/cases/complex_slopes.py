@@ -12,7 +12,7 @@ import numpy as np
 from runners.core.testing.trial import Trial
 from runners.jax.cases.floating import Floating
 from runners.jax.cases.given import Given
-from runners.jax.cases.slopes import _along
+from runners.jax.cases.slopes import along
 
 
 def complex_slopes(
@@ -60,7 +60,7 @@ def complex_slopes(
     for part, wanted, dtype in zip(outputs, values, dtypes):
         trial.close(part, wanted, rtol=rtol, atol=atol, dtype=dtype)
     for found, direction in zip(changes, directions):
-        expected = _along(floating.exact, hosts, direction)
+        expected = along(floating.exact, hosts, direction)
         for part, wanted, dtype in zip(found, expected, dtypes):
             trial.close(part, wanted, rtol=rtol, atol=atol, dtype=dtype)
     for number, part in enumerate(pulled):
@@ -77,6 +77,6 @@ def _pulled(exact: Callable[..., Any], hosts: Sequence[Any], number: int, place:
     for unit in (1, 1j):
         direction = [np.zeros(np.shape(host), complex) for host in hosts]
         direction[number][place] = unit
-        change = _along(exact, hosts, direction)
+        change = along(exact, hosts, direction)
         parts.append(sum(np.sum(cotangent * part).real for cotangent, part in zip(cotangents, change)))
     return complex(parts[0], -parts[1])

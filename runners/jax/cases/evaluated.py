@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from typing import Any, Callable, Iterator
+from functools import partial
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ from jax import lax
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
+from runners.jax.settings import setting
 
 
 def evaluated_in_turn(trial: Trial) -> None:
@@ -123,9 +124,11 @@ def evaluated_under_settings(trial: Trial) -> None:
         )
     drawn = []
     for flag in (True, False):
-        with _partitionable(flag):
+        with setting("jax_threefry_partitionable", flag):
             drawn.append(trial.numpy(_bits()))
-        trial.exact(trial.call_inside(body, _partitionable, flag, _bits), drawn[-1], "uint32")
+        trial.exact(
+            trial.call_inside(body, partial(setting, "jax_threefry_partitionable"), flag, _bits), drawn[-1], "uint32"
+        )
     trial.check((drawn[0] != drawn[1]).any(), "both ways to split work give the same numbers")
     trial.raises_inside(["FloatingPointError"], "nan", body, jax.debug_nans, True, lambda: jnp.log(row - 9))
     trial.raises_inside(["ValueError"], "rank", body, jax.numpy_rank_promotion, "raise", lambda: x + row)
@@ -175,16 +178,6 @@ def evaluated_refuses_traced(trial: Trial) -> None:
         trial.raises_inside(["ConcretizationTypeError"], "traced", body, work, trial.tensor(np.float32(1.5)))
     output = trial.call_inside(body, lambda _: jnp.sin(jnp.float32(1)), trial.tensor(host))
     trial.close(output, widened(host) * np.sin(1), dtype="float32")
-
-
-@contextlib.contextmanager
-def _partitionable(flag: bool) -> Iterator[None]:
-    before = jax.config.jax_threefry_partitionable
-    jax.config.update("jax_threefry_partitionable", flag)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_threefry_partitionable", before)
 
 
 def _bits() -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from runners.core.public import names
 from runners.core.testing import references
 from runners.core.testing.arrays import widened
-from runners.core.testing.inputs import Builder
+from runners.core.testing.inputs import Builder, on_device
 from runners.core.testing.trial import Trial
 
 
@@ -33,9 +33,7 @@ def gradient_at(
     ``output``: which of several outputs. Without ``compiled`` each operation is called by itself; with ``within`` the
     derivative is that of a compiled function.
     """
-    builder = Builder(trial, names.framework(trial.framework))
-    given = [item.device for item in builder.all(args)]
-    named = {name: item.device for name, item in builder.named(kwargs or {}).items()}
+    given, named = on_device(trial, args, kwargs)
 
     @lru_cache(maxsize=1)
     def made(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -61,9 +61,9 @@ def slopes(
         lambda function, *inputs: made(function)(*inputs), moved[0], [moved[1], moved[2]], moved[3]
     )
     wide = [list(map(widened, each)) for each in (*cotangents, tangents)]
-    expected = [values, *(gradient_of(exact, hosts, each) for each in wide[:2]), _along(exact, hosts, wide[2])]
+    expected = [values, *(gradient_of(exact, hosts, each) for each in wide[:2]), along(exact, hosts, wide[2])]
     if second:
-        expected.append(_along(lambda arrays: gradient_of(exact, arrays, wide[0], 1e-3), hosts, wide[2], 1e-3))
+        expected.append(along(lambda arrays: gradient_of(exact, arrays, wide[0], 1e-3), hosts, wide[2], 1e-3))
     for number, (parts, wanted) in enumerate(zip(found, expected)):
         trial.equal(len(parts), len(wanted))
         if number == _SECOND:
@@ -82,13 +82,13 @@ def gradient_of(exact: Callable[[Arrays], Any], arrays: Arrays, cotangents: Arra
             moved = np.zeros(np.shape(array))
             moved[place] = 1
             direction = [moved if each == number else np.zeros(np.shape(one)) for each, one in enumerate(arrays)]
-            change = _along(exact, arrays, direction, step)
+            change = along(exact, arrays, direction, step)
             gradient[place] = sum(np.sum(part * cotangent) for part, cotangent in zip(change, cotangents))
         gradients.append(gradient)
     return gradients
 
 
-def _along(exact: Callable[[Arrays], Any], arrays: Arrays, direction: Arrays, step: float = 1e-5) -> list[Any]:
+def along(exact: Callable[[Arrays], Any], arrays: Arrays, direction: Arrays, step: float = 1e-5) -> list[Any]:
     """Return the change of each value along a direction."""
     after, before = (
         exact([array + side * step * change for array, change in zip(arrays, direction)]) for side in (1, -1)

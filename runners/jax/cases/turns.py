@@ -7,9 +7,8 @@ from typing import Any, Callable, Mapping, Sequence
 
 import jax
 
-from runners.core.public import names
 from runners.core.testing.call import call
-from runners.core.testing.inputs import Builder
+from runners.core.testing.inputs import on_device
 from runners.core.testing.trial import Trial
 from runners.jax.cases.arrays import double
 from runners.jax.cases.given import Given
@@ -57,9 +56,7 @@ def refuses_traced(
     trial: Trial, args: Sequence[Any], place: int | str, word: str, kwargs: Mapping[str, Any] | None = None
 ) -> None:
     """An argument that must be known when a program is compiled may not be a traced value."""
-    builder = Builder(trial, names.framework(trial.framework))
-    given = [item.device for item in builder.all(args)]
-    named = {name: item.device for name, item in builder.named(kwargs or {}).items()}
+    given, named = on_device(trial, args, kwargs)
     value = named[place] if isinstance(place, str) else given[place]
 
     def body(function: Any, value: Any) -> Any:
@@ -91,9 +88,7 @@ def _failed(function: Callable[..., Any]) -> None:
 
 def _trace(trial: Trial, given: Mapping[str, Any]) -> None:
     """Check that the traced call has the types of the plain one."""
-    builder = Builder(trial, names.framework(trial.framework))
-    args = [item.device for item in builder.all(given.get("args", ()))]
-    kwargs = {name: item.device for name, item in builder.named(given.get("kwargs", {})).items()}
+    args, kwargs = on_device(trial, given.get("args", ()), given.get("kwargs"))
     leaves, structure = jax.tree_util.tree_flatten(args)
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
 

@@ -11,7 +11,7 @@ from runners.core.testing.trial import Trial
 
 
 def shuffled(trial: Trial, how: str, size: int) -> None:
-    """Shuffled elements come in another order in each epoch, and in the same one if they are not to be shuffled anew;
+    """Shuffled elements come in another order in each epoch, and in the same one if they are to be shuffled once;
     all parts together have each element once. Numbers of shards and sizes can be those of NumPy."""
 
     def parts(function: Callable[..., Any], source: Any) -> list[Any]:
@@ -30,13 +30,13 @@ def shuffled(trial: Trial, how: str, size: int) -> None:
 
     def body(function: Callable[..., Any]) -> Any:
         source = tf.data.Dataset.range(size)
-        anew = source.shuffle(size, seed=trial.seed(4), reshuffle_each_iteration=True)
+        often = source.shuffle(size, seed=trial.seed(4), reshuffle_each_iteration=True)
         once = source.shuffle(size, seed=trial.seed(5), reshuffle_each_iteration=False)
-        return [[orders(part) for part in parts(function, each)] for each in (anew, once)]
+        return [[orders(part) for part in parts(function, each)] for each in (often, once)]
 
     trial.repeatable = False
-    anew, once = trial.call_inside(body)
-    for part in anew:
+    often, once = trial.call_inside(body)
+    for part in often:
         trial.equal([len(set(epoch)) for epoch in part], [len(epoch) for epoch in part])
         trial.check(part[0] != part[1] != part[2] != part[0], "two epochs have the same order")
         trial.check(part[0] != sorted(part[0]), "the elements are not shuffled")

@@ -10,9 +10,8 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 import torch
 
-from runners.core.public import names
 from runners.core.testing import tree
-from runners.core.testing.inputs import Builder
+from runners.core.testing.inputs import on_device
 from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import filled
 
@@ -89,17 +88,14 @@ class _Work:
         training: bool,
     ) -> None:
         trial.repeatable = False
-        builder = Builder(trial, names.framework(trial.framework))
-        given = [item.device for item in builder.all(args)]
-        keywords = {key: item.device for key, item in builder.named(options).items()}
+        given, keywords = on_device(trial, args, options)
         wanted = [item for place, item in enumerate(given) if place not in constant], keywords
         self.trial = trial
         self._all: list[int] = []
         self.leaves = [leaf for leaf in tree.leaves(wanted) if _is_floating(leaf)]
         self._call: Callable[[], Any] = lambda: call(*given, **keywords)
         if made is not None:
-            parts = [item.device for item in builder.all(made)]
-            further = {key: item.device for key, item in builder.named(named).items()}
+            parts, further = on_device(trial, made, named)
             instance = make(*parts, **further)
             # Only a call through the trial is timed.
             called = trial.call_method if call == trial.call else _method

@@ -7,8 +7,7 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 import torch
 
-from runners.core.public import names
-from runners.core.testing.inputs import Builder
+from runners.core.testing.inputs import on_device
 from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import filled
 
@@ -28,21 +27,21 @@ def numbers(
     """
     for kind in kinds:
         convert = _kinds(trial)[kind]
-        given, keywords = _built(trial, args, options)
+        given, keywords = on_device(trial, args, options)
         if placed:
             keywords["device"] = trial.device
         if made is None:
             output = trial.call(*_converted(given, convert), **_converted(keywords, convert))
         else:
-            parts, _ = _built(trial, made, {})
+            parts, _ = on_device(trial, made, {})
             module = trial.make(*_converted(parts, convert)).to(trial.device)
             filled(trial, module, "float32")
             output = trial.call_method(module, "__call__", *given, **keywords)
         with trial.on_host():
-            given, keywords = _built(trial, args, options)
+            given, keywords = on_device(trial, args, options)
             function = trial.function
             if made is not None:
-                function = trial.function(*_built(trial, made, {})[0])
+                function = trial.function(*on_device(trial, made, {})[0])
                 function.load_state_dict(module.state_dict())
             expected = function(*given, **keywords)
         dtype = trial.dtype_name(expected) or ""
@@ -56,12 +55,6 @@ def _kinds(trial: Trial) -> Mapping[str, Callable[[Any], Any]]:
         "short": lambda number: np.int32(number) if isinstance(number, int) else np.float32(number),
         "tensor": lambda number: trial.tensor(np.array(number, "int64" if isinstance(number, int) else "float64")),
     }
-
-
-def _built(trial: Trial, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    builder = Builder(trial, names.framework(trial.framework))
-    named = builder.named(options)
-    return [item.device for item in builder.all(args)], {key: item.device for key, item in named.items()}
 
 
 def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:

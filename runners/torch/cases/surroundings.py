@@ -10,9 +10,8 @@ from unittest import mock
 import numpy as np
 import torch
 
-from runners.core.public import names
 from runners.core.testing import tree
-from runners.core.testing.inputs import Builder
+from runners.core.testing.inputs import on_device
 from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import filled
 
@@ -40,7 +39,7 @@ def kept(
     or whether a tensor wants a gradient.
 
     ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones, behind
-    ``layers``. One that is no module is made anew for each call.
+    ``layers``. One that is no module is made for each call.
     """
     trial.repeatable = False
     seed, outputs = trial.seed, []
@@ -56,10 +55,10 @@ def kept(
             return seed(given + _SEEDS_OF_A_CALL * number)
 
         with mock.patch.object(trial, "seed", other):
-            given, keywords = _built(trial, args, options)
+            given, keywords = on_device(trial, args, options)
             instance = _made(trial, trial.make, made, named, layers) if _is_plain(module) else module
             with trial.on_host():
-                host, host_keywords = _built(trial, args, options)
+                host, host_keywords = on_device(trial, args, options)
                 like = _made(trial, trial.function, made, named, layers) if _is_plain(known) else known
         floating = [leaf for leaf in tree.leaves([given, keywords]) if _is_floating(leaf)]
         for place, leaf in enumerate(floating):
@@ -109,7 +108,7 @@ def _made(trial: Trial, make: Any, made: Sequence[Any] | None, named: Mapping[st
     if made is None:
         return None
     inner = [getattr(torch.nn, name)(*parts) for name, parts in layers]
-    given, keywords = _built(trial, made, named)
+    given, keywords = on_device(trial, made, named)
     return make(*inner, *given, **keywords)
 
 
@@ -119,12 +118,6 @@ def _is_plain(instance: Any) -> bool:
 
 def _called(function: Any, instance: Any, method: str) -> Any:
     return function if instance is None else getattr(instance, method)
-
-
-def _built(trial: Trial, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    builder = Builder(trial, names.framework(trial.framework))
-    named = builder.named(options)
-    return [item.device for item in builder.all(args)], {key: item.device for key, item in named.items()}
 
 
 def _tensors(output: Any) -> list[Any]:
