@@ -74,7 +74,11 @@ def check_other_values(case: Callable[[], None]) -> None:
 
 
 def check_kept(before: Sequence[Leaf], after: Sequence[Leaf]) -> None:
-    """Raises Unstable if an output has other values now than after its call."""
+    """Raises Unstable if an output has other values now than after its call, or more or fewer of them."""
+    if len(before) != len(after):
+        raise Unstable(
+            f"unstable: a later call changed the output of this one: {len(before)} values became {len(after)}"
+        )
     for one, other in zip(before, after):
         if not _equal(one, other):
             raise Unstable(f"unstable: a later call changed the output of this one: {_difference(one, other)}")

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.cases.printing import _check_written, _file
+from runners.tensorflow.printed import check_written, new_file
 
 _PARTS: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "whole": (lambda x: x, lambda x: x),
@@ -39,7 +39,7 @@ def formatted(values: Any, depth: int = 1) -> str:
 def parts(trial: Trial, dtype: str, how: str) -> None:
     """Each part of a tensor is written with its own elements, and no others, eagerly, in a tf.function or in a graph
     of constants: ``how``."""
-    file = _file()
+    file = new_file()
     host = (np.arange(12).reshape(4, 3) * 7 % 12 + trial.seed(0) % 5).astype("int64")
     tensor = trial.tensor(host, dtype)
     kinds: set[Any] = set()
@@ -61,4 +61,4 @@ def parts(trial: Trial, dtype: str, how: str) -> None:
     trial.call_inside(body)
     trial.check(kinds == {type(None) if how == "eager" else True}, f"returned {kinds}")
     lines = [f"{name} {formatted(take(host))}\n" for name, (_, take) in _PARTS.items()]
-    _check_written(trial, file, "".join(lines))
+    check_written(trial, file, "".join(lines))

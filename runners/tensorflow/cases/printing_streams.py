@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.cases.printing import _check_written, _file, _kind, _print
+from runners.tensorflow.printed import check_written, kind_of, new_file, print_and_check
 
 _LEVELS = {"info": "I", "warning": "W", "error": "E"}
 
@@ -23,7 +23,7 @@ def _written(trial: Trial, descriptor: int, *given: Any, **options: Any) -> str:
         kept = os.dup(descriptor)
         os.dup2(file.fileno(), descriptor)
         try:
-            _print(trial, *given, **options)
+            print_and_check(trial, *given, **options)
         finally:
             os.dup2(kept, descriptor)
             os.close(kept)
@@ -61,26 +61,28 @@ _LEVELS_SHOWN = {"I": 0, "W": 1, "E": 2}
 def numbers(trial: Trial) -> None:
     """The ends of the integers and of the floating numbers, complex numbers and zeros of both signs are written with
     their digits."""
-    file = _file()
+    file = new_file()
     ends = [np.iinfo(dtype) for dtype in ("int64", "uint8", "int16")]
     given: list[Any] = [trial.tensor(np.asarray([each.min, each.max], each.dtype)) for each in ends]
     given += [trial.tensor(np.asarray(values, "float32")) for values in ([1e-30, -3e38], [0.0, -0.0], [0.1, 123456.0])]
     given.append(trial.tensor(np.asarray([-np.inf, 1.5], "float16"), "float16"))
-    _print(trial, *given, output_stream=f"file://{file}", sep="\n")
+    print_and_check(trial, *given, output_stream=f"file://{file}", sep="\n")
     integers = "[-9223372036854775808 9223372036854775807]\n[0 255]\n[-32768 32767]\n"
-    _check_written(trial, file, integers + "[1e-30 -3e+38]\n[0 -0]\n[0.1 123456]\n[-inf 1.5]\n")
+    check_written(trial, file, integers + "[1e-30 -3e+38]\n[0 -0]\n[0.1 123456]\n[-inf 1.5]\n")
 
 
 def kinds(trial: Trial) -> None:
     """Variables and ragged tensors inside of structures, empty structures, numbers as keys and other objects are
     written in their places, each tensor with its own ends."""
-    file = _file()
+    file = new_file()
     variable = tf.Variable(trial.tensor(np.arange(5, dtype="int32")))
     rows = tf.ragged.constant([[1, 2, 3], [], [4]])
     matrix = trial.tensor(np.arange(9, dtype="int64").reshape(3, 3))
-    _print(trial, {2: variable, 1: [rows, {}]}, (), matrix, 1 + 2j, output_stream=f"file://{file}", summarize=1)
+    print_and_check(
+        trial, {2: variable, 1: [rows, {}]}, (), matrix, 1 + 2j, output_stream=f"file://{file}", summarize=1
+    )
     expected = "{1: [[[1, ..., 3], ..., [4]], {}], 2: [0 ... 4]} () [[0 ... 2]\n ...\n [6 ... 8]] (1+2j)\n"
-    _check_written(trial, file, expected)
+    check_written(trial, file, expected)
 
 
 _FLOATS = {"float64": 1e-15, "float32": 1.2e-7, "float16": 5e-4, "bfloat16": 4e-3}
@@ -90,7 +92,7 @@ _RANGES = {"float64": 300, "float32": 37, "float16": 4, "bfloat16": 37}
 def digits(trial: Trial, dtype: str, in_function: bool = False) -> None:
     """The digits written are those of the tensor's own dtype: read again, they are the same numbers up to the last
     digit, very large and very small ones too."""
-    file = _file()
+    file = new_file()
     if dtype in _FLOATS:
         exponents = np.linspace(-_RANGES[dtype], _RANGES[dtype], 40)
         host = trial.random(40, dtype="float64", seed=1, low=1.0, high=6.0) * 10.0**exponents
@@ -105,7 +107,7 @@ def digits(trial: Trial, dtype: str, in_function: bool = False) -> None:
 
     def body(function: Any) -> Any:
         def call(x: Any) -> None:
-            made.append(_kind(function(x, x[1], [x], **options)))
+            made.append(kind_of(function(x, x[1], [x], **options)))
 
         (tf.function(call, autograph=False) if in_function else call)(tensor)
 

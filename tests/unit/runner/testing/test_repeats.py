@@ -8,7 +8,7 @@ pytest.importorskip("numpy")
 
 import numpy as np
 
-from runners.core.testing.repeats import Leaf, Unstable, check_same
+from runners.core.testing.repeats import Leaf, Unstable, check_kept, check_same
 
 TENSOR = {"tensor": {"values": [1.0, 2.0, 4.0], "dtype": "float64"}}
 SCALED = {"numpy": "multiply"}
@@ -48,6 +48,14 @@ def test_an_output_that_a_later_call_replaces_is_noticed(run):
     result = result_of(run, "fake.scale_into_buffer", args=(RANDOM, 3.0))
     assert (result["outcome"], result["category"]) == ("failed", "unstable")
     assert "a later call changed the output of this one: at [0]" in result["error"]["message"]
+
+
+@pytest.mark.parametrize("later", [1, 3])
+def test_an_output_that_grows_or_shrinks_is_noticed(later):
+    values = [Leaf("int64", np.array(number)) for number in range(3)]
+    check_kept(values[:2], values[:2])
+    with pytest.raises(Unstable, match=f"a later call changed the output of this one: 2 values became {later}"):
+        check_kept(values[:2], values[:later])
 
 
 def test_values_that_the_manifest_gives_are_the_only_ones(run):
