@@ -36,7 +36,7 @@ def _recorded(recording: Any, sites: Any, name: str, function: Callable[..., Any
         arguments = {**described, "kwargs": named} if named else described
         entry = recording.entry("fake", name, repr(arguments), lambda: arguments)
         output = function(*args, **kwargs)
-        recording.add(entry, 0.0, sites.of_caller())
+        recording.add(entry, 0.0, sites.of_caller)
         return output
 
     return recorded

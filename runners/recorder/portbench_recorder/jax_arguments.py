@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import enum
-import math
-import re
 from typing import Any, Callable, Hashable, Mapping
 
 import jax
 import numpy as np
 
+from portbench_recorder import plain
 from portbench_recorder.facts import facts_of, literal
 from portbench_recorder.privacy import settings_only
 from portbench_recorder.recording import Arguments, Unnameable
 
-_PLAIN = re.compile(r"[\w ,.\->*+:=]{0,64}")
 _LITERAL_ELEMENTS = 64
 _DISTINCT_NUMBERS = (0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 0.5, -0.5)
 """Functions may treat these in another way, such as powers."""
@@ -131,31 +129,11 @@ class _Writer:
             return self._array(value)
         if isinstance(value, enum.Enum):
             return _enumerated(value)
-        if value is None or isinstance(value, (bool, int)):
-            return value
-        if isinstance(value, float):
-            return value if math.isfinite(value) else {"number": str(value)}
-        if isinstance(value, complex):
-            return {"complex": [value.real, value.imag]}
-        if isinstance(value, str):
-            if not _PLAIN.fullmatch(value):
-                raise Unnameable("a text that is longer than a name")
-            return value
-        if isinstance(value, slice):
-            return {"slice": [self.one(value.start), self.one(value.stop), self.one(value.step)]}
-        if value is Ellipsis:
-            return {"slice": []}
+        found = plain.described(value, self.one)
+        if found is not plain.OTHER:
+            return found
         if _is_dtype(value):
             return {"dtype": np.dtype(value).name}
-        return self._nested(value)
-
-    def _nested(self, value: Any) -> Any:
-        if type(value) is tuple:
-            return {"tuple": [self.one(each) for each in value]}
-        if type(value) is list:
-            return [self.one(each) for each in value]
-        if type(value) is dict and all(isinstance(name, str) for name in value):
-            return {"dict": {name: self.one(each) for name, each in value.items()}}
         if is_function(value):
             name = self._names.get(value) or _ufunc(value)
             if name is None:

@@ -100,10 +100,7 @@ class _Calls:
         finally:
             state.is_inside = False
         if entry is not None:
-            try:
-                recording.add(entry, took, self._sites.of_caller())
-            except Exception as error:
-                recording.failed(error)
+            recording.add(entry, took, self._sites.of_caller)
         return output
 
     def _is_own(self, caller: CodeType) -> bool:

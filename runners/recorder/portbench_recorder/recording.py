@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Hashable
 
 from portbench_recorder.programs import Programs
+from portbench_recorder.sites import Place
 
 FORMAT = 1
 PARTS = "parts"
@@ -50,7 +51,7 @@ class Entry:
         self.sites: list[str] = []
         self._seen: set[Hashable] = set()
 
-    def add_site(self, place: tuple[Hashable, Callable[[], str]] | None) -> None:
+    def add_site(self, place: Place | None) -> None:
         """Keeps the first few places in the program that made this call."""
         if place is not None and len(self.sites) < _MOST_SITES and place[0] not in self._seen:
             self._seen.add(place[0])
@@ -116,14 +117,17 @@ class Recording:
             self._signatures[full] += 1
             return self._entries.setdefault(place, made)
 
-    def add(self, entry: Entry, seconds: float, place: tuple[Hashable, Callable[[], str]] | None) -> None:
-        """Counts a call. Writes the file if that was long ago."""
-        with self._lock:
-            entry.calls += 1
-            entry.seconds += seconds
-        entry.add_site(place)
-        if time.monotonic() > self._next_write:
-            self.write()
+    def add(self, entry: Entry, seconds: float, find_place: Callable[[], Place | None]) -> None:
+        """Counts a call; ``find_place`` says where it was made. Writes the file if that was long ago."""
+        try:
+            with self._lock:
+                entry.calls += 1
+                entry.seconds += seconds
+            entry.add_site(find_place())
+            if time.monotonic() > self._next_write:
+                self.write()
+        except Exception as error:
+            self.failed(error)
 
     def failed(self, error: BaseException) -> None:
         """Counts a failure of the recorder itself."""

@@ -8,13 +8,17 @@ import os
 import sys
 import sysconfig
 from types import CodeType, FrameType
-from typing import Callable, Hashable
+from typing import Callable, Hashable, Tuple
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _INSTALLED = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _STANDARD = sysconfig.get_paths()["stdlib"] + os.sep
 """Python's own library, such as ``unittest`` and ``copy``: no program of the user, and no line that helps."""
 _MOST_FRAMES = 60
+
+
+Place = Tuple[Hashable, Callable[[], str]]
+"""A place in a program: something that names it, and a function that gives its text."""
 
 
 class Sites:
@@ -24,8 +28,8 @@ class Sites:
         self._folders = tuple(os.path.abspath(folder) + os.sep for folder in (*folders, _HERE))
         self._is_inside: dict[CodeType, bool] = {}
 
-    def of_caller(self) -> tuple[Hashable, Callable[[], str]] | None:
-        """The place of the call that is being made: something that names it, and a function that gives its text."""
+    def of_caller(self) -> Place | None:
+        """The place of the call that is being made."""
         frame: FrameType | None = sys._getframe(1)
         for _ in range(_MOST_FRAMES):
             if frame is None:

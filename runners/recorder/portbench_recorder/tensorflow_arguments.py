@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import Any, Callable, Collection, Hashable
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import tensor_util
 
+from portbench_recorder import plain
 from portbench_recorder.facts import facts_of, literal
 from portbench_recorder.privacy import without_data
 from portbench_recorder.recording import Arguments, Unnameable
@@ -19,7 +18,6 @@ try:
 except ImportError:
     from tensorflow.python.eager import tape as tapes
 
-_PLAIN = re.compile(r"[\w ,.\->*+:=]{0,64}")
 _LITERAL_ELEMENTS = 64
 _MOST_SIZES = 16
 _UNKNOWN_SIZE = 8
@@ -124,35 +122,18 @@ class _Writer:
             return value.item()
         if isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic)):
             return self._tensor(value)
-        if value is None or isinstance(value, (bool, int)):
-            return value
-        if isinstance(value, float):
-            return value if math.isfinite(value) else {"number": str(value)}
-        if isinstance(value, complex):
-            return {"complex": [value.real, value.imag]}
-        if isinstance(value, str):
-            if not _PLAIN.fullmatch(value):
-                raise Unnameable("a text that is longer than a name")
-            return value
-        if isinstance(value, slice):
-            return {"slice": [self.one(value.start), self.one(value.stop), self.one(value.step)]}
-        if value is Ellipsis:
-            return {"slice": []}
+        found = plain.described(value, self.one)
+        if found is not plain.OTHER:
+            return found
         if isinstance(value, (tf.DType, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
             return {"dtype": tf.as_dtype(value).name}
-        return self._nested(value)
-
-    def _nested(self, value: Any) -> Any:
         if isinstance(value, tf.TensorShape):
             if value.rank is None:
                 raise Unnameable("a shape that is not known while tf.function traces")
             return [_UNKNOWN_SIZE if size is None else int(size) for size in value.as_list()]
-        if type(value) is tuple:
-            return {"tuple": [self.one(each) for each in value]}
         if isinstance(value, list):
+            # An attribute of a module is a list of a class of its own.
             return [self.one(each) for each in value]
-        if type(value) is dict and all(isinstance(name, str) for name in value):
-            return {"dict": {name: self.one(each) for name, each in value.items()}}
         raise Unnameable(f"an argument of type {type(value).__name__}")
 
     def _tensor(self, tensor: Any) -> Any:

@@ -96,10 +96,7 @@ class Calls:
         finally:
             state.is_inside = False
         if entry is not None:
-            try:
-                recording.add(entry, took, self._sites.of_caller())
-            except Exception as error:
-                recording.failed(error)
+            recording.add(entry, took, self._sites.of_caller)
         return output
 
     @contextlib.contextmanager

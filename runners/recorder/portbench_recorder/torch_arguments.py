@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 from typing import Any, Hashable, Iterable
 
 import torch
 
+from portbench_recorder import plain
 from portbench_recorder.privacy import rounded, settings_only
 from portbench_recorder.recording import Arguments, Unnameable
-
-_PLAIN = re.compile(r"[\w ,.\->*+:=]{0,64}")
-"""Texts that name something: ``bilinear``, ``bij,bjk->bik``."""
 
 _LITERAL_ELEMENTS = 64
 _MOST_ITEMS = 64
@@ -148,34 +145,15 @@ class _Writer:
     def one(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
-        if value is None or isinstance(value, bool):
-            return value
         if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             raise Unnameable("a number that is not known while torch.compile traces")
-        if isinstance(value, int):
-            return value
-        if isinstance(value, float):
-            if value != value or value in (float("inf"), float("-inf")):
-                return {"number": str(value)}
-            return value
-        if isinstance(value, complex):
-            return {"complex": [value.real, value.imag]}
-        if isinstance(value, str):
-            if not _PLAIN.fullmatch(value):
-                raise Unnameable("a text that is longer than a name")
-            return value
         if isinstance(value, (list, tuple)) and len(value) > _MOST_ITEMS:
             raise Unnameable(f"more than {_MOST_ITEMS} items in a list")
-        if isinstance(value, torch.Size) or type(value) is tuple:
+        if isinstance(value, torch.Size):
             return {"tuple": [self.one(each) for each in value]}
-        if type(value) is list:
-            return [self.one(each) for each in value]
-        if type(value) is dict and all(isinstance(name, str) for name in value):
-            return {"dict": {name: self.one(each) for name, each in value.items()}}
-        if isinstance(value, slice):
-            return {"slice": [self.one(value.start), self.one(value.stop), self.one(value.step)]}
-        if value is Ellipsis:
-            return {"slice": []}
+        found = plain.described(value, self.one)
+        if found is not plain.OTHER:
+            return found
         if isinstance(value, torch.dtype):
             return {"dtype": dtype_name(value)}
         if isinstance(value, (torch.memory_format, torch.layout)):

@@ -95,10 +95,7 @@ class _Calls:
         begin = time.perf_counter()
         output = function(*args, **kwargs)
         took = time.perf_counter() - begin
-        try:
-            recording.add(entry, took, self._sites.of_caller())
-        except Exception as error:
-            recording.failed(error)
+        recording.add(entry, took, self._sites.of_caller)
         return output
 
     def _described(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
@@ -111,9 +108,10 @@ class _Calls:
         try:
             with self.pause():
                 entry = self.recording.entry("torch", name, key, describe)
-            self.recording.add(entry, took, self._sites.of_caller())
         except Exception as error:
             self.recording.failed(error)
+        else:
+            self.recording.add(entry, took, self._sites.of_caller)
 
     def pause(self) -> Any:
         return _Paused(self._local)

@@ -33,7 +33,7 @@ def _recorded(recording: Any, name: str, function: Callable[..., Any]) -> Callab
         try:
             return function(*args)
         finally:
-            recording.add(entry, time.perf_counter() - begin, ((name,), lambda: f"program.py:{name}"))
+            recording.add(entry, time.perf_counter() - begin, lambda: ((name,), lambda: f"program.py:{name}"))
 
     return call
 

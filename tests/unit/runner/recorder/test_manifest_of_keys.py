@@ -19,7 +19,7 @@ def test_the_id_of_a_test_names_a_key_without_brackets(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
     recording.add_framework("jax", "0.12.0")
     arguments = {"args": [{"tensor": {"dtype": "key<fry>", "shape": [2], "seed": 1}}]}
-    recording.add(recording.entry("jax", "jax.random.uniform", "key", lambda: arguments), 0.5, None)
+    recording.add(recording.entry("jax", "jax.random.uniform", "key", lambda: arguments), 0.5, lambda: None)
     recording.end()
     (path,) = write_manifests(tmp_path)
     (function,) = json.loads(path.read_text("utf-8"))["functions"]

@@ -25,7 +25,7 @@ from portbench_recorder.recording import Recording, Unnameable
 
 def called(recording: Recording, function: str, key: Any = 0, seconds: float = 0.5) -> None:
     entry = recording.entry("fake", function, key, lambda: {"args": [key]})
-    recording.add(entry, seconds, (key, lambda: f"train.py:{key}"))
+    recording.add(entry, seconds, lambda: (key, lambda: f"train.py:{key}"))
 
 
 def manifest(folder: Path) -> Any:
@@ -75,9 +75,9 @@ from pathlib import Path
 from portbench_recorder.recording import Recording
 recording = Recording(Path(sys.argv[1]))
 for number in range(3):
-    recording.add(recording.entry("fake", "fake.add", number, lambda: {"args": [number]}), 0.5, None)
+    recording.add(recording.entry("fake", "fake.add", number, lambda: {"args": [number]}), 0.5, lambda: None)
 recording.write()
-recording.add(recording.entry("fake", "fake.late", 0, lambda: {"args": []}), 0.5, None)
+recording.add(recording.entry("fake", "fake.late", 0, lambda: {"args": []}), 0.5, lambda: None)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     recorder = str(ROOT / "runners" / "recorder")
@@ -95,7 +95,7 @@ def test_what_data_cannot_describe_is_listed_with_its_reason(tmp_path: Path) -> 
     def refused() -> Any:
         raise Unnameable("a lock")
 
-    recording.add(recording.entry("fake", "fake.wait", 0, refused), 2.0, (0, lambda: "train.py:7"))
+    recording.add(recording.entry("fake", "fake.wait", 0, refused), 2.0, lambda: (0, lambda: "train.py:7"))
     recording.failed(ValueError("no dtype"))
     recording.failed(ValueError("no dtype"))
     recording.end()
