@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.paths import ROOT
+from tests.contract.collected import collect, results_of
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow(minutes=2), pytest.mark.xdist_group("calls of docstrings")]
 
@@ -22,10 +20,6 @@ FUNCTIONS = {
 }
 
 
-def portbench(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "portbench", *words], cwd=ROOT, capture_output=True, text=True)
-
-
 @pytest.fixture(scope="module", params=sorted(FUNCTIONS))
 def collected(
     request: pytest.FixtureRequest, environment_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
@@ -34,9 +28,7 @@ def collected(
     target = str(request.param)
     environment_python(target)
     path = tmp_path_factory.mktemp("docs") / "docs.json"
-    only = [word for name in FUNCTIONS[target] for word in ("--function", name)]
-    done = portbench("collect", target, "--from", "docs", "--backend", "venv", "-o", str(path), *only)
-    assert done.returncode == 0, done.stderr[-3000:]
+    collect(target, "docs", path, *FUNCTIONS[target])
     return target, path
 
 
@@ -50,10 +42,6 @@ def test_calls_and_their_mutations_pass_on_the_cpu(collected: tuple[str, Path], 
         mutations = [mutation for test in tests[name] for mutation in test["grid"]["mutation"]]
         assert {"none", "empty"} <= set(mutations), name
         assert tests[name][0]["params"]["args"], name
-    options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(tmp_path))
-    done = portbench("run", target, "--manifest", str(path), *options)
-    assert done.returncode == 0, done.stderr[-3000:]
-    results = json.loads(next(tmp_path.glob("*.json")).read_text("utf-8"))["results"]
-    assert len(results) > 20
-    failed = [f"{each['function']}::{each['test']}" for each in results if each["outcome"] != "passed"]
-    assert not failed
+    found = results_of(target, path, tmp_path / "results")
+    assert len(found) > 20
+    assert [name for name, result in found.items() if result["outcome"] != "passed"] == []

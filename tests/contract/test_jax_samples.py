@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.paths import ROOT
+from tests.contract.collected import collect, collecting, parameters_of, results_of, try_portbench
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("samples of jax")]
 
@@ -26,19 +24,12 @@ FUNCTIONS = (
 )
 
 
-def portbench(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "portbench", *words], cwd=ROOT, capture_output=True, text=True)
-
-
 @pytest.fixture(scope="module")
 def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tests of a few functions."""
     environment_python("jax-0.12.0.1-cpu")
     path = tmp_path_factory.mktemp("samples") / "jax.json"
-    only = [word for name in FUNCTIONS for word in ("--function", name)]
-    asked = ("--from", "harnesses,numpy,scipy", "--backend", "venv", "-o", str(path))
-    done = portbench("collect", "jax-0.12.0.1-cpu", *asked, *only)
-    assert done.returncode == 0, done.stderr[-3000:]
+    collect("jax-0.12.0.1-cpu", "harnesses,numpy,scipy", path, *FUNCTIONS)
     return path
 
 
@@ -46,22 +37,12 @@ def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest
 def results(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
     """The results on a target by FUNCTION::TEST."""
 
-    def run(target: str) -> dict[str, Any]:
-        out = tmp_path_factory.mktemp("results")
-        options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(out))
-        done = portbench("run", target, "--manifest", str(manifest), *options)
-        assert done.returncode == 0, done.stderr[-3000:]
-        document = json.loads(next(out.glob("*.json")).read_text("utf-8"))
-        return {f"{each['function']}::{each['test']}": each for each in document["results"]}
-
-    return run
+    return lambda target: results_of(target, manifest, tmp_path_factory.mktemp("results"))
 
 
 def test_tests_name_their_source_their_dtype_and_their_reference(manifest: Path) -> None:
     document = json.loads(manifest.read_text("utf-8"))
-    tests = {
-        entry["function"]: {test["id"]: test["params"] for test in entry["tests"]} for entry in document["functions"]
-    }
+    tests = parameters_of(manifest)
     assert set(tests) == set(FUNCTIONS)
     assert {f"harnesses-{dtype}" for dtype in ("bfloat16", "float32", "int8")} <= set(tests["jax.lax.scatter_add"])
     assert "harnesses-float32-gradient" in tests["jax.lax.scatter_add"]
@@ -91,7 +72,7 @@ def test_a_tpu_without_an_eigenvalue_solver_is_predicted_to_refuse_it(results: C
 def test_a_version_without_harnesses_is_said(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
     environment_python("jax-0.4.13-cpu")
     path = tmp_path / "jax.json"
-    done = portbench("collect", "jax-0.4.13-cpu", "--from", "harnesses", "--backend", "venv", "-o", str(path))
+    done = try_portbench(*collecting("jax-0.4.13-cpu", "harnesses", path))
     assert (done.returncode, path.exists()) == (2, False)
     assert "a JAX whose wheel has its test harnesses" in done.stderr
     assert "Traceback" not in done.stderr
@@ -103,24 +84,15 @@ WRITTEN = ("jax.grad", "jax.lax.psum", "jax.nn.mish", "jax.random.normal", "jax.
 @pytest.mark.slow(minutes=2)
 def test_written_calls(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
     environment_python("jax-0.12.0.1-cpu")
-    only = [word for name in WRITTEN for word in ("--function", name)]
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path in paths:
-        asked = ("collect", "jax-0.12.0.1-cpu", "--from", "written", "--backend", "venv", "-o", str(path), *only)
-        done = portbench(*asked)
-        assert done.returncode == 0, done.stderr[-3000:]
+        collect("jax-0.12.0.1-cpu", "written", path, *WRITTEN)
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    document = json.loads(paths[0].read_text("utf-8"))
-    tests = {
-        entry["function"]: {test["id"]: test["params"] for test in entry["tests"]} for entry in document["functions"]
-    }
+    tests = parameters_of(paths[0])
     assert set(tests) == set(WRITTEN)
     # The law is that of SciPy, the draws of a key are those of the CPU.
     assert tests["jax.random.normal"]["written-law-float32"]["reference"] == "independent"
     assert "reference" not in tests["jax.random.normal"]["written-float32"]
     assert tests["jax.lax.psum"]["written-float32"]["reference"] == "independent"
-    options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(tmp_path / "results"))
-    done = portbench("run", "jax-0.12.0.1-cpu", "--manifest", str(paths[0]), *options)
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(next((tmp_path / "results").glob("*.json")).read_text("utf-8"))["results"]
-    assert {result["outcome"] for result in found} == {"passed"}
+    found = results_of("jax-0.12.0.1-cpu", paths[0], tmp_path / "results")
+    assert {result["outcome"] for result in found.values()} == {"passed"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.contract.collected import collect, collecting, parameters_of, results_of, try_portbench
 from tests.paths import ROOT
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("samples of tensorflow")]
@@ -48,22 +48,12 @@ FUNCTIONS = (
 SOURCES = "raw,signatures,keras,operators,assertions,programs,numpy,scipy"
 
 
-def portbench(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "portbench", *words], cwd=ROOT, capture_output=True, text=True)
-
-
-def collect(target: str, sources: str, path: Path, *functions: str) -> subprocess.CompletedProcess[str]:
-    only = [word for name in functions for word in ("--function", name)]
-    return portbench("collect", target, "--from", sources, "--backend", "venv", "-o", str(path), *only)
-
-
 @pytest.fixture(scope="module")
 def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tests of a few functions."""
     environment_python("tensorflow-2.21.0-cpu")
     path = tmp_path_factory.mktemp("samples") / "tensorflow.json"
-    done = collect("tensorflow-2.21.0-cpu", SOURCES, path, *FUNCTIONS)
-    assert done.returncode == 0, done.stderr[-3000:]
+    collect("tensorflow-2.21.0-cpu", SOURCES, path, *FUNCTIONS)
     return path
 
 
@@ -71,23 +61,12 @@ def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest
 def results(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
     """The results on a target by FUNCTION::TEST. Each target runs once."""
 
-    @functools.cache
-    def run(target: str) -> dict[str, Any]:
-        out = tmp_path_factory.mktemp("results")
-        options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(out))
-        done = portbench("run", target, "--manifest", str(manifest), *options)
-        assert done.returncode == 0, done.stderr[-3000:]
-        document = json.loads(next(out.glob("*.json")).read_text("utf-8"))
-        return {f"{each['function']}::{each['test']}": each for each in document["results"]}
-
-    return run
+    return functools.cache(lambda target: results_of(target, manifest, tmp_path_factory.mktemp("results")))
 
 
 def test_tests_name_their_source_their_dtype_and_their_reference(manifest: Path) -> None:
     document = json.loads(manifest.read_text("utf-8"))
-    tests = {
-        entry["function"]: {test["id"]: test["params"] for test in entry["tests"]} for entry in document["functions"]
-    }
+    tests = parameters_of(manifest)
     assert set(tests) == set(FUNCTIONS)
     assert tests["tf.add"]["numpy-float32"]["reference"] == "independent"
     assert tests["tf.keras.ops.matmul"]["numpy-float32"]["reference"] == "independent"
@@ -113,7 +92,7 @@ def test_tests_name_their_source_their_dtype_and_their_reference(manifest: Path)
 
 def test_the_same_environment_gives_the_same_bytes(manifest: Path, tmp_path: Path) -> None:
     path = tmp_path / "again.json"
-    assert collect("tensorflow-2.21.0-cpu", SOURCES, path, *FUNCTIONS).returncode == 0
+    collect("tensorflow-2.21.0-cpu", SOURCES, path, *FUNCTIONS)
     assert path.read_bytes() == manifest.read_bytes()
 
 
@@ -141,7 +120,7 @@ def test_the_host_makes_the_samples_of_graphs_of_version_1_on_every_target(
 def test_an_unknown_source_is_said(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
     environment_python("tensorflow-2.21.0-cpu")
     path = tmp_path / "tensorflow.json"
-    done = collect("tensorflow-2.21.0-cpu", "opinfo", path)
+    done = try_portbench(*collecting("tensorflow-2.21.0-cpu", "opinfo", path))
     assert (done.returncode, path.exists()) == (2, False)
     assert "there is no source 'opinfo' of samples: tensorflow has " in done.stderr
     assert "Traceback" not in done.stderr
@@ -152,10 +131,8 @@ def test_an_older_version_has_samples_of_its_own(environment_python: Callable[[s
     environment_python("tensorflow-2.11.0-cpu")
     path = tmp_path / "tensorflow.json"
     functions = ("tf.keras.layers.Dense", "tf.nn.conv2d", "tf.raw_ops.Conv2D", "tf.add")
-    done = collect("tensorflow-2.11.0-cpu", SOURCES, path, *functions)
-    assert done.returncode == 0, done.stderr[-3000:]
-    document = json.loads(path.read_text("utf-8"))
-    assert {entry["function"] for entry in document["functions"]} == set(functions)
+    collect("tensorflow-2.11.0-cpu", SOURCES, path, *functions)
+    assert set(parameters_of(path)) == set(functions)
 
 
 def test_the_source_scipy_needs_scipy(environment_python: Callable[[str], Path]) -> None:

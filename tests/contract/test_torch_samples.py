@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.paths import ROOT
+from tests.contract.collected import collect, parameters_of, portbench, results_of
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.xdist_group("samples of torch")]
 
@@ -25,19 +22,12 @@ FUNCTIONS = (
 )
 
 
-def portbench(*words: str) -> str:
-    done = subprocess.run([sys.executable, "-m", "portbench", *words], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tests of a few functions."""
     environment_python("torch-2.9.0-cpu")
     path = tmp_path_factory.mktemp("samples") / "torch.json"
-    only = [word for name in FUNCTIONS for word in ("--function", name)]
-    portbench("collect", "torch-2.9.0-cpu", "--from", "opinfo,modules", "--backend", "venv", "-o", str(path), *only)
+    collect("torch-2.9.0-cpu", "opinfo,modules", path, *FUNCTIONS)
     return path
 
 
@@ -45,22 +35,11 @@ def manifest(environment_python: Callable[[str], Path], tmp_path_factory: pytest
 def results(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
     """The results on a target by FUNCTION::TEST."""
 
-    return lambda target: run(target, manifest, tmp_path_factory.mktemp("results"))
-
-
-def run(target: str, manifest: Path, out: Path, *more: str) -> dict[str, Any]:
-    """The results of a manifest on a target by FUNCTION::TEST."""
-    options = ("--runs", "1", "--protocol", "cold", "--backend", "venv", "--out", str(out), *more)
-    portbench("run", target, "--manifest", str(manifest), *options)
-    document = json.loads(next(out.glob("*.json")).read_text("utf-8"))
-    return {f"{each['function']}::{each['test']}": each for each in document["results"]}
+    return lambda target: results_of(target, manifest, tmp_path_factory.mktemp("results"))
 
 
 def test_entries_become_tests_of_every_dtype_with_references_and_gradients(manifest: Path) -> None:
-    document = json.loads(manifest.read_text("utf-8"))
-    tests = {
-        entry["function"]: {test["id"]: test["params"] for test in entry["tests"]} for entry in document["functions"]
-    }
+    tests = parameters_of(manifest)
     # An alias takes the samples of its entry, too.
     assert set(tests) == {*FUNCTIONS}
     assert {f"opinfo-{dtype}" for dtype in ("float32", "float64", "complex64")} <= set(tests["torch.linalg.eig"])
@@ -103,17 +82,13 @@ def test_functions_of_lists_of_tensors(
     # PyTorch 2.15 is in the environment of its predicted TPU, too.
     monkeypatch.setenv("PORTBENCH_PYTHON", str(environment_python("torch-2.15.0-tpu-v5e")))
     names = ("torch.foreach.exp", "torch.foreach.add_", "torch.foreach.zero_", "torch.foreach.norm")
-    only = [word for name in names for word in ("--function", name)]
     path = tmp_path / "lists.json"
-    portbench("collect", "torch-2.15.0-cpu", "--from", "opinfo", "--backend", "current", "-o", str(path), *only)
-    tests = {
-        entry["function"]: {test["id"] for test in entry["tests"]}
-        for entry in json.loads(path.read_text())["functions"]
-    }
+    collect("torch-2.15.0-cpu", "opinfo", path, *names, backend="current")
+    tests = parameters_of(path)
     assert set(tests) == set(names)
-    assert {"opinfo-float32", "opinfo-float32-gradient", "opinfo-int64"} <= tests["torch.foreach.exp"]
+    assert {"opinfo-float32", "opinfo-float32-gradient", "opinfo-int64"} <= set(tests["torch.foreach.exp"])
     assert "opinfo-in-place-float32" in tests["torch.foreach.add_"]
-    found = run("torch-2.15.0-cpu", path, tmp_path / "results", "--backend", "current")
+    found = results_of("torch-2.15.0-cpu", path, tmp_path / "results", "--backend", "current")
     assert {result["outcome"] for result in found.values()} == {"passed"}
 
 
@@ -124,23 +99,18 @@ OPTIMIZER = "torch.optim.Adagrad"
 @pytest.mark.slow(minutes=2)
 def test_errors_optimizers_and_written_calls(environment_python: Callable[[str], Path], tmp_path: Path) -> None:
     environment_python("torch-2.9.0-cpu")
-    only = [word for name in (*HAND, OPTIMIZER) for word in ("--function", name)]
-    asked = ("--from", "errors,modules,optimizers,written", "--backend", "venv", *only)
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path in paths:
-        portbench("collect", "torch-2.9.0-cpu", *asked, "-o", str(path))
+        collect("torch-2.9.0-cpu", "errors,modules,optimizers,written", path, *HAND, OPTIMIZER)
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    document = json.loads(paths[0].read_text("utf-8"))
-    tests = {
-        entry["function"]: {test["id"]: test["params"] for test in entry["tests"]} for entry in document["functions"]
-    }
+    tests = parameters_of(paths[0])
     assert set(tests) == {*HAND, OPTIMIZER}
     assert "reference" not in tests["torch.gather"]["errors-mixed"]
     assert tests["torch.is_tensor"]["written-float32"]["reference"] == "independent"
     assert {"written-float32", "written-moments-float32"} <= set(tests["torch.distributions.Normal"])
     assert tests["torch.nn.BatchNorm1d"]["modules-training-float32-gradient"]["gradient"] is True
     assert {"optimizers-float32", "optimizers-float64", "optimizers-errors-float32"} <= set(tests[OPTIMIZER])
-    assert {result["outcome"] for result in run("torch-2.9.0-cpu", paths[0], tmp_path / "results").values()} == {
+    assert {result["outcome"] for result in results_of("torch-2.9.0-cpu", paths[0], tmp_path / "results").values()} == {
         "passed"
     }
 
@@ -154,10 +124,9 @@ def test_samples_made_from_a_set_are_the_same_under_each_hash_seed(
     for seed, path in paths.items():
         monkeypatch.setenv("PYTHONHASHSEED", seed)
         # OpInfo goes through a set of shapes for it.
-        only = ("--from", "opinfo", "--backend", "venv", "--function", "torch.meshgrid")
-        portbench("collect", "torch-2.9.0-cpu", *only, "-o", str(path))
+        collect("torch-2.9.0-cpu", "opinfo", path, "torch.meshgrid")
     assert paths["1"].read_bytes() == paths["2"].read_bytes()
-    found = run("torch-2.9.0-cpu", paths["1"], tmp_path / "results")
+    found = results_of("torch-2.9.0-cpu", paths["1"], tmp_path / "results")
     assert {result["outcome"] for result in found.values()} == {"passed"}
     assert len(found) > 20
 
@@ -168,12 +137,11 @@ def test_merged_shards_of_collected_tests_are_the_study_of_one_run(
 ) -> None:
     environment_python("torch-2.9.0-cpu")
     manifest = tmp_path / "torch.json"
-    only = [word for name in ("torch.angle", "torch.addmm", "torch.linalg.det") for word in ("--function", name)]
-    portbench("collect", "torch-2.9.0-cpu", "--from", "opinfo", "--backend", "venv", "-o", str(manifest), *only)
+    collect("torch-2.9.0-cpu", "opinfo", manifest, "torch.angle", "torch.addmm", "torch.linalg.det")
     # Predicted, some tests are refused: outcomes differ.
     target = "torch-2.9.0-gpu-predicted"
-    results = {"whole": run(target, manifest, tmp_path / "whole")}
-    shards = [run(target, manifest, tmp_path / f"part-{part}", "--shard", f"{part}/2") for part in (1, 2)]
+    results = {"whole": results_of(target, manifest, tmp_path / "whole")}
+    shards = [results_of(target, manifest, tmp_path / f"part-{part}", "--shard", f"{part}/2") for part in (1, 2)]
     assert all(shards) and not shards[0].keys() & shards[1].keys()
     results["parts"] = {**shards[0], **shards[1]}
     outcomes = [
