@@ -87,16 +87,27 @@ def test_the_manual_names_every_function_that_fails_on_the_cpu() -> None:
     found = {
         (framework, version): set(re.findall("`([^`]+)`", gone + wrong)) for framework, version, gone, wrong in rows
     }
-    expected: dict[tuple[str, str], set[str]] = {}
-    for framework, name, prefix in (
-        ("PyTorch", "torch", "torch"),
-        ("TensorFlow", "tensorflow", "tf"),
-        ("JAX", "jax", "jax"),
-    ):
-        known = json.loads((ROOT / "manifests" / "study" / "expected" / f"{name}-cpu.json").read_text("utf-8"))
-        for version, failures in known["versions"].items():
-            expected[framework, version] = {each["function"].removeprefix(f"{prefix}.") for each in failures}
+    expected = {
+        (title, version): {name.split(".", 1)[1] for name in functions}
+        for title, framework in (("PyTorch", "torch"), ("TensorFlow", "tensorflow"), ("JAX", "jax"))
+        for version, functions in _failing_on_the_cpu(framework).items()
+    }
     assert found == expected
+
+
+def test_the_readme_counts_the_functions_that_fail_on_the_cpu() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    (row,) = re.findall(r"^\| portbench, measured on a CPU \|(.*)\|$", text, re.MULTILINE)
+    found = re.findall(r"([\d.]+) % \((\d+) of (\d+)\)", row)
+    cells = [(percent, int(passed), int(rated)) for percent, passed, rated in found]
+    failing = [
+        len(_failing_on_the_cpu(framework)[version])
+        for framework, version in (("torch", "1.12.0"), ("tensorflow", "2.11.0"), ("jax", "0.4.13"))
+    ]
+    assert [rated - passed for _, passed, rated in cells] == failing
+    assert [percent for percent, _, _ in cells] == [f"{100 * passed / rated:.1f}" for _, passed, rated in cells]
+    (total,) = re.findall(r"On the CPU itself (\d+) functions are wrong in a corner", text)
+    assert int(total) == sum(failing)
 
 
 def test_the_example_of_a_run_file_in_the_manual_is_the_tested_one() -> None:
@@ -105,6 +116,13 @@ def test_the_example_of_a_run_file_in_the_manual_is_the_tested_one() -> None:
     examples = ("mapping/valid/gpu.json", "run/valid/smallest_imported.json")
     tested = [json.loads((EXAMPLES / name).read_text("utf-8")) for name in examples]
     assert blocks == tested
+
+
+def _failing_on_the_cpu(framework: str) -> dict[str, set[str]]:
+    """The functions of the study of which a test is known to fail on the CPU, by version."""
+    path = ROOT / "manifests" / "study" / "expected" / f"{framework}-cpu.json"
+    known = json.loads(path.read_text("utf-8"))["versions"]
+    return {version: {each["function"] for each in failures} for version, failures in known.items()}
 
 
 def _variables() -> set[str]:
