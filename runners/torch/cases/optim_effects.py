@@ -16,12 +16,12 @@ _SIZE = 4
 
 def _leaf(trial: Trial, seed: int, dtype: str = "float32") -> tuple[Any, Any]:
     values = trial.random(_SIZE, dtype=dtype, seed=seed)
-    return trial.tensor(values).requires_grad_(), values
+    return torch.nn.Parameter(trial.tensor(values)), values
 
 
 def closures(trial: Trial, rule: str) -> None:
     """A step with a closure calls it once and returns its loss itself. The closure computes gradients also where they
-    are off, and they stay off; a step leaves no history."""
+    are off, and they stay off; a step leaves no history. zero_grad takes its option by keyword."""
     parameter, values = _leaf(trial, 1)
     optimizer, followed = trial.make([parameter], lr=0.25), RULES[rule](values, lr=0.25)
     weights = trial.random(_SIZE, seed=2)
@@ -41,6 +41,9 @@ def closures(trial: Trial, rule: str) -> None:
         trial.check(found is losses[-1], "the returned value is not the loss of the closure")
         trial.close(parameter.detach(), followed.step(weights), dtype="float32")
     trial.equal([parameter.is_leaf, parameter.requires_grad, parameter.grad.requires_grad], [True, True, False])
+    for to_none in (False, True):
+        trial.check(trial.call_method(optimizer, "zero_grad", set_to_none=to_none) is None, "it returns something")
+        trial.check((parameter.grad is None) == to_none, f"expected None {to_none} as gradient, got {parameter.grad}")
 
 
 def memory(trial: Trial, rule: str, options: Mapping[str, Any] = {}) -> None:
@@ -95,22 +98,31 @@ def copies(trial: Trial, rule: str) -> None:
     trial.equal([list(given), given["param_groups"]], [list(state), state["param_groups"]])
     for name, value in state["state"][0].items():
         trial.equal(given["state"][0][name], value)
+    trial.equal(later.param_groups[0]["lr"], 0.25)
     step(later, parameter, followed, gradients[3])
 
 
-def groups(trial: Trial, options: Mapping[str, Any], text: str) -> None:
-    """The options of the constructor are the defaults, which a group that is added gets, except its own ones. The
-    groups are printed with their options."""
+def groups(trial: Trial, options: Mapping[str, Any], own: Mapping[str, Any], text: str) -> None:
+    """The options of the constructor are the defaults, which a group that is added gets, except its ``own``. The
+    groups are printed with their options, and the state has further entries of a group too."""
     (first, _), (second, _) = _leaf(trial, 1), _leaf(trial, 2)
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+    given, further = (
+        {name: tuple(value) if isinstance(value, list) else value for name, value in each.items()}
+        for each in (options, own)
+    )
     optimizer = trial.call([first], **given)
     trial.repeatable = False
     trial.equal({name: optimizer.defaults[name] for name in given}, given)
-    trial.call_method(optimizer, "add_param_group", {"params": second, "lr": 7, "note": "mine"})
+    trial.call_method(optimizer, "add_param_group", {"params": second, "note": "mine", **further})
     held = [{name: group[name] for name in given} for group in optimizer.param_groups]
-    trial.equal(held, [given, {**given, "lr": 7}])
-    trial.equal(["note" in group for group in optimizer.param_groups], [False, True])
+    trial.equal(held, [given, {**given, **further}])
+    for kept in (optimizer.param_groups, optimizer.state_dict()["param_groups"]):
+        trial.equal([group.get("note") for group in kept], [None, "mine"])
     trial.check(optimizer.param_groups[1]["params"][0] is second, "the parameter is not in the group")
     printed = repr(optimizer)
-    for line in (text, "Parameter Group 1", "lr: 7", *(f"{name}: {value}" for name, value in given.items())):
+    for line in (
+        text,
+        "Parameter Group 1",
+        *(f"{name}: {value}" for each in (given, further) for name, value in each.items()),
+    ):
         trial.check(line in printed, f"expected {line!r} in {printed}")
