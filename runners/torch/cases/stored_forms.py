@@ -1,0 +1,73 @@
+"""Functions of tensors that are not plain memory: sparse ones, and views with a pending conjugation or sign."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.core.testing.trial import Trial
+
+
+def _sparse(places: Any, values: Any) -> Any:
+    return torch.sparse_coo_tensor(places, values, (2, 2))
+
+
+def address_of_lazy(trial: Trial) -> None:
+    """A pending conjugation or sign, and a history, do not move a view: its address is that of the first element. A
+    view without elements has address 0, a sparse tensor has none."""
+    tensor = trial.tensor(trial.random(3, 4, dtype="complex64", seed=1)).requires_grad_()
+    begin = tensor.storage().data_ptr()
+    for view, offset in ((tensor.conj(), 0), (tensor[1].conj(), 32), (tensor.conj().imag, 4), (tensor[2:], 64)):
+        found = trial.call(view)
+        trial.check(type(found) is int and found == begin + offset, f"expected {begin + offset:#x}, got {found!r}")
+    trial.equal(trial.call(tensor[1:1]), 0)
+    trial.raises(["RuntimeError", "NotImplementedError"], "", tensor.detach().to_sparse())
+
+
+def size_of_sparse(trial: Trial) -> None:
+    """A sparse tensor has the size of the whole tensor, also where it has fewer or more entries."""
+    dense = trial.tensor(np.array([[0, 2, 0], [3, 0, 0]], "float32"))
+    for axes in (2, 1):
+        sparse = dense.to_sparse(axes)
+        found = trial.call(sparse)
+        trial.equal([type(found) is torch.Size, list(found)], [True, [2, 3]])
+        trial.equal([trial.call(sparse, axis) for axis in (0, -1)], [2, 3])
+
+
+def saddmm_of_integers(trial: Trial) -> None:
+    """Products and sums of int64 are exact beyond 2**53 and wrap round at 64 bits; the result is sparse."""
+    places, large = trial.tensor(np.array([[0, 1], [0, 1]])), 2**53 + 1
+    added, left = (trial.tensor(np.array(each)) for each in ([5, -(2**62)], [3, 4]))
+    right = trial.tensor(np.array([[large, -1], [2**33 + 1, 2**60]]))
+    found = trial.call(_sparse(places, added), _sparse(places, left), right)
+    trial.check(found.is_sparse, "the result is not sparse")
+    trial.exact(found.to_dense(), np.array([[3 * large + 5, -3], [4 * (2**33 + 1), 0]]), "int64")
+
+
+def saddmm_refuses(trial: Trial) -> None:
+    """A dense first matrix, a sparse second one, another dtype and a fraction as beta of integers raise an error."""
+    places = trial.tensor(np.array([[0, 1], [0, 1]]))
+    values, whole = trial.tensor(np.ones(2, "float32")), trial.tensor(np.ones(2, "int64"))
+    dense = trial.tensor(np.eye(2, dtype="float32"))
+    sparse, integers = _sparse(places, values), _sparse(places, whole)
+    for args, factors in (
+        ((sparse, dense, dense), {}),
+        ((sparse, sparse, sparse), {}),
+        ((sparse, sparse, dense.double()), {}),
+        ((integers, integers, dense.long()), {"beta": 0.5}),
+    ):
+        trial.raises(["RuntimeError", "NotImplementedError", "TypeError"], "", *args, **factors)
+
+
+def wants_gradient(trial: Trial, args: Any, expected: Any) -> None:
+    """A tensor that is created where gradients are off, or wanted by nothing before, wants one if asked for."""
+    for mode in (torch.no_grad, torch.enable_grad):
+        with mode():
+            made = trial.call(*args, device=trial.device, requires_grad=True)
+            other = trial.call(*args, device=trial.device)
+        trial.equal([made.requires_grad, made.is_leaf, other.requires_grad], [True, True, False])
+        (made * 3).sum().backward()
+        trial.exact(made.detach(), np.array(expected), "float32")
+        trial.exact(made.grad, np.full(made.shape, 3.0), "float32")
