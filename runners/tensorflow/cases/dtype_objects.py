@@ -73,7 +73,7 @@ def same(trial: Trial) -> None:
 
 
 def of_objects(trial: Trial) -> None:
-    """Arrays, scalars and other objects with a dtype of NumPy give that dtype."""
+    """Arrays and other objects with a dtype of NumPy give that dtype."""
 
     class Holder:
         def __init__(self, dtype: Any) -> None:
@@ -82,6 +82,6 @@ def of_objects(trial: Trial) -> None:
     for name in _KINDS:
         if name != "bfloat16":
             kind = np.dtype(name)
-            for given in (np.zeros([2, 0], name), kind.type(1), Holder(kind), Holder(kind.type), Holder(name)):
+            for given in (np.zeros([2, 0], name), np.ones([2], name), Holder(kind), Holder(kind.type), Holder(name)):
                 found = trial.call(given)
                 trial.check(found is getattr(tf, name), f"{type(given).__name__} of {name} gave {found!r}")
