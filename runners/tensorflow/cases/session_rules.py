@@ -39,11 +39,12 @@ def run_once(trial: Trial) -> None:
 
 
 def kinds_of_results(trial: Trial) -> None:
-    """Numbers and texts without axes are no arrays; named tuples, default dictionaries and slices keep their types, and
-    what was fed is fetched."""
+    """Numbers and texts without axes are no arrays; named tuples, default dictionaries, slices and sparse tensors keep
+    their types, also if they are all that is fetched, and what was fed is fetched."""
     with building(trial) as graph:
         number, whole = tf.constant(1.5), tf.constant(7, tf.int64)
         slices = tf.IndexedSlices(tf.constant([[1.5, 2.0]]), tf.constant([3]), tf.constant([5, 2]))
+        sparse = tf.SparseTensor([[1, 0]], tf.constant([2.5]), [3, 4])
         with tf.device(None):
             words = tf.constant("é"), tf.constant(["a"])
         more = number + 1.0
@@ -57,6 +58,10 @@ def kinds_of_results(trial: Trial) -> None:
     trial.equal((single, row.tolist(), named["k"]), ("é".encode(), [b"a"], 1.5))
     trial.equal(type(rows).__name__, "IndexedSlicesValue")
     trial.equal([rows.values, rows.indices, rows.dense_shape], [[[1.5, 2.0]], [3], [5, 2]])
+    alone = [trial.call(v1.Session(graph=graph), each) for each in (slices, sparse, words[0], number)]
+    kinds = ["IndexedSlicesValue", "SparseTensorValue", "bytes", "float32"]
+    trial.equal([type(each).__name__ for each in alone], kinds)
+    trial.equal([alone[0].values, *alone[1]], [[[1.5, 2.0]], [[1, 0]], [2.5], [3, 4]])
     fed = trial.call(v1.Session(graph=graph), [number, more], {number: np.float32(4.5)})
     trial.equal([float(each) for each in fed], [4.5, 5.5])
 
