@@ -50,14 +50,14 @@ def named_in_graph(trial: Trial) -> None:
     def body(normal: Callable[..., Any]) -> Any:
         with building(trial) as graph, tf.name_scope("part"):
             made, other = (normal(1.0, 2.0, name="errors") for _ in range(2))
-            return graph, made, other, made.cdf(1.0, name="own"), made.log_prob(1.0), other.stddev(name="own")
+            return graph, made, other, made.log_prob(1.0, name="own"), made.cdf(1.0), other.stddev(name="own")
 
     graph, made, other, *found = trial.call_inside(body)
     trial.equal([each.name.rstrip("/") for each in (made, other)], ["part/errors", "part/errors_1"])
-    for tensor, name in zip(found, ("part/errors/own", "part/errors/log_prob", "part/errors_1/own")):
+    for tensor, name in zip(found, ("part/errors/own", "part/errors/cdf", "part/errors_1/own")):
         trial.check(tensor.op.name.startswith(name + "/"), f"the result is named {tensor.op.name}, expected {name}")
     with v1.Session(graph=graph) as session:
-        for value, expected in zip(session.run(found), (0.5, -np.log(2) - 0.5 * np.log(2 * np.pi), 2.0)):
+        for value, expected in zip(session.run(found), (-np.log(2) - 0.5 * np.log(2 * np.pi), 0.5, 2.0)):
             close(trial, value, expected, "float32")
 
 
